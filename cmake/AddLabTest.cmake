@@ -1,0 +1,59 @@
+# add_lab_test(): one test program, its test cases known to ctest with labels.
+include_guard(GLOBAL)
+
+# add_lab_test(<target>
+#     LABELS <labels of all its tests, e.g. saxpy>
+#     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
+#     [LIBRARIES <targets, e.g. saxpy_lab>]
+#     [OCLGRIND])
+#
+# A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder.
+# OCLGRIND: its hidden test cases tagged [.oclgrind] run under oclgrind, and any finding fails.
+# A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
+function(add_lab_test target)
+    cmake_parse_arguments(TEST "OCLGRIND" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    if(TEST_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
+    endif()
+    add_executable(${target} ${TEST_SOURCES})
+    target_include_directories(${target} PRIVATE ${GPULAB_ROOT}/tests)
+    target_link_libraries(${target} PRIVATE gpulab_common gpulab_compile gpulab_testing ${TEST_LIBRARIES})
+    if(GPULAB_WITH_CUDA)
+        target_sources(${target} PRIVATE ${TEST_CUDA})
+    endif()
+    if(GPULAB_WITH_OPENCL)
+        set(kernels ${TEST_OPENCL})
+        list(FILTER kernels INCLUDE REGEX "\\.cl$")
+        set(hosts ${TEST_OPENCL})
+        list(FILTER hosts EXCLUDE REGEX "\\.cl$")
+        target_sources(${target} PRIVATE ${hosts})
+        gpulab_embed_opencl(${target} ${kernels})
+    endif()
+
+    foreach(backend cpu opencl cuda)
+        catch_discover_tests(${target} TEST_SPEC "[${backend}]" TEST_PREFIX "${target}: "
+                             DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4 LABELS "${TEST_LABELS};${backend}")
+    endforeach()
+    catch_discover_tests(${target} TEST_SPEC "~[cpu]~[opencl]~[cuda]~[.]" TEST_PREFIX "${target}: "
+                         DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4 LABELS "${TEST_LABELS}")
+    if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
+        gpulab_oclgrind_test("${target}: OpenCL kernels have no races, stray accesses or unset reads under oclgrind"
+                             ${target} "${TEST_LABELS}")
+    endif()
+endfunction()
+
+# Runs the [.oclgrind] test cases of a test program under oclgrind, which interprets kernels and sees what a device
+# forgives. With buffers of exactly the size asked for (no guard bands), so that it sees the first byte outside.
+function(gpulab_oclgrind_test name target labels)
+    find_program(GPULAB_OCLGRIND oclgrind)
+    if(GPULAB_OCLGRIND)
+        add_test(NAME "${name}"
+                 COMMAND ${CMAKE_COMMAND} -DOCLGRIND=${GPULAB_OCLGRIND} -DPROGRAM=$<TARGET_FILE:${target}>
+                         -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${target}.oclgrind.log -P ${GPULAB_ROOT}/cmake/RunOclgrind.cmake)
+    else()
+        add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: oclgrind is not installed")
+        set_tests_properties("${name}" PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: oclgrind is not installed")
+    endif()
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels};oclgrind"
+                         ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_EXPECT_PLATFORM=Oclgrind")
+endfunction()

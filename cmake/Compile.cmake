@@ -1,0 +1,45 @@
+# How our own code is compiled: a target to link, so that nothing is global.
+include_guard(GLOBAL)
+
+add_library(gpulab_compile INTERFACE)
+if(MSVC)
+    target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:/W4 /utf-8 /EHsc>
+                                                    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=/utf-8,/EHsc>)
+    target_compile_definitions(gpulab_compile INTERFACE NOMINMAX _CRT_SECURE_NO_WARNINGS)
+    if(GPULAB_WERROR)
+        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:/WX>)
+    endif()
+else()
+    target_compile_options(gpulab_compile INTERFACE
+        $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion>
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+        # GCC 12 warns of overlapping copies in its own std::string (GCC bug 105651).
+        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+    endif()
+    if(GPULAB_WERROR)
+        target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>
+                                                        $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
+    endif()
+    if(GPULAB_NATIVE)
+        include(CheckCXXCompilerFlag)
+        check_cxx_compiler_flag(-march=native GPULAB_HAS_MARCH_NATIVE)
+        if(GPULAB_HAS_MARCH_NATIVE)
+            target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+        endif()
+    endif()
+    if(GPULAB_SANITIZE)
+        target_compile_options(gpulab_compile INTERFACE
+            $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
+        target_link_options(gpulab_compile INTERFACE -fsanitize=address,undefined)
+    endif()
+endif()
+
+# C++20 on both sides. CMake 3.25 has no CUDA20, so CUDA gets the flag itself.
+target_compile_features(gpulab_compile INTERFACE cxx_std_20)
+if(GPULAB_WITH_CUDA)
+    target_compile_options(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -lineinfo>)
+endif()
+target_compile_definitions(gpulab_compile INTERFACE
+    $<$<BOOL:${GPULAB_WITH_CUDA}>:GPULAB_WITH_CUDA>
+    $<$<BOOL:${GPULAB_WITH_OPENCL}>:GPULAB_WITH_OPENCL>)

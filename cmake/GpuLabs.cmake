@@ -1,0 +1,26 @@
+# Everything a lab needs from the build. The root includes it, and so does each lab when it is built alone.
+include_guard(GLOBAL)
+
+option(GPULAB_CUDA "Build the CUDA variants when a CUDA compiler is found" ON)
+option(GPULAB_OPENCL "Build the OpenCL variants when an OpenCL library is found" ON)
+option(GPULAB_WERROR "Treat warnings as errors" OFF)
+option(GPULAB_NATIVE "Compile CPU code for this computer's processor" ON)
+option(GPULAB_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+
+set(GPULAB_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
+get_filename_component(GPULAB_ROOT ${GPULAB_ROOT} ABSOLUTE)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+include(${CMAKE_CURRENT_LIST_DIR}/Cuda.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/Dependencies.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/Compile.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/AddLab.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/AddLabTest.cmake)
+
+if(NOT TARGET gpulab_common)
+    add_subdirectory(${GPULAB_ROOT}/common ${CMAKE_BINARY_DIR}/common)
+endif()

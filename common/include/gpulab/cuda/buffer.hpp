@@ -1,0 +1,126 @@
+/// @file
+/// Arrays in the memory of a CUDA device, and page-locked arrays on the host.
+#pragma once
+
+#include <cstddef>
+#include <cuda_runtime_api.h>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "gpulab/cuda/check.hpp"
+#include "gpulab/guard.hpp"
+
+namespace gpulab {
+
+/// n elements of T on the current CUDA device. Move-only; freed when it goes out of scope.
+///
+/// Made from a size it is an output: poisoned (NaN), with guard bands on both sides that copy_to() checks.
+/// Made from host data it is an input: exactly as long as the data.
+template <class T> class DeviceBuffer {
+public:
+    /// An output of n elements.
+    /// @throws CudaError when the device has not that much memory
+    explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()) {
+        CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_));
+        try {
+            CUDA_CHECK(cudaMemset(base_, guard_byte, guard_));
+            CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte, bytes()));
+            CUDA_CHECK(cudaMemset(base_ + guard_ + bytes(), guard_byte, guard_));
+            CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for these fills
+        } catch (...) {
+            cudaFree(base_);
+            throw;
+        }
+    }
+
+    /// An input: allocates and copies in.
+    explicit DeviceBuffer(std::span<const T> host) : size_(host.size()) {
+        CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes()));
+        const cudaError_t copied = cudaMemcpy(base_, host.data(), bytes(), cudaMemcpyHostToDevice);
+        if (copied != cudaSuccess) cudaFree(base_);
+        CUDA_CHECK(copied);
+    }
+    explicit DeviceBuffer(const std::vector<T>& host) : DeviceBuffer(std::span<const T>(host)) {}
+
+    ~DeviceBuffer() { cudaFree(base_); } // an error here was reported by an earlier call; destructors do not throw
+
+    DeviceBuffer(DeviceBuffer&& other) noexcept
+        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_) {}
+    DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
+        std::swap(base_, other.base_);
+        std::swap(size_, other.size_);
+        std::swap(guard_, other.guard_);
+        return *this;
+    }
+
+    T* data() { return reinterpret_cast<T*>(base_ + guard_); }
+    const T* data() const { return reinterpret_cast<const T*>(base_ + guard_); }
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const { return size_ * sizeof(T); }
+
+    /// Copies in from an array of the same length.
+    void copy_from(std::span<const T> host) {
+        check_length(host.size());
+        CUDA_CHECK(cudaMemcpy(data(), host.data(), bytes(), cudaMemcpyHostToDevice));
+    }
+
+    /// Copies out to an array of the same length and checks the guard bands.
+    /// @throws WrongResult when a kernel wrote outside the buffer
+    void copy_to(std::span<T> host) const {
+        check_length(host.size());
+        CUDA_CHECK(cudaMemcpy(host.data(), data(), bytes(), cudaMemcpyDeviceToHost));
+        check_guard_bands();
+    }
+    void copy_to(std::vector<T>& host) const { copy_to(std::span<T>(host)); }
+
+    /// @throws WrongResult when a kernel wrote outside the buffer
+    void check_guard_bands() const {
+        if (guard_ == 0) return;
+        std::vector<unsigned char> before(guard_), after(guard_);
+        CUDA_CHECK(cudaMemcpy(before.data(), base_, guard_, cudaMemcpyDeviceToHost));
+        CUDA_CHECK(cudaMemcpy(after.data(), base_ + guard_ + bytes(), guard_, cudaMemcpyDeviceToHost));
+        check_guards(before.data(), after.data(), guard_, sizeof(T));
+    }
+
+private:
+    void check_length(std::size_t n) const {
+        if (n != size_) throw Error("copy between a host array and a device buffer of different lengths");
+    }
+
+    unsigned char* base_ = nullptr; // start of the allocation; the elements begin guard_ bytes further
+    std::size_t size_ = 0;
+    std::size_t guard_ = 0;
+};
+
+/// n elements of T in page-locked host memory, which the copy engines reach without a detour. Move-only.
+template <class T> class PinnedBuffer {
+public:
+    /// @param flags for cudaHostAlloc: cudaHostAllocDefault, cudaHostAllocMapped, ...
+    explicit PinnedBuffer(std::size_t n, unsigned flags = cudaHostAllocDefault) : size_(n) {
+        CUDA_CHECK(cudaHostAlloc(reinterpret_cast<void**>(&data_), n * sizeof(T), flags));
+    }
+    ~PinnedBuffer() { cudaFreeHost(data_); }
+    PinnedBuffer(PinnedBuffer&& other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        return *this;
+    }
+
+    T* data() { return data_; }
+    const T* data() const { return data_; }
+    std::size_t size() const { return size_; }
+    std::size_t bytes() const { return size_ * sizeof(T); }
+    T& operator[](std::size_t i) { return data_[i]; }
+    const T& operator[](std::size_t i) const { return data_[i]; }
+    std::span<T> span() { return {data_, size_}; }
+    std::span<const T> span() const { return {data_, size_}; }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+} // namespace gpulab

@@ -1,0 +1,61 @@
+/// @file
+/// CUDA streams and events that free themselves.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <utility>
+
+#include "gpulab/cuda/check.hpp"
+
+namespace gpulab {
+
+/// A CUDA stream that does not wait for the legacy default stream. Move-only.
+class Stream {
+public:
+    Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+    ~Stream() {
+        if (stream_) cudaStreamDestroy(stream_);
+    }
+    Stream(Stream&& other) noexcept : stream_(std::exchange(other.stream_, nullptr)) {}
+    Stream& operator=(Stream&& other) noexcept {
+        std::swap(stream_, other.stream_);
+        return *this;
+    }
+
+    operator cudaStream_t() const { return stream_; }
+    void synchronize() const { CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+private:
+    cudaStream_t stream_ = nullptr;
+};
+
+/// A point in a stream whose time the device notes. Move-only.
+class Event {
+public:
+    /// @param flags cudaEventDefault, or cudaEventDisableTiming for events that only order
+    explicit Event(unsigned flags = cudaEventDefault) { CUDA_CHECK(cudaEventCreateWithFlags(&event_, flags)); }
+    ~Event() {
+        if (event_) cudaEventDestroy(event_);
+    }
+    Event(Event&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    Event& operator=(Event&& other) noexcept {
+        std::swap(event_, other.event_);
+        return *this;
+    }
+
+    operator cudaEvent_t() const { return event_; }
+    void record(cudaStream_t stream) { CUDA_CHECK(cudaEventRecord(event_, stream)); }
+    void synchronize() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
+
+    /// Milliseconds from one event to another. @pre both recorded and reached
+    static double ms_between(const Event& begin, const Event& end) {
+        float ms = 0;
+        CUDA_CHECK(cudaEventElapsedTime(&ms, begin, end));
+        return ms;
+    }
+
+private:
+    cudaEvent_t event_ = nullptr;
+};
+
+} // namespace gpulab

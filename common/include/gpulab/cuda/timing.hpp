@@ -1,0 +1,55 @@
+/// @file
+/// Kernel time on a CUDA device, by events in the kernel's own stream.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/check.hpp"
+#include "gpulab/cuda/stream.hpp"
+#include "gpulab/stopwatch.hpp"
+
+namespace gpulab {
+
+/// Overwrites a scratch array twice as large as the L2 cache, so that the next kernel finds the cache cold.
+class L2Flusher {
+public:
+    L2Flusher();
+    void flush(cudaStream_t stream);
+
+private:
+    DeviceBuffer<unsigned char> scratch_;
+};
+
+/// Runs `body(stream)` warmup() times untimed and repeats() times between two events.
+/// Every launch in it is checked, and the stream is empty again when this returns.
+/// @param body launches kernels and copies into the stream it is given, and does not wait for them
+/// @param reset restores what body overwrites, in the same stream; runs untimed before each body
+/// @throws CudaError for a launch that failed or a kernel that crashed
+template <class Body>
+void watch_stream(Stopwatch& watch, Body&& body, const std::function<void(cudaStream_t)>& reset = {}) {
+    Stream stream;
+    Event begin, end;
+    std::optional<L2Flusher> flusher;
+    if (watch.flush_l2()) flusher.emplace();
+    watch.start();
+    for (int i = 0; i < watch.warmup(); ++i) {
+        if (reset) reset(stream);
+        body(static_cast<cudaStream_t>(stream));
+        CUDA_CHECK_LAUNCH();
+    }
+    stream.synchronize();
+    while (watch.wants_more()) {
+        if (reset) reset(stream);
+        if (flusher) flusher->flush(stream);
+        begin.record(stream);
+        body(static_cast<cudaStream_t>(stream));
+        CUDA_CHECK_LAUNCH();
+        end.record(stream);
+        end.synchronize();
+        watch.record(Event::ms_between(begin, end));
+    }
+}
+
+} // namespace gpulab

@@ -1,0 +1,47 @@
+/// @file
+/// The devices of this machine, the same way for every back end.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "gpulab/variant.hpp"
+
+namespace gpulab {
+
+/// One device a variant can run on.
+struct Device {
+    Backend backend = Backend::cpu;
+    int index = 0;        ///< position in devices(backend); what `--device cuda:1` names
+    std::string name;     ///< "NVIDIA H200"
+    std::string platform; ///< OpenCL: the platform's name; otherwise empty
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t l2_bytes = 0;
+    int compute_units = 0;      ///< streaming multiprocessors, OpenCL compute units, CPU threads
+    int compute_capability = 0; ///< CUDA: 10 * major + minor
+    bool fp64 = true;
+    bool is_cpu = false; ///< shares cores and memory with the host
+
+    /// What a user types after --device: "cuda:0".
+    std::string id() const;
+};
+
+/// The devices found for a back end, in a fixed order; empty when there are none. Asked for once, then kept.
+const std::vector<Device>& devices(Backend backend);
+
+/// Why devices(backend) is empty, in one line: "no NVIDIA driver (...)", "built without CUDA".
+/// @pre devices(backend) is empty
+const std::string& why_no_devices(Backend backend);
+
+/// Makes a device the one that variants of its back end run on, in this thread.
+/// CUDA: cudaSetDevice. OpenCL: the context and queue that opencl() returns.
+void use(const Device& device);
+
+/// Threads the CPU runs at once; at least 1.
+int hardware_threads();
+
+/// Bytes of memory that this computer has.
+std::uint64_t host_memory_bytes();
+
+} // namespace gpulab

@@ -1,0 +1,38 @@
+/// @file
+/// Seeded random inputs: the same numbers on every machine, never constant, never zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace gpulab {
+
+/// A well-mixed 64-bit number from a seed and a position (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
+/// Counter based, so element i costs the same whoever computes it, in any order.
+constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
+    std::uint64_t z = (seed + 1) * 0xD1342543DE82EF95u + (i + 1) * 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/// A double in the open interval (0, 1); never exactly 0 or 1, also after rounding to float.
+constexpr double random_unit(std::uint64_t seed, std::uint64_t i) {
+    return (static_cast<double>(random_bits(seed, i) >> 41) + 0.5) / 8388608.0; // 23 bits and a half
+}
+
+/// Fills values with numbers in (low, high), using all CPU threads. Zero cannot come out of it.
+void fill_random(std::span<float> values, std::uint64_t seed, float low = -1, float high = 1);
+void fill_random(std::span<double> values, std::uint64_t seed, double low = -1, double high = 1);
+
+/// n random numbers in (low, high).
+/// @tparam T float or double
+template <class T> std::vector<T> random_vector(std::size_t n, std::uint64_t seed, T low = -1, T high = 1) {
+    std::vector<T> values(n);
+    fill_random(std::span<T>(values), seed, low, high);
+    return values;
+}
+
+} // namespace gpulab

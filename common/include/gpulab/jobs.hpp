@@ -1,0 +1,118 @@
+/// @file
+/// The benchmark loop's two steps: which variant runs on which device, and running one of them.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/stopwatch.hpp"
+#include "gpulab/variant.hpp"
+
+namespace gpulab {
+
+/// One variant on one device, or the reason why it cannot run.
+template <class Run> struct Job {
+    Variant<Run> variant;
+    Device device;
+    std::string skip; ///< not empty: do not run, and say this
+};
+
+/// Why a device cannot run a variant with these needs; empty when it can.
+std::string unmet_need(const Needs& needs, const Device& device);
+
+/// Every chosen variant on every chosen device of its back end, in the order of devices, then of the table.
+/// A variant that cannot run appears once, with the reason.
+/// @throws UsageError when the user asked by name for a back end or a variant that no device here can run, or when
+///         the choices leave nothing to run
+template <class Table> auto jobs(const Table& table, const Options& options) {
+    using V = std::decay_t<decltype(*std::begin(table))>;
+    using Run = std::remove_pointer_t<decltype(V::run)>;
+    std::vector<Job<Run>> list;
+    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
+        const std::vector<Device> found = options.devices(backend);
+        const bool none = devices(backend).empty();
+        if (none && options.named(backend))
+            throw UsageError("back end " + std::string(name_of(backend)) + ": " + why_no_devices(backend));
+        const auto add = [&](const V& v, const Device& device, std::string skip) {
+            if (!skip.empty() && options.named(v.name)) throw UsageError(std::string(v.name) + ": " + skip);
+            list.push_back({v, device, std::move(skip)});
+        };
+        if (none) {
+            for (const V& v : table)
+                if (v.backend == backend && options.wants(v.name, backend)) add(v, {}, why_no_devices(backend));
+            continue;
+        }
+        for (const Device& device : found)
+            for (const V& v : table)
+                if (v.backend == backend && options.wants(v.name, backend)) add(v, device, unmet_need(v.needs, device));
+    }
+    if (list.empty()) throw UsageError("nothing to run: no variant chosen belongs to this operation and these devices");
+    return list;
+}
+
+/// Runs one job: poisons the output, times the kernel, then times the whole way from host data to host data.
+///
+/// @param job as jobs() gave it
+/// @param problem,output handed to the variant; `poison(output)` must be callable
+/// @param options repeats and warm-up
+/// @return the result, not yet judged: compare the output and call Result::judge() if Result::ran().
+///         A variant that throws Unsupported is skipped, one that throws WrongResult has failed
+/// @throws UsageError when the variant was asked for by name and is Unsupported
+/// @throws Error and the back ends' exceptions for what went wrong on the device
+template <class Run, class Problem, class Output>
+Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options) {
+    Result result;
+    result.variant = job.variant.name;
+    result.backend = job.variant.backend;
+    result.device = job.device;
+    result.has_device = job.device.memory_bytes > 0;
+    result.reason = job.skip;
+    if (!job.skip.empty()) return result;
+
+    use(job.device);
+    try {
+        poison(output);
+        Stopwatch watch = options.stopwatch();
+        job.variant.run(problem, output, watch);
+        result.kernel = watch.kernel();
+
+        // Everything is warm now (contexts, compiled kernels), so whole passes can be timed.
+        std::vector<double> totals;
+        double spent_ms = 0;
+        const int passes = std::min(5, watch.repeats());
+        for (int i = 0; i < passes && (i == 0 || spent_ms < 1000); ++i) {
+            poison(output);
+            Stopwatch once;
+            const auto begin = std::chrono::steady_clock::now();
+            job.variant.run(problem, output, once);
+            totals.push_back(
+                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
+            spent_ms += totals.back();
+        }
+        result.total_ms = summarise(totals).median;
+        result.status = Result::Status::passed; // until judged
+    } catch (const Unsupported& e) {
+        if (options.named(job.variant.name)) throw UsageError(std::string(job.variant.name) + ": " + e.what());
+        result.reason = e.what();
+        result.status = Result::Status::skipped;
+    } catch (const WrongResult& e) {
+        result.reason = e.what();
+        result.status = Result::Status::failed;
+    }
+    return result;
+}
+
+/// Stops a run that would not fit, before anything is allocated.
+/// @param device_bytes what the hungriest variant needs on a device
+/// @param host_bytes what the program needs in main memory
+/// @throws UsageError naming the device, what is needed and what there is
+void check_memory(const Options& options, double device_bytes, double host_bytes);
+
+} // namespace gpulab

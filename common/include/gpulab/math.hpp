@@ -1,0 +1,25 @@
+/// @file
+/// Integer arithmetic of launches: how many blocks, rounded up to what.
+#pragma once
+
+#include <cstddef>
+
+namespace gpulab {
+
+/// a / b rounded up.
+/// @pre b > 0
+constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a % b != 0); }
+
+/// The smallest multiple of `step` that is not below a.
+/// @pre step > 0
+constexpr std::size_t round_up(std::size_t a, std::size_t step) { return ceil_div(a, step) * step; }
+
+/// Blocks of `block` threads so that each of n elements has a thread; at least 1, because a launch of no blocks
+/// is an error. The kernel's own bounds check makes n = 0 come out right.
+/// @pre block > 0
+/// @throws nothing; the caller's n fits a grid up to n = block * (2^31 - 1)
+constexpr unsigned grid_size(std::size_t n, unsigned block) {
+    return n == 0 ? 1u : static_cast<unsigned>(ceil_div(n, block));
+}
+
+} // namespace gpulab

@@ -1,0 +1,70 @@
+/// @file
+/// OpenCL through the official C++ bindings, and the device that variants run on.
+#pragma once
+
+// One place decides the version of the API: programs here use OpenCL 1.2, which every vendor has.
+#ifndef CL_HPP_TARGET_OPENCL_VERSION
+#define CL_HPP_TARGET_OPENCL_VERSION 120
+#define CL_HPP_MINIMUM_OPENCL_VERSION 120
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_HPP_ENABLE_EXCEPTIONS
+#endif
+#include <CL/opencl.hpp>
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
+
+namespace gpulab {
+
+/// An OpenCL device ready for work: context, in-order queue with profiling, and the programs built so far.
+class OpenClContext {
+public:
+    /// @pre device is one of devices(Backend::opencl)
+    explicit OpenClContext(const Device& device);
+    OpenClContext(const OpenClContext&) = delete;
+    OpenClContext& operator=(const OpenClContext&) = delete;
+
+    const Device& description() const { return description_; }
+    const cl::Device& device() const { return device_; }
+    const cl::Context& context() const { return context_; }
+    const cl::CommandQueue& queue() const { return queue_; }
+
+    /// Builds a program for this device with `-cl-std=CL1.2` and the given options, once; later calls get the same.
+    /// @param source the text of a .cl file, embedded by the build
+    /// @param options further options, such as "-DREAL=double"
+    /// @throws Error with the compiler's log when the kernel does not compile
+    const cl::Program& program(const std::string& source, const std::string& options = "");
+
+    /// The largest work-group this device takes for a kernel.
+    std::size_t max_work_group(const cl::Kernel& kernel) const;
+
+private:
+    Device description_;
+    cl::Device device_;
+    cl::Context context_;
+    cl::CommandQueue queue_;
+    std::map<std::string, cl::Program> programs_;
+};
+
+/// The OpenCL device in use in this thread: the one given to use(), else the first found.
+/// @throws Unsupported when there is none
+OpenClContext& opencl();
+
+/// A kernel of a program in use on the current device: `opencl_kernel(one_item_cl, "saxpy")`.
+/// @throws Error with the build log, or naming the kernel that the program does not have
+cl::Kernel opencl_kernel(const std::string& source, const char* name, const std::string& options = "");
+
+/// Sets all arguments of a kernel in order. A size goes in as cl_ulong, a cl::Buffer or cl::LocalSpaceArg as it is.
+template <class... Args> void set_args(cl::Kernel& kernel, const Args&... args) {
+    cl_uint index = 0;
+    (kernel.setArg(index++, args), ...);
+}
+
+/// The name of an OpenCL error code: "CL_OUT_OF_RESOURCES".
+std::string opencl_error_name(cl_int code);
+
+} // namespace gpulab

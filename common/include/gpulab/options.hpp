@@ -1,0 +1,116 @@
+/// @file
+/// The command line that every lab has, and the lab's own options beside it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "gpulab/stopwatch.hpp"
+#include "gpulab/variant.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace gpulab {
+
+/// Reads a size as people write it: 1000000, 1e6, 2^20, 16Ki, 3M (k, M, G: powers of 1000; Ki, Mi, Gi: of 1024).
+/// @throws UsageError naming `what` when the text is not a whole number, negative, or beyond 2^63 - 1
+std::int64_t parse_size(const std::string& text, std::string_view what);
+
+/// What --list shows of a variant.
+struct VariantSummary {
+    std::string name;
+    std::string summary;
+    Backend backend = Backend::cpu;
+};
+
+/// What `--study list` shows of a study.
+struct StudySummary {
+    std::string name;
+    std::string summary;
+};
+
+/// The options of one lab program.
+///
+///     Options options("saxpy", "c = k a + b, the first parallel program");
+///     options.size("--n", n, 1, "elements in each array");
+///     options.variants(saxpy::variants());
+///     if (!options.parse(argc, argv)) return 0;   // --help, --list and `--study list` have been answered
+class Options {
+public:
+    /// @param lab the program's name
+    /// @param purpose one line for --help
+    Options(std::string lab, const std::string& purpose);
+    ~Options();
+    Options(const Options&) = delete;
+    Options& operator=(const Options&) = delete;
+
+    /// A size option of the lab: at least `least`, at most 2^63 - 1; see parse_size() for how it may be written.
+    /// The variable keeps its value when the option is not given.
+    void size(const std::string& name, std::size_t& value, std::size_t least, const std::string& help,
+              std::size_t most = std::numeric_limits<std::int64_t>::max());
+    /// A number option of the lab, within [least, most].
+    void number(const std::string& name, double& value, double least, double most, const std::string& help);
+    /// A choice among words.
+    void choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
+                const std::string& help);
+    /// Free text: a file name.
+    void text(const std::string& name, std::string& value, const std::string& help);
+    /// A switch.
+    void flag(const std::string& name, bool& value, const std::string& help);
+
+    /// Announces the lab's variant table, for --list and for checking --variant.
+    template <class Table> void variants(const Table& table) {
+        for (const auto& v : table) variants_.push_back({std::string(v.name), std::string(v.summary), v.backend});
+    }
+    /// Announces the lab's studies, for `--study list` and for checking --study.
+    void studies(std::vector<StudySummary> studies) { studies_ = std::move(studies); }
+
+    /// Reads the command line.
+    /// @return false when the question was answered already (--help, --list, `--study list`) and the program is done
+    /// @throws UsageError with one line that says what is wrong
+    bool parse(int argc, const char* const* argv);
+
+    const std::string& lab() const { return lab_; }
+    const std::string& study() const { return study_; } ///< empty: a single run
+    std::uint64_t seed() const { return seed_; }
+    const std::string& json() const { return json_; } ///< file to write; empty: none
+    const std::string& csv() const { return csv_; }
+    Stopwatch stopwatch() const; ///< a fresh one with the repeats and the warm-up asked for
+
+    /// Whether the user chose this variant: by --variant, or by saying nothing.
+    bool wants(std::string_view variant, Backend backend) const;
+    /// Whether the user asked for this variant by its name, so that being unable to run it is an error.
+    bool named(std::string_view variant) const;
+    /// Whether the user asked for this back end by its name, by --backend or --device.
+    bool named(Backend backend) const;
+    /// The devices of a back end that the user chose; may be empty.
+    std::vector<Device> devices(Backend backend) const;
+
+private:
+    std::unique_ptr<CLI::App> app_;
+    std::string lab_;
+    std::vector<VariantSummary> variants_;
+    std::vector<StudySummary> studies_;
+    std::vector<std::function<void()>> checks_;
+    bool list_ = false;
+    std::vector<std::string> chosen_variants_;
+    std::vector<std::string> chosen_backends_;
+    std::vector<std::string> chosen_devices_;
+    int repeat_ = 0;
+    int warmup_ = 3;
+    bool flush_l2_ = false;
+    std::uint64_t seed_ = 42;
+    std::string study_;
+    std::string json_;
+    std::string csv_;
+};
+
+} // namespace gpulab

@@ -1,0 +1,82 @@
+/// @file
+/// Collects the kernel times of a variant: warm-up runs that do not count, then repeats that do.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace gpulab {
+
+/// Median and extremes of the repeats, in milliseconds.
+struct Timing {
+    double median = 0;
+    double min = 0;
+    double max = 0;
+    int repeats = 0; ///< how many runs these figures stand on; 0 when nothing was timed
+};
+
+/// Median, minimum and maximum of a set of times. The median of an even count is the mean of the middle two.
+Timing summarise(std::vector<double> times_ms);
+
+/// How often a variant repeats its kernel, and the times it took.
+///
+/// A variant hands its kernel to the stopwatch, which runs it warmup() times untimed and then repeats()
+/// times timed: `time()` here for CPU code, `watch_stream()` (cuda/timing.hpp) for CUDA and
+/// `watch_queue()` (opencl/timing.hpp) for OpenCL. All three accept a reset that runs, untimed, before every
+/// run, for algorithms that overwrite their input.
+class Stopwatch {
+public:
+    /// @param warmup    runs before the first timed one, at least 0
+    /// @param repeats   timed runs at most, at least 1
+    /// @param budget_s  once this much time has been spent and three runs are timed, stop early; 0: never stop early
+    /// @param flush_l2  on a GPU, evict the L2 cache before every run
+    explicit Stopwatch(int warmup = 0, int repeats = 1, double budget_s = 0, bool flush_l2 = false)
+        : warmup_(warmup), repeats_(repeats), budget_s_(budget_s), flush_l2_(flush_l2) {}
+
+    int warmup() const { return warmup_; }
+    int repeats() const { return repeats_; }
+    bool flush_l2() const { return flush_l2_; }
+
+    /// Adds one timed run. Called by the timing helpers of each back end.
+    void record(double ms) { times_ms_.push_back(ms); }
+
+    /// Whether another run is due: helpers loop `while (watch.wants_more())`.
+    /// Starts its budget at the first call.
+    bool wants_more();
+
+    /// Times CPU code with the steady clock.
+    /// @param body  the computation; runs warmup() + repeats() times
+    /// @param reset restores what body overwrites; runs untimed before each body
+    template <class Body> void time(Body&& body, const std::function<void()>& reset = {}) {
+        using Clock = std::chrono::steady_clock;
+        start();
+        for (int i = 0; i < warmup_; ++i) {
+            if (reset) reset();
+            body();
+        }
+        while (wants_more()) {
+            if (reset) reset();
+            const auto begin = Clock::now();
+            body();
+            record(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+        }
+    }
+
+    /// Forgets earlier times; the helpers call it first, so that the last measured section counts.
+    void start();
+
+    const std::vector<double>& times_ms() const { return times_ms_; }
+    Timing kernel() const { return summarise(times_ms_); }
+
+private:
+    int warmup_;
+    int repeats_;
+    double budget_s_;
+    bool flush_l2_;
+    std::vector<double> times_ms_;
+    std::chrono::steady_clock::time_point started_{};
+};
+
+} // namespace gpulab

@@ -1,0 +1,102 @@
+#include "gpulab/device.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <thread>
+
+#include "backends.hpp"
+#include "gpulab/error.hpp"
+
+#if defined(_WIN32)
+#define NOMINMAX
+#include <windows.h>
+#elif defined(__APPLE__)
+#include <sys/sysctl.h>
+#else
+#include <unistd.h>
+#endif
+
+namespace gpulab {
+
+namespace {
+
+std::string cpu_name() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);) {
+        if (line.starts_with("model name")) {
+            const std::size_t colon = line.find(": ");
+            if (colon != std::string::npos) return line.substr(colon + 2);
+        }
+    }
+    return "CPU";
+}
+
+detail::Found find_cpu() {
+    Device device;
+    device.backend = Backend::cpu;
+    device.name = cpu_name();
+    device.memory_bytes = host_memory_bytes();
+    device.compute_units = hardware_threads();
+    device.is_cpu = true;
+    return {{device}, ""};
+}
+
+const detail::Found& found(Backend backend) {
+    static const detail::Found cpu = find_cpu();
+    if (backend == Backend::cpu) return cpu;
+    if (backend == Backend::opencl) {
+        static const detail::Found opencl = detail::find_opencl_devices();
+        return opencl;
+    }
+    static const detail::Found cuda = detail::find_cuda_devices();
+    return cuda;
+}
+
+} // namespace
+
+std::string Device::id() const { return std::string(name_of(backend)) + ":" + std::to_string(index); }
+
+const std::vector<Device>& devices(Backend backend) { return found(backend).devices; }
+
+const std::string& why_no_devices(Backend backend) { return found(backend).why_none; }
+
+void use(const Device& device) {
+    if (device.backend == Backend::cuda) detail::use_cuda_device(device);
+    if (device.backend == Backend::opencl) detail::use_opencl_device(device);
+}
+
+int hardware_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+
+std::uint64_t host_memory_bytes() {
+#if defined(_WIN32)
+    MEMORYSTATUSEX status{};
+    status.dwLength = sizeof(status);
+    return GlobalMemoryStatusEx(&status) ? status.ullTotalPhys : 0;
+#elif defined(__APPLE__)
+    std::uint64_t bytes = 0;
+    std::size_t length = sizeof(bytes);
+    return sysctlbyname("hw.memsize", &bytes, &length, nullptr, 0) == 0 ? bytes : 0;
+#else
+    return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+#endif
+}
+
+#if !defined(GPULAB_WITH_CUDA)
+namespace detail {
+Found find_cuda_devices() { return {{}, "built without CUDA (no CUDA compiler was found)"}; }
+void use_cuda_device(const Device&) { throw Error("built without CUDA"); }
+double measure_cuda_copy(const Device&) { return 0; }
+double measure_cuda_arithmetic(const Device&, Arithmetic) { return 0; }
+} // namespace detail
+#endif
+
+#if !defined(GPULAB_WITH_OPENCL)
+namespace detail {
+Found find_opencl_devices() { return {{}, "built without OpenCL (no OpenCL library was found)"}; }
+void use_opencl_device(const Device&) { throw Error("built without OpenCL"); }
+double measure_opencl_copy(const Device&) { return 0; }
+double measure_opencl_arithmetic(const Device&, Arithmetic) { return 0; }
+} // namespace detail
+#endif
+
+} // namespace gpulab

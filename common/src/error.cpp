@@ -1,0 +1,44 @@
+#include "gpulab/error.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/context.hpp"
+#endif
+
+namespace gpulab {
+
+namespace {
+
+void print_line(std::string_view program, const std::string& message) noexcept {
+    std::fflush(stdout); // the table so far comes first
+    std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(program.size()), program.data(), message.c_str());
+}
+
+} // namespace
+
+int fail(std::string_view program) noexcept {
+    try {
+        throw;
+    } catch (const WrongResult& e) {
+        print_line(program, e.what());
+        return exit_wrong_result;
+    }
+#if defined(GPULAB_WITH_OPENCL)
+    catch (const cl::Error& e) {
+        print_line(program, std::string(e.what()) + " failed: " + opencl_error_name(e.err()));
+    }
+#endif
+    catch (const std::bad_alloc&) {
+        print_line(program, "not enough main memory for this problem");
+    } catch (const std::exception& e) {
+        print_line(program, e.what());
+    } catch (...) {
+        print_line(program, "stopped by an exception of unknown type");
+    }
+    return exit_failure;
+}
+
+} // namespace gpulab

@@ -1,0 +1,32 @@
+#include "gpulab/jobs.hpp"
+
+#include <fmt/format.h>
+
+namespace gpulab {
+
+std::string unmet_need(const Needs& needs, const Device& device) {
+    if (device.backend == Backend::cuda && device.compute_capability < needs.compute_capability)
+        return fmt::format("needs compute capability {}.{}, {} has {}.{}", needs.compute_capability / 10,
+                           needs.compute_capability % 10, device.name, device.compute_capability / 10,
+                           device.compute_capability % 10);
+    if (needs.fp64 && !device.fp64) return fmt::format("needs double precision, {} has none", device.name);
+    return "";
+}
+
+void check_memory(const Options& options, double device_bytes, double host_bytes) {
+    constexpr double gib = 1024.0 * 1024.0 * 1024.0;
+    const auto host = static_cast<double>(host_memory_bytes());
+    if (host > 0 && host_bytes > host)
+        throw UsageError(fmt::format("this problem needs {:.1f} GiB of main memory; this computer has {:.1f} GiB",
+                                     host_bytes / gib, host / gib));
+    for (const Backend backend : {Backend::opencl, Backend::cuda})
+        for (const Device& device : options.devices(backend)) {
+            const auto memory = static_cast<double>(device.memory_bytes);
+            const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
+            if (needed > memory)
+                throw UsageError(fmt::format("this problem needs {:.1f} GiB on {} ({}), which has {:.1f} GiB",
+                                             needed / gib, device.id(), device.name, memory / gib));
+        }
+}
+
+} // namespace gpulab

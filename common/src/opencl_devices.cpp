@@ -1,0 +1,276 @@
+// The OpenCL side of device.hpp and ceilings.hpp, and the helpers of gpulab/opencl/.
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <memory>
+#include <mutex>
+
+#include "backends.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/metrics.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/context.hpp"
+#include "gpulab/opencl/timing.hpp"
+
+namespace gpulab {
+
+namespace {
+
+/// The cl objects behind devices(Backend::opencl), in the same order. Kept in a heap object that lives as long as
+/// the program: destroying cl objects after main has ended crashes some drivers.
+std::vector<cl::Device>& handles() {
+    static auto* const all = new std::vector<cl::Device>;
+    return *all;
+}
+
+std::string trimmed(std::string text) {
+    while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
+    return text;
+}
+
+std::map<int, std::unique_ptr<OpenClContext>>& contexts() {
+    static auto* const all = new std::map<int, std::unique_ptr<OpenClContext>>; // never destroyed, as above
+    return *all;
+}
+
+thread_local OpenClContext* current = nullptr;
+
+} // namespace
+
+namespace detail {
+
+Found find_opencl_devices() {
+    Found found;
+    std::vector<cl::Platform> platforms;
+    try {
+        cl::Platform::get(&platforms);
+    } catch (const cl::Error&) { // the loader answers "no platform" with an error
+    }
+    if (platforms.empty()) return {{}, "no OpenCL platform (install pocl-opencl-icd to run on the CPU)"};
+    for (const cl::Platform& platform : platforms) {
+        std::vector<cl::Device> here;
+        try {
+            platform.getDevices(CL_DEVICE_TYPE_ALL, &here);
+        } catch (const cl::Error&) { // a platform without devices says so by an error
+        }
+        for (const cl::Device& handle : here) {
+            Device device;
+            device.backend = Backend::opencl;
+            device.index = static_cast<int>(found.devices.size());
+            device.name = trimmed(handle.getInfo<CL_DEVICE_NAME>());
+            device.platform = trimmed(platform.getInfo<CL_PLATFORM_NAME>());
+            device.memory_bytes = handle.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>();
+            device.l2_bytes = handle.getInfo<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>();
+            device.compute_units = static_cast<int>(handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+            device.fp64 = handle.getInfo<CL_DEVICE_DOUBLE_FP_CONFIG>() != 0;
+            device.is_cpu = (handle.getInfo<CL_DEVICE_TYPE>() & CL_DEVICE_TYPE_CPU) != 0;
+            found.devices.push_back(device);
+            handles().push_back(handle);
+        }
+    }
+    if (found.devices.empty()) found.why_none = "OpenCL platforms without a device";
+    return found;
+}
+
+void use_opencl_device(const Device& device) {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    auto& slot = contexts()[device.index];
+    if (!slot) slot = std::make_unique<OpenClContext>(device);
+    current = slot.get();
+}
+
+GuardedMemory guarded_memory(std::size_t bytes) {
+    const cl::Context& context = opencl().context();
+    const cl::CommandQueue& queue = opencl().queue();
+    GuardedMemory memory;
+    memory.guard = guard_bytes();
+    const std::size_t window = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
+    memory.whole = cl::Buffer(context, CL_MEM_READ_WRITE, window + 2 * memory.guard);
+    if (memory.guard > 0) {
+        queue.enqueueFillBuffer(memory.whole, guard_byte, 0, memory.guard);
+        queue.enqueueFillBuffer(memory.whole, guard_byte, memory.guard + bytes, window - bytes + memory.guard);
+        cl_buffer_region region{memory.guard, window};
+        memory.window = memory.whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
+    } else {
+        memory.window = memory.whole;
+    }
+    if (bytes > 0) queue.enqueueFillBuffer(memory.whole, poison_byte, memory.guard, bytes);
+    queue.finish();
+    return memory;
+}
+
+cl::Buffer input_memory(const void* host, std::size_t bytes) {
+    cl::Buffer buffer(opencl().context(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
+    if (bytes > 0) opencl().queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, bytes, host);
+    return buffer;
+}
+
+void read_memory(const cl::Buffer& from, std::size_t bytes, void* host) {
+    if (bytes > 0) opencl().queue().enqueueReadBuffer(from, CL_TRUE, 0, bytes, host);
+}
+
+void write_memory(const cl::Buffer& to, std::size_t bytes, const void* host) {
+    if (bytes > 0) opencl().queue().enqueueWriteBuffer(to, CL_TRUE, 0, bytes, host);
+}
+
+void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes) {
+    if (memory.guard == 0) return;
+    const cl::CommandQueue& queue = opencl().queue();
+    std::vector<unsigned char> before(memory.guard), after(memory.guard);
+    queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, memory.guard, before.data());
+    queue.enqueueReadBuffer(memory.whole, CL_TRUE, memory.guard + bytes, memory.guard, after.data());
+    gpulab::check_guards(before.data(), after.data(), memory.guard, element_bytes);
+}
+
+double measure_opencl_copy(const Device& device) {
+    const std::size_t most = opencl().device().getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
+    const std::size_t large = device.is_cpu ? std::size_t{256} << 20 : std::size_t{1} << 30;
+    const std::size_t bytes =
+        round_up(std::min({large, most, static_cast<std::size_t>(device.memory_bytes) / 8}) - 15, 16);
+    ClBuffer<char> from(bytes), to(bytes);
+    Stopwatch by_driver(2, 5);
+    watch_queue(by_driver, [&](const cl::CommandQueue& queue, ClEvents& events) {
+        queue.enqueueCopyBuffer(from.data(), to.data(), 0, 0, bytes, nullptr, events.add());
+    });
+    // A CPU driver may copy with one thread; a kernel that copies uses them all. The better one is the ceiling.
+    static const char* const copy_cl = "kernel void copy(global const float4* from, global float4* to, ulong n) {\n"
+                                       "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))\n"
+                                       "        to[i] = from[i];\n"
+                                       "}\n";
+    cl::Kernel kernel = opencl_kernel(copy_cl, "copy");
+    const cl_ulong n = bytes / 16;
+    set_args(kernel, from.data(), to.data(), n);
+    Stopwatch by_kernel(2, 5);
+    watch_queue(by_kernel, [&](const cl::CommandQueue& queue, ClEvents& events) {
+        const std::size_t local = std::min<std::size_t>(256, opencl().max_work_group(kernel));
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(round_up(n, local)), cl::NDRange(local), nullptr,
+                                   events.add());
+    });
+    return gb_per_s(2.0 * static_cast<double>(bytes), std::min(by_driver.kernel().median, by_kernel.kernel().median));
+}
+
+double measure_opencl_arithmetic(const Device& device, Arithmetic kind) {
+    // Vectors of four, so that a CPU device has wide work per item as well.
+    static const char* const fma_cl =
+        "#ifdef FP64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif\n"
+        "kernel void fma_chains(global T* out, T factor, T addend, int steps) {\n"
+        "    T4 a = (T4)(get_local_id(0)), b = a + (T)1, c = a + (T)2, d = a + (T)3;\n"
+        "    T4 e = a + (T)4, f = a + (T)5, g = a + (T)6, h = a + (T)7;\n"
+        "    for (int i = 0; i < steps; ++i) {\n"
+        "        a = mad(a, (T4)(factor), (T4)(addend)); b = mad(b, (T4)(factor), (T4)(addend));\n"
+        "        c = mad(c, (T4)(factor), (T4)(addend)); d = mad(d, (T4)(factor), (T4)(addend));\n"
+        "        e = mad(e, (T4)(factor), (T4)(addend)); f = mad(f, (T4)(factor), (T4)(addend));\n"
+        "        g = mad(g, (T4)(factor), (T4)(addend)); h = mad(h, (T4)(factor), (T4)(addend));\n"
+        "    }\n"
+        "    T4 sum = a + b + c + d + e + f + g + h;\n"
+        "    if (sum.x + sum.y + sum.z + sum.w == (T)-1) out[0] = sum.x;\n" // never true
+        "}\n";
+    const bool fp64 = kind == Arithmetic::fp64;
+    cl::Kernel kernel =
+        opencl_kernel(fma_cl, "fma_chains", fp64 ? "-DFP64 -DT=double -DT4=double4" : "-DT=float -DT4=float4");
+    ClBuffer<double> out(1);
+    const std::size_t local = std::min<std::size_t>(device.is_cpu ? 16 : 256, opencl().max_work_group(kernel));
+    const std::size_t items = local * static_cast<std::size_t>(device.compute_units) * 16;
+    const int steps = device.is_cpu ? 20000 : 1024;
+    if (fp64) set_args(kernel, out.data(), 0.999, 0.001, steps);
+    else set_args(kernel, out.data(), 0.999f, 0.001f, steps);
+    Stopwatch watch(2, 5);
+    watch_queue(watch, [&](const cl::CommandQueue& queue, ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(local), nullptr,
+                                   events.add());
+    });
+    return gflop_per_s(2.0 * 32 * steps * static_cast<double>(items), watch.kernel().median);
+}
+
+} // namespace detail
+
+OpenClContext::OpenClContext(const Device& device)
+    : description_(device), device_(handles().at(static_cast<std::size_t>(device.index))), context_(device_),
+      queue_(context_, device_, CL_QUEUE_PROFILING_ENABLE) {}
+
+const cl::Program& OpenClContext::program(const std::string& source, const std::string& options) {
+    const std::string key = options + '\n' + source;
+    const auto known = programs_.find(key);
+    if (known != programs_.end()) return known->second;
+    cl::Program program(context_, source);
+    try {
+        program.build({device_}, ("-cl-std=CL1.2 " + options).c_str());
+    } catch (const cl::Error& e) {
+        const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
+        throw Error(fmt::format("an OpenCL kernel does not compile for {} ({}): {}", description_.name,
+                                opencl_error_name(e.err()), log.empty() ? "the driver gives no log" : log));
+    }
+    return programs_.emplace(key, program).first->second;
+}
+
+std::size_t OpenClContext::max_work_group(const cl::Kernel& kernel) const {
+    return kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device_);
+}
+
+OpenClContext& opencl() {
+    if (!current) {
+        if (devices(Backend::opencl).empty()) throw Unsupported(why_no_devices(Backend::opencl));
+        use(devices(Backend::opencl).front());
+    }
+    return *current;
+}
+
+cl::Kernel opencl_kernel(const std::string& source, const char* name, const std::string& options) {
+    try {
+        return cl::Kernel(opencl().program(source, options), name);
+    } catch (const cl::Error& e) {
+        throw Error(fmt::format("OpenCL kernel '{}': {}", name, opencl_error_name(e.err())));
+    }
+}
+
+double ClEvents::elapsed_ms() const {
+    cl_ulong begin = std::numeric_limits<cl_ulong>::max(), end = 0;
+    for (const cl::Event& event : events_) {
+        begin = std::min(begin, event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+        end = std::max(end, event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+    }
+    return end > begin ? static_cast<double>(end - begin) * 1e-6 : 0;
+}
+
+void flush_l2(OpenClContext& context) {
+    const std::size_t bytes = 2 * std::max<std::size_t>(context.description().l2_bytes, 1 << 20);
+    cl::Buffer scratch(context.context(), CL_MEM_READ_WRITE, bytes);
+    context.queue().enqueueFillBuffer(scratch, cl_uchar{0}, 0, bytes);
+    context.queue().finish();
+}
+
+std::string opencl_error_name(cl_int code) {
+    switch (code) {
+#define GPULAB_NAME(name) \
+    case name: return #name
+        GPULAB_NAME(CL_DEVICE_NOT_FOUND);
+        GPULAB_NAME(CL_DEVICE_NOT_AVAILABLE);
+        GPULAB_NAME(CL_COMPILER_NOT_AVAILABLE);
+        GPULAB_NAME(CL_MEM_OBJECT_ALLOCATION_FAILURE);
+        GPULAB_NAME(CL_OUT_OF_RESOURCES);
+        GPULAB_NAME(CL_OUT_OF_HOST_MEMORY);
+        GPULAB_NAME(CL_PROFILING_INFO_NOT_AVAILABLE);
+        GPULAB_NAME(CL_BUILD_PROGRAM_FAILURE);
+        GPULAB_NAME(CL_MISALIGNED_SUB_BUFFER_OFFSET);
+        GPULAB_NAME(CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST);
+        GPULAB_NAME(CL_INVALID_VALUE);
+        GPULAB_NAME(CL_INVALID_DEVICE);
+        GPULAB_NAME(CL_INVALID_CONTEXT);
+        GPULAB_NAME(CL_INVALID_MEM_OBJECT);
+        GPULAB_NAME(CL_INVALID_KERNEL_NAME);
+        GPULAB_NAME(CL_INVALID_KERNEL_ARGS);
+        GPULAB_NAME(CL_INVALID_ARG_INDEX);
+        GPULAB_NAME(CL_INVALID_ARG_VALUE);
+        GPULAB_NAME(CL_INVALID_ARG_SIZE);
+        GPULAB_NAME(CL_INVALID_WORK_DIMENSION);
+        GPULAB_NAME(CL_INVALID_WORK_GROUP_SIZE);
+        GPULAB_NAME(CL_INVALID_WORK_ITEM_SIZE);
+        GPULAB_NAME(CL_INVALID_BUFFER_SIZE);
+        GPULAB_NAME(CL_INVALID_GLOBAL_WORK_SIZE);
+#undef GPULAB_NAME
+    default: return fmt::format("OpenCL error {}", code);
+    }
+}
+
+} // namespace gpulab

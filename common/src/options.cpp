@@ -1,0 +1,259 @@
+#include "gpulab/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "gpulab/error.hpp"
+
+namespace gpulab {
+
+namespace {
+
+/// "cpu, opencl or cuda"
+template <class Names> std::string listed(const Names& names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
+    return text;
+}
+
+std::vector<std::string> split_commas(const std::vector<std::string>& texts) {
+    std::vector<std::string> words;
+    for (const std::string& text : texts)
+        for (std::size_t begin = 0; begin <= text.size();) {
+            const std::size_t comma = std::min(text.find(',', begin), text.size());
+            words.push_back(text.substr(begin, comma - begin));
+            begin = comma + 1;
+        }
+    return words;
+}
+
+bool contains(const std::vector<std::string>& words, std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::vector<Device> all_devices() {
+    std::vector<Device> all;
+    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+        for (const Device& device : gpulab::devices(backend)) all.push_back(device);
+    return all;
+}
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+    return text;
+}
+
+/// "cuda:0", "cuda" (all of them), or a part of the name: "h200".
+bool matches(const Device& device, const std::string& wish) {
+    return wish == device.id() || wish == name_of(device.backend) ||
+           (wish.size() >= 3 && lower(device.name + " " + device.platform).find(lower(wish)) != std::string::npos &&
+            wish.find(':') == std::string::npos);
+}
+
+} // namespace
+
+std::int64_t parse_size(const std::string& text, std::string_view what) {
+    constexpr double limit = 9223372036854775807.0;
+    const auto wrong = [&](const std::string& why) -> UsageError {
+        return UsageError(fmt::format("{}: '{}' {}", what, text, why));
+    };
+    const char* const begin = text.data();
+    const char* const end = begin + text.size();
+
+    std::int64_t whole = 0;
+    const auto [rest, error] = std::from_chars(begin, end, whole);
+    if (error == std::errc::result_out_of_range) throw wrong("is too large");
+    if (error != std::errc{}) throw wrong("is not a whole number (examples: 1000000, 1e6, 2^20, 16Mi)");
+    const std::string suffix(rest, end);
+    if (suffix.empty()) {
+        if (whole < 0) throw wrong("is negative");
+        return whole;
+    }
+    if (whole < 0) throw wrong("is negative");
+
+    static const std::map<std::string, double> units = {
+        {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}, {"Ki", 1024.0}, {"Mi", 1048576.0}, {"Gi", 1073741824.0}};
+    double value = 0;
+    if (const auto unit = units.find(suffix); unit != units.end()) {
+        value = static_cast<double>(whole) * unit->second;
+    } else if (suffix[0] == '^') {
+        int exponent = 0;
+        const auto [stop, bad] = std::from_chars(rest + 1, end, exponent);
+        if (bad != std::errc{} || stop != end || exponent < 0)
+            throw wrong("is not a whole number (write powers as 2^20)");
+        value = std::pow(static_cast<double>(whole), exponent);
+    } else {
+        double number = 0;
+        const auto [stop, bad] = std::from_chars(begin, end, number);
+        if (bad != std::errc{} || stop != end || number != std::floor(number))
+            throw wrong("is not a whole number (examples: 1000000, 1e6, 2^20, 16Mi)");
+        value = number;
+    }
+    if (!(value < limit)) throw wrong("is too large");
+    return static_cast<std::int64_t>(value);
+}
+
+Options::Options(std::string lab, const std::string& purpose)
+    : app_(std::make_unique<CLI::App>(purpose, lab)), lab_(std::move(lab)) {
+    CLI::App& app = *app_;
+    app.set_help_flag("-h,--help", "show this and stop");
+    app.add_flag("--list", list_, "list the variants and stop");
+    app.add_option("--variant", chosen_variants_, "run these variants only: a,b,...");
+    app.add_option("--backend", chosen_backends_, "run these back ends only: cpu,opencl,cuda");
+    app.add_option("--device", chosen_devices_, "run on these devices only: cuda:0, opencl:1, or part of a name");
+    const auto count = [this](const std::string& name, int& value, int least, const std::string& help) {
+        auto text = std::make_shared<std::string>();
+        app_->add_option(name, *text, help)->type_name("COUNT");
+        checks_.push_back([=, &value] {
+            if (text->empty()) return;
+            const std::int64_t number = parse_size(*text, name);
+            if (number < least || number > 1'000'000)
+                throw UsageError(fmt::format("{}: {} is not between {} and 1000000", name, number, least));
+            value = static_cast<int>(number);
+        });
+    };
+    count("--repeat", repeat_, 1, "timed runs of each kernel [20, fewer for a slow variant]");
+    count("--warmup", warmup_, 0, "untimed runs before them [3]");
+    app.add_flag("--flush-l2", flush_l2_, "on a GPU, empty the L2 cache before every timed run");
+    auto seed = std::make_shared<std::string>();
+    app.add_option("--seed", *seed, "of the random input [42]")->type_name("NUMBER");
+    checks_.push_back([=, this] {
+        if (!seed->empty()) seed_ = static_cast<std::uint64_t>(parse_size(*seed, "--seed"));
+    });
+    app.add_option("--study", study_, "run a study instead of one problem; 'list' names them")->type_name("NAME");
+    app.add_option("--json", json_, "write the results to this file as JSON")->type_name("FILE");
+    app.add_option("--csv", csv_, "write the results to this file as CSV")->type_name("FILE");
+}
+
+Options::~Options() = default;
+
+void Options::size(const std::string& name, std::size_t& value, std::size_t least, const std::string& help,
+                   std::size_t most) {
+    auto text = std::make_shared<std::string>();
+    app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("SIZE");
+    checks_.push_back([=, &value] {
+        if (text->empty()) return;
+        const auto number = static_cast<std::size_t>(parse_size(*text, name));
+        if (number < least)
+            throw UsageError(fmt::format("{}: {} is too small, at least {} is needed", name, number, least));
+        if (number > most)
+            throw UsageError(fmt::format("{}: {} is too large, at most {} is possible", name, number, most));
+        value = number;
+    });
+}
+
+void Options::number(const std::string& name, double& value, double least, double most, const std::string& help) {
+    auto text = std::make_shared<std::string>();
+    app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("NUMBER");
+    checks_.push_back([=, &value] {
+        if (text->empty()) return;
+        double number = 0;
+        const auto [stop, bad] = std::from_chars(text->data(), text->data() + text->size(), number);
+        if (bad != std::errc{} || stop != text->data() + text->size())
+            throw UsageError(fmt::format("{}: '{}' is not a number", name, *text));
+        if (!(number >= least && number <= most))
+            throw UsageError(fmt::format("{}: {} is not between {} and {}", name, *text, least, most));
+        value = number;
+    });
+}
+
+void Options::choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
+                     const std::string& help) {
+    app_->add_option(name, value, fmt::format("{}: {} [{}]", help, listed(words), value))->type_name("WORD");
+    checks_.push_back([=, &value] {
+        if (!contains(words, value)) throw UsageError(fmt::format("{}: '{}' is not {}", name, value, listed(words)));
+    });
+}
+
+void Options::text(const std::string& name, std::string& value, const std::string& help) {
+    app_->add_option(name, value, help)->type_name("TEXT");
+}
+
+void Options::flag(const std::string& name, bool& value, const std::string& help) { app_->add_flag(name, value, help); }
+
+bool Options::parse(int argc, const char* const* argv) {
+    try {
+        app_->parse(argc, argv);
+    } catch (const CLI::CallForHelp&) {
+        fmt::print("{}", app_->help());
+        return false;
+    } catch (const CLI::ParseError& e) {
+        std::string line = e.what();
+        std::replace(line.begin(), line.end(), '\n', ' ');
+        throw UsageError(line + " (--help lists the options)");
+    }
+    for (const auto& check : checks_) check();
+
+    if (list_) {
+        std::size_t width = 0;
+        for (const auto& v : variants_) width = std::max(width, v.name.size());
+        for (const auto& v : variants_) fmt::print("{:<{}}  {:<6}  {}\n", v.name, width, name_of(v.backend), v.summary);
+        return false;
+    }
+    if (study_ == "list") {
+        std::size_t width = 0;
+        for (const auto& s : studies_) width = std::max(width, s.name.size());
+        for (const auto& s : studies_) fmt::print("{:<{}}  {}\n", s.name, width, s.summary);
+        return false;
+    }
+    if (!study_.empty()) {
+        std::vector<std::string> names;
+        for (const auto& s : studies_) names.push_back(s.name);
+        if (names.empty()) throw UsageError(fmt::format("--study: {} has no studies", lab_));
+        if (!contains(names, study_)) throw UsageError(fmt::format("--study: '{}' is not {}", study_, listed(names)));
+    }
+
+    chosen_variants_ = split_commas(chosen_variants_);
+    for (const std::string& name : chosen_variants_)
+        if (std::none_of(variants_.begin(), variants_.end(), [&](const auto& v) { return v.name == name; }))
+            throw UsageError(fmt::format("--variant: no variant is named '{}' (--list names them)", name));
+    chosen_backends_ = split_commas(chosen_backends_);
+    for (const std::string& name : chosen_backends_)
+        if (!contains({"cpu", "opencl", "cuda"}, name))
+            throw UsageError(fmt::format("--backend: '{}' is not cpu, opencl or cuda", name));
+    chosen_devices_ = split_commas(chosen_devices_);
+    for (const std::string& wish : chosen_devices_) {
+        const std::vector<Device> all = all_devices();
+        if (std::none_of(all.begin(), all.end(), [&](const Device& d) { return matches(d, wish); })) {
+            std::string here;
+            for (const Device& d : all) here += fmt::format("{}{} ({})", here.empty() ? "" : ", ", d.id(), d.name);
+            throw UsageError(fmt::format("--device: no device is '{}'; this machine has {}", wish, here));
+        }
+    }
+    return true;
+}
+
+Stopwatch Options::stopwatch() const {
+    // Without --repeat, twenty runs or two seconds, whichever is over first.
+    return repeat_ > 0 ? Stopwatch(warmup_, repeat_, 0, flush_l2_) : Stopwatch(warmup_, 20, 2.0, flush_l2_);
+}
+
+bool Options::wants(std::string_view variant, Backend backend) const {
+    return (chosen_variants_.empty() || contains(chosen_variants_, variant)) &&
+           (chosen_backends_.empty() || contains(chosen_backends_, name_of(backend)));
+}
+
+bool Options::named(std::string_view variant) const { return contains(chosen_variants_, variant); }
+
+bool Options::named(Backend backend) const {
+    return contains(chosen_backends_, name_of(backend)) || contains(chosen_devices_, name_of(backend));
+}
+
+std::vector<Device> Options::devices(Backend backend) const {
+    if (!chosen_backends_.empty() && !contains(chosen_backends_, name_of(backend))) return {};
+    std::vector<Device> chosen;
+    for (const Device& device : gpulab::devices(backend)) {
+        const bool wanted =
+            chosen_devices_.empty() || std::any_of(chosen_devices_.begin(), chosen_devices_.end(),
+                                                   [&](const auto& wish) { return matches(device, wish); });
+        if (wanted) chosen.push_back(device);
+    }
+    return chosen;
+}
+
+} // namespace gpulab

@@ -1,0 +1,32 @@
+// Rung 2: P threads, each with one consecutive block of the arrays. (Alfaro Vigo & Rossetto, program 1.3)
+//
+// Changed: the index range is cut into P pieces. When P does not divide n, the first n mod P threads take one
+// element more, so that nothing is lost and no thread has more than one element over another.
+// Limit: main memory. The threads share one memory bus, and two or three of them fill it.
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+void cpu_blocks(const Problem& p, Output& c, Stopwatch& watch) {
+    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+    const std::size_t share = p.size() / threads;
+    const std::size_t remainder = p.size() % threads;
+
+    watch.time([&] {
+        std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+        for (std::size_t t = 0; t < threads; ++t) {
+            const std::size_t begin = t * share + std::min(t, remainder);
+            const std::size_t end = begin + share + (t < remainder ? 1 : 0);
+            workers.emplace_back([&, begin, end] {
+                for (std::size_t i = begin; i < end; ++i) c[i] = p.k * p.a[i] + p.b[i];
+            });
+        }
+    });
+}
+
+} // namespace saxpy

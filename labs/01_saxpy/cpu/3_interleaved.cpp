@@ -1,0 +1,26 @@
+// Rung 3: P threads, thread t takes the elements t, t + P, t + 2P, ... (Alfaro Vigo & Rossetto, program 1.4)
+//
+// Changed: only the assignment of elements to threads. The remainder needs no thought here: a thread stops at n.
+// Limit: the caches. Neighbouring elements share a 64-byte line, so every thread reads every line, and all threads
+// write to the same lines in turn (false sharing). On a GPU this very order is the right one: see cuda_grid_stride.
+#include <thread>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+void cpu_interleaved(const Problem& p, Output& c, Stopwatch& watch) {
+    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+
+    watch.time([&] {
+        std::vector<std::jthread> workers;
+        for (std::size_t t = 0; t < threads; ++t)
+            workers.emplace_back([&, t] {
+                for (std::size_t i = t; i < p.size(); i += threads) c[i] = p.k * p.a[i] + p.b[i];
+            });
+    });
+}
+
+} // namespace saxpy

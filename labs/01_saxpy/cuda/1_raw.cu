@@ -1,0 +1,85 @@
+// Rung 1: the six steps of a host program, written out once with nothing hidden.
+// (Alfaro Vigo & Rossetto, programs 2.3, 2.4 and 2.5)
+//
+//   1. allocate memory on the device        4. launch the kernel
+//   2. get the input ready on the host      5. copy the result back
+//   3. copy it to the device                6. free the device's memory
+//
+// Every CUDA call returns an error code, and every one is looked at: a call that fails silently makes the next one
+// fail somewhere else. A kernel launch returns nothing, so cudaGetLastError is asked right after it.
+// The later rungs do the same through DeviceBuffer, CUDA_CHECK and watch_stream.
+// What is missing here: when a step fails, the memory of the earlier ones is not freed. Objects that free themselves
+// (the later rungs) cannot forget it.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+/// One thread per element; any n.
+__global__ void raw_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+namespace {
+void check(cudaError_t code, const char* step) {
+    if (code != cudaSuccess) throw std::runtime_error(std::string(step) + ": " + cudaGetErrorString(code));
+}
+} // namespace
+
+void cuda_raw(const Problem& p, Output& c, Stopwatch& watch) {
+    const std::size_t n = p.size();
+    const std::size_t bytes = n * sizeof(float);
+
+    // 1. Allocate three arrays on the device. The pointers mean nothing to the CPU.
+    float *d_a = nullptr, *d_b = nullptr, *d_c = nullptr;
+    check(cudaMalloc(reinterpret_cast<void**>(&d_a), bytes), "allocating a");
+    check(cudaMalloc(reinterpret_cast<void**>(&d_b), bytes), "allocating b");
+    check(cudaMalloc(reinterpret_cast<void**>(&d_c), bytes), "allocating c");
+
+    // 2. and 3. The input is ready in p; copy it over. All bits set make a NaN: an element the kernel forgets to
+    // write will not pass for an answer.
+    check(cudaMemcpy(d_a, p.a.data(), bytes, cudaMemcpyHostToDevice), "copying a to the device");
+    check(cudaMemcpy(d_b, p.b.data(), bytes, cudaMemcpyHostToDevice), "copying b to the device");
+    check(cudaMemset(d_c, 0xFF, bytes), "marking c as unwritten");
+
+    // 4. Launch, between two events: points in the order of work whose time the device itself notes.
+    cudaEvent_t begin, end;
+    check(cudaEventCreate(&begin), "creating an event");
+    check(cudaEventCreate(&end), "creating an event");
+    const unsigned threads = 256;
+    const auto blocks = static_cast<unsigned>(std::max<std::size_t>(1, (n + threads - 1) / threads));
+    for (int i = 0; i < watch.warmup(); ++i) { // the first launch also loads the code: it does not count
+        raw_kernel<<<blocks, threads>>>(p.k, d_a, d_b, d_c, n);
+        check(cudaGetLastError(), "launching the kernel");
+    }
+    check(cudaDeviceSynchronize(), "running the kernel");
+    watch.start();
+    while (watch.wants_more()) {
+        check(cudaEventRecord(begin), "recording an event");
+        raw_kernel<<<blocks, threads>>>(p.k, d_a, d_b, d_c, n);
+        check(cudaGetLastError(), "launching the kernel");
+        check(cudaEventRecord(end), "recording an event");
+        check(cudaEventSynchronize(end), "running the kernel"); // a launch returns at once; wait here
+        float ms = 0;
+        check(cudaEventElapsedTime(&ms, begin, end), "reading the events");
+        watch.record(ms);
+    }
+
+    // 5. Copy the result back. cudaMemcpy also waits for the kernel.
+    check(cudaMemcpy(c.data(), d_c, bytes, cudaMemcpyDeviceToHost), "copying c to the host");
+
+    // 6. Free what was taken.
+    check(cudaEventDestroy(begin), "destroying an event");
+    check(cudaEventDestroy(end), "destroying an event");
+    check(cudaFree(d_a), "freeing a");
+    check(cudaFree(d_b), "freeing b");
+    check(cudaFree(d_c), "freeing c");
+}
+
+} // namespace saxpy

@@ -1,0 +1,29 @@
+// Baseline: the vendor's library.
+//
+// cublasSaxpy computes y = k x + y in place, so y must be b again before every run; the copy is not timed.
+// It moves the same 12 bytes per element: reads x and y, writes y.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/cublas.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+void cuda_cublas(const Problem& p, Output& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    const gpulab::CublasHandle handle;
+    const auto reset = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemcpyAsync(out.data(), b.data(), b.bytes(), cudaMemcpyDeviceToDevice, stream));
+    };
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            CUBLAS_CHECK(cublasSetStream(handle, stream));
+            CUBLAS_CHECK(cublasSaxpy_64(handle, static_cast<std::int64_t>(p.size()), &p.k, a.data(), 1, out.data(), 1));
+        },
+        reset);
+    out.copy_to(c);
+}
+
+} // namespace saxpy

@@ -1,0 +1,39 @@
+/// @file
+/// Lab 01, SAXPY: c = k a + b with every variant on every device, checked against one loop on the CPU.
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "saxpy.hpp"
+
+int main(int argc, char** argv) try {
+    std::size_t n = std::size_t{1} << 24;
+    std::string operation = "saxpy";
+    gpulab::Options options("saxpy", "c = k a + b: the first parallel program");
+    options.size("--n", n, 1, "elements in each array, or points");
+    options.variants(saxpy::variants());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+
+    // 12 bytes must move for each element (read a and b, write c) and 2 operations be done, whatever the variant.
+    const auto size = static_cast<double>(n);
+    const gpulab::Work work{.bytes = 12 * size, .flops = 2 * size};
+    gpulab::check_memory(options, 12 * size, 16 * size);
+    gpulab::Report report(options, {{"n", static_cast<std::int64_t>(n)}});
+
+    // The reference: one loop on the CPU, from which the speed-ups are counted too.
+    const saxpy::Problem problem = saxpy::make_problem(n, options.seed());
+    saxpy::Output reference(n);
+    gpulab::Stopwatch sequential(1, 3);
+    saxpy::cpu_sequential(problem, reference, sequential);
+    report.sequential_ms(sequential.kernel().median);
+
+    saxpy::Output c(n);
+    for (const auto& job : gpulab::jobs(saxpy::variants(), options)) {
+        gpulab::Result result = gpulab::run(job, problem, c, options); // poisons c, then runs the variant
+        if (result.ran()) result.judge(saxpy::compare(problem, reference, c));
+        report.add(result, work);
+    }
+    return report.finish();
+} catch (...) {
+    return gpulab::fail("saxpy");
+}

@@ -1,0 +1,51 @@
+/// @file
+/// Lab 01: c = k a + b on every back end, and the distances from one point to N points.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpulab/compare.hpp"
+#include "gpulab/stopwatch.hpp"
+#include "gpulab/variant.hpp"
+
+/// Lab 01: SAXPY.
+namespace saxpy {
+
+using gpulab::Stopwatch;
+
+/// What SAXPY is given: two arrays of the same length and a factor.
+struct Problem {
+    float k = 0;
+    std::vector<float> a;
+    std::vector<float> b;
+    std::size_t size() const { return a.size(); }
+};
+
+/// What it gives back: c[i] = k a[i] + b[i].
+using Output = std::vector<float>;
+
+/// A variant: from host data to host data. c has the length of the problem.
+using Run = void(const Problem& p, Output& c, Stopwatch& watch);
+
+/// Random a and b in (-1, 1) and a random factor k in (1, 2).
+Problem make_problem(std::size_t n, std::uint64_t seed);
+
+/// Two products of rounding apart: one side may fuse the multiply and the add, the other may round in between,
+/// so |difference| <= (|k a_i| + |c_i|) * epsilon, and |c_i| <= |k a_i| + |b_i|.
+inline constexpr double tolerance = 2 * 1.1920928955078125e-07;
+
+/// Compares c with the reference, each element on the scale |k a_i| + |b_i|.
+gpulab::Comparison compare(const Problem& p, const Output& reference, const Output& c);
+
+/// The ladder, in reading order: one row per rung.
+std::span<const gpulab::Variant<Run>> variants();
+
+// The rungs. Each is described where it stands.
+Run cpu_sequential, cpu_blocks, cpu_interleaved;
+Run cuda_raw, cuda_one_block, cuda_many_blocks, cuda_grid_stride, cuda_vectorised, cuda_cublas;
+Run opencl_one_item, opencl_grid_stride, opencl_vectorised;
+
+} // namespace saxpy

@@ -1,0 +1,35 @@
+#include "gpulab_testing/testing.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <string_view>
+
+namespace gpulab::testing {
+
+const std::vector<std::size_t>& straddling_sizes() {
+    static const std::vector<std::size_t> sizes = {0,    1,    2,    3,    31,   32,   33,     63,
+                                                   64,   65,   127,  128,  129,  255,  256,    257,
+                                                   1023, 1024, 1025, 4095, 4096, 4097, 100003, 1000003};
+    return sizes;
+}
+
+const std::vector<std::size_t>& small_sizes() {
+    static const std::vector<std::size_t> sizes = {0, 1, 2, 33, 64, 257, 1025};
+    return sizes;
+}
+
+void skip_or_fail(const std::string& reason) {
+    const char* const required = std::getenv("GPULAB_REQUIRE_DEVICES");
+    if (required && std::string_view(required) == "1") FAIL("required here, but missing: " << reason);
+    SKIP(reason);
+}
+
+const std::vector<Device>& devices_or_skip(Backend backend) {
+    const std::vector<Device>& found = devices(backend);
+    if (found.empty()) skip_or_fail(why_no_devices(backend));
+    const char* const platform = std::getenv("GPULAB_EXPECT_PLATFORM"); // set where another device would prove nothing
+    if (platform && backend == Backend::opencl) REQUIRE(found.front().platform == platform);
+    return found;
+}
+
+} // namespace gpulab::testing
