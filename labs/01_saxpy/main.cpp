@@ -1,18 +1,26 @@
 /// @file
 /// Lab 01, SAXPY: c = k a + b with every variant on every device, checked against one loop on the CPU.
+#include "distances.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 #include "saxpy.hpp"
+#include "studies.hpp"
 
 int main(int argc, char** argv) try {
     std::size_t n = std::size_t{1} << 24;
     std::string operation = "saxpy";
     gpulab::Options options("saxpy", "c = k a + b: the first parallel program");
     options.size("--n", n, 1, "elements in each array, or points");
+    options.choice("--op", operation, {"saxpy", "distances"}, "what to compute");
     options.variants(saxpy::variants());
+    options.variants(saxpy::distance_variants());
+    options.studies(saxpy::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+
+    if (!options.study().empty()) return saxpy::run_study(options, n);
+    if (operation == "distances") return saxpy::run_distances(options, n);
 
     // 12 bytes must move for each element (read a and b, write c) and 2 operations be done, whatever the variant.
     const auto size = static_cast<double>(n);

@@ -57,30 +57,30 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
     return list;
 }
 
-/// Runs one job: poisons the output, times the kernel, then times the whole way from host data to host data.
+/// Runs a computation on a device: poisons the output, times the kernel, then times the whole way from host data to
+/// host data.
 ///
-/// @param job as jobs() gave it
-/// @param problem,output handed to the variant; `poison(output)` must be callable
-/// @param options repeats and warm-up
+/// @param name what the result is called
+/// @param output handed to body; `poison(output)` must be callable
+/// @param options repeats, warm-up, and whether the user asked for this name
+/// @param body `body(output, watch)`: a variant with its problem, or a study's kernel with its parameters
 /// @return the result, not yet judged: compare the output and call Result::judge() if Result::ran().
-///         A variant that throws Unsupported is skipped, one that throws WrongResult has failed
-/// @throws UsageError when the variant was asked for by name and is Unsupported
+///         A body that throws Unsupported is skipped, one that throws WrongResult has failed
+/// @throws UsageError when the user asked for this variant by name and it is Unsupported
 /// @throws Error and the back ends' exceptions for what went wrong on the device
-template <class Run, class Problem, class Output>
-Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options) {
+template <class Output, class Body>
+Result measure(std::string_view name, const Device& device, Output& output, const Options& options, const Body& body) {
     Result result;
-    result.variant = job.variant.name;
-    result.backend = job.variant.backend;
-    result.device = job.device;
-    result.has_device = job.device.memory_bytes > 0;
-    result.reason = job.skip;
-    if (!job.skip.empty()) return result;
+    result.variant = name;
+    result.backend = device.backend;
+    result.device = device;
+    result.has_device = true;
 
-    use(job.device);
+    use(device);
     try {
         poison(output);
         Stopwatch watch = options.stopwatch();
-        job.variant.run(problem, output, watch);
+        body(output, watch);
         result.kernel = watch.kernel();
 
         // Everything is warm now (contexts, compiled kernels), so whole passes can be timed.
@@ -91,21 +91,36 @@ Result run(const Job<Run>& job, const Problem& problem, Output& output, const Op
             poison(output);
             Stopwatch once;
             const auto begin = std::chrono::steady_clock::now();
-            job.variant.run(problem, output, once);
-            totals.push_back(
-                std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-            spent_ms += totals.back();
+            body(output, once);
+            const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+            totals.push_back(took.count());
+            spent_ms += took.count();
         }
         result.total_ms = summarise(totals).median;
         result.status = Result::Status::passed; // until judged
     } catch (const Unsupported& e) {
-        if (options.named(job.variant.name)) throw UsageError(std::string(job.variant.name) + ": " + e.what());
+        if (options.named(name)) throw UsageError(std::string(name) + ": " + e.what());
         result.reason = e.what();
         result.status = Result::Status::skipped;
     } catch (const WrongResult& e) {
         result.reason = e.what();
         result.status = Result::Status::failed;
     }
+    return result;
+}
+
+/// Runs one job as jobs() gave it; see measure().
+template <class Run, class Problem, class Output>
+Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options) {
+    if (job.skip.empty())
+        return measure(job.variant.name, job.device, output, options,
+                       [&](Output& out, Stopwatch& watch) { job.variant.run(problem, out, watch); });
+    Result result;
+    result.variant = job.variant.name;
+    result.backend = job.variant.backend;
+    result.device = job.device;
+    result.has_device = job.device.memory_bytes > 0;
+    result.reason = job.skip;
     return result;
 }
 

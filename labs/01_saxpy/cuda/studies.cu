@@ -1,0 +1,83 @@
+// The kernels of the studies. They compute what the ladder computes, each with one habit made visible.
+// (Alfaro Vigo & Rossetto, sections 2.3.4 and 2.3.6)
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/occupancy.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "studies.hpp"
+
+namespace saxpy {
+
+/// One thread per element, whatever the size of the block.
+__global__ void block_size_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+/// Neighbouring threads touch elements `stride` apart. With stride 1 a warp's 32 loads fill one 128-byte line; with
+/// stride 32 each of them needs a line of its own, and 31/32 of what is fetched is not used by this warp.
+__global__ void strided_kernel(float k, const float* a, const float* b, float* c, std::size_t n, std::size_t rows,
+                               unsigned stride) {
+    const std::size_t t = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    const std::size_t i = t % rows * stride + t / rows;
+    if (t < rows * stride && i < n) c[i] = k * a[i] + b[i];
+}
+
+/// Two branches of equal length. A warp has one program counter for threads that go the same way; when its threads
+/// part, it walks one branch with the others idle and then the other.
+__global__ void divergence_kernel(bool even_odd, std::uint32_t* out, std::size_t n) {
+    const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    if (i >= n) return;
+    const bool first = even_odd ? i % 2 == 0 : i / 32 % 2 == 0;
+    auto x = static_cast<std::uint32_t>(i + 1);
+    if (first) {
+        for (unsigned r = 0; r < mixing_rounds; ++r) x = x * 1664525u + 1013904223u;
+    } else {
+        for (unsigned r = 0; r < mixing_rounds; ++r) {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+        }
+    }
+    out[i] = x;
+}
+
+void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned threads) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    const unsigned blocks = gpulab::grid_size(p.size(), threads);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+    });
+    out.copy_to(c);
+}
+
+BlockOccupancy cuda_block_occupancy(unsigned threads) {
+    const gpulab::Occupancy o = gpulab::occupancy(block_size_kernel, static_cast<int>(threads));
+    return {o.blocks_per_sm, o.warps_per_sm, o.percent};
+}
+
+void cuda_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stride) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    constexpr unsigned threads = 256;
+    const std::size_t rows = gpulab::ceil_div(p.size(), stride);
+    const unsigned blocks = gpulab::grid_size(rows * stride, threads);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (rows == 0) return; // nothing to divide by
+        strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size(), rows, stride);
+    });
+    out.copy_to(c);
+}
+
+void cuda_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
+    gpulab::DeviceBuffer<std::uint32_t> result(out.size());
+    constexpr unsigned threads = 256;
+    const unsigned blocks = gpulab::grid_size(out.size(), threads);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        divergence_kernel<<<blocks, threads, 0, stream>>>(branch == Branch::even_odd, result.data(), out.size());
+    });
+    result.copy_to(out);
+}
+
+} // namespace saxpy

@@ -1,0 +1,16 @@
+// One work-item per point. Packed: three floats in a row, loaded one by one.
+kernel void distances_packed(float x, float y, float z, global const float* points, global float* d, ulong n) {
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float dx = points[3 * i] - x, dy = points[3 * i + 1] - y, dz = points[3 * i + 2] - z;
+    d[i] = sqrt(dx * dx + dy * dy + dz * dz);
+}
+
+// Aligned: 16 bytes per point, one load; the fourth float carries nothing.
+kernel void distances_aligned(float x, float y, float z, global const float4* points, global float* d, ulong n) {
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float4 p = points[i];
+    const float dx = p.x - x, dy = p.y - y, dz = p.z - z;
+    d[i] = sqrt(dx * dx + dy * dy + dz * dz);
+}

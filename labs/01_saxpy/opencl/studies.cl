@@ -1,0 +1,30 @@
+// The kernels of the studies; see cuda/studies.cu for what each shows.
+kernel void block_size(float k, global const float* a, global const float* b, global float* c, ulong n) {
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+kernel void strided(float k, global const float* a, global const float* b, global float* c, ulong n, ulong rows,
+                    uint stride) {
+    const size_t t = get_global_id(0);
+    const size_t i = t % rows * stride + t / rows;
+    if (t < rows * stride && i < n) c[i] = k * a[i] + b[i];
+}
+
+// ROUNDS is set when the program is built.
+kernel void divergence(int even_odd, global uint* out, ulong n) {
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const bool first = even_odd ? i % 2 == 0 : i / 32 % 2 == 0;
+    uint x = (uint)(i + 1);
+    if (first) {
+        for (uint r = 0; r < ROUNDS; ++r) x = x * 1664525u + 1013904223u;
+    } else {
+        for (uint r = 0; r < ROUNDS; ++r) {
+            x ^= x << 13;
+            x ^= x >> 17;
+            x ^= x << 5;
+        }
+    }
+    out[i] = x;
+}

@@ -1,0 +1,65 @@
+// The kernels of the studies on an OpenCL device.
+#include "studies.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "gpulab/error.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "studies.cl.hpp"
+
+namespace saxpy {
+
+namespace {
+
+cl::Kernel study_kernel(const char* name) {
+    return gpulab::opencl_kernel(studies_cl, name, "-DROUNDS=" + std::to_string(mixing_rounds) + "u");
+}
+
+void launch(const cl::Kernel& kernel, std::size_t items, std::size_t local, Stopwatch& watch) {
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(items, 1), local);
+    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                   events.add());
+    });
+}
+
+} // namespace
+
+void opencl_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned threads) {
+    cl::Kernel kernel = study_kernel("block_size");
+    const std::size_t most = gpulab::opencl().max_work_group(kernel);
+    if (threads > most)
+        throw gpulab::Unsupported("a work-group of " + std::to_string(threads) + " is more than this device takes (" +
+                                  std::to_string(most) + ")");
+    const gpulab::ClBuffer<float> a(p.a), b(p.b);
+    gpulab::ClBuffer<float> out(p.size());
+    const cl_ulong n = p.size();
+    gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
+    launch(kernel, n, threads, watch);
+    out.copy_to(c);
+}
+
+void opencl_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stride) {
+    cl::Kernel kernel = study_kernel("strided");
+    const gpulab::ClBuffer<float> a(p.a), b(p.b);
+    gpulab::ClBuffer<float> out(p.size());
+    const cl_ulong n = p.size();
+    const cl_ulong rows = std::max<cl_ulong>(gpulab::ceil_div(n, stride), 1);
+    gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n, rows, cl_uint{stride});
+    launch(kernel, rows * stride, 256, watch);
+    out.copy_to(c);
+}
+
+void opencl_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
+    cl::Kernel kernel = study_kernel("divergence");
+    gpulab::ClBuffer<std::uint32_t> result(out.size());
+    const cl_ulong n = out.size();
+    gpulab::set_args(kernel, cl_int{branch == Branch::even_odd}, result.data(), n);
+    launch(kernel, n, 256, watch);
+    result.copy_to(out);
+}
+
+} // namespace saxpy

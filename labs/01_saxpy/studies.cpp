@@ -1,0 +1,216 @@
+#include "studies.hpp"
+
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+
+#include "distances.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/metrics.hpp"
+#include "gpulab/report.hpp"
+
+namespace saxpy {
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+using gpulab::Work;
+
+namespace {
+
+Work saxpy_work(std::size_t n) {
+    return {.bytes = 12.0 * static_cast<double>(n), .flops = 2.0 * static_cast<double>(n)};
+}
+
+std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+/// The OpenCL and CUDA devices the user chose; CPU devices have no kernels to study.
+std::vector<Device> kernel_devices(const Options& options) {
+    std::vector<Device> all = options.devices(Backend::opencl);
+    for (const Device& device : options.devices(Backend::cuda)) all.push_back(device);
+    if (all.empty()) throw gpulab::UsageError("--study " + options.study() + " needs an OpenCL or a CUDA device");
+    return all;
+}
+
+/// A problem, its reference, and how long the sequential CPU takes for it.
+struct Case {
+    Problem problem;
+    Output reference;
+    double sequential_ms;
+    Case(const Options& options, std::size_t n) : problem(make_problem(n, options.seed())), reference(n) {
+        gpulab::Stopwatch watch(1, 5);
+        cpu_sequential(problem, reference, watch);
+        sequential_ms = watch.kernel().median;
+    }
+};
+
+/// Tables 2.1 and 2.2 of the book: n = 10^2 ... 10^7, without and with the transfers.
+/// Times are in milliseconds (the book's columns say so too but hold seconds).
+void table(const Options& options, Report& report, bool with_transfers) {
+    report.quiet(true);
+    struct Row {
+        std::size_t n;
+        double sequential_ms;
+        Result result;
+    };
+    std::vector<Row> rows;
+    for (std::size_t n = 100; n <= 10'000'000; n *= 10) {
+        const Case c(options, n);
+        Output out(n);
+        report.begin({{"n", whole(n)}});
+        report.sequential_ms(c.sequential_ms);
+        for (const Device& device : kernel_devices(options)) {
+            const bool cuda = device.backend == Backend::cuda;
+            Run* const run = cuda ? GPULAB_IF_CUDA(cuda_many_blocks) : GPULAB_IF_OPENCL(opencl_one_item);
+            Result r = gpulab::measure(cuda ? "cuda_many_blocks" : "opencl_one_item", device, out, options,
+                                       [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); });
+            if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+            rows.push_back({n, c.sequential_ms, report.add(std::move(r), saxpy_work(n))});
+        }
+    }
+    for (const Device& device : kernel_devices(options)) {
+        fmt::print("\n{}  {}, {}\n", device.id(), device.name, with_transfers ? "with transfers" : "kernel only");
+        fmt::print("{:>10} {:>14} {:>14} {:>10} {:>18} {:>18}\n", "n", "sequential ms",
+                   with_transfers ? "total ms" : "kernel ms", "speed-up", "sequential GFLOP/s", "parallel GFLOP/s");
+        for (const Row& row : rows) {
+            if (row.result.device.id() != device.id()) continue;
+            const double ms = with_transfers ? row.result.total_ms : row.result.kernel.median;
+            const double flops = 2.0 * static_cast<double>(row.n);
+            fmt::print("{:>10} {:>14.4f} {:>14.4f} {:>10.2f} {:>18.2f} {:>18.2f}\n", row.n, row.sequential_ms, ms,
+                       gpulab::speedup(row.sequential_ms, ms), gpulab::gflop_per_s(flops, row.sequential_ms),
+                       gpulab::gflop_per_s(flops, ms));
+        }
+    }
+}
+
+/// Block sizes 32 ... 1024, with the occupancy the runtime computes for CUDA.
+void block_size(const Options& options, Report& report, std::size_t n) {
+    const Case c(options, n);
+    Output out(n);
+    for (unsigned threads = 32; threads <= 1024; threads *= 2) {
+        report.begin({{"n", whole(n)}, {"threads per block", threads}});
+        report.sequential_ms(c.sequential_ms);
+        for (const Device& device : kernel_devices(options)) {
+            const bool cuda = device.backend == Backend::cuda;
+            BlockSizeRun* const run = cuda ? GPULAB_IF_CUDA(cuda_block_size) : GPULAB_IF_OPENCL(opencl_block_size);
+            Result r = gpulab::measure(cuda ? "cuda_block_size" : "opencl_block_size", device, out, options,
+                                       [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, threads); });
+            if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+#if defined(GPULAB_WITH_CUDA)
+            if (cuda) {
+                gpulab::use(device);
+                const BlockOccupancy o = cuda_block_occupancy(threads);
+                r.extra = {{"blocks_per_sm", o.blocks_per_sm},
+                           {"warps_per_sm", o.warps_per_sm},
+                           {"occupancy_percent", o.percent}};
+            }
+#endif
+            report.add(std::move(r), saxpy_work(n));
+        }
+    }
+}
+
+/// Strides 1 ... 32 between neighbouring threads.
+void coalescing(const Options& options, Report& report, std::size_t n) {
+    const Case c(options, n);
+    Output out(n);
+    for (unsigned stride = 1; stride <= 32; stride *= 2) {
+        report.begin({{"n", whole(n)}, {"stride", stride}});
+        report.sequential_ms(c.sequential_ms);
+        for (const Device& device : kernel_devices(options)) {
+            const bool cuda = device.backend == Backend::cuda;
+            StridedRun* const run = cuda ? GPULAB_IF_CUDA(cuda_strided) : GPULAB_IF_OPENCL(opencl_strided);
+            Result r = gpulab::measure(cuda ? "cuda_strided" : "opencl_strided", device, out, options,
+                                       [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, stride); });
+            if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+            report.add(std::move(r), saxpy_work(n));
+        }
+    }
+}
+
+/// Even/odd against warp-aligned branches. No bytes to speak of: the percent of the bound means nothing here.
+void divergence(const Options& options, Report& report, std::size_t n) {
+    Mixed out(n), reference(n);
+    for (const Branch branch : {Branch::even_odd, Branch::warp_aligned}) {
+        gpulab::Stopwatch watch(0, 1);
+        cpu_divergence(branch, reference, watch);
+        report.begin({{"n", whole(n)}, {"branch", branch == Branch::even_odd ? "even/odd threads" : "warp-aligned"}});
+        report.sequential_ms(watch.kernel().median);
+        for (const Device& device : kernel_devices(options)) {
+            const bool cuda = device.backend == Backend::cuda;
+            DivergenceRun* const run = cuda ? GPULAB_IF_CUDA(cuda_divergence) : GPULAB_IF_OPENCL(opencl_divergence);
+            Result r = gpulab::measure(cuda ? "cuda_divergence" : "opencl_divergence", device, out, options,
+                                       [&](Mixed& o, Stopwatch& w) { run(branch, o, w); });
+            if (r.ran()) r.judge(gpulab::compare(reference, out, 0));
+            report.add(std::move(r), {.bytes = 4.0 * static_cast<double>(n)});
+        }
+    }
+}
+
+/// 12 bytes must come in and 4 go out for each point; the aligned layout moves 20. Subtract, square, add, root: 9
+/// flops.
+void distances(const Options& options, Report& report, std::size_t n) {
+    const DistanceProblem problem = make_distance_problem(n, options.seed());
+    Distances reference(n), d(n);
+    gpulab::Stopwatch sequential(1, 3);
+    cpu_distances(problem, reference, sequential);
+    report.sequential_ms(sequential.kernel().median);
+    const auto size = static_cast<double>(n);
+    for (const auto& job : gpulab::jobs(distance_variants(), options)) {
+        Result result = gpulab::run(job, problem, d, options);
+        if (result.ran()) result.judge(compare(reference, d));
+        report.add(std::move(result), {.bytes = 16 * size, .flops = 9 * size});
+    }
+}
+
+struct Study {
+    const char* name;
+    const char* summary;
+    std::function<void(const Options&, Report&, std::size_t)> run;
+};
+
+const std::vector<Study>& studies() {
+    static const std::vector<Study> all = {
+        {"table-2-1", "kernel time against the CPU, n = 10^2 ... 10^7",
+         [](const Options& o, Report& r, std::size_t) { table(o, r, false); }},
+        {"table-2-2", "the same with the transfers in the time",
+         [](const Options& o, Report& r, std::size_t) { table(o, r, true); }},
+        {"block-size", "32 ... 1024 threads per block, with occupancy", block_size},
+        {"coalescing", "neighbouring threads 1 ... 32 elements apart", coalescing},
+        {"alignment", "3-D points of 12 bytes against 16",
+         [](const Options& o, Report& r, std::size_t n) {
+             r.begin({{"op", "distances"}, {"n", whole(n)}});
+             distances(o, r, n);
+         }},
+        {"divergence", "branches that part a warp against branches that do not", divergence},
+    };
+    return all;
+}
+
+} // namespace
+
+std::vector<gpulab::StudySummary> study_list() {
+    std::vector<gpulab::StudySummary> list;
+    for (const Study& study : studies()) list.push_back({study.name, study.summary});
+    return list;
+}
+
+int run_study(const Options& options, std::size_t n) {
+    Report report(options);
+    for (const Study& study : studies())
+        if (study.name == options.study()) study.run(options, report, n);
+    return report.finish();
+}
+
+int run_distances(const Options& options, std::size_t n) {
+    const auto size = static_cast<double>(n);
+    gpulab::check_memory(options, 20 * size, 48 * size);
+    Report report(options, {{"op", "distances"}, {"n", whole(n)}});
+    distances(options, report, n);
+    return report.finish();
+}
+
+} // namespace saxpy

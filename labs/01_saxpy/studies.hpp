@@ -1,0 +1,57 @@
+/// @file
+/// The studies of lab 01, and the kernels that only they use.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "gpulab/options.hpp"
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+/// For `--study list`.
+std::vector<gpulab::StudySummary> study_list();
+
+/// Runs the study the user chose.
+/// @param n the problem size of the studies that do not sweep it
+/// @return the program's exit code
+int run_study(const gpulab::Options& options, std::size_t n);
+
+/// Runs `--op distances`: every variant of it on every device.
+/// @return the program's exit code
+int run_distances(const gpulab::Options& options, std::size_t n);
+
+/// Study block-size: SAXPY, one thread per element, with this many threads per block.
+using BlockSizeRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned threads);
+BlockSizeRun cuda_block_size, opencl_block_size;
+
+/// How full blocks of this size keep a multiprocessor: the kernel of study block-size.
+struct BlockOccupancy {
+    int blocks_per_sm = 0;
+    int warps_per_sm = 0;
+    double percent = 0;
+};
+BlockOccupancy cuda_block_occupancy(unsigned threads);
+
+/// Study coalescing: SAXPY in an order in which neighbouring threads touch elements `stride` apart. Thread t takes
+/// element (t mod rows) * stride + t / rows with rows = ceil(n / stride), so that each element is still done once.
+using StridedRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned stride);
+StridedRun cuda_strided, opencl_strided;
+
+/// Study divergence: which threads take the first of two branches of equal length.
+enum class Branch {
+    even_odd,    ///< even threads one, odd threads the other: every warp walks both
+    warp_aligned ///< the branch changes every 32 threads: a warp walks only its own
+};
+
+/// Rounds of integer mixing in either branch.
+inline constexpr unsigned mixing_rounds = 256;
+
+/// Element i after the rounds of its branch: a linear congruential step in the first, a xorshift step (Marsaglia 2003)
+/// in the second. Integers, so that every device gives the very same bits.
+using Mixed = std::vector<std::uint32_t>;
+using DivergenceRun = void(Branch branch, Mixed& out, Stopwatch& watch);
+DivergenceRun cpu_divergence, cuda_divergence, opencl_divergence;
+
+} // namespace saxpy
