@@ -1,11 +1,13 @@
 #include "gpulab/report.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <deque>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -89,10 +91,12 @@ struct Report::State {
     OutputFile csv;
     std::deque<Run> runs;
     std::map<std::string, std::pair<Device, Ceilings>> devices; // by id
-    std::string heading;                                        // device whose heading was printed last
+    std::string heading;                                        // what the heading printed last was for
+    std::set<std::string> introduced;                           // devices a study has named
     bool quiet = false;
     bool progress_shown = false;
     int passed = 0, failed = 0, skipped = 0;
+    double best_percent = 0;
 
     explicit State(const Options& o) : options(o) {
         if (!o.json().empty()) json = OutputFile(o.json());
@@ -116,37 +120,67 @@ struct Report::State {
             }
             return;
         }
-        const std::string id = r.has_device ? r.device.id() : std::string(name_of(r.backend)) + ":-";
-        if (id != heading) {
-            heading = id;
-            if (r.has_device) {
-                const auto known = devices.find(id);
-                const std::string platform = r.device.platform.empty() ? "" : " (" + r.device.platform + ")";
-                fmt::print("\n{}  {}{}", id, r.device.name, platform);
-                if (known != devices.end() && known->second.second.copy_gb_s > 0)
-                    fmt::print(": copies {:.1f} GB/s{}", known->second.second.copy_gb_s,
-                               arithmetic_text(known->second.second));
-                fmt::print("\n");
-            } else {
-                fmt::print("\n{}  {}\n", name_of(r.backend), r.reason);
-            }
-            if (r.has_device)
-                fmt::print("  {:<28} {:>11} {:>11} {:>9} {:>10} {:>8} {:>8}  {}\n", "variant", "kernel ms", "total ms",
-                           "GB/s", "GFLOP/s", "% bound", "speed-up", "result");
-        }
-        if (!r.has_device) {
-            fmt::print("  {:<28} skipped\n", r.variant);
-        } else if (r.status == Result::Status::skipped) {
-            fmt::print("  {:<28} skipped: {}\n", r.variant, r.reason);
+        print_heading(r);
+        const bool study = !options.study().empty();
+        const std::string problem = study ? fmt::format("{:<36} ", short_text(runs.back().problem)) : "  ";
+        const std::string where = study ? fmt::format("{:<9} ", r.has_device ? r.device.id() : "-") : "";
+        if (r.status == Result::Status::skipped) {
+            fmt::print("{}{:<28} {}skipped{}\n", problem, r.variant, where,
+                       r.has_device || study ? ": " + r.reason : "");
         } else {
             const std::string verdict =
                 r.status == Result::Status::passed ? fmt::format("right, error {:.1e}", r.error) : "WRONG: " + r.reason;
-            fmt::print("  {:<28} {:>11.4f} {:>11.4f} {:>9.2f} {:>10.2f} {:>8.1f} {:>8.2f}  {}", r.variant,
-                       r.kernel.median, r.total_ms, r.gb_per_s(), r.gflop_per_s(), r.percent, r.speedup, verdict);
+            fmt::print("{}{:<28} {}{:>11.4f} {:>11.4f} {:>9.2f} {:>10.2f} {:>8.1f} {:>8.2f}  {}", problem, r.variant,
+                       where, r.kernel.median, r.total_ms, r.gb_per_s(), r.gflop_per_s(), r.percent, r.speedup,
+                       verdict);
             for (const Parameter& p : r.extra) fmt::print("  {} {}", p.name, to_text(p));
             fmt::print("\n");
         }
         std::fflush(stdout);
+    }
+
+    static std::string short_text(const Parameters& problem) {
+        std::string text;
+        for (const Parameter& p : problem) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", p.name, to_text(p));
+        return text;
+    }
+
+    void print_device(const Result& r) const {
+        if (!r.has_device) {
+            fmt::print("{}  {}\n", name_of(r.backend), r.reason);
+            return;
+        }
+        const auto known = devices.find(r.device.id());
+        const std::string platform = r.device.platform.empty() ? "" : " (" + r.device.platform + ")";
+        fmt::print("{}  {}{}", r.device.id(), r.device.name, platform);
+        if (known != devices.end() && known->second.second.copy_gb_s > 0)
+            fmt::print(": copies {:.1f} GB/s{}", known->second.second.copy_gb_s, arithmetic_text(known->second.second));
+        fmt::print("\n");
+    }
+
+    /// A single run has a heading for each device in turn; a study has one table, and names a device when it first
+    /// appears.
+    void print_heading(const Result& r) {
+        constexpr auto columns = "{:>11} {:>11} {:>9} {:>10} {:>8} {:>8}  {}\n";
+        const std::string id = r.has_device ? r.device.id() : std::string(name_of(r.backend));
+        if (options.study().empty()) {
+            if (id == heading) return;
+            heading = id;
+            fmt::print("\n");
+            print_device(r);
+            if (r.has_device)
+                fmt::print("  {:<28} {}", "variant",
+                           fmt::format(fmt::runtime(columns), "kernel ms", "total ms", "GB/s", "GFLOP/s", "% bound",
+                                       "speed-up", "result"));
+            return;
+        }
+        if (introduced.insert(id).second) print_device(r);
+        if (heading.empty()) {
+            heading = "study";
+            fmt::print("{:<36} {:<28} {:<9} {}", "problem", "variant", "device",
+                       fmt::format(fmt::runtime(columns), "kernel ms", "total ms", "GB/s", "GFLOP/s", "% bound",
+                                   "speed-up", "result"));
+        }
     }
 
     Json run_json(const Run& run) const {
@@ -263,13 +297,6 @@ Report::~Report() = default;
 
 void Report::begin(Parameters problem) {
     State& s = *state_;
-    if (!s.options.study().empty() && !s.quiet) {
-        std::string heading;
-        for (const Parameter& p : problem)
-            heading += fmt::format("{}{} = {}", heading.empty() ? "" : ", ", p.name, to_text(p));
-        fmt::print("\n== {}\n", heading);
-        s.heading.clear();
-    }
     s.runs.emplace_back().problem = std::move(problem);
 }
 
@@ -290,6 +317,7 @@ const Result& Report::add(Result result, const Work& work) {
     }
     if (result.status != Result::Status::skipped)
         result.speedup = gpulab::speedup(run.sequential_ms, result.kernel.median);
+    s.best_percent = std::max(s.best_percent, result.percent);
     switch (result.status) {
     case Result::Status::passed: ++s.passed; break;
     case Result::Status::failed: ++s.failed; break;
@@ -304,6 +332,9 @@ int Report::finish() {
     State& s = *state_;
     s.clear_progress();
     fmt::print("\n{} right, {} wrong, {} skipped\n", s.passed, s.failed, s.skipped);
+    if (s.best_percent > 105 && !s.quiet)
+        fmt::print("Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy that the "
+                   "bound is taken from.\n");
     if (s.json) s.json.write(s.json_text());
     if (s.csv) s.csv.write(s.csv_text());
     return s.failed > 0 ? exit_wrong_result : exit_success;

@@ -26,6 +26,7 @@ int main(int argc, char** argv) try {
     const auto size = static_cast<double>(n);
     const gpulab::Work work{.bytes = 12 * size, .flops = 2 * size};
     gpulab::check_memory(options, 12 * size, 16 * size);
+    const auto jobs = gpulab::jobs(saxpy::variants(), options); // which variant runs where
     gpulab::Report report(options, {{"n", static_cast<std::int64_t>(n)}});
 
     // The reference: one loop on the CPU, from which the speed-ups are counted too.
@@ -36,7 +37,7 @@ int main(int argc, char** argv) try {
     report.sequential_ms(sequential.kernel().median);
 
     saxpy::Output c(n);
-    for (const auto& job : gpulab::jobs(saxpy::variants(), options)) {
+    for (const auto& job : jobs) {
         gpulab::Result result = gpulab::run(job, problem, c, options); // poisons c, then runs the variant
         if (result.ran()) result.judge(saxpy::compare(problem, reference, c));
         report.add(result, work);

@@ -153,13 +153,14 @@ void divergence(const Options& options, Report& report, std::size_t n) {
 /// 12 bytes must come in and 4 go out for each point; the aligned layout moves 20. Subtract, square, add, root: 9
 /// flops.
 void distances(const Options& options, Report& report, std::size_t n) {
+    const auto jobs = gpulab::jobs(distance_variants(), options);
     const DistanceProblem problem = make_distance_problem(n, options.seed());
     Distances reference(n), d(n);
     gpulab::Stopwatch sequential(1, 3);
     cpu_distances(problem, reference, sequential);
     report.sequential_ms(sequential.kernel().median);
     const auto size = static_cast<double>(n);
-    for (const auto& job : gpulab::jobs(distance_variants(), options)) {
+    for (const auto& job : jobs) {
         Result result = gpulab::run(job, problem, d, options);
         if (result.ran()) result.judge(compare(reference, d));
         report.add(std::move(result), {.bytes = 16 * size, .flops = 9 * size});

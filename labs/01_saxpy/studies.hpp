@@ -34,8 +34,8 @@ struct BlockOccupancy {
 };
 BlockOccupancy cuda_block_occupancy(unsigned threads);
 
-/// Study coalescing: SAXPY in an order in which neighbouring threads touch elements `stride` apart. Thread t takes
-/// element (t mod rows) * stride + t / rows with rows = ceil(n / stride), so that each element is still done once.
+/// Study coalescing: SAXPY in an order in which neighbouring threads touch elements `stride` apart. The array is seen
+/// as rows of `stride` elements; a block runs down a column of it, and each element is still done once.
 using StridedRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned stride);
 StridedRun cuda_strided, opencl_strided;
 

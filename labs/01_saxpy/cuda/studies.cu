@@ -16,11 +16,11 @@ __global__ void block_size_kernel(float k, const float* a, const float* b, float
 
 /// Neighbouring threads touch elements `stride` apart. With stride 1 a warp's 32 loads fill one 128-byte line; with
 /// stride 32 each of them needs a line of its own, and 31/32 of what is fetched is not used by this warp.
-__global__ void strided_kernel(float k, const float* a, const float* b, float* c, std::size_t n, std::size_t rows,
-                               unsigned stride) {
-    const std::size_t t = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
-    const std::size_t i = t % rows * stride + t / rows;
-    if (t < rows * stride && i < n) c[i] = k * a[i] + b[i];
+/// Index: x counts rows, y is the position in the row, so that no thread divides.
+__global__ void strided_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t row = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    const std::size_t i = row * gridDim.y + blockIdx.y;
+    if (i < n) c[i] = k * a[i] + b[i];
 }
 
 /// Two branches of equal length. A warp has one program counter for threads that go the same way; when its threads
@@ -62,10 +62,9 @@ void cuda_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stride
     gpulab::DeviceBuffer<float> out(p.size());
     constexpr unsigned threads = 256;
     const std::size_t rows = gpulab::ceil_div(p.size(), stride);
-    const unsigned blocks = gpulab::grid_size(rows * stride, threads);
+    const dim3 blocks(gpulab::grid_size(rows, threads), stride);
     gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (rows == 0) return; // nothing to divide by
-        strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size(), rows, stride);
+        strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
     });
     out.copy_to(c);
 }

@@ -4,11 +4,10 @@ kernel void block_size(float k, global const float* a, global const float* b, gl
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-kernel void strided(float k, global const float* a, global const float* b, global float* c, ulong n, ulong rows,
-                    uint stride) {
-    const size_t t = get_global_id(0);
-    const size_t i = t % rows * stride + t / rows;
-    if (t < rows * stride && i < n) c[i] = k * a[i] + b[i];
+// Item (x, y) takes element x * stride + y: the items of a group, side by side in x, are `stride` elements apart.
+kernel void strided(float k, global const float* a, global const float* b, global float* c, ulong n) {
+    const size_t i = get_global_id(0) * get_global_size(1) + get_global_id(1);
+    if (i < n) c[i] = k * a[i] + b[i];
 }
 
 // ROUNDS is set when the program is built.

@@ -47,9 +47,13 @@ void opencl_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stri
     const gpulab::ClBuffer<float> a(p.a), b(p.b);
     gpulab::ClBuffer<float> out(p.size());
     const cl_ulong n = p.size();
-    const cl_ulong rows = std::max<cl_ulong>(gpulab::ceil_div(n, stride), 1);
-    gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n, rows, cl_uint{stride});
-    launch(kernel, rows * stride, 256, watch);
+    gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
+    const std::size_t local = 256;
+    const std::size_t rows = gpulab::grid_size(gpulab::ceil_div(n, stride), local)* local;
+    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(rows, stride), cl::NDRange(local, 1), nullptr,
+                                   events.add());
+    });
     out.copy_to(c);
 }
 
