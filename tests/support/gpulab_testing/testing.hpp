@@ -34,10 +34,11 @@ void skip_or_fail(const std::string& reason);
 ///
 /// The output is poisoned, the kernel runs twice (so that one that adds to what it finds is seen), stray writes
 /// are looked for in the guard bands, and the whole output is judged.
+/// @param run a variant, or anything called as `run(problem, output, watch)`
 /// @param judge a function of no arguments that compares the output and returns a Comparison
 /// @throws Unsupported as the variant does: it is no fault to say that a problem cannot be done
 template <class Run, class Problem, class Output, class Judge>
-std::string fault_of(Run* run, const Problem& problem, Output& output, const Judge& judge) {
+std::string fault_of(const Run& run, const Problem& problem, Output& output, const Judge& judge) {
     poison(output);
     Stopwatch twice(1, 1);
     try {

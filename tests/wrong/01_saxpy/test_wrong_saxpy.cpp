@@ -1,0 +1,38 @@
+// A check is worth what it rejects: every kernel here is wrong, and the check of the right ones must say so.
+#include <catch2/catch_test_macros.hpp>
+
+#include "checks.hpp"
+#include "wrong_saxpy.hpp"
+
+using gpulab::Backend;
+
+namespace {
+
+void reject_all(Backend backend, std::span<const saxpy::wrong::WrongVariant> table) {
+    REQUIRE(table.size() >= 6);
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& wrong : table) {
+            INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
+            std::string fault; // an exception other than the check's own is no rejection: it fails the test
+            REQUIRE_NOTHROW(fault = saxpy::testing::first_fault(wrong.run, gpulab::testing::straddling_sizes()));
+            CHECK(fault != "");
+        }
+        // The device still works, so none was rejected because another had broken it.
+        for (const auto& right : saxpy::variants())
+            if (right.backend == backend && right.name.ends_with("_grid_stride"))
+                CHECK(saxpy::testing::first_fault(right.run, gpulab::testing::small_sizes()) == "");
+    }
+}
+
+} // namespace
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("every wrong OpenCL kernel is rejected", "[opencl]") {
+    reject_all(Backend::opencl, saxpy::wrong::opencl_variants());
+}
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("every wrong CUDA kernel is rejected", "[cuda]") { reject_all(Backend::cuda, saxpy::wrong::cuda_variants()); }
+#endif

@@ -1,0 +1,50 @@
+#include <algorithm>
+#include <array>
+
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "wrong_saxpy.cl.hpp"
+#include "wrong_saxpy.hpp"
+
+namespace saxpy::wrong {
+
+namespace {
+
+void launch(const char* name, const Problem& p, Output& c, Stopwatch& watch) {
+    const gpulab::ClBuffer<float> a(p.a), b(p.b);
+    gpulab::ClBuffer<float> out(p.size());
+    cl::Kernel kernel = gpulab::opencl_kernel(wrong_saxpy_cl, name);
+    const cl_ulong n = p.size();
+    gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
+    constexpr std::size_t local = 256;
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
+    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                   events.add());
+    });
+    out.copy_to(c);
+}
+
+#define WRONG(kernel) [](const Problem& p, Output& c, Stopwatch& w) { launch(kernel, p, c, w); }
+
+} // namespace
+
+std::span<const WrongVariant> opencl_variants() {
+    static const std::array table = {
+        WrongVariant{"no_bounds_check", "the ragged group writes past the end", WRONG("no_bounds_check")},
+        WrongVariant{"less_or_equal", "<= n for < n", WRONG("less_or_equal")},
+        WrongVariant{"first_group_only", "local index for global index", WRONG("first_group_only")},
+        WrongVariant{"wrong_stride", "groups a wrong distance apart", WRONG("wrong_stride")},
+        WrongVariant{"swapped", "a and b exchanged", WRONG("swapped")},
+        WrongVariant{"tail_unwritten", "n mod 4 elements left out", WRONG("tail_unwritten")},
+        WrongVariant{"writes_nothing", "an empty kernel", WRONG("writes_nothing")},
+        WrongVariant{"accumulates", "+= for =", WRONG("accumulates")},
+        WrongVariant{"last_element_lost", "n - 1 for n", WRONG("last_element_lost")},
+        WrongVariant{"rounded_to_half", "computes with 11 bits", WRONG("rounded_to_half")},
+        WrongVariant{"before_the_start", "a stray write before the output", WRONG("before_the_start")},
+    };
+    return table;
+}
+
+} // namespace saxpy::wrong

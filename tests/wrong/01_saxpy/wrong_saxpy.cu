@@ -1,0 +1,101 @@
+// Each kernel has one mistake. The right one is labs/01_saxpy/cuda/3_many_blocks.cu.
+#include <array>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "wrong_saxpy.hpp"
+
+namespace saxpy::wrong {
+
+namespace {
+
+using Kernel = void(float, const float*, const float*, float*, std::size_t);
+
+__device__ std::size_t global_index() { return blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; }
+
+__global__ void no_bounds_check(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index(); // reads stay inside, so that only the stray write is at fault
+    c[i] = k * a[i < n ? i : 0] + b[i < n ? i : 0];
+}
+
+__global__ void less_or_equal(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i <= n) c[i] = k * a[i < n ? i : 0] + b[i < n ? i : 0];
+}
+
+__global__ void first_block_only(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = threadIdx.x;
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+__global__ void wrong_stride(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = blockIdx.x * std::size_t{blockDim.x + 1} + threadIdx.x;
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+__global__ void swapped(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = k * b[i] + a[i];
+}
+
+__global__ void tail_unwritten(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n / 4 * 4) c[i] = k * a[i] + b[i];
+}
+
+__global__ void writes_nothing(float, const float*, const float*, float*, std::size_t) {}
+
+__global__ void accumulates(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] += k * a[i] + b[i];
+}
+
+__global__ void last_element_lost(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i + 1 < n) c[i] = k * a[i] + b[i];
+}
+
+__global__ void narrow_index(float k, const float* a, const float* b, float* c, std::size_t n) {
+    // An index held in 16 bits: the overflow of a 32-bit one at 2^32, made visible at a size that tests can afford.
+    const std::size_t i = global_index();
+    if (i < n) c[i % 65536] = k * a[i] + b[i];
+}
+
+__global__ void before_the_start(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = k * a[i] + b[i];
+    if (i == 0) (c - 1)[0] = 0;
+}
+
+template <Kernel* kernel> void launch(const Problem& p, Output& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    constexpr unsigned threads = 256;
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        kernel<<<gpulab::grid_size(p.size(), threads), threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(),
+                                                                             p.size());
+    });
+    out.copy_to(c);
+}
+
+} // namespace
+
+std::span<const WrongVariant> cuda_variants() {
+    static const std::array table = {
+        WrongVariant{"no_bounds_check", "the ragged block writes past the end", launch<no_bounds_check>},
+        WrongVariant{"less_or_equal", "<= n for < n", launch<less_or_equal>},
+        WrongVariant{"first_block_only", "threadIdx for the global index", launch<first_block_only>},
+        WrongVariant{"wrong_stride", "blocks a wrong distance apart", launch<wrong_stride>},
+        WrongVariant{"swapped", "a and b exchanged", launch<swapped>},
+        WrongVariant{"tail_unwritten", "n mod 4 elements left out", launch<tail_unwritten>},
+        WrongVariant{"writes_nothing", "an empty kernel", launch<writes_nothing>},
+        WrongVariant{"accumulates", "+= for =", launch<accumulates>},
+        WrongVariant{"last_element_lost", "n - 1 for n", launch<last_element_lost>},
+        WrongVariant{"narrow_index", "an index that overflows its type", launch<narrow_index>},
+        WrongVariant{"before_the_start", "a stray write before the output", launch<before_the_start>},
+    };
+    return table;
+}
+
+} // namespace saxpy::wrong

@@ -1,0 +1,22 @@
+/// @file
+/// SAXPY kernels with one classic mistake each. The tests must reject every one of them.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "saxpy.hpp"
+
+namespace saxpy::wrong {
+
+/// A known-wrong variant and what is wrong with it.
+struct WrongVariant {
+    std::string_view name;
+    std::string_view mistake;
+    Run* run;
+};
+
+std::span<const WrongVariant> cuda_variants();
+std::span<const WrongVariant> opencl_variants();
+
+} // namespace saxpy::wrong
