@@ -42,14 +42,24 @@ function(add_lab_test target)
     endif()
 endfunction()
 
-# Runs the [.oclgrind] test cases of a test program under oclgrind, which interprets kernels and sees what a device
+# gpulab_oclgrind_test(<name> <target> <labels> [CASES <tag>] [FINDS <text>])
+#
+# Runs the test cases of a tag ([.oclgrind] unless told) under oclgrind, which interprets kernels and sees what a device
 # forgives. With buffers of exactly the size asked for (no guard bands), so that it sees the first byte outside.
+# Any finding fails the test; with FINDS it passes only when oclgrind's log holds that text: for kernels with a known
+# mistake, such as "data race".
 function(gpulab_oclgrind_test name target labels)
+    cmake_parse_arguments(OG "" "CASES;FINDS" "" ${ARGN})
+    if(NOT OG_CASES)
+        set(OG_CASES "[.oclgrind]")
+    endif()
     find_program(GPULAB_OCLGRIND oclgrind)
     if(GPULAB_OCLGRIND)
+        string(MAKE_C_IDENTIFIER "${target}${OG_CASES}" log)
         add_test(NAME "${name}"
                  COMMAND ${CMAKE_COMMAND} -DOCLGRIND=${GPULAB_OCLGRIND} -DPROGRAM=$<TARGET_FILE:${target}>
-                         -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${target}.oclgrind.log -P ${GPULAB_ROOT}/cmake/RunOclgrind.cmake)
+                         -DCASES=${OG_CASES} -DFINDS=${OG_FINDS} -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${log}.log
+                         -P ${GPULAB_ROOT}/cmake/RunOclgrind.cmake)
     else()
         add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: oclgrind is not installed")
         set_tests_properties("${name}" PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: oclgrind is not installed")

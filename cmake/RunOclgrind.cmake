@@ -1,14 +1,23 @@
-# cmake -DOCLGRIND=... -DPROGRAM=... -DLOG=... -P RunOclgrind.cmake
-# Fails when the program fails, or when oclgrind has anything to say: its exit code is the program's, so the log decides.
+# cmake -DOCLGRIND=... -DPROGRAM=... -DCASES=[.tag] -DFINDS=text -DLOG=... -P RunOclgrind.cmake
+# Without FINDS: fails when the program fails, or when oclgrind has anything to say. Its exit code is the program's, so
+# the log decides. With FINDS: fails unless the log holds that text.
 file(REMOVE ${LOG})
 execute_process(
     COMMAND ${OCLGRIND} --data-races --uninitialized --check-api --max-errors 5 --build-options -cl-opt-disable
-            --log ${LOG} ${PROGRAM} "[.oclgrind]"
+            --log ${LOG} ${PROGRAM} "${CASES}"
     RESULT_VARIABLE rc)
 if(NOT EXISTS ${LOG})
     message(FATAL_ERROR "oclgrind wrote no log: it did not run")
 endif()
 file(READ ${LOG} findings)
+if(FINDS)
+    string(TOLOWER "${findings}" lower)
+    string(FIND "${lower}" "${FINDS}" at)
+    if(at EQUAL -1)
+        message(FATAL_ERROR "oclgrind did not find a '${FINDS}'; its log:\n${findings}")
+    endif()
+    return()
+endif()
 if(NOT findings STREQUAL "")
     message(FATAL_ERROR "oclgrind found:\n${findings}")
 endif()

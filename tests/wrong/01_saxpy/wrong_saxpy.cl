@@ -3,12 +3,12 @@
 
 kernel void no_bounds_check(ARGUMENTS) { // the ragged group writes past the end
     const size_t i = get_global_id(0);
-    c[i] = k * a[i < n ? i : 0] + b[i < n ? i : 0];
+    c[i] = i < n ? k * a[i] + b[i] : 0;
 }
 
 kernel void less_or_equal(ARGUMENTS) { // one element too many
     const size_t i = get_global_id(0);
-    if (i <= n) c[i] = k * a[i < n ? i : 0] + b[i < n ? i : 0];
+    if (i <= n) c[i] = i < n ? k * a[i] + b[i] : 0;
 }
 
 kernel void first_group_only(ARGUMENTS) { // the local index taken for the global one

@@ -15,13 +15,13 @@ using Kernel = void(float, const float*, const float*, float*, std::size_t);
 __device__ std::size_t global_index() { return blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; }
 
 __global__ void no_bounds_check(float k, const float* a, const float* b, float* c, std::size_t n) {
-    const std::size_t i = global_index(); // reads stay inside, so that only the stray write is at fault
-    c[i] = k * a[i < n ? i : 0] + b[i < n ? i : 0];
+    const std::size_t i = global_index(); // the reads stay inside, so that only the stray write is at fault
+    c[i] = i < n ? k * a[i] + b[i] : 0;
 }
 
 __global__ void less_or_equal(float k, const float* a, const float* b, float* c, std::size_t n) {
     const std::size_t i = global_index();
-    if (i <= n) c[i] = k * a[i < n ? i : 0] + b[i < n ? i : 0];
+    if (i <= n) c[i] = i < n ? k * a[i] + b[i] : 0;
 }
 
 __global__ void first_block_only(float k, const float* a, const float* b, float* c, std::size_t n) {

@@ -1,0 +1,102 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <vector>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/occupancy.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab_testing/testing.hpp"
+
+using gpulab::Backend;
+using gpulab::DeviceBuffer;
+using gpulab::testing::devices_or_skip;
+
+namespace {
+
+/// Writes out[first .. last), which may lie outside.
+__global__ void fill_kernel(int* out, int first, int last, int value) {
+    const int i = first + static_cast<int>(threadIdx.x);
+    if (i < last) out[i] = value;
+}
+
+void fill(DeviceBuffer<int>& out, int first, int last, int value) {
+    gpulab::Stopwatch once;
+    gpulab::watch_stream(once, [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), first, last, value); });
+    CHECK(once.kernel().repeats == 1);
+}
+
+} // namespace
+
+TEST_CASE("a failed CUDA call names the call, the file and the line, with or without a device") {
+    // Setting a device that no machine has fails everywhere, also where there is no driver.
+    CHECK_THROWS_MATCHES(CUDA_CHECK(cudaSetDevice(1 << 20)), gpulab::CudaError,
+                         Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("cudaSetDevice(1 << 20)") &&
+                                                         Catch::Matchers::ContainsSubstring("test_cuda.cu:")));
+}
+
+TEST_CASE("a launch that is impossible is caught at the launch", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    gpulab::Stopwatch once;
+    CHECK_THROWS_AS(
+        gpulab::watch_stream(once, [](cudaStream_t s) { fill_kernel<<<1, 4096, 0, s>>>(nullptr, 0, 0, 0); }),
+        gpulab::CudaError);
+}
+
+TEST_CASE("a CUDA buffer brings data there and back", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<int> in{1, 2, 3}, out(3), wrong_length(2);
+    const DeviceBuffer<int> buffer(in);
+    buffer.copy_to(out);
+    CHECK(out == in);
+    CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
+    DeviceBuffer<int> moved(4);
+    moved = DeviceBuffer<int>(in);
+    moved.copy_to(out);
+    CHECK(out == in);
+}
+
+TEST_CASE("a fresh CUDA output is poisoned, an empty one is allowed", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<float> out(5, 1), none;
+    DeviceBuffer<float>(5).copy_to(out);
+    for (const float v : out) CHECK(std::isnan(v));
+    CHECK_NOTHROW(DeviceBuffer<float>(0).copy_to(none));
+    CHECK_NOTHROW(DeviceBuffer<float>(none).copy_to(none));
+}
+
+TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side", "[cuda][stray]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<int> out(10);
+    DeviceBuffer<int> inside(10), after(10), before(10);
+    fill(inside, 0, 10, 7);
+    CHECK_NOTHROW(inside.copy_to(out));
+    CHECK(out == std::vector<int>(10, 7));
+    fill(after, 0, 11, 7);
+    CHECK_THROWS_AS(after.copy_to(out), gpulab::WrongResult);
+    fill(before, -1, 10, 7);
+    CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
+}
+
+TEST_CASE("kernel time is measured, with a reset before each run and with a cold cache", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    DeviceBuffer<int> out(10);
+    int resets = 0;
+    gpulab::Stopwatch watch(1, 3, 0, true);
+    gpulab::watch_stream(
+        watch, [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); },
+        [&](cudaStream_t) { ++resets; });
+    CHECK(watch.kernel().repeats == 3);
+    CHECK(watch.kernel().min > 0);
+    CHECK(resets == 4);
+}
+
+TEST_CASE("occupancy is between nothing and all warps", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const gpulab::Occupancy o = gpulab::occupancy(fill_kernel, 256);
+    CHECK(o.blocks_per_sm >= 1);
+    CHECK(o.warps_per_sm == 8 * o.blocks_per_sm);
+    CHECK((o.percent > 0 && o.percent <= 100));
+    CHECK(gpulab::multiprocessor_count() >= 1);
+}

@@ -1,0 +1,47 @@
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "gpulab/ceilings.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/metrics.hpp"
+
+namespace {
+bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
+} // namespace
+
+TEST_CASE("speed-up, efficiency and throughput are what the book defines") {
+    CHECK(near(gpulab::speedup(8, 2), 4));
+    CHECK(gpulab::speedup(8, 0) == 0);
+    CHECK(near(gpulab::efficiency(8, 2, 4), 1));
+    CHECK(near(gpulab::efficiency(8, 4, 4), 0.5));
+    CHECK(near(gpulab::gb_per_s(12e9, 1000), 12));
+    CHECK(near(gpulab::gflop_per_s(2e9, 500), 4));
+}
+
+TEST_CASE("Amdahl's and Gustafson's laws agree with values worked out by hand") {
+    CHECK(near(gpulab::amdahl_speedup(0, 16), 16));
+    CHECK(near(gpulab::amdahl_speedup(1, 16), 1));
+    CHECK(near(gpulab::amdahl_speedup(0.1, 9), 5)); // 1 / (0.1 + 0.9 / 9)
+    CHECK(near(gpulab::gustafson_speedup(0, 16), 16));
+    CHECK(near(gpulab::gustafson_speedup(1, 16), 1));
+    CHECK(near(gpulab::gustafson_speedup(0.1, 11), 10)); // 11 - 0.1 * 10
+}
+
+TEST_CASE("launches are rounded up and never empty") {
+    CHECK(gpulab::ceil_div(0, 256) == 0);
+    CHECK(gpulab::ceil_div(256, 256) == 1);
+    CHECK(gpulab::ceil_div(257, 256) == 2);
+    CHECK(gpulab::ceil_div(SIZE_MAX, 2) == SIZE_MAX / 2 + 1); // no overflow on the way
+    CHECK(gpulab::round_up(257, 256) == 512);
+    CHECK(gpulab::grid_size(0, 256) == 1);
+    CHECK(gpulab::grid_size(257, 256) == 2);
+}
+
+TEST_CASE("the roofline is the slower of memory and arithmetic") {
+    const gpulab::Ceilings c{.copy_gb_s = 100, .fp32_gflop_s = 1000, .fp64_gflop_s = 500};
+    CHECK(near(gpulab::roofline_ms(c, 1e9, 1e9, gpulab::Arithmetic::none), 10));
+    CHECK(near(gpulab::roofline_ms(c, 1e9, 1e9, gpulab::Arithmetic::fp32), 10));
+    CHECK(near(gpulab::roofline_ms(c, 1e9, 1e11, gpulab::Arithmetic::fp32), 100));
+    CHECK(near(gpulab::roofline_ms(c, 1e9, 1e11, gpulab::Arithmetic::fp64), 200));
+    CHECK(gpulab::roofline_ms({}, 1e9, 1e9, gpulab::Arithmetic::fp32) == 0);
+}

@@ -1,0 +1,118 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <vector>
+
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab_testing/testing.hpp"
+
+using gpulab::Backend;
+using gpulab::ClBuffer;
+using gpulab::testing::devices_or_skip;
+
+namespace {
+
+const char* const kernels = "kernel void fill(global int* out, int first, int last, int value) {\n"
+                            "    const int i = first + (int)get_global_id(0);\n"
+                            "    if (i < last) out[i] = value;\n"
+                            "}\n";
+
+/// Writes out[first .. last), which may lie outside.
+void fill(const ClBuffer<int>& out, int first, int last, int value) {
+    cl::Kernel kernel = gpulab::opencl_kernel(kernels, "fill");
+    gpulab::set_args(kernel, out.data(), first, last, value);
+    gpulab::Stopwatch once;
+    gpulab::watch_queue(once, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(64), cl::NullRange, nullptr, events.add());
+    });
+    CHECK(once.kernel().repeats == 1);
+}
+
+} // namespace
+
+TEST_CASE("an OpenCL buffer brings data there and back", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        std::vector<int> in{1, 2, 3}, out(3);
+        const ClBuffer<int> buffer(in);
+        buffer.copy_to(out);
+        CHECK(out == in);
+        std::vector<int> wrong_length(2);
+        CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
+    }
+}
+
+TEST_CASE("a fresh OpenCL output is poisoned, an empty one is allowed", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        std::vector<float> out(5, 1), none;
+        ClBuffer<float>(5).copy_to(out);
+        for (const float v : out) CHECK(std::isnan(v));
+        CHECK_NOTHROW(ClBuffer<float>(0).copy_to(none));
+        CHECK_NOTHROW(ClBuffer<float>(none).copy_to(none));
+    }
+}
+
+TEST_CASE("a stray write of an OpenCL kernel is a wrong result, on either side", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        std::vector<int> out(10);
+        ClBuffer<int> inside(10), after(10), before(10);
+        fill(inside, 0, 10, 7);
+        CHECK_NOTHROW(inside.copy_to(out));
+        CHECK(out == std::vector<int>(10, 7));
+        fill(after, 0, 11, 7);
+        CHECK_THROWS_AS(after.copy_to(out), gpulab::WrongResult);
+        fill(before, -1, 10, 7);
+        CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
+    }
+}
+
+TEST_CASE("an OpenCL kernel that does not compile shows the compiler's log", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        CHECK_THROWS_MATCHES(gpulab::opencl_kernel("kernel void f() { undeclared_thing = 1; }", "f"), gpulab::Error,
+                             Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("undeclared_thing")));
+        CHECK_THROWS_MATCHES(gpulab::opencl_kernel(kernels, "no_such_kernel"), gpulab::Error,
+                             Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("no_such_kernel")));
+    }
+}
+
+TEST_CASE("a kernel in an OpenCL buffer of exact size is clean, for oclgrind", "[.oclgrind]") {
+    gpulab::use(devices_or_skip(Backend::opencl).front());
+    std::vector<int> out(10);
+    const ClBuffer<int> inside(10);
+    fill(inside, 0, 10, 7);
+    inside.copy_to(out);
+    CHECK(out == std::vector<int>(10, 7));
+}
+
+namespace {
+
+const char* const planted = "kernel void race(global int* out) { out[0] = (int)get_global_id(0); }\n"
+                            "kernel void stray(global int* out) { out[64 + get_global_id(0)] = 1; }\n"
+                            "kernel void unset(global int* out) {\n"
+                            "    local int shared_value[64];\n"
+                            "    out[get_global_id(0)] = shared_value[63 - get_local_id(0)] > 0 ? 1 : 2;\n"
+                            "}\n";
+
+/// Runs one of the kernels above, whose mistake oclgrind must find. Only under oclgrind.
+void run_planted(const char* name) {
+    gpulab::use(devices_or_skip(Backend::opencl).front());
+    const ClBuffer<int> out(64);
+    cl::Kernel kernel = gpulab::opencl_kernel(planted, name);
+    gpulab::set_args(kernel, out.data());
+    gpulab::Stopwatch once;
+    gpulab::watch_queue(once, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(64), cl::NDRange(64), nullptr, events.add());
+    });
+    CHECK(once.kernel().repeats == 1);
+}
+
+} // namespace
+
+TEST_CASE("a kernel whose items all write one element, for oclgrind", "[.planted-race]") { run_planted("race"); }
+TEST_CASE("a kernel that writes past its buffer, for oclgrind", "[.planted-stray]") { run_planted("stray"); }
+TEST_CASE("a kernel that reads unset local memory, for oclgrind", "[.planted-unset]") { run_planted("unset"); }

@@ -1,0 +1,169 @@
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+
+using gpulab::Backend;
+using gpulab::Options;
+using gpulab::parse_size;
+using gpulab::UsageError;
+
+namespace {
+
+void parse(Options& options, std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "lab");
+    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+}
+
+using Run = void(int, std::vector<int>&, gpulab::Stopwatch&);
+void one(int, std::vector<int>& out, gpulab::Stopwatch& watch) {
+    watch.time([&] { out = {1}; });
+}
+void refuses(int, std::vector<int>&, gpulab::Stopwatch&) { throw gpulab::Unsupported("too large"); }
+void strays(int, std::vector<int>&, gpulab::Stopwatch&) { throw gpulab::WrongResult("wrote outside"); }
+
+const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, one},
+                          gpulab::Variant<Run>{"cpu_refuses", "cannot", Backend::cpu, refuses},
+                          gpulab::Variant<Run>{"cpu_strays", "writes outside", Backend::cpu, strays}};
+
+} // namespace
+
+TEST_CASE("sizes are read as people write them") {
+    CHECK(parse_size("0", "--n") == 0);
+    CHECK(parse_size("1000003", "--n") == 1000003);
+    CHECK(parse_size("1e6", "--n") == 1000000);
+    CHECK(parse_size("2^28", "--n") == 268435456);
+    CHECK(parse_size("16k", "--n") == 16000);
+    CHECK(parse_size("16Ki", "--n") == 16384);
+    CHECK(parse_size("3Gi", "--n") == 3221225472);
+    CHECK(parse_size("9223372036854775807", "--n") == 9223372036854775807);
+}
+
+TEST_CASE("what is no size is refused in one line that names the option") {
+    for (const char* text : {"-5", "-1e3", "-2^3", "", "abc", "1.5", "12x", "0x10", "1e400", "2^64", "2^", "2^-1", " 5",
+                             "9223372036854775808", "1e19", "nan", "inf", "1k5"}) {
+        INFO("text: '" << text << "'");
+        CHECK_THROWS_MATCHES(parse_size(text, "--n"), UsageError,
+                             Catch::Matchers::MessageMatches(Catch::Matchers::StartsWith("--n: ") &&
+                                                             !Catch::Matchers::ContainsSubstring("\n")));
+    }
+}
+
+TEST_CASE("options outside their bounds, unknown ones and unknown choices are refused") {
+    const auto refused = [](std::vector<const char*> arguments) {
+        Options options("lab", "a test");
+        std::size_t n = 7;
+        std::string op = "sum";
+        options.size("--n", n, 1, "elements", 100);
+        options.choice("--op", op, {"sum", "dot"}, "what to do");
+        options.variants(table);
+        options.studies({{"sizes", "a sweep"}});
+        arguments.insert(arguments.begin(), "lab");
+        try {
+            options.parse(static_cast<int>(arguments.size()), arguments.data());
+            return std::string("accepted");
+        } catch (const UsageError& e) {
+            return std::string(e.what()).find('\n') == std::string::npos ? std::string("refused") : e.what();
+        }
+    };
+    CHECK(refused({"--n", "100"}) == "accepted");
+    CHECK(refused({"--n", "0"}) == "refused");
+    CHECK(refused({"--n", "101"}) == "refused");
+    CHECK(refused({"--n"}) == "refused");
+    CHECK(refused({"--op", "max"}) == "refused");
+    CHECK(refused({"--variant", "cpu_two"}) == "refused");
+    CHECK(refused({"--variant", "cpu_one,"}) == "refused");
+    CHECK(refused({"--backend", "vulkan"}) == "refused");
+    CHECK(refused({"--device", "cuda:99"}) == "refused");
+    CHECK(refused({"--study", "size"}) == "refused");
+    CHECK(refused({"--repeat", "0"}) == "refused");
+    CHECK(refused({"--warmup", "-1"}) == "refused");
+    CHECK(refused({"--seed", "x"}) == "refused");
+    CHECK(refused({"stray"}) == "refused");
+    CHECK(refused({"--frobnicate"}) == "refused");
+}
+
+TEST_CASE("without --repeat a stopwatch stops early, with it never") {
+    Options some("lab", "a test");
+    parse(some, {"--repeat", "7", "--warmup", "0"});
+    CHECK(some.stopwatch().repeats() == 7);
+    CHECK(some.stopwatch().warmup() == 0);
+    Options none("lab", "a test");
+    parse(none, {});
+    CHECK(none.stopwatch().repeats() == 20);
+    CHECK(none.seed() == 42);
+}
+
+TEST_CASE("jobs pair every chosen variant with every chosen device") {
+    Options options("lab", "a test");
+    options.variants(table);
+    parse(options, {"--backend", "cpu", "--variant", "cpu_one,cpu_strays"});
+    const auto list = gpulab::jobs(table, options);
+    REQUIRE(list.size() == 2);
+    CHECK(list[0].variant.name == "cpu_one");
+    CHECK(list[1].variant.name == "cpu_strays");
+    CHECK(list[0].device.id() == "cpu:0");
+}
+
+TEST_CASE("choices that leave nothing to run are an error, not an empty success") {
+    Options options("lab", "a test");
+    options.variants(table);
+    const std::array others = {gpulab::Variant<Run>{"cpu_other", "of another operation", Backend::cpu, one}};
+    options.variants(others);
+    parse(options, {"--variant", "cpu_other"});
+    CHECK_THROWS_AS(gpulab::jobs(table, options), UsageError);
+}
+
+TEST_CASE("a variant that cannot is skipped with its reason, and an error when asked for by name") {
+    std::vector<int> out(1);
+    Options all("lab", "a test");
+    all.variants(table);
+    parse(all, {});
+    const gpulab::Job<Run> job{table[1], gpulab::devices(Backend::cpu).front(), ""};
+    const gpulab::Result skipped = gpulab::run(job, 0, out, all);
+    CHECK(skipped.status == gpulab::Result::Status::skipped);
+    CHECK(skipped.reason == "too large");
+    CHECK_FALSE(skipped.ran());
+
+    Options named("lab", "a test");
+    named.variants(table);
+    parse(named, {"--variant", "cpu_refuses"});
+    CHECK_THROWS_AS(gpulab::run(job, 0, out, named), UsageError);
+}
+
+TEST_CASE("a variant that writes outside its output has failed without a comparison") {
+    std::vector<int> out(1);
+    Options options("lab", "a test");
+    options.variants(table);
+    parse(options, {});
+    const gpulab::Job<Run> job{table[2], gpulab::devices(Backend::cpu).front(), ""};
+    const gpulab::Result result = gpulab::run(job, 0, out, options);
+    CHECK(result.status == gpulab::Result::Status::failed);
+    CHECK_FALSE(result.ran());
+}
+
+TEST_CASE("needs that a device does not meet are named") {
+    gpulab::Device old_gpu;
+    old_gpu.backend = Backend::cuda;
+    old_gpu.name = "Old";
+    old_gpu.compute_capability = 75;
+    CHECK(gpulab::unmet_need({.compute_capability = 80}, old_gpu) == "needs compute capability 8.0, Old has 7.5");
+    CHECK(gpulab::unmet_need({.compute_capability = 75}, old_gpu).empty());
+    gpulab::Device no_double;
+    no_double.name = "Phone";
+    no_double.fp64 = false;
+    CHECK(gpulab::unmet_need({.fp64 = true}, no_double) == "needs double precision, Phone has none");
+}
+
+TEST_CASE("a problem larger than the memory is refused before anything is allocated") {
+    Options options("lab", "a test");
+    parse(options, {"--backend", "cpu"});
+    CHECK_NOTHROW(gpulab::check_memory(options, 1e3, 1e3));
+    CHECK_THROWS_AS(gpulab::check_memory(options, 0, 1e18), UsageError);
+}
