@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# What this machine can do for the labs, in plain words; for each missing thing what it costs and how to get it.
+# Run it as ./lab doctor. It only looks: it installs nothing, and missing things are no failure.
+# shellcheck disable=SC1091
+set -uo pipefail
+PATH=$PATH:/usr/local/cuda/bin
+
+have() { command -v "$1" >/dev/null 2>&1; }
+line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }
+found() { line ok "$1" "$2"; }
+absent() { # absent WHAT COST HOW
+    line missing "$1" "$2"
+    line "" "" "-> $3"
+}
+version_of() { "$@" --version 2>/dev/null | head -n 1; }
+# at_least 3.25 "cmake version 3.25.1"
+at_least() { [[ $2 =~ ([0-9]+(\.[0-9]+)+) ]] && printf '%s\n' "$1" "${BASH_REMATCH[1]}" | sort -VC; }
+
+system=$(uname -srm)
+[[ ! -r /etc/os-release ]] || system="$(. /etc/os-release && echo "${PRETTY_NAME:-}"), $system"
+echo "$system, $(getconf _NPROCESSORS_ONLN) CPU threads"
+echo
+
+echo "To build"
+if have c++; then found compiler "$(version_of c++)"; else
+    absent compiler "nothing can be built" "./lab setup"
+fi
+if have cmake && at_least 3.25 "$(version_of cmake)"; then found CMake "$(version_of cmake)"; else
+    absent CMake "nothing can be built: 3.25 or newer is needed" "./lab setup; where that gives an older one: cmake.org"
+fi
+if have ninja; then found Ninja "$(version_of ninja)"; else
+    absent Ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
+fi
+catch2=/usr/include/catch2/catch_version_macros.hpp
+catch2=$([[ ! -f $catch2 ]] || awk '/VERSION_(MAJOR|MINOR|PATCH)/ { v = v "." $3 } END { print substr(v, 2) }' $catch2)
+if [[ $catch2 ]] && at_least 3.7.1 "$catch2"; then found Catch2 "$catch2"; else
+    absent Catch2 "CMake fetches 3.8.1 from GitHub when it configures the tests" "./lab setup"
+fi
+if have nvcc; then
+    toolkit=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
+    if at_least 12.0 "$toolkit"; then found "CUDA toolkit" "$toolkit, $(command -v nvcc)"; else
+        absent "CUDA toolkit" "$toolkit is too old, so CUDA variants are left out" "12.0 or newer: developer.nvidia.com/cuda-downloads"
+    fi
+else
+    absent "CUDA toolkit" "CUDA variants are left out of the programs and listed as skipped" \
+        "developer.nvidia.com/cuda-downloads, then ./lab setup"
+fi
+
+echo
+echo "To run"
+gpu=no
+if have nvidia-smi && nvidia-smi -L 2>/dev/null | grep -q '^GPU'; then
+    gpu=yes
+    found "NVIDIA driver" "$(nvidia-smi --query-gpu=driver_version --format=csv,noheader | head -n 1)"
+    while IFS=, read -r name capability memory; do
+        found GPU "$name, compute capability$capability,$memory"
+    done < <(nvidia-smi --query-gpu=name,compute_cap,memory.total --format=csv,noheader)
+else
+    absent "NVIDIA GPU" "CUDA variants are built (with a toolkit) but skipped when run; CPU and OpenCL variants run" \
+        "a machine with an NVIDIA GPU and its driver; nvidia-smi then names it"
+fi
+
+opencl=""
+if have clinfo; then
+    opencl=$(clinfo -l 2>/dev/null | awk '/^Platform/ { platform = $0; sub(/^[^:]*: /, "", platform) }
+                                          /Device #/ { sub(/^[^:]*: /, ""); print platform ": " $0 }')
+fi
+if [[ $opencl ]]; then
+    while IFS= read -r device; do found OpenCL "$device"; done <<<"$opencl"
+    if [[ $gpu == yes ]] && ! grep -qi nvidia <<<"$opencl"; then
+        absent "OpenCL on GPU" "OpenCL variants run on the CPU only" \
+            "echo libnvidia-opencl.so.1 | sudo tee /etc/OpenCL/vendors/nvidia.icd"
+    fi
+elif ! have clinfo; then
+    absent clinfo "the doctor cannot say which OpenCL devices there are" "./lab setup"
+else
+    absent OpenCL "OpenCL variants are skipped" "./lab setup installs PoCL, which runs OpenCL on the CPU"
+fi
+if have mpirun; then found MPI "$(version_of mpirun)"; else
+    absent MPI "nothing in the labs so far; it is for lab 09, on several machines" "apt-get install libopenmpi-dev"
+fi
+
+echo
+echo "To check and to read"
+if have oclgrind; then found oclgrind "$(oclgrind --version | sed -n 's/^Oclgrind //p')"; else
+    absent oclgrind "the tests that look for races and stray accesses in OpenCL kernels are skipped" "./lab setup"
+fi
+if have compute-sanitizer; then found "compute-sanitizer" "$(command -v compute-sanitizer)"; else
+    absent "compute-sanitizer" "no such checks of CUDA kernels" "it comes with the CUDA toolkit"
+fi
+if have doxygen; then found Doxygen "$(version_of doxygen)"; else
+    absent Doxygen "no pages; the READMEs of the labs can be read as they are" "./lab docs"
+fi
+if have clang-format; then found clang-format "$(version_of clang-format)"; else
+    absent clang-format "the format check cannot run" "./lab setup --all"
+fi
+exit 0
