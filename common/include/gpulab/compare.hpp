@@ -89,6 +89,7 @@ template <class T, class Scale>
 Comparison compare(const std::vector<T>& expected, const std::vector<T>& actual, double tolerance, const Scale& scale) {
     return compare(std::span<const T>(expected), std::span<const T>(actual), tolerance, scale);
 }
+/// The same for vectors, with the tolerance absolute.
 template <class T> Comparison compare(const std::vector<T>& expected, const std::vector<T>& actual, double tolerance) {
     return compare(std::span<const T>(expected), std::span<const T>(actual), tolerance, 1.0);
 }

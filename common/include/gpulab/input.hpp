@@ -25,6 +25,7 @@ constexpr double random_unit(std::uint64_t seed, std::uint64_t i) {
 
 /// Fills values with numbers in (low, high), using all CPU threads. Zero cannot come out of it.
 void fill_random(std::span<float> values, std::uint64_t seed, float low = -1, float high = 1);
+/// The same in double precision.
 void fill_random(std::span<double> values, std::uint64_t seed, double low = -1, double high = 1);
 
 /// n random numbers in (low, high).

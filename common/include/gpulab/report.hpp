@@ -29,10 +29,12 @@ struct Parameter {
     std::string name;
     std::variant<std::int64_t, double, std::string> value;
 };
+/// Parameters in the order in which they are shown.
 using Parameters = std::vector<Parameter>;
 
 /// What became of one variant on one device.
 struct Result {
+    /// How it ended.
     enum class Status { passed, failed, skipped };
 
     std::string variant;

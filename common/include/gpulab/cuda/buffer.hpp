@@ -41,6 +41,7 @@ public:
         if (copied != cudaSuccess) cudaFree(base_);
         CUDA_CHECK(copied);
     }
+    /// The same from a vector.
     explicit DeviceBuffer(const std::vector<T>& host) : DeviceBuffer(std::span<const T>(host)) {}
 
     ~DeviceBuffer() { cudaFree(base_); } // an error here was reported by an earlier call; destructors do not throw
@@ -72,6 +73,7 @@ public:
         CUDA_CHECK(cudaMemcpy(host.data(), data(), bytes(), cudaMemcpyDeviceToHost));
         check_guard_bands();
     }
+    /// The same into a vector.
     void copy_to(std::vector<T>& host) const { copy_to(std::span<T>(host)); }
 
     /// @throws WrongResult when a kernel wrote outside the buffer

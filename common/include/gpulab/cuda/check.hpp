@@ -11,6 +11,7 @@ namespace gpulab {
 /// A CUDA call that failed. Its message: `call: cudaErrorName, description (file:line)`.
 class CudaError : public Error {
 public:
+    /// @param call,file,line what failed and where; see CUDA_CHECK
     CudaError(cudaError_t code, const char* call, const char* file, int line);
     cudaError_t code() const { return code_; }
 

@@ -44,6 +44,7 @@ public:
     }
 
     operator cudaEvent_t() const { return event_; }
+    /// Puts this point behind all work that the stream holds now.
     void record(cudaStream_t stream) { CUDA_CHECK(cudaEventRecord(event_, stream)); }
     void synchronize() const { CUDA_CHECK(cudaEventSynchronize(event_)); }
 

@@ -38,6 +38,7 @@ public:
     explicit ClBuffer(std::span<const T> host) : size_(host.size()) {
         memory_.window = detail::input_memory(host.data(), bytes());
     }
+    /// The same from a vector.
     explicit ClBuffer(const std::vector<T>& host) : ClBuffer(std::span<const T>(host)) {}
 
     ClBuffer(ClBuffer&&) noexcept = default;
@@ -61,6 +62,7 @@ public:
         detail::read_memory(data(), bytes(), host.data());
         detail::check_guards(memory_, bytes(), sizeof(T));
     }
+    /// The same into a vector.
     void copy_to(std::vector<T>& host) const { copy_to(std::span<T>(host)); }
 
 private:
