@@ -1,0 +1,31 @@
+/// @file
+/// From one sparse format to another.
+#pragma once
+
+#include <vector>
+
+#include "gpulab/sparse/formats.hpp"
+
+namespace gpulab {
+
+/// Sorts entries by row and column; entries at the same position are added up.
+/// @throws Error when an index lies outside the matrix or the three arrays differ in length
+template <class T> Csr<T> to_csr(const Coo<T>& matrix);
+/// Drops the padding. Slots keep their order.
+template <class T> Csr<T> to_csr(const Ell<T>& matrix);
+/// Sorted by row, and by column within a row.
+template <class T> Csr<T> to_csr(const Csc<T>& matrix);
+
+/// Row after row, in the order of the matrix.
+template <class T> Coo<T> to_coo(const Csr<T>& matrix);
+template <class T> Csc<T> to_csc(const Csr<T>& matrix);
+
+/// Pads every row to the longest.
+/// @throws Unsupported when that would store more than `most_padding` slots per non-zero (and more than a million):
+///         a few long rows make ELL explode
+template <class T> Ell<T> to_ell(const Csr<T>& matrix, double most_padding = 10);
+
+/// All rows x columns values, row after row. For tests and tiny matrices.
+template <class T> std::vector<T> to_dense(const Csr<T>& matrix);
+
+} // namespace gpulab

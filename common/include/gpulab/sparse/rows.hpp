@@ -1,0 +1,28 @@
+/// @file
+/// How long the rows of a sparse matrix are: what decides which kernel is fast.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "gpulab/sparse/formats.hpp"
+
+namespace gpulab {
+
+/// The distribution of row lengths.
+struct RowStatistics {
+    std::size_t rows = 0;
+    std::size_t empty = 0; ///< rows without a non-zero
+    std::size_t shortest = 0;
+    std::size_t longest = 0;
+    double mean = 0;
+    double deviation = 0; ///< standard deviation
+
+    /// histogram[0] counts empty rows, histogram[k] those of 2^(k-1) ... 2^k - 1 non-zeros; no trailing zeros.
+    std::vector<std::size_t> histogram;
+};
+
+/// @param row_start the offsets of a CSR matrix
+RowStatistics row_statistics(const std::vector<std::int64_t>& row_start);
+
+} // namespace gpulab
