@@ -1,0 +1,42 @@
+// Rung 4: one task per element of C. (Alfaro Vigo & Rossetto, program 1.6)
+//
+// Changed: the loops over i and j are gone; each pair (i, j) is a task of its own, and one thread per core takes the
+// next task that nobody has. (A thread per element would need a million threads for a 1000 x 1000 matrix.)
+// The book keeps the sum of floats in an int, which cuts off the fraction at every step; here it is a T.
+// Limit: the counter. Two tasks are an atomic increment apart, a cache line that all cores fight over; and each task
+// still walks down a column of B.
+#include <atomic>
+#include <thread>
+
+#include "gpulab/device.hpp"
+#include "matmul.hpp"
+
+namespace matmul {
+
+namespace {
+
+/// Element (i, j) of C.
+template <class T> T element(const Problem<T>& p, std::size_t i, std::size_t j) {
+    T sum = 0;
+    for (std::size_t l = 0; l < p.k; ++l) sum += p.a[i * p.k + l] * p.b[l * p.n + j];
+    return sum;
+}
+
+} // namespace
+
+template <class T> void cpu_element_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const int threads = gpulab::hardware_threads();
+    watch.time([&] {
+        std::atomic<std::size_t> next{0};
+        std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+        for (int t = 0; t < threads; ++t)
+            workers.emplace_back([&] {
+                for (std::size_t e = next++; e < p.size(); e = next++) c[e] = element(p, e / p.n, e % p.n);
+            });
+    });
+}
+
+template void cpu_element_tasks(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cpu_element_tasks(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

@@ -1,0 +1,30 @@
+// Rung 6: as many threads as cores, each with a band of rows. (Alfaro Vigo & Rossetto, exercise 1.2 of section 1.6)
+//
+// Changed: the number of threads is fixed and the rows are dealt out beforehand, the first m mod P threads taking one
+// row more; nothing is left to agree upon while they run. Each band is done in blocks, as in cpu_blocked.
+// Limit: the arithmetic and the caches of all cores. What still separates this from a tuned library is the packing of
+// A and B and a kernel that keeps its sums in registers.
+#include <thread>
+
+#include "blocks.hpp"
+#include "gpulab/device.hpp"
+
+namespace matmul {
+
+template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+    const std::size_t share = p.m / threads, remainder = p.m % threads;
+    watch.time([&] {
+        std::vector<std::jthread> workers;
+        for (std::size_t t = 0; t < threads; ++t) {
+            const std::size_t begin = t * share + std::min(t, remainder);
+            const std::size_t end = begin + share + (t < remainder ? 1 : 0);
+            workers.emplace_back([&, begin, end] { multiply_rows(p, c, begin, end); });
+        }
+    });
+}
+
+template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

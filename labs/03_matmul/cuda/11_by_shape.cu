@@ -1,0 +1,72 @@
+// Rung 11: the tile, and the number of parts of k, chosen by the shape.
+//
+// Changed: a device of 132 multiprocessors is full when 132 of its large blocks (128 x 256 of C) run. If those of the
+// last wave fill it to nine tenths, the large tile is taken, which needs the fewest loads for its products. If not, a
+// smaller tile (64 x 128, three blocks on a multiprocessor) is, and where even those are too few, k is cut into parts
+// (split-K): the blocks of a part compute their share of every sum, and a second kernel adds the shares, always in the
+// same order, so that the result does not change from run to run.
+// Limit: the arithmetic units, and how well the last wave is filled.
+#include <algorithm>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/occupancy.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/math.hpp"
+#include "matmul.hpp"
+#include "warp_tile.cuh"
+
+namespace matmul {
+
+namespace {
+
+using Large = WarpTile<128, 256, 16, 64, 64, 8, 3, 1>;
+using Small = WarpTile<64, 128, 16, 32, 64, 4, 4, 3>;
+
+template <class G> std::size_t tiles_of(const Problem<float>& p) {
+    return gpulab::ceil_div(p.m, G::rows) * gpulab::ceil_div(p.n, G::columns);
+}
+
+} // namespace
+
+/// c[i] = shares[i] + shares[size + i] + ..., `parts` of them.
+__global__ void add_shares_kernel(const float* __restrict__ shares, float* __restrict__ c, std::size_t size,
+                                  int parts) {
+    const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    if (i >= size) return;
+    float sum = shares[i];
+    for (int s = 1; s < parts; ++s) sum += shares[s * size + i];
+    c[i] = sum;
+}
+
+void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    const std::size_t multiprocessors = gpulab::multiprocessor_count();
+    const std::size_t waves = gpulab::ceil_div(tiles_of<Large>(p), multiprocessors);
+    const bool full = 10 * tiles_of<Large>(p) >= 9 * waves * multiprocessors;
+    const bool large = full && prepare_warp_tile<Large>();
+    if (!large && !prepare_warp_tile<Small>()) throw gpulab::Unsupported("needs 50 KiB of shared memory per block");
+
+    // Parts of k: as many as the blocks that fit at once allow, none shorter than 128.
+    const std::size_t room = multiprocessors * Small::blocks_per_sm / std::max<std::size_t>(tiles_of<Small>(p), 1);
+    const std::size_t wanted = large ? 1 : std::clamp<std::size_t>(room, 1, std::max<std::size_t>(p.k / 128, 1));
+    const std::size_t part = gpulab::round_up(std::max<std::size_t>(gpulab::ceil_div(p.k, wanted), 1), 16);
+    const std::size_t parts = std::max<std::size_t>(gpulab::ceil_div(p.k, part), 1); // none is empty
+
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size()), shares(parts > 1 ? parts * p.size() : 0);
+    float* const target = parts > 1 ? shares.data() : out.data();
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const auto launch = large ? launch_warp_tile<Large> : launch_warp_tile<Small>;
+        launch(a.data(), b.data(), target, p.m, p.k, p.n, part, parts, stream);
+        if (parts > 1) {
+            CUDA_CHECK_LAUNCH();
+            add_shares_kernel<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(target, out.data(), p.size(),
+                                                                                    parts);
+        }
+    });
+    shares.check_guard_bands();
+    out.copy_to(c);
+}
+
+} // namespace matmul

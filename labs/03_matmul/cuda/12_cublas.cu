@@ -1,0 +1,40 @@
+// Baseline: the vendor's library.
+//
+// cuBLAS counts columns first: our A, row by row, is to it the transpose of A. It computes the transpose of C instead,
+// C^T = B^T A^T, so B goes in first and nothing has to be transposed.
+// CUBLAS_PEDANTIC_MATH keeps it to single-precision arithmetic: by default it may, on request of the environment, round
+// the inputs to 10 bits for the tensor cores, which is another computation.
+#include <algorithm>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/cublas.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "matmul.hpp"
+
+namespace matmul {
+
+template <class T> void cuda_cublas(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    const gpulab::CublasHandle handle;
+    CUBLAS_CHECK(cublasSetMathMode(handle, CUBLAS_PEDANTIC_MATH));
+    const T one = 1, zero = 0;
+    const int m = static_cast<int>(p.m), k = static_cast<int>(p.k), n = static_cast<int>(p.n);
+    const int b_pitch = std::max(n, 1), a_pitch = std::max(k, 1); // a pitch of 0 is an error, even of nothing
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        CUBLAS_CHECK(cublasSetStream(handle, stream));
+        if constexpr (std::is_same_v<T, float>)
+            CUBLAS_CHECK(cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
+                                     a_pitch, &zero, out.data(), b_pitch));
+        else
+            CUBLAS_CHECK(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
+                                     a_pitch, &zero, out.data(), b_pitch));
+    });
+    out.copy_to(c);
+}
+
+template void cuda_cublas(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_cublas(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

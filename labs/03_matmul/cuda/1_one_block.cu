@@ -1,0 +1,43 @@
+// Rung 1: one block, one thread per element. (Alfaro Vigo & Rossetto, program 2.8)
+//
+// The block has the shape of C, so C can have no more than the 1024 elements that a block has threads; k is free.
+// The printed kernel names its parameters a, b, c and uses A, B, C; and threadIdx.x counts the rows, which the next two
+// rungs are about. Here it counts the columns.
+// Limit: one multiprocessor works, all the others stand idle.
+#include <string>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
+#include "matmul.hpp"
+
+namespace matmul {
+
+/// One thread per element of C, which is m = blockDim.y by n = blockDim.x.
+template <class T> __global__ void one_block_kernel(const T* a, const T* b, T* c, int k) {
+    const int i = threadIdx.y, j = threadIdx.x, n = blockDim.x;
+    T sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[std::size_t(i) * k + l] * b[std::size_t(l) * n + j];
+    c[i * n + j] = sum;
+}
+
+template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    constexpr std::size_t most = 1024; // threads of a block, on every device since compute capability 2.0
+    if (p.size() > most)
+        throw gpulab::Unsupported("C has " + std::to_string(p.size()) + " elements, a block has at most " +
+                                  std::to_string(most) + " threads");
+
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return; // a block of no threads is an error
+        const dim3 threads(p.n, p.m);
+        one_block_kernel<<<1, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.k);
+    });
+    out.copy_to(c);
+}
+
+template void cuda_one_block(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_one_block(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

@@ -1,0 +1,40 @@
+// Rung 2: a grid of blocks, as the book prints it. (Alfaro Vigo & Rossetto, program 2.9 and exercise 2.4)
+//
+// Changed: as many 16 x 16 blocks as cover C, so C may be any size. The book asks for square matrices that the block
+// divides; here the shape is free, and threads beyond the edges do nothing.
+// Limit: threadIdx.x counts the rows. The threads of a warp are neighbours in threadIdx.x: half a warp reads and writes
+// 16 numbers that lie k (in A) and n (in C) apart, one cache line for each, and uses 4 bytes of it.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+
+namespace matmul {
+
+/// One thread per element of C; any shape.
+template <class T> __global__ void grid_as_printed_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= m || j >= n) return; // the last blocks are ragged
+
+    T sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[std::size_t(i) * k + l] * b[std::size_t(l) * n + j];
+    c[std::size_t(i) * n + j] = sum;
+}
+
+template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 threads(16, 16);
+        const dim3 blocks = tile_grid(p.m, 16, p.n, 16);
+        grid_as_printed_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    });
+    out.copy_to(c);
+}
+
+template void cuda_grid_as_printed(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_grid_as_printed(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

@@ -1,0 +1,54 @@
+// Rung 4: tiles in shared memory. (Alfaro Vigo & Rossetto, program 2.10 and exercise 2.5)
+//
+// Changed: a block of 16 x 16 threads loads a 16 x 16 tile of A and one of B together, and each number that comes from
+// global memory serves 16 threads: 16 times fewer loads from there.
+// The printed kernel counts rows by threadIdx.x, which makes every access to global memory strided and lets the threads
+// of a warp meet in the same bank of shared memory; its names (i_bloc, i_blocos) do not agree either.
+// Limit: shared memory. Each multiply-add still takes two numbers from it, and it delivers 32 per clock cycle to
+// 128 multipliers.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+
+namespace matmul {
+
+/// Launch with TILE x TILE threads; any shape.
+template <class T, int TILE> __global__ void shared_static_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
+    __shared__ T a_tile[TILE][TILE];
+    __shared__ T b_tile[TILE][TILE];
+    const int x = threadIdx.x, y = threadIdx.y;
+    const int i = blockIdx.y * TILE + y, j = blockIdx.x * TILE + x;
+
+    T sum = 0;
+    for (int l0 = 0; l0 < k; l0 += TILE) {
+        // Outside A or B the tile holds 0, which adds nothing. No thread may leave early: all must meet at the
+        // barriers.
+        a_tile[y][x] = i < m && l0 + x < k ? a[std::size_t(i) * k + l0 + x] : T{0};
+        b_tile[y][x] = l0 + y < k && j < n ? b[std::size_t(l0 + y) * n + j] : T{0};
+        __syncthreads(); // the tiles are complete
+
+#pragma unroll
+        for (int l = 0; l < TILE; ++l) sum += a_tile[y][l] * b_tile[l][x];
+        __syncthreads(); // nobody reads them any more: they may be overwritten
+    }
+    if (i < m && j < n) c[std::size_t(i) * n + j] = sum;
+}
+
+template <class T> void cuda_shared_static(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    constexpr int tile = 16;
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, tile, p.m, tile);
+        shared_static_kernel<T, tile>
+            <<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    });
+    out.copy_to(c);
+}
+
+template void cuda_shared_static(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_shared_static(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

@@ -1,0 +1,69 @@
+// Rung 5: the tile's size is chosen at the launch. (Alfaro Vigo & Rossetto, section 2.3.5 and exercise 2.5)
+//
+// Changed: shared memory is asked for as the third launch parameter and the kernel cuts it into the two tiles itself,
+// as the book shows for arrays of several types. One kernel serves every tile: rows x columns of C, one element per
+// thread, from tiles of A (rows x depth) and B (depth x columns). The study `tile` tries many; 32 x 32 stands here.
+// Limit: shared memory, as before; and bounds that are known only at run time, which the compiler cannot unroll fully.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+#include "studies.hpp"
+
+namespace matmul {
+
+/// Launch with columns x rows threads and (rows + columns) * depth * sizeof(T) bytes of shared memory; any shape.
+template <class T> __global__ void shared_dynamic_kernel(const T* a, const T* b, T* c, int m, int k, int n, int depth) {
+    extern __shared__ double raw[]; // double: aligned for float and for double
+    const int rows = blockDim.y, columns = blockDim.x, threads = rows * columns;
+    T* const a_tile = reinterpret_cast<T*>(raw); // rows x depth
+    T* const b_tile = a_tile + rows * depth;     // depth x columns
+    const int x = threadIdx.x, y = threadIdx.y, thread = y * columns + x;
+    const int row = blockIdx.y * rows, column = blockIdx.x * columns;
+
+    T sum = 0;
+    for (int l0 = 0; l0 < k; l0 += depth) {
+        for (int e = thread; e < rows * depth; e += threads) { // neighbouring threads: neighbours in a row of A
+            const int i = e / depth, l = e % depth;
+            a_tile[e] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * k + l0 + l] : T{0};
+        }
+        for (int e = thread; e < depth * columns; e += threads) { // neighbours in a row of B
+            const int l = e / columns, j = e % columns;
+            b_tile[e] = l0 + l < k && column + j < n ? b[std::size_t(l0 + l) * n + column + j] : T{0};
+        }
+        __syncthreads(); // the tiles are complete
+
+#pragma unroll 16
+        for (int l = 0; l < depth; ++l) sum += a_tile[y * depth + l] * b_tile[l * columns + x];
+        __syncthreads(); // the tiles may be overwritten
+    }
+    if (row + y < m && column + x < n) c[std::size_t(row + y) * n + column + x] = sum;
+}
+
+template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile) {
+    if (tile.rows * tile.columns > 1024) throw gpulab::Unsupported("a block has at most 1024 threads");
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    const std::size_t shared = sizeof(T) * (tile.rows + tile.columns) * tile.depth;
+    if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
+        const dim3 threads(tile.columns, tile.rows);
+        shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
+                                                                   tile.depth);
+    });
+    out.copy_to(c);
+}
+
+template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    cuda_tile(p, c, watch, {32, 32, 32});
+}
+
+template void cuda_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);
+template void cuda_tile(const Problem<double>&, Output<double>&, Stopwatch&, Tile);
+
+template void cuda_shared_dynamic(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_shared_dynamic(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

@@ -1,0 +1,182 @@
+/// @file
+/// The kernel of the two last rungs: cuda_warp_tiles launches it with one tile, cuda_by_shape with the one that fits.
+#pragma once
+
+#include <cstddef>
+
+#include "async_copy.cuh"
+#include "gpulab/cuda/check.hpp"
+#include "gpulab/math.hpp"
+
+namespace matmul {
+
+/// The sizes of one kernel. A block computes rows x columns of C from tiles of A and B `depth` deep, of which `stages`
+/// pairs have room; a warp computes warp_rows x warp_columns of that, its lanes standing lane_rows x (32 / lane_rows).
+template <int rows_, int columns_, int depth_, int warp_rows_, int warp_columns_, int lane_rows_, int stages_,
+          int blocks_per_sm_>
+struct WarpTile {
+    static constexpr int rows = rows_, columns = columns_, depth = depth_;
+    static constexpr int warp_rows = warp_rows_, warp_columns = warp_columns_;
+    static constexpr int lane_rows = lane_rows_, lane_columns = 32 / lane_rows;
+    static constexpr int stages = stages_, blocks_per_sm = blocks_per_sm_;
+    static constexpr int threads = (rows / warp_rows) * (columns / warp_columns) * 32;
+    static constexpr int thread_rows = warp_rows / lane_rows, thread_columns = warp_columns / lane_columns;
+    static constexpr int pitch = rows + 4; // of A's transposed tile: depth x pitch
+    static constexpr int stage_floats = depth * (pitch + columns);
+    static constexpr std::size_t shared_bytes = sizeof(float) * stages * stage_floats;
+
+    static_assert(thread_rows % 4 == 0 && thread_columns % 4 == 0, "fragments are made of float4");
+    static_assert(threads % depth == 0 && rows % (threads / depth) == 0, "A's tile in whole rounds of copies");
+    static_assert(threads % (columns / 4) == 0 && depth % (threads / (columns / 4)) == 0, "and B's");
+    static_assert(depth % 2 == 0, "two fragments take turns");
+};
+
+/// Part blockIdx.y of the sums, from column (row) blockIdx.y * part of A (B) on, for one tile of C. Any shape.
+///
+/// Blocks are numbered down `group` tiles of a column of tiles, then the next column: those that run at the same time
+/// form a square rather than a strip of C, and share more rows of A and columns of B in the L2.
+///
+/// @tparam vector whether 4 divides n, so that rows of B and C can be moved in 16-byte pieces
+/// @param c m x n for each part, one after the other
+/// @param part columns of A (rows of B) in a part, a multiple of G::depth
+template <class G, bool vector>
+__global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
+    warp_tile_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
+                     int n, int part, int group) {
+    extern __shared__ __align__(16) float stages[];
+
+    // Which tile of C.
+    const int tile_rows = (m + G::rows - 1) / G::rows, tile_columns = (n + G::columns - 1) / G::columns;
+    const int band = blockIdx.x / (group * tile_columns), within = blockIdx.x - band * group * tile_columns;
+    const int height = min(group, tile_rows - band * group); // the last band may be lower
+    const int row = (band * group + within % height) * G::rows, column = within / height * G::columns;
+    const int begin = blockIdx.y * part, end = min(k, begin + part);
+
+    // Where this thread stands in it: warp, then lane.
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const int warps_across = G::columns / G::warp_columns;
+    const int y = warp / warps_across * G::warp_rows + lane / G::lane_columns * 4;
+    const int x = warp % warps_across * G::warp_columns + lane % G::lane_columns * 4;
+
+    // What it copies: of A's tile column a_l, every a_step-th row; of B's every b_step-th row, four columns.
+    constexpr int a_step = G::threads / G::depth, b_step = G::threads / (G::columns / 4);
+    const int a_l = t % G::depth, a_i = t / G::depth;
+    const int b_l = t / (G::columns / 4), b_j = t % (G::columns / 4) * 4;
+    const bool all_rows = row + G::rows <= m;
+    const float* const a_from = a + std::size_t(row + a_i) * k + a_l;
+    const float* const b_from = b + std::size_t(b_l) * n + column + b_j;
+    const auto start = [&](int stage, int l0) {
+        float* const a_tile = stages + stage * G::stage_floats;
+        float* const b_tile = a_tile + G::depth * G::pitch;
+#pragma unroll
+        for (int i = 0; i < G::rows; i += a_step)
+            copy4_async(&a_tile[a_l * G::pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
+                        l0 + a_l < end && (all_rows || row + a_i + i < m));
+#pragma unroll
+        for (int l = 0; l < G::depth; l += b_step) {
+            float* const to = &b_tile[(b_l + l) * G::columns + b_j];
+            const float* const from = b_from + std::size_t(l0 + l) * n;
+            const bool inside = l0 + b_l + l < end;
+            if constexpr (vector) copy16_async(to, from, inside && column + b_j < n);
+            else
+#pragma unroll
+                for (int j = 0; j < 4; ++j) copy4_async(to + j, from + j, inside && column + b_j + j < n);
+        }
+    };
+
+    // Two fragments take turns: while the products of one are summed, the other is loaded from shared memory.
+    float sum[G::thread_rows][G::thread_columns] = {};
+    float left[2][G::thread_rows], right[2][G::thread_columns];
+    const auto load = [&](int turn, int stage, int l) {
+        const float* const a_tile = stages + stage * G::stage_floats;
+        const float* const b_tile = a_tile + G::depth * G::pitch;
+#pragma unroll
+        for (int i = 0; i < G::thread_rows; i += 4)
+            *reinterpret_cast<float4*>(&left[turn][i]) =
+                *reinterpret_cast<const float4*>(&a_tile[l * G::pitch + y + i * G::lane_rows]);
+#pragma unroll
+        for (int j = 0; j < G::thread_columns; j += 4)
+            *reinterpret_cast<float4*>(&right[turn][j]) =
+                *reinterpret_cast<const float4*>(&b_tile[l * G::columns + x + j * G::lane_columns]);
+    };
+
+    const int tiles = (end - begin + G::depth - 1) / G::depth;
+#pragma unroll
+    for (int s = 0; s < G::stages - 1; ++s) {
+        if (s < tiles) start(s, begin + s * G::depth);
+        commit_copies(); // also when there is nothing: the count of groups must agree
+    }
+    wait_for_copies<G::stages - 2>();
+    __syncthreads();
+    int reading = 0, writing = G::stages - 1;
+    if (tiles > 0) load(0, reading, 0);
+    for (int tile = 0; tile < tiles; ++tile) {
+#pragma unroll
+        for (int l = 0; l < G::depth; ++l) {
+            if (l == G::depth - 1) {              // the next fragment is the first of the next tile
+                wait_for_copies<G::stages - 2>(); // this thread's share of it has arrived
+                __syncthreads();                  // everybody's has; and nobody reads the present tile any more
+                reading = reading + 1 == G::stages ? 0 : reading + 1;
+            }
+            load((l + 1) % 2, reading, (l + 1) % G::depth); // after the last tile: stale, and never used
+            if (l == 0) {
+                const int ahead = tile + G::stages - 1;
+                if (ahead < tiles) start(writing, begin + ahead * G::depth);
+                commit_copies();
+                writing = writing + 1 == G::stages ? 0 : writing + 1;
+            }
+            // Along a row and back along the next: the operand at the turn is still at hand.
+#pragma unroll
+            for (int i = 0; i < G::thread_rows; ++i)
+#pragma unroll
+                for (int step = 0; step < G::thread_columns; ++step) {
+                    const int j = i % 2 ? G::thread_columns - 1 - step : step;
+                    sum[i][j] += left[l % 2][i] * right[l % 2][j];
+                }
+        }
+    }
+
+    c += blockIdx.y * std::size_t(m) * n;
+#pragma unroll
+    for (int i = 0; i < G::thread_rows; ++i) {
+        const int r = row + y + i / 4 * 4 * G::lane_rows + i % 4;
+        if (r >= m) continue;
+#pragma unroll
+        for (int j = 0; j < G::thread_columns; j += 4) {
+            const int s = column + x + j * G::lane_columns;
+            float* const to = c + std::size_t(r) * n + s;
+            if (vector && s < n)
+                *reinterpret_cast<float4*>(to) = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
+            if (!vector)
+#pragma unroll
+                for (int e = 0; e < 4; ++e)
+                    if (s + e < n) to[e] = sum[i][j + e];
+        }
+    }
+}
+
+/// Allows the kernel its shared memory, once per device and process is enough.
+/// @return whether the current device has that much
+template <class G> bool prepare_warp_tile() {
+    int device = 0, most = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    if (static_cast<std::size_t>(most) < G::shared_bytes) return false;
+    constexpr auto attribute = cudaFuncAttributeMaxDynamicSharedMemorySize;
+    CUDA_CHECK(cudaFuncSetAttribute(warp_tile_kernel<G, true>, attribute, static_cast<int>(G::shared_bytes)));
+    CUDA_CHECK(cudaFuncSetAttribute(warp_tile_kernel<G, false>, attribute, static_cast<int>(G::shared_bytes)));
+    return true;
+}
+
+/// Launches the kernel over all of C. @pre m n > 0, prepare_warp_tile<G>()
+template <class G>
+void launch_warp_tile(const float* a, const float* b, float* c, int m, int k, int n, int part, int parts,
+                      cudaStream_t stream) {
+    constexpr int group = 8; // tiles from top to bottom before the next column of tiles
+    const std::size_t tiles = gpulab::ceil_div(m, G::rows) * gpulab::ceil_div(n, G::columns);
+    const dim3 blocks(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
+    const auto kernel = n % 4 == 0 ? warp_tile_kernel<G, true> : warp_tile_kernel<G, false>;
+    kernel<<<blocks, G::threads, G::shared_bytes, stream>>>(a, b, c, m, k, n, part, group);
+}
+
+} // namespace matmul

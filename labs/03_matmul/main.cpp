@@ -1,0 +1,55 @@
+/// @file
+/// Lab 03, matrix multiply: C = A B with every variant on every device, checked against a product summed in double.
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "matmul.hpp"
+#include "studies.hpp"
+
+/// Every chosen variant with elements of type T.
+template <class T> int multiply(const gpulab::Options& options, std::size_t m, std::size_t k, std::size_t n) {
+    auto jobs = gpulab::jobs(matmul::variants<T>(), options); // which variant runs where
+    const auto elements = static_cast<double>(m) * static_cast<double>(k) +
+                          static_cast<double>(k) * static_cast<double>(n) +
+                          static_cast<double>(m) * static_cast<double>(n);
+    gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
+    gpulab::Report report(options, {{"m", static_cast<std::int64_t>(m)},
+                                    {"k", static_cast<std::int64_t>(k)},
+                                    {"n", static_cast<std::int64_t>(n)},
+                                    {"type", sizeof(T) == 4 ? "float" : "double"}});
+
+    // 2 m k n operations must be done, and A, B and C each pass the memory once, whatever the variant.
+    const matmul::Problem<T> problem = matmul::make_problem<T>(m, k, n, options.seed());
+    const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
+    const matmul::Output<T> reference = matmul::reference_product(problem);
+    report.sequential_ms(matmul::sequential_ms(problem)); // speed-ups refer to cpu_ijk
+
+    matmul::Output<T> c(problem.size());
+    for (auto& job : jobs) {
+        if (job.skip.empty()) job.skip = matmul::too_slow(options, job.variant.name, job.device, problem.flops());
+        gpulab::Result result = gpulab::run(job, problem, c, options); // poisons c, then runs the variant
+        if (result.ran()) result.judge(matmul::compare(problem, reference, c));
+        report.add(result, work);
+    }
+    return report.finish();
+}
+
+int main(int argc, char** argv) try {
+    std::size_t m = 1024, k = 1024, n = 1024;
+    std::string type = "float";
+    gpulab::Options options("matmul", "C = A B: from one thread per element to the speed of the vendor's library");
+    options.size("--m", m, 1, "rows of A and of C", matmul::most_rows);
+    options.size("--k", k, 1, "columns of A, rows of B", matmul::most_rows);
+    options.size("--n", n, 1, "columns of B and of C; the side of the matrices in the study 'tile'", matmul::most_rows);
+    options.choice("--type", type, {"float", "double"}, "of the elements; the register-tiled CUDA rungs are for float");
+    options.variants(matmul::variants<float>());
+    options.studies(matmul::study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+
+    const bool study = !options.study().empty();
+    if (type == "float") return study ? matmul::run_study<float>(options, n) : multiply<float>(options, m, k, n);
+    return study ? matmul::run_study<double>(options, n) : multiply<double>(options, m, k, n);
+} catch (...) {
+    return gpulab::fail("matmul");
+}

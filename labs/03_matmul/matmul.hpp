@@ -1,0 +1,92 @@
+/// @file
+/// Lab 03: C = A B on every back end, for any shape.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "gpulab/ceilings.hpp"
+#include "gpulab/compare.hpp"
+#include "gpulab/stopwatch.hpp"
+#include "gpulab/variant.hpp"
+
+/// Lab 03: matrix multiply.
+namespace matmul {
+
+using gpulab::Stopwatch;
+
+/// Two matrices to multiply: A is m x k, B is k x n, both row by row without gaps, so that A(i, j) is a[i * k + j].
+/// @tparam T float or double
+template <class T> struct Problem {
+    std::size_t m = 0; ///< rows of A and of C
+    std::size_t k = 0; ///< columns of A, rows of B: the length of every sum
+    std::size_t n = 0; ///< columns of B and of C
+    std::vector<T> a;
+    std::vector<T> b;
+    std::size_t size() const { return m * n; } ///< elements of C
+    double flops() const;                      ///< a multiplication and an addition for each of m k n products
+    double bytes() const;                      ///< A and B read once, C written once
+};
+
+/// C = A B, m x n, row by row.
+template <class T> using Output = std::vector<T>;
+
+/// A variant: from host data to host data. c has m n elements. m, k and n are at most 2^30; any of them may be 0,
+/// and an empty sum (k = 0) is 0.
+template <class T> using Run = void(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+
+/// The largest m, k or n: kernels count rows and columns in 32 bits, elements in 64.
+inline constexpr std::size_t most_rows = std::size_t{1} << 30;
+
+/// Random A and B in (-1, 1).
+template <class T> Problem<T> make_problem(std::size_t m, std::size_t k, std::size_t n, std::uint64_t seed);
+
+/// The product that every variant is held against: summed in double precision, on all CPU threads. For float the sums
+/// are so much finer than float's epsilon that all of the difference to a variant is the variant's own.
+template <class T> Output<T> reference_product(const Problem<T>& p);
+
+/// The tolerance of a sum of k products: sqrt(k) epsilon, on a scale of sum_l |a_il b_lj|.
+///
+/// The worst case of any order of summation is k epsilon / 2 (Higham, Accuracy and Stability of Numerical Algorithms,
+/// section 3.1), but for that all k roundings would have to fall to the same side. They do not: their sum grows like
+/// sqrt(k) (Higham & Mary, SIAM J. Sci. Comput. 41, 2019). Up to k = 4 this tolerance is the worst case itself.
+/// It is narrow enough to see one product lost out of 10^6 and inputs rounded to 10 bits (tensor cores in TF32 mode).
+template <class T> double tolerance(std::size_t k);
+
+/// Compares c with the reference, element (i, j) on the scale |row i of A| |column j of B|: an upper bound of
+/// sum_l |a_il b_lj| by Cauchy and Schwarz, at most a third larger for random numbers, and far cheaper.
+template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c);
+
+/// The ladder, in reading order: one row per rung. A rung written for float only throws gpulab::Unsupported in the
+/// table for double.
+template <class T> std::span<const gpulab::Variant<Run<T>>> variants();
+
+/// Which arithmetic ceiling binds.
+template <class T> constexpr gpulab::Arithmetic arithmetic() {
+    return std::is_same_v<T, float> ? gpulab::Arithmetic::fp32 : gpulab::Arithmetic::fp64;
+}
+
+// The rungs. Each is described where it stands.
+template <class T> void cpu_ijk(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cpu_ikj(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cpu_blocked(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cpu_element_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cpu_row_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+
+template <class T> void opencl_naive(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void opencl_register_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+
+template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cuda_shared_static(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+template <class T> void cuda_cublas(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
+Run<float> cuda_register_1d, cuda_register_2d, cuda_vector_loads, cuda_pipeline, cuda_warp_tiles, cuda_by_shape;
+
+} // namespace matmul

@@ -1,0 +1,136 @@
+#include "studies.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/report.hpp"
+
+namespace matmul {
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+using gpulab::Work;
+
+namespace {
+
+/// Rungs on the CPU, and OpenCL on it, take up to 2^31 operations (n = 1024): a second or so for the slowest.
+constexpr double patience_flops = 2147483648.0;
+
+std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+template <class T> Work work_of(const Problem<T>& p) {
+    return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = arithmetic<T>()};
+}
+
+/// All chosen variants on one shape. The baseline runs first, so that each CUDA row can say its percent of it.
+template <class T>
+void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n) {
+    const Problem<T> problem = make_problem<T>(m, k, n, options.seed());
+    const Output<T> reference = reference_product(problem);
+    report.begin({{"m", whole(m)}, {"k", whole(k)}, {"n", whole(n)}});
+    report.sequential_ms(sequential_ms(problem));
+
+    auto jobs = gpulab::jobs(variants<T>(), options);
+    std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
+    std::map<std::string, double> baseline_ms; // by device
+    Output<T> c(problem.size());
+    for (auto& job : jobs) {
+        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device, problem.flops());
+        Result result = gpulab::run(job, problem, c, options);
+        if (result.ran()) {
+            result.judge(compare(problem, reference, c));
+            if (job.variant.baseline) baseline_ms[job.device.id()] = result.kernel.median;
+            const auto baseline = baseline_ms.find(job.device.id());
+            if (baseline != baseline_ms.end())
+                result.extra = {{"percent_of_library", 100 * baseline->second / result.kernel.median}};
+        }
+        report.add(std::move(result), work_of(problem));
+    }
+}
+
+template <class T> void ladder(const Options& options, Report& report) {
+    for (const std::size_t n : {1024, 2048, 4096}) every_variant<T>(options, report, n, n, n);
+}
+
+/// The same 2 x 2048^3 operations: square, tall (C has few columns), flat (few rows), deep (long sums), and thin (short
+/// sums); and one shape whose sides no tile divides.
+template <class T> void shape(const Options& options, Report& report) {
+    struct Shape {
+        std::size_t m, k, n;
+    };
+    for (const Shape s : {Shape{2048, 2048, 2048}, Shape{65536, 1024, 128}, Shape{128, 1024, 65536},
+                          Shape{256, 131072, 256}, Shape{16384, 32, 16384}, Shape{2047, 2049, 2053}})
+        every_variant<T>(options, report, s.m, s.k, s.n);
+}
+
+/// Sizes and shapes of the shared tile (exercise 2.5 of the book).
+template <class T> void tile(const Options& options, Report& report, std::size_t n) {
+    const std::vector<Device> found = options.devices(Backend::cuda);
+    if (found.empty()) throw gpulab::UsageError("--study tile needs a CUDA device");
+    const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
+    const Output<T> reference = reference_product(problem);
+    const double sequential = sequential_ms(problem);
+    Output<T> c(problem.size());
+    for (const Tile t : {Tile{4, 4, 4}, Tile{8, 8, 8}, Tile{16, 16, 16}, Tile{32, 32, 32}, Tile{32, 32, 16},
+                         Tile{16, 16, 32}, Tile{8, 32, 32}, Tile{32, 8, 32}, Tile{4, 64, 32}, Tile{64, 4, 32},
+                         Tile{16, 64, 16}, Tile{64, 16, 16}, Tile{8, 128, 16}, Tile{1, 256, 32}, Tile{256, 1, 32}}) {
+        report.begin({{"n", whole(n)}, {"rows", t.rows}, {"columns", t.columns}, {"depth", t.depth}});
+        report.sequential_ms(sequential);
+        for (const Device& device : found) {
+            Result result = gpulab::measure("cuda_tile", device, c, options, [&](Output<T>& out, Stopwatch& watch) {
+#if defined(GPULAB_WITH_CUDA)
+                cuda_tile(problem, out, watch, t);
+#else
+                (void)out, (void)watch;
+                throw gpulab::Unsupported("built without CUDA");
+#endif
+            });
+            if (result.ran()) result.judge(compare(problem, reference, c));
+            report.add(std::move(result), work_of(problem));
+        }
+    }
+}
+
+} // namespace
+
+std::vector<gpulab::StudySummary> study_list() {
+    return {{"ladder", "every rung at n = 1024, 2048, 4096, with its percent of the library"},
+            {"tile", "sizes and shapes of the shared tile, n x n"},
+            {"shape", "square, tall, flat, deep and thin products of equal work"}};
+}
+
+template <class T> int run_study(const Options& options, std::size_t n) {
+    Report report(options);
+    if (options.study() == "ladder") ladder<T>(options, report);
+    else if (options.study() == "tile") tile<T>(options, report, n);
+    else shape<T>(options, report);
+    return report.finish();
+}
+
+std::string too_slow(const Options& options, std::string_view variant, const Device& device, double flops) {
+    const bool on_cpu = device.backend == Backend::cpu || device.is_cpu;
+    if (!on_cpu || flops <= patience_flops || options.named(variant)) return "";
+    return fmt::format("{:.3g} operations are long to wait for on a CPU; --variant {} runs it all the same", flops,
+                       variant);
+}
+
+template <class T> double sequential_ms(const Problem<T>& p) {
+    if (p.flops() > patience_flops) return 0;
+    Output<T> c(p.size());
+    Stopwatch watch(0, 1);
+    cpu_ijk(p, c, watch);
+    return watch.kernel().median;
+}
+
+template int run_study<float>(const Options&, std::size_t);
+template int run_study<double>(const Options&, std::size_t);
+template double sequential_ms(const Problem<float>&);
+template double sequential_ms(const Problem<double>&);
+
+} // namespace matmul

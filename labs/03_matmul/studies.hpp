@@ -1,0 +1,43 @@
+/// @file
+/// The studies of lab 03, and what a single run and a study share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "gpulab/options.hpp"
+#include "matmul.hpp"
+
+namespace matmul {
+
+/// For `--study list`.
+std::vector<gpulab::StudySummary> study_list();
+
+/// Runs the study the user chose.
+/// @param n the size of the study `tile`: its matrices are n x n
+/// @return the program's exit code
+template <class T> int run_study(const gpulab::Options& options, std::size_t n);
+
+/// Why a variant is left out on a device that computes on the CPU: empty, or that the product is too large to wait
+/// for. Asked for by name, it runs all the same.
+std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
+                     double flops);
+
+/// The median time of cpu_ijk, which speed-ups refer to; 0 when the product is too large to wait for.
+template <class T> double sequential_ms(const Problem<T>& p);
+
+/// A tile of the study `tile`: a block computes rows x columns of C, one element per thread, from tiles of A and B that
+/// are `depth` deep.
+struct Tile {
+    unsigned rows = 16;
+    unsigned columns = 16;
+    unsigned depth = 16;
+};
+
+/// cuda_shared_dynamic with any tile whose rows times columns are at most 1024.
+/// @throws gpulab::Unsupported when the device does not take such a tile
+template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
+
+} // namespace matmul
