@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# The tests of ./lab and of what stands behind it. test_lab.sh "the sentence to test"; ctest runs each sentence.
+set -uo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+
+# Runs a command; rc, out and err are what came of it.
+try() {
+    "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    rc=$?
+    out=$(<"$scratch/out")
+    err=$(<"$scratch/err")
+}
+ends_with() { [[ $rc == "$1" ]] || fail "exit code $rc, not $1. It said: $out $err"; }
+says_one_line() { [[ -z $out && $(wc -l <"$scratch/err") == 1 ]] || fail "not one line on stderr: '$out' '$err'"; }
+names() { # names TEXT WORD...: each word occurs in the text
+    local word
+    for word in "${@:2}"; do [[ $1 == *"$word"* ]] || fail "'$word' is not in: $1"; done
+}
+
+labs=()
+for folder in "$root"/labs/[0-9][0-9]_*; do
+    folder=${folder##*/}
+    labs+=("${folder#*_}")
+done
+[[ ${#labs[@]} -gt 0 ]] || fail "no labs"
+commands=(run test list setup docs doctor help)
+
+# A bare machine: a PATH with nothing but these.
+bare() {
+    local program
+    mkdir -p "$scratch/bin"
+    for program in bash sed awk ls paste grep cat uname getconf head id mktemp rm mkdir dirname env; do
+        ln -sf "$(command -v $program)" "$scratch/bin/"
+    done
+    PATH=$scratch/bin
+}
+
+case $* in
+    "an unknown command ends with 2 and one line that names the commands")
+        try "$root/lab" rum
+        ends_with 2 && says_one_line && names "$err" rum "${commands[@]}" ;;
+
+    "an unknown lab ends with 2 and one line that names the labs")
+        for command in run test; do
+            try "$root/lab" $command 'sax.*'
+            ends_with 2 && says_one_line && names "$err" 'sax.*' "${labs[@]}"
+        done ;;
+
+    "run without a lab ends with 2 and one line that names the labs")
+        try "$root/lab" run
+        ends_with 2 && says_one_line && names "$err" "${labs[@]}" ;;
+
+    "list shows every folder of labs with its summary")
+        try "$root/lab" list
+        ends_with 0
+        [[ $(wc -l <"$scratch/out") == "${#labs[@]}" ]] || fail "not one line for each of ${labs[*]}: $out"
+        for lab in "${labs[@]}"; do
+            grep -qE "^$lab +[^ ].{10,}" "$scratch/out" || fail "no line with a summary for $lab: $out"
+        done ;;
+
+    "help names every command")
+        for words in "help" "--help" ""; do
+            # shellcheck disable=SC2086
+            try "$root/lab" $words
+            ends_with 0 && names "$out" "${commands[@]}"
+        done ;;
+
+    "doctor ends with 0 and speaks of each thing a lab can use")
+        try "$root/lab" doctor
+        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format
+        grep -qE '^ok +CMake +.*[0-9]\.[0-9]' "$scratch/out" || fail "CMake runs this test, but: $out" ;;
+
+    "doctor says what is missing on a bare machine, and how to get it")
+        bare
+        try bash "$root/tools/doctor.sh"
+        ends_with 0
+        for thing in compiler CMake Ninja clinfo MPI oclgrind Doxygen clang-format; do
+            grep -A1 "^missing *$thing " "$scratch/out" | grep -q -- '-> .' || fail "nothing said about $thing: $out"
+        done ;;
+
+    "a machine without apt is told what it needs, and nothing is tried")
+        mkdir -p "$scratch/copy/build"
+        cp -r "$root/lab" "$root/tools" "$root/labs" "$scratch/copy/"
+        bare
+        try "$scratch/copy/lab" run "${labs[0]}"
+        ends_with 2 && says_one_line && names "$err" compiler CMake Ninja git OpenCL
+        [[ -z $(ls "$scratch/copy/build") ]] || fail "it left something behind: $(ls "$scratch/copy/build")" ;;
+
+    "backports come from the mirror in a one-line source")
+        # shellcheck source=tools/setup.sh
+        . "$root/tools/setup.sh"
+        cat >"$scratch/a.list" <<'END'
+# deb http://commented.invalid/debian bookworm main
+deb cdrom:[Debian 12]/ bookworm main
+deb-src http://mirror.invalid/debian bookworm main
+deb http://mirror.invalid/security bookworm-security main
+deb [arch=amd64 signed-by=/usr/share/keyrings/k.gpg] http://mirror.invalid/debian bookworm main contrib
+deb http://second.invalid/debian bookworm main
+END
+        want='deb [arch=amd64 signed-by=/usr/share/keyrings/k.gpg] http://mirror.invalid/debian bookworm-backports main contrib'
+        got=$(backports_entry bookworm "$scratch/a.list")
+        [[ $got == "$want" ]] || fail "got '$got'"
+        [[ -z $(backports_entry trixie "$scratch/a.list") ]] || fail "an entry for a release that is not there" ;;
+
+    "backports come from the mirror in a source of fields")
+        # shellcheck source=tools/setup.sh
+        . "$root/tools/setup.sh"
+        cat >"$scratch/a.sources" <<'END'
+Types: deb
+URIs: http://mirror.invalid/security
+Suites: bookworm-security
+Components: main
+
+Enabled: no
+Types: deb
+URIs: http://off.invalid/debian
+Suites: bookworm
+Components: main
+
+Types: deb deb-src
+URIs: http://mirror.invalid/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/k.gpg
+END
+        want='Types: deb
+URIs: http://mirror.invalid/debian
+Suites: bookworm-backports
+Components: main
+Signed-By: /usr/share/keyrings/k.gpg'
+        got=$(backports_entry bookworm "$scratch/a.sources")
+        [[ $got == "$want" ]] || fail "got '$got'"
+        [[ -z $(backports_entry trixie "$scratch/a.sources") ]] || fail "an entry for a release that is not there" ;;
+
+    "a command that fails shows its output and ends with 2")
+        mkdir -p "$scratch/copy/labs/01_broken" "$scratch/bin"
+        cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+        cat >"$scratch/bin/cmake" <<'END'
+#!/bin/sh
+if [ "$1" = --version ]; then echo cmake version 9.9; else echo configuring broke; exit 7; fi
+END
+        chmod +x "$scratch/bin/cmake"
+        try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" run broken
+        ends_with 2 && names "$err" "configuring broke" "this failed: cmake" ;;
+
+    "the format check finds a line that is not formatted")
+        clang-format --version 2>/dev/null | grep -q 'version 14\.' || { echo "skipped: no clang-format 14" && exit 4; }
+        mkdir -p "$scratch/copy"
+        cp -r "$root/tools" "$root/.clang-format" "$scratch/copy/"
+        cd "$scratch/copy" || fail "no copy"
+        echo 'int  f( ){return 1 ;}' >bad.cpp
+        git init -q . && git add bad.cpp
+        try tools/check-format.sh
+        [[ $rc != 0 ]] || fail "it passed"
+        names "$err" bad.cpp
+        try tools/check-format.sh --fix
+        ends_with 0
+        try tools/check-format.sh
+        ends_with 0 ;;
+
+    *) fail "no test of that name: $*" ;;
+esac
