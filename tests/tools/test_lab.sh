@@ -36,7 +36,7 @@ commands=(run test list setup docs doctor help)
 bare() {
     local program
     mkdir -p "$scratch/bin"
-    for program in bash sed awk ls paste grep cat uname getconf head id mktemp rm mkdir dirname env; do
+    for program in bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env; do
         ln -sf "$(command -v $program)" "$scratch/bin/"
     done
     PATH=$scratch/bin
