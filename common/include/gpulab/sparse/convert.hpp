@@ -18,6 +18,7 @@ template <class T> Csr<T> to_csr(const Csc<T>& matrix);
 
 /// Row after row, in the order of the matrix.
 template <class T> Coo<T> to_coo(const Csr<T>& matrix);
+/// Column after column, in the order of the matrix.
 template <class T> Csc<T> to_csc(const Csr<T>& matrix);
 
 /// Pads every row to the longest.

@@ -29,6 +29,7 @@ template <class T> struct Csr {
     std::vector<T> value;
 
     std::size_t nonzeros() const { return value.size(); }
+    /// Stored elements of row i.
     std::size_t row_length(std::size_t i) const { return static_cast<std::size_t>(row_start[i + 1] - row_start[i]); }
     /// Bytes as a device stores it.
     std::size_t bytes() const { return nonzeros() * (sizeof(T) + 4) + (rows + 1) * offset_bytes(nonzeros()); }
