@@ -1,0 +1,44 @@
+// Rung 2: CSR with a thread per core.
+//
+// Changed: each thread takes a run of rows. Rows differ in length, so equal numbers of rows would not be equal work:
+// the runs are cut where row_start passes equal shares of the non-zeros (binary search, because row_start is sorted).
+// Limit: main memory; and a row longer than a thread's share is still one thread's.
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::Csr<T>& a = p.matrix;
+    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+
+    // Thread t takes rows cut[t] ... cut[t+1] - 1.
+    std::vector<std::size_t> cut(threads + 1, a.rows);
+    for (std::size_t t = 0; t < threads; ++t) {
+        const auto share = static_cast<std::int64_t>(a.nonzeros() * t / threads);
+        cut[t] = static_cast<std::size_t>(std::lower_bound(a.row_start.begin(), a.row_start.end() - 1, share) -
+                                          a.row_start.begin());
+    }
+    watch.time([&] {
+        std::vector<std::jthread> workers;
+        for (std::size_t t = 0; t < threads; ++t)
+            workers.emplace_back([&, t] {
+                for (std::size_t i = cut[t]; i < cut[t + 1]; ++i) {
+                    T sum = 0;
+                    for (auto k = static_cast<std::size_t>(a.row_start[i]);
+                         k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+                        sum += a.value[k] * p.x[static_cast<std::size_t>(a.column[k])];
+                    y[i] = sum;
+                }
+            });
+    });
+}
+
+template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

@@ -1,0 +1,29 @@
+// Rung 4: ELLPACK, every row padded to the longest.
+//
+// Changed: all rows have the same number of slots, so no row pointers are needed. The slots stand column-major (slot s
+// of all rows, then slot s + 1 of all rows): the order a GPU wants, see cuda_ell. On a CPU this walks through y once
+// per slot.
+// Limit: the padding. One long row is enough to multiply the memory, and such a matrix is refused.
+#include <algorithm>
+
+#include "gpulab/sparse/convert.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+template <class T> void cpu_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::Ell<T> a = gpulab::to_ell(p.matrix);
+    watch.time([&] {
+        std::fill(y.begin(), y.end(), T{0});
+        for (std::size_t s = 0; s < a.width; ++s)
+            for (std::size_t i = 0; i < a.rows; ++i) {
+                const std::int32_t j = a.column[s * a.rows + i];
+                if (j != gpulab::Ell<T>::no_column) y[i] += a.value[s * a.rows + i] * p.x[static_cast<std::size_t>(j)];
+            }
+    });
+}
+
+template void cpu_ell(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cpu_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

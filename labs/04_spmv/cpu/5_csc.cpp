@@ -1,0 +1,29 @@
+// Rung 5: compressed sparse columns, CSR of the transposed matrix.
+//
+// Changed: the loop runs over columns. x is read in order, once per column, and y is what is touched all over.
+// Limit: scattered += on y. Reads may be shared among threads, sums may not: CSC is the format for A^T x, where it does
+// what CSR does here, and for direct solvers.
+#include <algorithm>
+
+#include "gpulab/sparse/convert.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::Csc<T> a = gpulab::to_csc(p.matrix);
+    watch.time([&] {
+        std::fill(y.begin(), y.end(), T{0});
+        for (std::size_t j = 0; j < a.columns; ++j) {
+            const T x = p.x[j];
+            for (auto k = static_cast<std::size_t>(a.column_start[j]);
+                 k < static_cast<std::size_t>(a.column_start[j + 1]); ++k)
+                y[static_cast<std::size_t>(a.row[k])] += a.value[k] * x;
+        }
+    });
+}
+
+template void cpu_csc(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cpu_csc(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

@@ -1,0 +1,41 @@
+// Rung 3: a warp per row, the partial sums added up by shuffles.
+//
+// Changed: __shfl_down_sync hands a register to another lane. No shared memory, no barriers.
+// Limit: rows shorter than 32 still leave lanes idle.
+#include "device_problem.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+
+namespace spmv {
+
+/// A warp per row; blockDim.x is a multiple of 32.
+template <class T>
+__global__ void warp_shuffle_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y,
+                                    int rows) {
+    const unsigned lane = threadIdx.x % 32;
+    const unsigned i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
+    if (i >= static_cast<unsigned>(rows)) return; // the same for all lanes of a warp
+
+    T sum = 0;
+    for (int k = row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32) sum += value[k] * x[column[k]];
+    for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xFFFFFFFFu, sum, distance);
+    if (lane == 0) y[i] = sum;
+}
+
+template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const DeviceProblem<T> a(p);
+    gpulab::DeviceBuffer<T> out(p.matrix.rows);
+
+    constexpr unsigned threads = 256;
+    const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads / 32);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        warp_shuffle_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                            a.x.data(), out.data(), a.rows);
+    });
+    out.copy_to(y);
+}
+
+template void cuda_warp_shuffle(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_warp_shuffle(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

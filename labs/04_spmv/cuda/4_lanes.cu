@@ -1,0 +1,63 @@
+// Rung 4: 2, 4, 8, 16 or 32 lanes per row, chosen by the mean row length.
+//
+// Changed: a warp is cut into groups of `lanes` lanes, and each group has a row. With five entries per row, groups of
+// four leave few lanes idle, and a warp has eight rows in flight. The number of lanes is a template parameter, so that
+// the sum over the group is unrolled.
+// Values and columns are read once and never again: __ldcs marks them as the first to leave the cache, so that x, which
+// is read again and again, stays.
+// Limit: one number of lanes for all rows. Rows much longer than the mean keep their warp waiting.
+#include <bit>
+
+#include "device_problem.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+
+namespace spmv {
+
+namespace {
+constexpr unsigned lanes_threads = 128;
+}
+
+/// `lanes` neighbouring threads per row, a power of two up to 32.
+template <class T, unsigned lanes>
+__global__ void __launch_bounds__(lanes_threads)
+    lanes_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
+                 const T* __restrict__ x, T* __restrict__ y, int rows) {
+    const unsigned lane = threadIdx.x % lanes;
+    const unsigned i = blockIdx.x * (lanes_threads / lanes) + threadIdx.x / lanes;
+    // Groups beyond the last row stay: the shuffle below wants all 32 lanes of the warp.
+    const bool inside = i < static_cast<unsigned>(rows);
+    const int begin = inside ? row_start[i] : 0;
+    const int end = inside ? row_start[i + 1] : 0;
+
+    T sum = 0;
+    for (int k = begin + static_cast<int>(lane); k < end; k += lanes) sum += __ldcs(&value[k]) * x[__ldcs(&column[k])];
+#pragma unroll
+    for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
+        sum += __shfl_down_sync(0xFFFFFFFFu, sum, distance, lanes);
+    if (inside && lane == 0) y[i] = sum;
+}
+
+template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const DeviceProblem<T> a(p);
+    gpulab::DeviceBuffer<T> out(p.matrix.rows);
+
+    const std::size_t mean = p.matrix.nonzeros() / std::max<std::size_t>(p.matrix.rows, 1);
+    const unsigned lanes = std::bit_floor(static_cast<unsigned>(std::clamp<std::size_t>(mean, 2, 32)));
+    const auto kernel = lanes == 2    ? lanes_kernel<T, 2>
+                        : lanes == 4  ? lanes_kernel<T, 4>
+                        : lanes == 8  ? lanes_kernel<T, 8>
+                        : lanes == 16 ? lanes_kernel<T, 16>
+                                      : lanes_kernel<T, 32>;
+    const unsigned blocks = gpulab::grid_size(p.matrix.rows, lanes_threads / lanes);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        kernel<<<blocks, lanes_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(), a.x.data(),
+                                                     out.data(), a.rows);
+    });
+    out.copy_to(y);
+}
+
+template void cuda_lanes(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_lanes(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

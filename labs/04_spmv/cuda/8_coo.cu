@@ -1,0 +1,60 @@
+// Rung 8: coordinates, one thread per entry.
+//
+// Changed: the format. Every thread has exactly one entry, so the work is even whatever the rows look like. But the
+// entries of a row are spread over threads, which must add to the same y: with an atomic addition per entry, a row of n
+// entries would be n additions in a queue. So a warp first adds up runs of entries of the same row (a segmented sum by
+// shuffles), and only the first lane of each run adds to y. Right for entries in any order, fast when sorted by row.
+// Limit: 4 more bytes per entry for its row, y cleared first, and the atomic additions that remain.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/sparse/convert.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+/// One thread per entry. y is zero before. blockDim.x is a multiple of 32.
+template <class T>
+__global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ column, const T* __restrict__ value,
+                           const T* __restrict__ x, T* y, std::size_t nonzeros) {
+    const std::size_t k = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    const bool inside = k < nonzeros;
+    const int i = inside ? __ldcs(&row[k]) : -1; // threads beyond the end stay for the shuffles, in a row of their own
+    T sum = inside ? __ldcs(&value[k]) * x[__ldcs(&column[k])] : T{0};
+
+    const unsigned lane = threadIdx.x % 32;
+    // A lane takes from lane + distance only while all lanes between are of its row: otherwise a row that comes up
+    // twice in a warp, with another in between, would be added up wrongly.
+    const int row_before = __shfl_up_sync(0xFFFFFFFFu, i, 1);
+    const bool head = lane == 0 || row_before != i;
+    const unsigned heads = __ballot_sync(0xFFFFFFFFu, head);
+    const unsigned later_heads = lane == 31 ? 0 : heads >> (lane + 1);
+    const unsigned run_end = later_heads ? lane + static_cast<unsigned>(__ffs(static_cast<int>(later_heads))) : 32;
+#pragma unroll
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+        const T other = __shfl_down_sync(0xFFFFFFFFu, sum, distance);
+        if (lane + distance < run_end) sum += other;
+    }
+    if (head && inside) atomicAdd(&y[i], sum);
+}
+
+template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::Coo<T> a = gpulab::to_coo(p.matrix);
+    const gpulab::DeviceBuffer<int> row(a.row), column(a.column);
+    const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
+    gpulab::DeviceBuffer<T> out(a.rows);
+
+    constexpr unsigned threads = 256;
+    const unsigned blocks = gpulab::grid_size(a.nonzeros(), threads);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); // += needs a start: part of the product
+        coo_kernel<<<blocks, threads, 0, stream>>>(row.data(), column.data(), value.data(), x.data(), out.data(),
+                                                   a.nonzeros());
+    });
+    out.copy_to(y);
+}
+
+template void cuda_coo(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_coo(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

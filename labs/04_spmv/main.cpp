@@ -1,0 +1,102 @@
+/// @file
+/// Lab 04, SpMV: y = A x with every variant on every device, checked against a sum in a wider type.
+#include <fmt/format.h>
+
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/sparse/convert.hpp"
+#include "gpulab/sparse/generate.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
+#include "gpulab/sparse/rows.hpp"
+#include "spmv.hpp"
+#include "studies.hpp"
+
+namespace {
+
+/// What the user asked for.
+struct Choice {
+    std::string matrix;                      // a Matrix Market file
+    std::string generate = "laplace2d:1000"; // or a description
+    std::string write;
+    std::string type = "float";
+    std::size_t rows = std::size_t{1} << 20; // of the studies
+};
+
+/// How long the rows are, and what each format takes.
+template <class T> void describe(const gpulab::Csr<T>& a) {
+    const gpulab::RowStatistics s = gpulab::row_statistics(a.row_start);
+    fmt::print("{} x {}, {} non-zeros ({:.4g} % filled)\n", a.rows, a.columns, a.nonzeros(),
+               a.nonzeros() ? 100 * static_cast<double>(a.nonzeros()) * sizeof(T) / gpulab::dense_bytes(a) : 0.0);
+    fmt::print("row length: {} to {}, mean {:.4g}, standard deviation {:.4g}, {} empty rows\n", s.shortest, s.longest,
+               s.mean, s.deviation, s.empty);
+    for (std::size_t bin = 0; bin < s.histogram.size(); ++bin)
+        if (s.histogram[bin] > 0) {
+            const std::size_t low = bin == 0 ? 0 : std::size_t{1} << (bin - 1), high = bin == 0 ? 0 : 2 * low - 1;
+            fmt::print("  {:>18}  {:>10} rows\n",
+                       low == high ? fmt::format("{}", low) : fmt::format("{} - {}", low, high), s.histogram[bin]);
+        }
+    const spmv::FormatBytes bytes = spmv::format_bytes(a);
+    for (const auto& [name, b] : {std::pair{"dense", bytes.dense},
+                                  {"CSR", bytes.csr},
+                                  {"COO", bytes.coo},
+                                  {"CSC", bytes.csc},
+                                  {"ELL", bytes.ell}})
+        fmt::print("{:<6} {:>16.0f} bytes{}\n", name, b,
+                   bytes.dense > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.dense) : "");
+    fmt::print("\n");
+}
+
+/// The whole of a small matrix, as the lecture shows it.
+template <class T> void show(const gpulab::Csr<T>& a) {
+    const std::vector<T> dense = gpulab::to_dense(a);
+    for (std::size_t i = 0; i < a.rows; ++i) {
+        for (std::size_t j = 0; j < a.columns; ++j) fmt::print("{:>8.4g}", dense[i * a.columns + j]);
+        fmt::print("\n");
+    }
+    fmt::print("row pointers    {}\ncolumn indices  {}\nnon-zeros       {}\n\n", fmt::join(a.row_start, " "),
+               fmt::join(a.column, " "), fmt::join(a.value, " "));
+}
+
+template <class T> int run(const gpulab::Options& options, const Choice& choice) {
+    if (!options.study().empty()) return spmv::run_study<T>(options, choice.rows);
+
+    const std::string name = choice.matrix.empty() ? choice.generate : choice.matrix;
+    const spmv::Problem<T> problem =
+        spmv::make_problem(choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
+                                                 : gpulab::read_matrix_market<T>(choice.matrix),
+                           options.seed());
+    const gpulab::Csr<T>& a = problem.matrix;
+    gpulab::check_memory(options, 1.5 * static_cast<double>(a.bytes()), 4 * static_cast<double>(a.bytes()));
+
+    gpulab::Report report(options, {{"matrix", name},
+                                    {"type", choice.type},
+                                    {"rows", static_cast<std::int64_t>(a.rows)},
+                                    {"columns", static_cast<std::int64_t>(a.columns)},
+                                    {"nonzeros", static_cast<std::int64_t>(a.nonzeros())}});
+    describe(a);
+    if (a.rows <= 16 && a.columns <= 16) show(a);
+    if (!choice.write.empty()) gpulab::write_matrix_market(choice.write, a);
+
+    const auto table = spmv::variants<T>();
+    spmv::run_variants(options, report, problem, {table.begin(), table.end()});
+    return report.finish();
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    Choice choice;
+    gpulab::Options options("spmv", "y = A x with a sparse matrix A");
+    options.text("--matrix", choice.matrix, "multiply this Matrix Market file");
+    options.text("--generate", choice.generate,
+                 std::string("or a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
+    options.text("--write", choice.write, "write the matrix to this Matrix Market file");
+    options.choice("--type", choice.type, {"float", "double"}, "of the values");
+    options.size("--rows", choice.rows, 4, "rows of the studies' larger matrices", std::size_t{1} << 26);
+    options.variants(spmv::variants<float>()); // the same names for double
+    options.studies(spmv::study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+    return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
+} catch (...) {
+    return gpulab::fail("spmv");
+}

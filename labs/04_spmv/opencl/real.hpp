@@ -1,0 +1,15 @@
+/// @file
+/// The kernels of this lab know their number type as REAL.
+#pragma once
+
+#include <string>
+#include <type_traits>
+
+namespace spmv {
+
+/// Build options for a kernel in float or double.
+template <class T> std::string real_option() {
+    return std::is_same_v<T, double> ? "-DREAL=double -DREAL_IS_DOUBLE" : "-DREAL=float";
+}
+
+} // namespace spmv

@@ -1,0 +1,115 @@
+#include "spmv.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <thread>
+#include <type_traits>
+
+#include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+
+namespace spmv {
+
+template <class T> Problem<T> make_problem(gpulab::Csr<T> matrix, std::uint64_t seed) {
+    gpulab::check_structure(matrix);
+    const std::size_t columns = matrix.columns;
+    return {std::move(matrix), gpulab::random_vector<T>(columns, seed)};
+}
+
+template <class T> Reference<T> make_reference(const Problem<T>& p) {
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+    const gpulab::Csr<T>& a = p.matrix;
+    Reference<T> r{Output<T>(a.rows), std::vector<double>(a.rows)};
+    const auto rows = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            Wide sum = 0;
+            double size = 0;
+            for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]);
+                 ++k) {
+                const Wide product = static_cast<Wide>(a.value[k]) * p.x[static_cast<std::size_t>(a.column[k])];
+                sum += product;
+                size += static_cast<double>(std::abs(product));
+            }
+            r.y[i] = static_cast<T>(sum);
+            r.scale[i] = (1 + std::sqrt(static_cast<double>(a.row_length(i)))) * size;
+        }
+    };
+    const std::size_t threads = a.rows < 10000 ? 1 : static_cast<std::size_t>(gpulab::hardware_threads());
+    std::vector<std::jthread> workers;
+    for (std::size_t t = 1; t < threads; ++t)
+        workers.emplace_back(rows, a.rows * t / threads, a.rows * (t + 1) / threads);
+    rows(0, a.rows / threads);
+    return r;
+}
+
+template <class T> gpulab::Comparison compare(const Reference<T>& reference, const Output<T>& y) {
+    constexpr double tolerance = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    return gpulab::compare(reference.y, y, tolerance, [&](std::size_t i) { return reference.scale[i]; });
+}
+
+template <class T> gpulab::Work work(const gpulab::Csr<T>& a) {
+    const auto nonzeros = static_cast<double>(a.nonzeros()), rows = static_cast<double>(a.rows);
+    return {.bytes = nonzeros * (sizeof(T) + 4) + rows * (sizeof(T) + 4) + static_cast<double>(a.columns) * sizeof(T),
+            .flops = 2 * nonzeros};
+}
+
+template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
+    if (a.nonzeros() > std::numeric_limits<std::int32_t>::max())
+        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than 32-bit offsets reach", a.nonzeros()));
+    std::vector<std::int32_t> offsets(a.row_start.size());
+    std::transform(a.row_start.begin(), a.row_start.end(), offsets.begin(),
+                   [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
+    return offsets;
+}
+
+template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
+    using enum gpulab::Backend;
+    using V = gpulab::Variant<Run<T>>;
+    constexpr gpulab::Needs needs{.compute_capability = 0, .fp64 = std::is_same_v<T, double>};
+    static constexpr std::array table = {
+        V{"cpu_sequential", "CSR, one loop over the rows", cpu, cpu_sequential<T>},
+        V{"cpu_threads", "CSR, a run of rows with equally many non-zeros per thread", cpu, cpu_threads<T>},
+        V{"cpu_coo", "COO: three arrays, any order", cpu, cpu_coo<T>},
+        V{"cpu_ell", "ELL: rows padded to the longest", cpu, cpu_ell<T>},
+        V{"cpu_csc", "CSC: column by column", cpu, cpu_csc<T>},
+        V{"opencl_thread_per_row", "CSR, one work-item per row", opencl, GPULAB_IF_OPENCL(opencl_thread_per_row<T>),
+          needs},
+        V{"opencl_slice_per_row", "CSR, a slice of a work-group per row, summed in local memory", opencl,
+          GPULAB_IF_OPENCL(opencl_slice_per_row<T>), needs},
+        V{"opencl_ell", "ELL, one work-item per row", opencl, GPULAB_IF_OPENCL(opencl_ell<T>), needs},
+        V{"cuda_thread_per_row", "CSR, one thread per row", cuda, GPULAB_IF_CUDA(cuda_thread_per_row<T>), needs},
+        V{"cuda_warp_shared", "CSR, a warp per row, summed in shared memory", cuda, GPULAB_IF_CUDA(cuda_warp_shared<T>),
+          needs},
+        V{"cuda_warp_shuffle", "CSR, a warp per row, summed by shuffles", cuda, GPULAB_IF_CUDA(cuda_warp_shuffle<T>),
+          needs},
+        V{"cuda_lanes", "CSR, 2 to 32 lanes per row by the mean row length", cuda, GPULAB_IF_CUDA(cuda_lanes<T>),
+          needs},
+        V{"cuda_row_blocks", "CSR, a block streams the non-zeros of its rows through shared memory", cuda,
+          GPULAB_IF_CUDA(cuda_row_blocks<T>), needs},
+        V{"cuda_merge_path", "CSR, rows and non-zeros together cut into equal shares", cuda,
+          GPULAB_IF_CUDA(cuda_merge_path<T>), needs},
+        V{"cuda_ell", "ELL, one thread per row", cuda, GPULAB_IF_CUDA(cuda_ell<T>), needs},
+        V{"cuda_coo", "COO, one thread per entry, sums by row within a warp", cuda, GPULAB_IF_CUDA(cuda_coo<T>), needs},
+        V{"cuda_cusparse_alg1", "the vendor's library, CUSPARSE_SPMV_CSR_ALG1", cuda,
+          GPULAB_IF_CUDA(cuda_cusparse_alg1<T>), needs, true},
+        V{"cuda_cusparse_alg2", "the vendor's library, CUSPARSE_SPMV_CSR_ALG2", cuda,
+          GPULAB_IF_CUDA(cuda_cusparse_alg2<T>), needs, true},
+    };
+    return table;
+}
+
+#define INSTANTIATE(T)                                                          \
+    template Problem<T> make_problem(gpulab::Csr<T>, std::uint64_t);            \
+    template Reference<T> make_reference(const Problem<T>&);                    \
+    template gpulab::Comparison compare(const Reference<T>&, const Output<T>&); \
+    template gpulab::Work work(const gpulab::Csr<T>&);                          \
+    template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);   \
+    template std::span<const gpulab::Variant<Run<T>>> variants<T>();
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace spmv

@@ -1,0 +1,79 @@
+/// @file
+/// Lab 04: y = A x with a sparse matrix A, in several formats, on every back end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "gpulab/compare.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/sparse/formats.hpp"
+#include "gpulab/stopwatch.hpp"
+#include "gpulab/variant.hpp"
+
+/// Lab 04: sparse matrix times vector.
+namespace spmv {
+
+using gpulab::Stopwatch;
+
+/// What the product is given. Every variant starts from CSR; one that needs another format converts, untimed.
+template <class T> struct Problem {
+    gpulab::Csr<T> matrix;
+    std::vector<T> x; ///< matrix.columns elements
+};
+
+/// What it gives back: y[i] = sum over j of A[i][j] x[j], matrix.rows elements.
+template <class T> using Output = std::vector<T>;
+
+/// A variant: from host data to host data.
+template <class T> using Run = void(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+
+/// The matrix with a random x in (-1, 1).
+/// @throws Error when the matrix is malformed; see gpulab::check_structure()
+template <class T> Problem<T> make_problem(gpulab::Csr<T> matrix, std::uint64_t seed);
+
+/// The right answer, summed in a wider type, and the size of what was summed.
+template <class T> struct Reference {
+    Output<T> y;
+    /// For each row (1 + sqrt(length)) * sum |A[i][j] x[j]|: rounding in a sum of n terms grows like sqrt(n) when the
+    /// signs of the errors are random. 0 for an empty row, whose y must be exactly 0.
+    std::vector<double> scale;
+};
+template <class T> Reference<T> make_reference(const Problem<T>& p);
+
+/// Two units of rounding, on the scale of each row.
+template <class T> gpulab::Comparison compare(const Reference<T>& reference, const Output<T>& y);
+
+/// The bytes that must move with CSR, each array once (value, column and pointer in, x in, y out), and the operations.
+template <class T> gpulab::Work work(const gpulab::Csr<T>& matrix);
+
+/// Row pointers as a device takes them.
+/// @throws Unsupported when there are 2^31 non-zeros or more, which 32-bit offsets do not reach
+template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& matrix);
+
+/// The ladder, in reading order: one row per rung.
+template <class T> std::span<const gpulab::Variant<Run<T>>> variants();
+
+// The rungs, for float and double. Each is described where it stands.
+template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cpu_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cpu_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_cusparse_alg1(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_cusparse_alg2(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+
+} // namespace spmv

@@ -1,0 +1,128 @@
+#include "studies.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/sparse/generate.hpp"
+#include "gpulab/sparse/rows.hpp"
+
+namespace spmv {
+
+using gpulab::Backend;
+using gpulab::Options;
+using gpulab::Report;
+
+namespace {
+
+std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+/// The format a variant computes with.
+std::string format_of(std::string_view variant) {
+    for (const char* const format : {"coo", "ell", "csc"})
+        if (variant.ends_with(format)) return format;
+    return "csr";
+}
+
+double bytes_of(const FormatBytes& bytes, const std::string& format) {
+    return format == "coo" ? bytes.coo : format == "ell" ? bytes.ell : format == "csc" ? bytes.csc : bytes.csr;
+}
+
+/// Memory and time of each format, on matrices for which they differ. Among them the lecture's 1000 x 1000 at 1 %.
+template <class T> void formats(const Options& options, Report& report, std::size_t rows) {
+    std::size_t side = 2;
+    while ((side + 1) * (side + 1) <= rows) ++side;
+    const std::size_t mean = std::min<std::size_t>(16, rows / 2);
+    std::vector<gpulab::Variant<Run<T>>> table; // one kernel per format and back end
+    for (const auto& v : variants<T>())
+        for (const char* const name : {"cpu_sequential", "cpu_coo", "cpu_ell", "cpu_csc", "opencl_slice_per_row",
+                                       "opencl_ell", "cuda_row_blocks", "cuda_ell", "cuda_coo"})
+            if (v.name == name) table.push_back(v);
+    for (const std::string& what :
+         {std::string("random:1000:10"), fmt::format("laplace2d:{}", side), fmt::format("banded:{}:{}", rows, mean / 2),
+          fmt::format("random:{}:{}-{}", rows, mean / 2, mean + mean / 2), fmt::format("powerlaw:{}:{}", rows, mean)}) {
+        const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
+        const FormatBytes bytes = format_bytes(p.matrix);
+        report.begin({{"matrix", what},
+                      {"rows", whole(p.matrix.rows)},
+                      {"nonzeros", whole(p.matrix.nonzeros())},
+                      {"dense_bytes", bytes.dense},
+                      {"csr_bytes", bytes.csr},
+                      {"coo_bytes", bytes.coo},
+                      {"csc_bytes", bytes.csc},
+                      {"ell_bytes", bytes.ell}});
+        fmt::print("\n{}: bytes against dense: CSR {:.4g} %, COO {:.4g} %, CSC {:.4g} %, ELL {:.4g} %\n", what,
+                   100 * bytes.csr / bytes.dense, 100 * bytes.coo / bytes.dense, 100 * bytes.csc / bytes.dense,
+                   100 * bytes.ell / bytes.dense);
+        run_variants(options, report, p, table);
+    }
+}
+
+/// Rows of 1 ... 1024 non-zeros, their total staying the same: which rung wins where.
+template <class T> void row_length(const Options& options, Report& report, std::size_t rows) {
+    const std::size_t nonzeros = 16 * rows;
+    std::vector<gpulab::Variant<Run<T>>> table;
+    for (const auto& v : variants<T>())
+        if (v.backend != Backend::cpu || v.name == "cpu_threads") table.push_back(v);
+    for (std::size_t length = 1; length <= 1024; length *= 2) {
+        const std::size_t n = std::max<std::size_t>(nonzeros / length, 1);
+        const std::string what = fmt::format("random:{}x{}:{}", n, std::max(rows, length), length);
+        const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
+        report.begin({{"matrix", what}, {"row length", whole(length)}, {"nonzeros", whole(p.matrix.nonzeros())}});
+        run_variants(options, report, p, table);
+    }
+}
+
+} // namespace
+
+template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
+    const auto nonzeros = static_cast<double>(m.nonzeros()), rows = static_cast<double>(m.rows);
+    const auto offset = static_cast<double>(gpulab::offset_bytes(m.nonzeros()));
+    const auto longest = static_cast<double>(gpulab::row_statistics(m.row_start).longest);
+    return {gpulab::dense_bytes(m), static_cast<double>(m.bytes()), nonzeros * (sizeof(T) + 8),
+            nonzeros * (sizeof(T) + 4) + (static_cast<double>(m.columns) + 1) * offset,
+            rows * longest * (sizeof(T) + 4)};
+}
+
+template <class T>
+void run_variants(const Options& options, Report& report, const Problem<T>& problem,
+                  const std::vector<gpulab::Variant<Run<T>>>& table) {
+    const auto jobs = gpulab::jobs(table, options);
+    const Reference<T> reference = make_reference(problem);
+    const FormatBytes bytes = format_bytes(problem.matrix);
+    Output<T> y(problem.matrix.rows);
+    Stopwatch sequential(1, 3);
+    cpu_sequential(problem, y, sequential);
+    report.sequential_ms(sequential.kernel().median);
+    for (const auto& job : jobs) {
+        gpulab::Result result = gpulab::run(job, problem, y, options); // poisons y, then runs the variant
+        if (result.ran()) result.judge(compare(reference, y));
+        const std::string format = format_of(job.variant.name);
+        result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes, format)}};
+        report.add(std::move(result), work(problem.matrix));
+    }
+}
+
+std::vector<gpulab::StudySummary> study_list() {
+    return {{"formats", "memory and time of CSR, COO, ELL and CSC on several matrices"},
+            {"row-length", "rows of 1 to 1024 non-zeros, as many non-zeros in all: which rung wins where"}};
+}
+
+template <class T> int run_study(const Options& options, std::size_t rows) {
+    Report report(options);
+    if (options.study() == "formats") formats<T>(options, report, rows);
+    else if (options.study() == "row-length") row_length<T>(options, report, rows);
+    else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
+    return report.finish();
+}
+
+#define INSTANTIATE(T)                                                       \
+    template FormatBytes format_bytes(const gpulab::Csr<T>&);                \
+    template void run_variants(const Options&, Report&, const Problem<T>&,   \
+                               const std::vector<gpulab::Variant<Run<T>>>&); \
+    template int run_study<T>(const Options&, std::size_t);
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace spmv

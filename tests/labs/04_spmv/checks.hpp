@@ -1,0 +1,148 @@
+/// @file
+/// The one check that right and wrong SpMV kernels go through, and the matrices it uses.
+#pragma once
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab/sparse/generate.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "spmv.hpp"
+
+namespace spmv::testing {
+
+/// A matrix and what is special about it.
+template <class T> struct Case {
+    std::string name;
+    gpulab::Csr<T> matrix;
+};
+
+/// Swaps the entries of each row end for end, so that columns fall instead of rise.
+template <class T> gpulab::Csr<T> unsorted(gpulab::Csr<T> m) {
+    for (std::size_t i = 0; i < m.rows; ++i) {
+        std::reverse(m.column.begin() + m.row_start[i], m.column.begin() + m.row_start[i + 1]);
+        std::reverse(m.value.begin() + m.row_start[i], m.value.begin() + m.row_start[i + 1]);
+    }
+    return m;
+}
+
+/// Every third row has entries, the others none.
+template <class T> gpulab::Csr<T> mostly_empty(std::size_t rows, std::size_t columns, std::size_t length) {
+    const auto length_of = [=](std::size_t i) { return i % 3 == 1 ? std::min(length, columns) : 0; };
+    return gpulab::random_rows<T>(rows, columns, length_of, gpulab::testing::seed);
+}
+
+/// One full row in the middle, a diagonal elsewhere.
+template <class T> gpulab::Csr<T> one_dense_row(std::size_t n) {
+    const auto length_of = [=](std::size_t i) { return i == n / 2 ? n : std::size_t{1}; };
+    return gpulab::random_rows<T>(n, n, length_of, gpulab::testing::seed);
+}
+
+/// One full column: every row has an entry in column 0, and one elsewhere if there is room.
+template <class T> gpulab::Csr<T> one_dense_column(std::size_t n) {
+    gpulab::Csr<T> m;
+    m.rows = m.columns = n;
+    for (std::size_t i = 0; i < n; ++i) {
+        m.column.push_back(0);
+        m.value.push_back(static_cast<T>(gpulab::random_unit(1, i)));
+        if (i > 0) {
+            m.column.push_back(static_cast<std::int32_t>(i));
+            m.value.push_back(static_cast<T>(-gpulab::random_unit(2, i)));
+        }
+        m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
+    }
+    return m;
+}
+
+/// rows x columns without a single entry.
+template <class T> gpulab::Csr<T> nothing(std::size_t rows, std::size_t columns) {
+    gpulab::Csr<T> m;
+    m.rows = rows;
+    m.columns = columns;
+    m.row_start.assign(rows + 1, 0);
+    return m;
+}
+
+/// Matrices of all shapes, small enough for oclgrind.
+template <class T> std::vector<Case<T>> small_cases() {
+    using namespace gpulab;
+    const std::uint64_t seed = gpulab::testing::seed;
+    std::vector<Case<T>> cases;
+    cases.push_back({"lecture", lecture_example<T>()});
+    cases.push_back({"0 x 0", nothing<T>(0, 0)});
+    cases.push_back({"0 x 5", nothing<T>(0, 5)});
+    cases.push_back({"5 x 0", nothing<T>(5, 0)});
+    cases.push_back({"300 empty rows", nothing<T>(300, 7)});
+    cases.push_back({"1 x 1", banded<T>(1, 0, seed)});
+    cases.push_back({"1 x 300", random_rows<T>(
+                                    1, 300, [](std::size_t) { return std::size_t{300}; }, seed)});
+    cases.push_back({"300 x 1", random_rows<T>(
+                                    300, 1, [](std::size_t) { return std::size_t{1}; }, seed)});
+    cases.push_back({"two rows of three empty", mostly_empty<T>(257, 100, 5)});
+    cases.push_back({"one dense row", one_dense_row<T>(129)});
+    cases.push_back({"one dense column", one_dense_column<T>(129)});
+    cases.push_back({"unsorted columns", unsorted(banded<T>(65, 9, seed))});
+    for (const std::size_t length : {1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65})
+        cases.push_back(
+            {fmt::format("rows of {}", length), random_rows<T>(
+                                                    37, 80, [=](std::size_t) { return length; }, seed + length)});
+    return cases;
+}
+
+/// The same and larger ones, whose rows and non-zeros straddle warps, blocks and tiles.
+template <class T> std::vector<Case<T>> all_cases() {
+    using namespace gpulab;
+    const std::uint64_t seed = gpulab::testing::seed;
+    std::vector<Case<T>> cases = small_cases<T>();
+    for (const std::size_t n : {31, 32, 33, 127, 128, 129, 255, 256, 257, 1023, 1024, 1025})
+        cases.push_back({fmt::format("{} rows of 0 to 9", n),
+                         random_rows<T>(
+                             n, 1000, [=](std::size_t i) { return random_bits(n, i) % 10; }, seed + n)});
+    // Non-zeros around the tiles of cuda_row_blocks (2048) and, with the rows, of cuda_merge_path (1792).
+    for (const std::size_t n : {895, 896, 897, 1791, 1792, 1793, 2047, 2048, 2049, 4095, 4096, 4097})
+        cases.push_back({fmt::format("{} x {}, one per row", n, n), banded<T>(n, 0, seed + n)});
+    for (const std::size_t n : {1790, 1791, 1792, 2047, 2048, 2049, 6143, 6144, 6145})
+        cases.push_back({fmt::format("one row of {} between short ones", n),
+                         random_rows<T>(
+                             5, n, [=](std::size_t i) { return i == 2 ? n : i; }, seed + n)});
+    cases.push_back(
+        {"long rows, one after the other", random_rows<T>(
+                                               4, 10007, [](std::size_t i) { return 10007 - 97 * i; }, seed)});
+    cases.push_back({"10007 empty rows, one entry, 10007 empty rows",
+                     random_rows<T>(
+                         20015, 11, [](std::size_t i) { return std::size_t{i == 10007}; }, seed)});
+    cases.push_back({"one dense row of 20011", one_dense_row<T>(20011)});
+    cases.push_back({"one dense column of 20011", one_dense_column<T>(20011)});
+    cases.push_back({"laplace2d:101x67", laplace_2d<T>(101, 67)});
+    cases.push_back({"laplace3d:17x13x11", laplace_3d<T>(17, 13, 11)});
+    cases.push_back({"power law", power_law_rows<T>(20011, 20011, 12, 2.1, seed)});
+    cases.push_back({"unsorted power law", unsorted(power_law_rows<T>(5003, 9001, 20, 2.3, seed))});
+    return cases;
+}
+
+/// Runs a variant on every matrix, on the current device. A format may refuse a matrix (Unsupported).
+/// @return the first fault, with the matrix it was found at; "" when all answers are right
+template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T>>& cases) {
+    std::size_t done = 0;
+    for (const Case<T>& c : cases) {
+        const Problem<T> p = make_problem(c.matrix, gpulab::testing::seed);
+        const Reference<T> reference = make_reference(p);
+        Output<T> y(p.matrix.rows);
+        try {
+            const std::string fault = gpulab::testing::fault_of(run, p, y, [&] { return compare(reference, y); });
+            if (!fault.empty()) return c.name + ": " + fault;
+            ++done;
+        } catch (const gpulab::Unsupported&) {
+        }
+    }
+    return 4 * done >= 3 * cases.size()
+               ? ""
+               : fmt::format("{} of {} matrices were refused", cases.size() - done, cases.size());
+}
+
+} // namespace spmv::testing
