@@ -36,7 +36,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
 }
 
 int main(int argc, char** argv) try {
-    std::size_t m = 1024, k = 1024, n = 1024;
+    std::size_t m = 512, k = 512, n = 512;
     std::string type = "float";
     gpulab::Options options("matmul", "C = A B: from one thread per element to the speed of the vendor's library");
     options.size("--m", m, 1, "rows of A and of C", matmul::most_rows);

@@ -9,6 +9,15 @@
 #define SIDE (EACH * ITEMS)
 #define DEPTH 16           // columns of A and rows of B in a tile
 
+// Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end, and outside the matrix.
+void load_line(REAL* line, global const REAL* row, int first, int length, int inside) {
+    if (inside && first + EACH <= length) {
+        vstore8(vload8(0, row + first), 0, line);
+    } else {
+        for (int s = 0; s < EACH; ++s) line[s] = inside && first + s < length ? row[first + s] : 0;
+    }
+}
+
 kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c, int m, int k, int n) {
     local REAL a_tile[DEPTH][SIDE]; // transposed: the eight rows of an item stand side by side
     local REAL b_tile[DEPTH][SIDE];
@@ -19,14 +28,18 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
     for (int i = 0; i < EACH; ++i) sum[i] = 0;
 
     for (int l0 = 0; l0 < k; l0 += DEPTH) {
-        // SIDE * DEPTH elements of each matrix for ITEMS * ITEMS items; outside the matrices the tiles hold 0.
-        for (int e = item; e < SIDE * DEPTH; e += ITEMS * ITEMS) {
-            const int i = e / DEPTH, l = e % DEPTH; // neighbouring items: neighbours in a row of A
-            a_tile[l][i] = row + i < m && l0 + l < k ? a[(size_t)(row + i) * k + l0 + l] : 0;
+        // Each item brings eight neighbours of a row at a time; outside the matrices the tiles hold 0.
+        for (int e = item; e < SIDE * DEPTH / EACH; e += ITEMS * ITEMS) {
+            const int i = e / (DEPTH / EACH), l = e % (DEPTH / EACH) * EACH;
+            REAL line[EACH];
+            load_line(line, a + (size_t)(row + i) * k, l0 + l, k, row + i < m);
+            for (int s = 0; s < EACH; ++s) a_tile[l + s][i] = line[s];
         }
-        for (int e = item; e < SIDE * DEPTH; e += ITEMS * ITEMS) {
-            const int l = e / SIDE, j = e % SIDE; // neighbours in a row of B
-            b_tile[l][j] = l0 + l < k && column + j < n ? b[(size_t)(l0 + l) * n + column + j] : 0;
+        for (int e = item; e < SIDE * DEPTH / EACH; e += ITEMS * ITEMS) {
+            const int l = e / ITEMS, j = e % ITEMS;
+            REAL line[EACH];
+            load_line(line, b + (size_t)(l0 + l) * n, column + j * EACH, n, l0 + l < k);
+            vstore8(vload8(0, line), j, b_tile[l]);
         }
         barrier(CLK_LOCAL_MEM_FENCE); // the tiles are complete
 

@@ -1,0 +1,58 @@
+/// @file
+/// The one check that right and wrong matrix products go through.
+#pragma once
+
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "matmul.hpp"
+
+namespace matmul::testing {
+
+/// The sizes of one product.
+struct Shape {
+    std::size_t m, k, n;
+};
+
+/// Nothing, one element, less than a tile, exactly a tile, one more and one less, long and thin, and several tiles of
+/// the largest kernel with ragged edges, with rows that are and that are not a multiple of 16 bytes.
+inline const std::vector<Shape>& shapes() {
+    static const std::vector<Shape> all = {
+        {0, 5, 7},       {5, 0, 7},       {5, 7, 0},       {1, 1, 1},      {1, 7, 1},      {7, 1, 5},
+        {2, 3, 4},       {17, 1, 33},     {15, 16, 17},    {16, 16, 16},   {32, 32, 32},   {33, 31, 32},
+        {31, 33, 20},    {1000, 3, 5},    {3, 5, 1000},    {5, 1000, 3},   {64, 8, 64},    {65, 9, 63},
+        {127, 128, 129}, {128, 128, 128}, {129, 127, 128}, {128, 16, 256}, {130, 17, 260}, {257, 50, 515},
+        {300, 301, 302}, {64, 4099, 96}};
+    return all;
+}
+
+/// Small enough for oclgrind, which interprets every instruction.
+inline const std::vector<Shape>& small_shapes() {
+    static const std::vector<Shape> all = {{1, 1, 1}, {5, 0, 3}, {17, 5, 18}, {16, 32, 16}, {9, 17, 33}};
+    return all;
+}
+
+/// Runs a variant on every shape on the current device. Shapes that the variant says it cannot do are passed over.
+/// @param done counts the shapes that it did, if given
+/// @return the first fault, with its shape; "" when all answers are right
+template <class T> std::string first_fault(Run<T>* run, const std::vector<Shape>& shapes, int* done = nullptr) {
+    for (const auto& [m, k, n] : shapes) {
+        const Problem<T> p = make_problem<T>(m, k, n, gpulab::testing::seed + m + n);
+        const Output<T> reference = reference_product(p);
+        Output<T> c(p.size());
+        std::string fault;
+        try {
+            fault = gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
+        } catch (const gpulab::Unsupported&) {
+            continue;
+        }
+        if (done) ++*done;
+        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", m, k, n, fault);
+    }
+    return "";
+}
+
+} // namespace matmul::testing

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <fstream>
+#include <limits>
+#include <set>
+#include <sstream>
+
+#include "checks.hpp"
+#include "gpulab/input.hpp"
+#include "studies.hpp"
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::testing::devices_or_skip;
+using matmul::Problem;
+using matmul::testing::first_fault;
+using matmul::testing::Shape;
+using matmul::testing::shapes;
+using matmul::testing::small_shapes;
+
+namespace {
+
+/// A variant may refuse a shape only where its limit is known.
+template <class T> int refused(std::string_view variant, const std::vector<Shape>& tried) {
+    if (variant == "cuda_one_block")
+        return static_cast<int>(std::ranges::count_if(tried, [](const Shape& s) { return s.m * s.n > 1024; }));
+    static const std::set<std::string_view> only_float = {"cuda_register_1d", "cuda_register_2d", "cuda_vector_loads",
+                                                          "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape"};
+    return std::is_same_v<T, double> && only_float.contains(variant) ? static_cast<int>(tried.size()) : 0;
+}
+
+/// Every variant of a back end on every device of it, on every shape: against the CPU's product in double.
+template <class T> void check_all(Backend backend, const std::vector<Shape>& tried) {
+    int checked = 0;
+    for (const Device& device : devices_or_skip(backend)) {
+        if (std::is_same_v<T, double> && !device.fp64) continue;
+        gpulab::use(device);
+        for (const auto& variant : matmul::variants<T>()) {
+            if (variant.backend != backend) continue;
+            INFO(variant.name << " on " << device.name << (sizeof(T) == 4 ? ", float" : ", double"));
+            REQUIRE(variant.run != nullptr);
+            int done = 0;
+            CHECK(first_fault<T>(variant.run, tried, &done) == "");
+            CHECK(done == static_cast<int>(tried.size()) - refused<T>(variant.name, tried));
+            ++checked;
+        }
+    }
+    CHECK(checked >= 3);
+}
+
+/// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), exact in every arithmetic.
+template <class T> void check_by_hand(Backend backend) {
+    const Problem<T> p{2, 3, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}};
+    for (const Device& device : devices_or_skip(backend)) {
+        if (std::is_same_v<T, double> && !device.fp64) continue;
+        gpulab::use(device);
+        for (const auto& variant : matmul::variants<T>()) {
+            if (variant.backend != backend || refused<T>(variant.name, {{2, 3, 2}}) > 0) continue;
+            INFO(variant.name << " on " << device.name);
+            matmul::Output<T> c(4);
+            gpulab::Stopwatch once;
+            variant.run(p, c, once);
+            CHECK(c == matmul::Output<T>{58, 64, 139, 154});
+        }
+    }
+}
+
+/// A row of A times the identity is that row; a non-finite number must come through, and only where it belongs.
+void check_identity_and_infinity(Backend backend) {
+    constexpr std::size_t n = 24; // small enough for one block
+    Problem<float> p = matmul::make_problem<float>(n, n, n, gpulab::testing::seed);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) p.b[i * n + j] = i == j ? 1.0F : 0.0F;
+    Problem<float> infinite = matmul::make_problem<float>(n, n, n, gpulab::testing::seed);
+    infinite.a[3 * n + 5] = std::numeric_limits<float>::infinity();
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : matmul::variants<float>()) {
+            if (variant.backend != backend) continue;
+            INFO(variant.name << " on " << device.name);
+            matmul::Output<float> c(n * n);
+            gpulab::Stopwatch once;
+            variant.run(p, c, once);
+            CHECK(c == p.a);
+            variant.run(infinite, c, once);
+            for (std::size_t i = 0; i < n; ++i)
+                for (std::size_t j = 0; j < n; ++j) REQUIRE(std::isfinite(c[i * n + j]) == (i != 3));
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("every CPU variant multiplies a product known by hand", "[cpu]") {
+    check_by_hand<float>(Backend::cpu);
+    check_by_hand<double>(Backend::cpu);
+}
+TEST_CASE("every OpenCL variant multiplies a product known by hand", "[opencl]") {
+    check_by_hand<float>(Backend::opencl);
+    check_by_hand<double>(Backend::opencl);
+}
+TEST_CASE("every CUDA variant multiplies a product known by hand", "[cuda]") {
+    check_by_hand<float>(Backend::cuda);
+    check_by_hand<double>(Backend::cuda);
+}
+
+TEST_CASE("every CPU variant multiplies every shape of float and double", "[cpu]") {
+    check_all<float>(Backend::cpu, shapes());
+    check_all<double>(Backend::cpu, shapes());
+}
+TEST_CASE("every OpenCL variant multiplies every shape of float and double", "[opencl]") {
+    check_all<float>(Backend::opencl, shapes());
+    check_all<double>(Backend::opencl, shapes());
+}
+TEST_CASE("every CUDA variant multiplies every shape of float and double", "[cuda]") {
+    check_all<float>(Backend::cuda, shapes());
+    check_all<double>(Backend::cuda, shapes());
+}
+
+TEST_CASE("every CPU variant keeps the identity and infinities", "[cpu]") { check_identity_and_infinity(Backend::cpu); }
+TEST_CASE("every OpenCL variant keeps the identity and infinities", "[opencl]") {
+    check_identity_and_infinity(Backend::opencl);
+}
+TEST_CASE("every CUDA variant keeps the identity and infinities", "[cuda]") {
+    check_identity_and_infinity(Backend::cuda);
+}
+
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("the large tile and the split of k both meet ragged edges", "[cuda]") {
+    // 1700 x 2300 fills more than nine tenths of the last wave of an H200 with 128 x 256 tiles; 200 x 9001 x 130 is cut
+    // into many parts of k, the last of them shorter.
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(first_fault<float>(matmul::cuda_by_shape, {{1700, 65, 2300}, {1793, 50, 2301}, {200, 9001, 130}}) == "");
+        CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}}) == "");
+    }
+}
+
+TEST_CASE("any tile of the study computes the product", "[cuda]") {
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        for (const matmul::Tile tile : {matmul::Tile{1, 1, 1}, matmul::Tile{4, 64, 32}, matmul::Tile{32, 8, 5},
+                                        matmul::Tile{1, 256, 32}, matmul::Tile{256, 1, 32}}) {
+            INFO(tile.rows << " x " << tile.columns << ", depth " << tile.depth);
+            for (const Shape& s : {Shape{33, 17, 65}, Shape{64, 64, 64}}) {
+                const auto p = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
+                const auto reference = matmul::reference_product(p);
+                matmul::Output<float> c(p.size());
+                const auto run = [&](const Problem<float>& q, matmul::Output<float>& out, gpulab::Stopwatch& watch) {
+                    matmul::cuda_tile(q, out, watch, tile);
+                };
+                CHECK(gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); }) == "");
+            }
+        }
+    }
+}
+
+TEST_CASE("small CUDA products for the sanitizers", "[.sanitizer]") {
+    check_all<float>(Backend::cuda,
+                     {{1, 1, 1}, {17, 1, 33}, {33, 31, 32}, {129, 65, 128}, {130, 17, 261}, {64, 700, 96}});
+}
+#endif
+
+TEST_CASE("every OpenCL variant on small shapes, for oclgrind", "[.oclgrind]") {
+    check_all<float>(Backend::opencl, small_shapes());
+}
+
+TEST_CASE("the reference is the product that a plain sum in double gives") {
+    const auto p = matmul::make_problem<double>(37, 41, 53, gpulab::testing::seed);
+    const auto c = matmul::reference_product(p);
+    for (std::size_t i = 0; i < p.m; ++i)
+        for (std::size_t j = 0; j < p.n; ++j) {
+            double sum = 0, scale = 0;
+            for (std::size_t l = 0; l < p.k; ++l) {
+                sum += p.a[i * p.k + l] * p.b[l * p.n + j];
+                scale += std::abs(p.a[i * p.k + l] * p.b[l * p.n + j]);
+            }
+            REQUIRE(std::abs(c[i * p.n + j] - sum) <= 41 * std::numeric_limits<double>::epsilon() * scale);
+        }
+}
+
+TEST_CASE("the comparison sees a lost product, a lost digit and an element nobody wrote") {
+    const auto p = matmul::make_problem<float>(40, 1024, 30, gpulab::testing::seed);
+    const auto reference = matmul::reference_product(p);
+    REQUIRE(compare(p, reference, reference).passed);
+
+    auto lost = reference; // the product of the last column of A and the last row of B, in one element
+    lost[77] -= p.a[77 / 30 * 1024 + 1023] * p.b[1023 * 30 + 77 % 30];
+    CHECK_FALSE(compare(p, reference, lost).passed);
+
+    Problem<float> rounded = p; // to the 10 bits of TF32
+    for (float& x : rounded.a) x = std::round(x * 1024) / 1024;
+    CHECK_FALSE(compare(p, reference, reference_product(rounded)).passed);
+
+    auto unwritten = reference;
+    unwritten[1199] = std::numeric_limits<float>::quiet_NaN();
+    CHECK_FALSE(compare(p, reference, unwritten).passed);
+}
+
+TEST_CASE("the README's ladder and the variant table name the same rungs") {
+    std::ifstream file(MATMUL_README);
+    REQUIRE(file);
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string readme = text.str();
+    std::set<std::string> in_ladder; // the first word in backticks of each table line that begins with "| `"
+    std::istringstream lines(readme);
+    for (std::string line; std::getline(lines, line);) {
+        if (!line.starts_with("| `")) continue;
+        const std::string name = line.substr(3, line.find('`', 3) - 3);
+        if (name.starts_with("cpu_") || name.starts_with("opencl_") || name.starts_with("cuda_"))
+            in_ladder.insert(name);
+    }
+    std::set<std::string> in_table;
+    for (const auto& variant : matmul::variants<float>()) in_table.emplace(variant.name);
+    CHECK(in_ladder == in_table);
+    CHECK(matmul::variants<float>().size() == matmul::variants<double>().size());
+    for (const auto& study : matmul::study_list()) CHECK(readme.find("`" + study.name + "`") != std::string::npos);
+}

@@ -1,0 +1,61 @@
+// A check is worth what it rejects: every kernel here is wrong, and the check of the right ones must say so.
+#include <catch2/catch_test_macros.hpp>
+
+#include "checks.hpp"
+#include "wrong_matmul.hpp"
+
+using gpulab::Backend;
+using matmul::testing::first_fault;
+
+namespace {
+
+void reject_all(Backend backend, std::span<const matmul::wrong::WrongVariant> table) {
+    REQUIRE(table.size() >= 6);
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& wrong : table) {
+            if (wrong.race && device.backend == Backend::opencl) continue; // proven under oclgrind, below
+            INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
+            std::string fault; // an exception other than the check's own is no rejection: it fails the test
+            REQUIRE_NOTHROW(fault = first_fault<float>(wrong.run, matmul::testing::shapes()));
+            CHECK(fault != "");
+        }
+        // The device still works, so none was rejected because another had broken it.
+        for (const auto& right : matmul::variants<float>())
+            if (right.backend == backend) CHECK(first_fault<float>(right.run, {{33, 31, 20}, {16, 16, 16}}) == "");
+    }
+}
+
+} // namespace
+
+#if defined(GPULAB_WITH_OPENCL)
+namespace {
+
+/// One product of two tiles' depth, for oclgrind to watch. Its own report, not the result, is the proof.
+void run_once(std::string_view name) {
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        for (const auto& wrong : matmul::wrong::opencl_variants()) {
+            if (wrong.name != name) continue;
+            const auto p = matmul::make_problem<float>(15, 32, 16, gpulab::testing::seed);
+            matmul::Output<float> c(p.size());
+            gpulab::Stopwatch once;
+            REQUIRE_NOTHROW(wrong.run(p, c, once));
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("every wrong OpenCL kernel is rejected", "[opencl]") {
+    reject_all(Backend::opencl, matmul::wrong::opencl_variants());
+}
+TEST_CASE("the missing first barrier, for oclgrind", "[.first_barrier]") { run_once("no_first_barrier"); }
+TEST_CASE("the missing second barrier, for oclgrind", "[.second_barrier]") { run_once("no_second_barrier"); }
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("every wrong CUDA kernel is rejected", "[cuda]") {
+    reject_all(Backend::cuda, matmul::wrong::cuda_variants());
+}
+#endif

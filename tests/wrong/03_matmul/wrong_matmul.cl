@@ -1,0 +1,75 @@
+// Each kernel has one mistake. The right ones are labs/03_matmul/opencl/1_naive.cl and 2_local_tile.cl.
+#define TILE 16
+
+// The tiled product with its mistakes chosen by the arguments, all known when the kernel is compiled.
+void tiled(global const float* a, global const float* b, global float* c, int m, int k, int n,
+           local float (*a_tile)[TILE], local float (*b_tile)[TILE], int first_barrier, int second_barrier,
+           int edges, int overwrite) {
+    const int x = get_local_id(0), y = get_local_id(1);
+    const int j = get_global_id(0), i = get_global_id(1);
+    float sum = 0;
+    for (int l0 = 0; l0 < k; l0 += TILE) {
+        if (edges) {
+            a_tile[y][x] = i < m && l0 + x < k ? a[i * k + l0 + x] : 0;
+            b_tile[y][x] = l0 + y < k && j < n ? b[(l0 + y) * n + j] : 0;
+        } else { // the last tile reads on into the next row; held inside the arrays, so that nothing else goes wrong
+            a_tile[y][x] = a[min(i * k + l0 + x, m * k - 1)];
+            b_tile[y][x] = b[min((l0 + y) * n + j, k * n - 1)];
+        }
+        if (first_barrier) barrier(CLK_LOCAL_MEM_FENCE);
+        float part = 0;
+        for (int l = 0; l < TILE; ++l) part += a_tile[y][l] * b_tile[l][x];
+        sum = overwrite ? part : sum + part;
+        if (second_barrier) barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < m && j < n) c[i * n + j] = sum;
+}
+
+#define TILED(name, first, second, edges, overwrite)                                                                  \
+    kernel void name(global const float* a, global const float* b, global float* c, int m, int k, int n) {            \
+        local float a_tile[TILE][TILE];                                                                                \
+        local float b_tile[TILE][TILE];                                                                                \
+        tiled(a, b, c, m, k, n, a_tile, b_tile, first, second, edges, overwrite);                                      \
+    }
+
+TILED(no_first_barrier, 0, 1, 1, 0)
+TILED(no_second_barrier, 1, 0, 1, 0)
+TILED(tile_edge_unguarded, 1, 1, 0, 0)
+TILED(tile_overwrites, 1, 1, 1, 1)
+
+float element(global const float* a, global const float* b, int k, int n, int i, int j) {
+    float sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[i * k + l] * b[l * n + j];
+    return sum;
+}
+
+kernel void swapped_indices(global const float* a, global const float* b, global float* c, int m, int k, int n) {
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i < m && j < n) c[j * m + i] = element(a, b, k, n, i, j); // the transpose
+}
+
+kernel void int_accumulator(global const float* a, global const float* b, global float* c, int m, int k, int n) {
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i >= m || j >= n) return;
+    int sum = 0; // program 1.6 of the book
+    for (int l = 0; l < k; ++l) sum = sum + a[i * k + l] * b[l * n + j];
+    c[i * n + j] = sum;
+}
+
+kernel void last_product_lost(global const float* a, global const float* b, global float* c, int m, int k, int n) {
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i >= m || j >= n) return;
+    float sum = 0;
+    for (int l = 0; l + 1 < k; ++l) sum += a[i * k + l] * b[l * n + j];
+    c[i * n + j] = sum;
+}
+
+kernel void adds_to_c(global const float* a, global const float* b, global float* c, int m, int k, int n) {
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (i < m && j < n) c[i * n + j] += element(a, b, k, n, i, j); // whatever was there before
+}
+
+kernel void output_edge_unguarded(global const float* a, global const float* b, global float* c, int m, int k, int n) {
+    const int j = get_global_id(0), i = get_global_id(1);
+    if (j < n && i <= m) c[i * n + j] = i < m ? element(a, b, k, n, i, j) : 0; // one row too many
+}

@@ -1,0 +1,114 @@
+// Each kernel has one mistake. The right ones are labs/03_matmul/cuda/3_grid.cu and 4_shared_static.cu.
+#include <array>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "wrong_matmul.hpp"
+
+namespace matmul::wrong {
+
+namespace {
+
+constexpr int tile = 16;
+
+using Kernel = void(const float*, const float*, float*, int, int, int);
+
+/// The tiled product with its mistakes chosen at compile time. What it reads stays inside the arrays.
+template <bool first_barrier, bool second_barrier, bool edges, bool overwrite>
+__global__ void tiled(const float* a, const float* b, float* c, int m, int k, int n) {
+    __shared__ float a_tile[tile][tile];
+    __shared__ float b_tile[tile][tile];
+    const int x = threadIdx.x, y = threadIdx.y;
+    const int j = blockIdx.x * tile + x, i = blockIdx.y * tile + y;
+    float sum = 0;
+    for (int l0 = 0; l0 < k; l0 += tile) {
+        // Without a barrier warps drift apart by chance; the waits make the chance a certainty.
+        if (!first_barrier && y >= tile / 2) __nanosleep(2000);
+        if (edges) {
+            a_tile[y][x] = i < m && l0 + x < k ? a[i * k + l0 + x] : 0;
+            b_tile[y][x] = l0 + y < k && j < n ? b[(l0 + y) * n + j] : 0;
+        } else {
+            a_tile[y][x] = a[min(i * k + l0 + x, m * k - 1)];
+            b_tile[y][x] = b[min((l0 + y) * n + j, k * n - 1)];
+        }
+        if (first_barrier) __syncthreads();
+        float part = 0;
+        for (int l = 0; l < tile; ++l) {
+            if (!second_barrier && y >= tile / 2 && l == tile / 2) __nanosleep(2000);
+            part += a_tile[y][l] * b_tile[l][x];
+        }
+        sum = overwrite ? part : sum + part;
+        if (second_barrier) __syncthreads();
+    }
+    if (i < m && j < n) c[i * n + j] = sum;
+}
+
+__device__ float element(const float* a, const float* b, int k, int n, int i, int j) {
+    float sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[i * k + l] * b[l * n + j];
+    return sum;
+}
+
+__device__ int row_index() { return blockIdx.y * tile + threadIdx.y; }
+__device__ int column_index() { return blockIdx.x * tile + threadIdx.x; }
+
+__global__ void swapped_indices(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i < m && j < n) c[j * m + i] = element(a, b, k, n, i, j);
+}
+
+__global__ void int_accumulator(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i >= m || j >= n) return;
+    int sum = 0;
+    for (int l = 0; l < k; ++l) sum = sum + a[i * k + l] * b[l * n + j];
+    c[i * n + j] = sum;
+}
+
+__global__ void last_product_lost(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i < m && j < n) c[i * n + j] = k > 1 ? element(a, b, k - 1, n, i, j) : 0;
+}
+
+__global__ void adds_to_c(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i < m && j < n) c[i * n + j] += element(a, b, k, n, i, j);
+}
+
+__global__ void output_edge_unguarded(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (j < n && i <= m) c[i * n + j] = i < m ? element(a, b, k, n, i, j) : 0;
+}
+
+template <Kernel* kernel> void launch(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        if (p.size() == 0) return;
+        const dim3 blocks(gpulab::grid_size(p.n, tile), gpulab::grid_size(p.m + 1, tile));
+        kernel<<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+    });
+    out.copy_to(c);
+}
+
+} // namespace
+
+std::span<const WrongVariant> cuda_variants() {
+    static const std::array table = {
+        WrongVariant{"no_first_barrier", "tiles are read before they are complete",
+                     launch<tiled<false, true, true, false>>},
+        WrongVariant{"no_second_barrier", "tiles are overwritten while read", launch<tiled<true, false, true, false>>},
+        WrongVariant{"tile_edge_unguarded", "the last tile holds numbers of the next row",
+                     launch<tiled<true, true, false, false>>},
+        WrongVariant{"tile_overwrites", "= for += from tile to tile", launch<tiled<true, true, true, true>>},
+        WrongVariant{"swapped_indices", "C is written transposed", launch<swapped_indices>},
+        WrongVariant{"int_accumulator", "the sum is an int", launch<int_accumulator>},
+        WrongVariant{"last_product_lost", "k - 1 for k", launch<last_product_lost>},
+        WrongVariant{"adds_to_c", "+= on memory that nobody cleared", launch<adds_to_c>},
+        WrongVariant{"output_edge_unguarded", "<= m for < m", launch<output_edge_unguarded>},
+    };
+    return table;
+}
+
+} // namespace matmul::wrong
