@@ -1,0 +1,22 @@
+// Rung 2: compensated summation, the reference that every other variant is compared with.
+//
+// Changed: each addition also computes what it rounded off, and the sum of these rests is added at the end. The error
+// no longer grows with n; see compensated.hpp.
+// Limit: four dependent operations where rung 1 had one.
+#include "compensated.hpp"
+#include "reduction.hpp"
+
+namespace reduction {
+
+template <class T> void cpu_kahan(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    watch.time([&] {
+        CompensatedSum total;
+        for (const T x : p.a) total.add(x);
+        sum[0] = static_cast<T>(total.value());
+    });
+}
+
+template SumRun<float> cpu_kahan<float>;
+template SumRun<double> cpu_kahan<double>;
+
+} // namespace reduction

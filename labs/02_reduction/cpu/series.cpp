@@ -1,0 +1,53 @@
+// The series on the CPU: one loop, and one part of the series per thread. (Alfaro Vigo & Rossetto, exercises 1.3, 1.4)
+//
+// The printed pi program carries the sign from term to term. A thread that starts in the middle cannot do that; it
+// takes the sign from the index, which every thread knows.
+#include "series.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "gpulab/device.hpp"
+
+namespace reduction {
+
+template <class T> void cpu_series(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    watch.time([&] {
+        double total = 0;
+        for (std::size_t i = 0; i < p.terms; ++i) total += series_term(p.series, p.x, i);
+        sum[0] = static_cast<T>(total);
+    });
+}
+
+template <class T> void cpu_series_threads(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+    const std::size_t share = p.terms / threads;
+    const std::size_t remainder = p.terms % threads;
+
+    watch.time([&] {
+        double total = 0;
+        std::mutex mutex;
+        {
+            std::vector<std::jthread> workers;
+            for (std::size_t t = 0; t < threads; ++t) {
+                const std::size_t begin = t * share + std::min(t, remainder);
+                const std::size_t end = begin + share + (t < remainder ? 1 : 0);
+                workers.emplace_back([&, begin, end] {
+                    double local = 0;
+                    for (std::size_t i = begin; i < end; ++i) local += series_term(p.series, p.x, i);
+                    const std::lock_guard lock(mutex);
+                    total += local;
+                });
+            }
+        }
+        sum[0] = static_cast<T>(total);
+    });
+}
+
+template SeriesRun<float> cpu_series<float>;
+template SeriesRun<double> cpu_series<double>;
+template SeriesRun<float> cpu_series_threads<float>;
+template SeriesRun<double> cpu_series_threads<double>;
+
+} // namespace reduction

@@ -1,0 +1,63 @@
+// Rung 3: a tree. At each step half of the remaining sums are added to the other half, as in figure 2.2 of the book.
+//
+// Changed: n - 1 additions in all instead of n log2(n), and one barrier per step: a thread reads and writes only
+// elements that no other thread touches in this step.
+// Thread t works at step s if t is a multiple of 2s: threads 0, 2, 4, ..., then 0, 4, 8, ... A warp stays busy as long
+// as one of its 32 threads works, so up to step 16 every warp goes along for fewer and fewer threads, and testing for a
+// multiple is a slow integer division besides.
+// Limit: that divergence.
+#include <utility>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "reduction.hpp"
+
+namespace reduction {
+
+namespace {
+constexpr unsigned threads = 256;
+}
+
+/// One thread per element; the sum of each block goes to sums[blockIdx.x]. Any n.
+template <class T> __global__ void tree_interleaved_kernel(const T* a, std::size_t n, T* sums) {
+    __shared__ T x[threads];
+    const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+    x[threadIdx.x] = i < n ? a[i] : T{0}; // the last block is filled up with zeros
+    __syncthreads();
+    for (unsigned stride = 1; stride < threads; stride *= 2) {
+        if (threadIdx.x % (2 * stride) == 0) x[threadIdx.x] += x[threadIdx.x + stride];
+        __syncthreads(); // outside the branch: every thread must come to it
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = x[0];
+}
+
+template <class T> void cuda_tree_interleaved(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a);
+    const std::size_t blocks = gpulab::grid_size(p.size(), threads);
+    gpulab::DeviceBuffer<T> sums(blocks), sums_of_sums(gpulab::ceil_div(blocks, threads));
+    gpulab::PinnedBuffer<T> host(1);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        const T* from = a.data();
+        T *to = sums.data(), *other = sums_of_sums.data();
+        std::size_t n = p.size();
+        for (;;) { // round after round, until one block was enough; a launch waits for the one before it
+            const unsigned grid = gpulab::grid_size(n, threads);
+            tree_interleaved_kernel<<<grid, threads, 0, stream>>>(from, n, to);
+            CUDA_CHECK_LAUNCH();
+            if (grid == 1) break;
+            from = to;
+            std::swap(to, other);
+            n = grid;
+        }
+        CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
+    });
+    sums.check_guard_bands();
+    sums_of_sums.check_guard_bands();
+    sum[0] = host[0];
+}
+
+template SumRun<float> cuda_tree_interleaved<float>;
+template SumRun<double> cuda_tree_interleaved<double>;
+
+} // namespace reduction

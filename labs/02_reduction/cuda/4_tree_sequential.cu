@@ -1,0 +1,60 @@
+// Rung 4: the same tree with the working threads side by side.
+//
+// Changed: one line. Thread t < s adds the element s places after its own, s = 128, 64, ..., 1. The threads that work
+// are the first s, so whole warps fall idle together, and a warp reads 32 neighbours: no two in one shared-memory bank.
+// Limit: most threads load one element and then wait. At the first step already half of them have nothing to do.
+#include <utility>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "reduction.hpp"
+
+namespace reduction {
+
+namespace {
+constexpr unsigned threads = 256;
+}
+
+/// One thread per element; the sum of each block goes to sums[blockIdx.x]. Any n.
+template <class T> __global__ void tree_sequential_kernel(const T* a, std::size_t n, T* sums) {
+    __shared__ T x[threads];
+    const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+    x[threadIdx.x] = i < n ? a[i] : T{0}; // the last block is filled up with zeros
+    __syncthreads();
+    for (unsigned stride = threads / 2; stride > 0; stride /= 2) {
+        if (threadIdx.x < stride) x[threadIdx.x] += x[threadIdx.x + stride];
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) sums[blockIdx.x] = x[0];
+}
+
+template <class T> void cuda_tree_sequential(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a);
+    const std::size_t blocks = gpulab::grid_size(p.size(), threads);
+    gpulab::DeviceBuffer<T> sums(blocks), sums_of_sums(gpulab::ceil_div(blocks, threads));
+    gpulab::PinnedBuffer<T> host(1);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        const T* from = a.data();
+        T *to = sums.data(), *other = sums_of_sums.data();
+        std::size_t n = p.size();
+        for (;;) { // round after round, until one block was enough; a launch waits for the one before it
+            const unsigned grid = gpulab::grid_size(n, threads);
+            tree_sequential_kernel<<<grid, threads, 0, stream>>>(from, n, to);
+            CUDA_CHECK_LAUNCH();
+            if (grid == 1) break;
+            from = to;
+            std::swap(to, other);
+            n = grid;
+        }
+        CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
+    });
+    sums.check_guard_bands();
+    sums_of_sums.check_guard_bands();
+    sum[0] = host[0];
+}
+
+template SumRun<float> cuda_tree_sequential<float>;
+template SumRun<double> cuda_tree_sequential<double>;
+
+} // namespace reduction

@@ -1,0 +1,225 @@
+// Prefix sums, rung 3: one pass with decoupled look-back. (Merrill & Garland, NVIDIA technical report NVR-2016-002)
+//
+// Changed: every element is read once and written once. A block takes a tile, adds it up in registers and publishes the
+// sum; to learn what comes before its tile, it looks back: from its left neighbour on, it adds the sums of tiles until
+// it meets one that already knows its full prefix. It then publishes its own full prefix for those after it. Nobody
+// waits for a whole level: a block waits only until the tiles just before it have published *something*.
+//   - A block takes its tile by a ticket, in the order in which blocks start. Whoever a block waits for has therefore
+//     started before it and will get on; with tiles given out by blockIdx that would not be certain.
+//   - One warp looks back, 32 tiles at a time.
+//   - Status and value of a tile must be seen together. For 4-byte types both fit one 64-bit word, written at once. For
+//     double the value is written first and the status after it (release), and read in the opposite order (acquire).
+// Index: a warp owns 32 x V consecutive 16-byte vectors; in round r lane l loads vector 32 r + l of them, so a
+// warp always reads 512 neighbouring bytes. The rounds are scanned one after another by shuffles; no transposition
+// through shared memory is needed.
+// The tiles' sums are added in an order that depends on timing: the last bits of a float may differ from run to run.
+// Limit: memory, 8 bytes per float, and the chain of look-backs; the registers that hold a tile while its block waits.
+#include <cstring>
+#include <cuda/atomic>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "scan.hpp"
+
+namespace reduction {
+
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr unsigned warps = threads / 32;
+constexpr unsigned resident = 4; // blocks that a multiprocessor shall hold: leaves 64 registers per thread
+/// 16-byte loads of each thread: as many as fit into the registers. Large tiles mean few look-backs.
+template <class T> constexpr unsigned vectors = sizeof(T) == 4 ? 10 : 8;
+constexpr unsigned all_lanes = 0xFFFFFFFFu;
+
+/// Elements of T in a 16-byte vector, and in a tile.
+template <class T> constexpr unsigned width = 16 / sizeof(T);
+template <class T> constexpr unsigned tile_size = width<T> * vectors<T> * threads;
+
+/// What is known of a tile. Cleared memory says `nothing`.
+enum Status : unsigned { nothing = 0, sum_of_tile = 1, sum_up_to_tile = 2 };
+
+/// What the tiles tell each other.
+/// words[0] is the ticket, words[1 + t] the status of tile t, with the value in the upper half for 4-byte types.
+template <class T> struct Board {
+    using Word = unsigned long long;
+    Word* words;
+    T* sums;     // only for 8-byte types: the sum of each tile,
+    T* prefixes; // and the sum of all elements up to its end
+
+    __device__ void publish(unsigned tile, Status status, T value) const {
+        ::cuda::atomic_ref<Word, ::cuda::thread_scope_device> word(words[1 + tile]);
+        if constexpr (sizeof(T) == 4) {
+            unsigned bits;
+            memcpy(&bits, &value, 4);
+            word.store(Word{bits} << 32 | status, ::cuda::memory_order_relaxed);
+        } else {
+            (status == sum_of_tile ? sums : prefixes)[tile] = value;
+            word.store(status, ::cuda::memory_order_release); // after the value
+        }
+    }
+
+    __device__ Word look(unsigned tile) const {
+        return ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>(words[1 + tile])
+            .load(::cuda::memory_order_relaxed);
+    }
+    static __device__ Status status_of(Word word) { return static_cast<Status>(static_cast<unsigned>(word)); }
+
+    /// The value that belongs to a word from look() that was not `nothing`.
+    /// @pre for 8-byte types: an acquire fence stands between the two
+    __device__ T value_of(unsigned tile, Word word) const {
+        if constexpr (sizeof(T) == 4) {
+            const auto bits = static_cast<unsigned>(word >> 32);
+            T value;
+            memcpy(&value, &bits, 4);
+            return value;
+        } else {
+            return __ldcg(&(status_of(word) == sum_of_tile ? sums : prefixes)[tile]);
+        }
+    }
+};
+
+/// Inclusive scan over the lanes of a warp. @pre all 32 lanes call it
+template <class T> __device__ T warp_scan(T x, unsigned lane) {
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const T before = __shfl_up_sync(all_lanes, x, step);
+        if (lane >= step) x += before;
+    }
+    return x;
+}
+
+/// The sum of all tiles before `tile`, in all lanes. @pre all 32 lanes of a warp call it
+template <class T> __device__ T look_back(const Board<T>& board, unsigned tile, unsigned lane) {
+    T before = 0;
+    for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) { // lane l looks at tile nearest - l
+        const long long t = nearest - lane;
+        auto word = static_cast<typename Board<T>::Word>(sum_up_to_tile); // before tile 0 there is nothing to add
+        do {
+            if (t >= 0) word = board.look(static_cast<unsigned>(t));
+        } while (__any_sync(all_lanes, board.status_of(word) == nothing));
+        if constexpr (sizeof(T) == 8)
+            ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
+        const unsigned complete = __ballot_sync(all_lanes, board.status_of(word) == sum_up_to_tile);
+        const unsigned last = complete ? __ffs(static_cast<int>(complete)) - 1u : 31u; // the nearest full prefix
+        T part = lane <= last && t >= 0 ? board.value_of(static_cast<unsigned>(t), word) : T{0};
+#pragma unroll
+        for (unsigned step = 16; step > 0; step /= 2) part += __shfl_xor_sync(all_lanes, part, step);
+        before = part + before;
+        if (complete) return before;
+    }
+}
+
+template <class T> struct alignas(16) Vector { T x[width<T>]; };
+
+} // namespace
+
+/// One tile per block; any n. `a` and `out` start at multiples of 16 bytes. The board is cleared before every launch.
+template <class T, bool inclusive>
+__global__ void __launch_bounds__(threads, resident)
+    look_back_kernel(const T* a, T* out, std::size_t n, Board<T> board) {
+    constexpr unsigned W = width<T>, V = vectors<T>;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+    __shared__ unsigned my_tile;
+    if (threadIdx.x == 0) my_tile = static_cast<unsigned>(atomicAdd(board.words, 1ull));
+    __syncthreads();
+    const unsigned tile = my_tile;
+    const std::size_t begin = tile * std::size_t{tile_size<T>} + warp * (32 * V * W);
+    const bool whole = (tile + std::size_t{1}) * tile_size<T> <= n;
+    const auto first_of = [&](unsigned r) { return begin + (r * 32 + lane) * W; }; // of my vector in round r
+
+    Vector<T> v[V];
+    if (whole) {
+#pragma unroll
+        for (unsigned r = 0; r < V; ++r) {
+            const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(a + first_of(r)));
+            memcpy(&v[r], &bits, 16);
+        }
+    } else {
+#pragma unroll // or v would have to be indexed, and registers cannot be
+        for (unsigned r = 0; r < V; ++r)
+#pragma unroll
+            for (unsigned k = 0; k < W; ++k) v[r].x[k] = first_of(r) + k < n ? a[first_of(r) + k] : T{0};
+    }
+
+    // Inside the vector, then over the lanes, then over the rounds. Afterwards v[r] holds the sums from the beginning
+    // of this warp's part on, before[r] the sum of what comes before v[r], and of_warp that of the whole part.
+    T before[V];
+    T of_warp = 0;
+#pragma unroll
+    for (unsigned r = 0; r < V; ++r) {
+#pragma unroll
+        for (unsigned k = 1; k < W; ++k) v[r].x[k] += v[r].x[k - 1];
+        const T up_to_me = warp_scan(v[r].x[W - 1], lane);
+        T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
+        if (lane == 0) before_me = 0;
+        before[r] = of_warp + before_me;
+        of_warp += __shfl_sync(all_lanes, up_to_me, 31);
+#pragma unroll
+        for (unsigned k = 0; k < W; ++k) v[r].x[k] += before[r];
+    }
+
+    __shared__ T of_warps[warps];
+    if (lane == 0) of_warps[warp] = of_warp;
+    __syncthreads();
+    if (warp == 0) {
+        const T mine = lane < warps ? of_warps[lane] : T{0};
+        const T up_to_me = warp_scan(mine, lane);
+        const T of_tile = __shfl_sync(all_lanes, up_to_me, warps - 1);
+        T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
+        if (lane == 0) before_me = 0;
+        T before_tile = 0;
+        if (tile > 0) {
+            if (lane == 0) board.publish(tile, sum_of_tile, of_tile);
+            before_tile = look_back(board, tile, lane);
+        }
+        if (lane == 0) board.publish(tile, sum_up_to_tile, before_tile + of_tile);
+        if (lane < warps) of_warps[lane] = before_tile + before_me; // now: what comes before each warp's part
+    }
+    __syncthreads();
+    const T before_warp = of_warps[warp];
+
+#pragma unroll
+    for (unsigned r = 0; r < V; ++r) {
+        Vector<T> sums;
+#pragma unroll
+        for (unsigned k = 0; k < W; ++k)
+            sums.x[k] = before_warp + (inclusive ? v[r].x[k] : k > 0 ? v[r].x[k - 1] : before[r]);
+        if (whole) {
+            uint4 bits;
+            memcpy(&bits, &sums, 16);
+            __stcs(reinterpret_cast<uint4*>(out + first_of(r)), bits);
+        } else {
+#pragma unroll
+            for (unsigned k = 0; k < W; ++k)
+                if (first_of(r) + k < n) out[first_of(r) + k] = sums.x[k];
+        }
+    }
+}
+
+template <class T> void cuda_scan_look_back(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a);
+    gpulab::DeviceBuffer<T> result(p.size());
+    const unsigned tiles = gpulab::grid_size(p.size(), tile_size<T>);
+    gpulab::DeviceBuffer<unsigned long long> words(1 + std::size_t{tiles});
+    const std::size_t values = sizeof(T) == 4 ? 0 : tiles;
+    gpulab::DeviceBuffer<T> sums(values), prefixes(values);
+    const Board<T> board{words.data(), sums.data(), prefixes.data()};
+    const auto kernel = p.kind == Scan::inclusive ? look_back_kernel<T, true> : look_back_kernel<T, false>;
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(words.data(), 0, words.bytes(), stream));
+        kernel<<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), board);
+    });
+    words.check_guard_bands();
+    sums.check_guard_bands();
+    prefixes.check_guard_bands();
+    result.copy_to(out);
+}
+
+template ScanRun<float> cuda_scan_look_back<float>;
+template ScanRun<double> cuda_scan_look_back<double>;
+template ScanRun<int> cuda_scan_look_back<int>;
+
+} // namespace reduction

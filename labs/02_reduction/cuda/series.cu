@@ -1,0 +1,79 @@
+// The series on a CUDA device: cuda_single_pass whose elements are made instead of read.
+// (Alfaro Vigo & Rossetto, exercises 1.3 and 1.4)
+//
+// Thread t takes the terms t, t + G, t + 2G, ... with G threads in the grid. The sign follows from the index: with an
+// even G a thread would even keep the same sign throughout.
+// Limit: arithmetic. A division per term for pi, a power and a division per term for log(1 + x).
+#include "series.hpp"
+
+#include <algorithm>
+
+#include "block_sum.cuh"
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/occupancy.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+
+namespace reduction {
+
+namespace {
+
+constexpr unsigned threads = 256;
+
+template <class T> __device__ T term(Series series, T x, std::size_t i) {
+    const bool even = i % 2 == 0;
+    if (series == Series::pi) {
+        const T size = T{4} / static_cast<T>(2 * i + 1);
+        return even ? size : -size;
+    }
+    const T power = static_cast<T>(i + 1);
+    const T size = pow(abs(x), power) / power; // |x|: a float cannot tell an odd exponent from an even one past 2^24
+    return x > 0 && even ? size : -size;
+}
+
+} // namespace
+
+/// Any number of terms with any grid; the last three parameters as for single_pass_kernel.
+template <class T>
+__global__ void __launch_bounds__(threads)
+    series_kernel(Series series, T x, std::size_t terms, T* sums, unsigned* done, T* result) {
+    const std::size_t stride = gridDim.x * std::size_t{threads};
+    T mine = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x; i < terms; i += stride)
+        mine += term(series, x, i);
+    mine = block_sum<threads>(mine);
+
+    __shared__ bool last;
+    if (threadIdx.x == 0) {
+        sums[blockIdx.x] = mine;
+        __threadfence();
+        last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!last) return;
+
+    T rest = 0;
+    for (unsigned s = threadIdx.x; s < gridDim.x; s += threads) rest += __ldcg(&sums[s]);
+    rest = block_sum<threads>(rest);
+    if (threadIdx.x == 0) *result = rest;
+}
+
+template <class T> void cuda_series(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const auto resident = static_cast<unsigned>(gpulab::occupancy(series_kernel<T>, threads).blocks_per_sm);
+    const unsigned blocks = std::min(gpulab::grid_size(p.terms, threads), resident * gpulab::multiprocessor_count());
+    gpulab::DeviceBuffer<T> sums(blocks);
+    gpulab::DeviceBuffer<unsigned> done(1);
+    done.copy_from(std::vector<unsigned>{0});
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        series_kernel<<<blocks, threads, 0, stream>>>(p.series, p.x, p.terms, sums.data(), done.data(), host.data());
+    });
+    sums.check_guard_bands();
+    done.check_guard_bands();
+    sum[0] = host[0];
+}
+
+template SeriesRun<float> cuda_series<float>;
+template SeriesRun<double> cuda_series<double>;
+
+} // namespace reduction

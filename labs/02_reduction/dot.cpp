@@ -1,0 +1,49 @@
+#include "dot.hpp"
+
+#include <array>
+
+#include "compensated.hpp"
+#include "gpulab/input.hpp"
+
+namespace reduction {
+
+template <class T> DotProblem<T> make_dot_problem(std::size_t n, std::uint64_t seed) {
+    return {gpulab::random_vector<T>(n, seed + 1, T{0}, T{1}), gpulab::random_vector<T>(n, seed + 2, T{0}, T{1})};
+}
+
+template <class T> Expected<T> expected_dot(const DotProblem<T>& p) {
+    CompensatedSum dot, magnitude;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        const double a = p.a[i], b = p.b[i];
+        const double product = a * b;
+        dot.add(product);
+        // What the product was rounded by: zero for floats, whose product a double holds exactly. Infinite products
+        // have no such rest.
+        if (std::isfinite(product)) dot.add(std::fma(a, b, -product));
+        magnitude.add(std::abs(product));
+    }
+    return {{static_cast<T>(dot.value())}, magnitude.value()};
+}
+
+template <class T> std::span<const gpulab::Variant<DotRun<T>>> dot_variants() {
+    using enum gpulab::Backend;
+    using V = gpulab::Variant<DotRun<T>>;
+    static constexpr std::array table = {
+        V{"cpu_dot", "one loop on one core", cpu, cpu_dot<T>},
+        V{"opencl_dot", "multi-stage, as opencl_multi_stage", opencl, GPULAB_IF_OPENCL(opencl_dot<T>),
+          gpulab::Needs{.fp64 = std::is_same_v<T, double>}},
+        V{"cuda_dot", "single pass with 16-byte loads, as cuda_single_pass", cuda, GPULAB_IF_CUDA(cuda_dot<T>)},
+        V{"cuda_dot_cublas", "the vendor's library, cublasSdot or cublasDdot", cuda, GPULAB_IF_CUDA(cuda_dot_cublas<T>),
+          gpulab::Needs{}, true},
+    };
+    return table;
+}
+
+template DotProblem<float> make_dot_problem(std::size_t, std::uint64_t);
+template DotProblem<double> make_dot_problem(std::size_t, std::uint64_t);
+template Expected<float> expected_dot(const DotProblem<float>&);
+template Expected<double> expected_dot(const DotProblem<double>&);
+template std::span<const gpulab::Variant<DotRun<float>>> dot_variants<float>();
+template std::span<const gpulab::Variant<DotRun<double>>> dot_variants<double>();
+
+} // namespace reduction

@@ -1,0 +1,123 @@
+/// @file
+/// Lab 02, reduction: sums, dot products, series and prefix sums with every variant on every device, checked against
+/// compensated summation on the CPU.
+#include "benchmark.hpp"
+#include "dot.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/options.hpp"
+#include "scan.hpp"
+#include "series.hpp"
+#include "studies.hpp"
+
+namespace {
+
+using namespace reduction;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+
+gpulab::Parameters problem_of(const char* op, const char* type, std::size_t n) {
+    return {{"op", op}, {"type", type}, {"n", whole(n)}};
+}
+
+template <class T> int sum(const Options& options, std::size_t n) {
+    const double bytes = sum_work<T>(n).bytes;
+    gpulab::check_memory(options, bytes, bytes);
+    const auto jobs = gpulab::jobs(sum_variants<T>(), options); // which variant runs where
+    Report report(options, problem_of("sum", name_of_type<T>(), n));
+    measure_sums<T>(options, report, jobs, n);
+    return report.finish();
+}
+
+template <class T> int dot(const Options& options, std::size_t n) {
+    const auto size = static_cast<double>(n);
+    gpulab::check_memory(options, 2 * sizeof(T) * size, 2 * sizeof(T) * size);
+    const auto jobs = gpulab::jobs(dot_variants<T>(), options);
+    Report report(options, problem_of("dot", name_of_type<T>(), n));
+
+    const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
+    const Expected<T> expected = expected_dot(problem);
+    Scalar<T> out(1);
+    report.sequential_ms(sequential_ms(cpu_dot<T>, problem, out));
+    measure_all(options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
+                [&](Result& r, const auto& o) { r.judge(compare(expected, o, dot_tolerance<T>(r.backend, n))); });
+    return report.finish();
+}
+
+template <class T> int series(const Options& options, Series which, double x, std::size_t terms) {
+    const SeriesProblem<T> problem{which, static_cast<T>(x), terms};
+    const auto jobs = gpulab::jobs(series_variants<T>(), options);
+    gpulab::Parameters parameters = problem_of(which == Series::pi ? "pi" : "log", name_of_type<T>(), terms);
+    if (which == Series::log) parameters.push_back({"x", static_cast<double>(problem.x)});
+    Report report(options, parameters);
+
+    const Expected<T> expected = expected_series(problem);
+    const double limit = series_limit(which, problem.x);
+    Scalar<T> out(1);
+    report.sequential_ms(sequential_ms(cpu_series<T>, problem, out));
+    // Nothing moves; per term a division, an addition and two operations for the denominator or the power.
+    const auto arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
+    measure_all(options, report, jobs, problem, out,
+                {.flops = 4.0 * static_cast<double>(terms), .arithmetic = arithmetic}, [&](Result& r, const auto& o) {
+                    r.judge(compare(expected, o, series_tolerance<T>(r.backend, terms)));
+                    r.extra = {{"value", static_cast<double>(o[0])},
+                               {"distance_to_limit", std::abs(static_cast<double>(o[0]) - limit)}};
+                });
+    return report.finish();
+}
+
+template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
+    const auto size = static_cast<double>(n);
+    gpulab::check_memory(options, 2 * sizeof(T) * size, 3 * sizeof(T) * size);
+    const auto jobs = gpulab::jobs(scan_variants<T>(), options);
+    Report report(options,
+                  problem_of(kind == Scan::inclusive ? "inclusive-scan" : "exclusive-scan", name_of_type<T>(), n));
+
+    const ScanProblem<T> problem = make_scan_problem<T>(kind, n, options.seed());
+    const Prefixes<T> expected = expected_scan(problem);
+    Prefixes<T> out(n);
+    report.sequential_ms(sequential_ms(cpu_scan<T>, problem, out));
+    measure_all(
+        options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
+        [&](Result& r, const auto& o) { r.judge(compare(problem, expected, o, scan_tolerance<T>(r.backend, n))); });
+    return report.finish();
+}
+
+/// One operation on one element type.
+template <class T> int run(const Options& options, const std::string& op, double x, std::size_t n) {
+    if (op == "inclusive-scan") return scan<T>(options, Scan::inclusive, n);
+    if (op == "exclusive-scan") return scan<T>(options, Scan::exclusive, n);
+    if constexpr (std::is_floating_point_v<T>) {
+        if (op == "dot") return dot<T>(options, n);
+        if (op == "pi") return series<T>(options, Series::pi, x, n);
+        if (op == "log") return series<T>(options, Series::log, x, n);
+        return sum<T>(options, n);
+    }
+    throw gpulab::UsageError("--type int is for prefix sums only; --op " + op + " takes float or double");
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    std::size_t n = std::size_t{1} << 24;
+    std::string op = "sum", type = "float";
+    double x = 1;
+    Options options("reduction", "many numbers into one: sums, dot products, series, prefix sums");
+    options.size("--n", n, 0, "elements, or terms of the series");
+    options.choice("--op", op, {"sum", "dot", "inclusive-scan", "exclusive-scan", "pi", "log"}, "what to compute");
+    options.choice("--type", type, {"float", "double", "int"}, "of the elements; int for prefix sums only");
+    options.number("--x", x, -1, 1, "argument of log(1 + x), above -1");
+    options.variants(sum_variants<float>());
+    options.variants(dot_variants<float>());
+    options.variants(series_variants<float>());
+    options.variants(scan_variants<float>());
+    options.studies(study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+    if (x <= -1) throw gpulab::UsageError("--x: log(1 + x) needs x > -1");
+
+    if (!options.study().empty()) return run_study(options, type, n);
+    if (type == "int") return run<int>(options, op, x, n);
+    return type == "double" ? run<double>(options, op, x, n) : run<float>(options, op, x, n);
+} catch (...) {
+    return gpulab::fail("reduction");
+}

@@ -1,0 +1,85 @@
+#include "scan.hpp"
+
+#include <array>
+
+#include "compensated.hpp"
+#include "gpulab/input.hpp"
+
+namespace reduction {
+
+template <class T> ScanProblem<T> make_scan_problem(Scan kind, std::size_t n, std::uint64_t seed) {
+    if constexpr (std::is_integral_v<T>) {
+        ScanProblem<T> p{kind, std::vector<T>(n)};
+        for (std::size_t i = 0; i < n; ++i) {
+            const auto size = static_cast<T>(gpulab::random_bits(seed, i) % 1000 + 1);
+            p.a[i] = gpulab::random_bits(seed + 1, i) % 2 == 0 ? size : -size;
+        }
+        return p;
+    } else {
+        return {kind, gpulab::random_vector<T>(n, seed, T{0}, T{1})};
+    }
+}
+
+template <class T> Prefixes<T> expected_scan(const ScanProblem<T>& p) {
+    Prefixes<T> out(p.size());
+    if constexpr (std::is_integral_v<T>) {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const std::int64_t before = sum;
+            sum += p.a[i];
+            out[i] = static_cast<T>(p.kind == Scan::inclusive ? sum : before);
+        }
+    } else {
+        CompensatedSum sum;
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            if (p.kind == Scan::exclusive) out[i] = static_cast<T>(sum.value());
+            sum.add(p.a[i]);
+            if (p.kind == Scan::inclusive) out[i] = static_cast<T>(sum.value());
+        }
+    }
+    return out;
+}
+
+template <class T>
+gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected, const Prefixes<T>& actual,
+                           double tolerance) {
+    // gpulab::compare asks for the scales in rising order, so one running sum serves all of them.
+    std::size_t next = 0;
+    double magnitude = 0;
+    return gpulab::compare(expected, actual, tolerance, [&](std::size_t i) {
+        const std::size_t end = p.kind == Scan::inclusive ? i + 1 : i;
+        for (; next < end; ++next) magnitude += std::abs(static_cast<double>(p.a[next]));
+        return magnitude;
+    });
+}
+
+template <class T> std::span<const gpulab::Variant<ScanRun<T>>> scan_variants() {
+    using enum gpulab::Backend;
+    using V = gpulab::Variant<ScanRun<T>>;
+    static constexpr std::array table = {
+        V{"cpu_scan", "one loop on one core", cpu, cpu_scan<T>},
+        V{"opencl_scan_two_level", "a scan per group, a scan of the groups' sums, then one addition each", opencl,
+          GPULAB_IF_OPENCL(opencl_scan_two_level<T>), gpulab::Needs{.fp64 = std::is_same_v<T, double>}},
+        V{"cuda_scan_one_block", "one block, doubling stride: n up to 1024", cuda,
+          GPULAB_IF_CUDA(cuda_scan_one_block<T>)},
+        V{"cuda_scan_two_level", "a scan per block, a scan of the blocks' sums, then one addition each", cuda,
+          GPULAB_IF_CUDA(cuda_scan_two_level<T>)},
+        V{"cuda_scan_look_back", "one pass: each tile looks back at the sums of the tiles before it", cuda,
+          GPULAB_IF_CUDA(cuda_scan_look_back<T>)},
+        V{"cuda_scan_cub", "the vendor's library, cub::DeviceScan", cuda, GPULAB_IF_CUDA(cuda_scan_cub<T>),
+          gpulab::Needs{}, true},
+    };
+    return table;
+}
+
+#define REDUCTION_INSTANTIATE(T)                                                                                \
+    template ScanProblem<T> make_scan_problem(Scan, std::size_t, std::uint64_t);                                \
+    template Prefixes<T> expected_scan(const ScanProblem<T>&);                                                  \
+    template gpulab::Comparison compare(const ScanProblem<T>&, const Prefixes<T>&, const Prefixes<T>&, double); \
+    template std::span<const gpulab::Variant<ScanRun<T>>> scan_variants<T>();
+REDUCTION_INSTANTIATE(float)
+REDUCTION_INSTANTIATE(double)
+REDUCTION_INSTANTIATE(int)
+#undef REDUCTION_INSTANTIATE
+
+} // namespace reduction

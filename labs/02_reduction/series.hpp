@@ -1,0 +1,52 @@
+/// @file
+/// Two series summed in parallel (Alfaro Vigo & Rossetto, exercises 1.3 and 1.4). Nothing is read from memory: the
+/// terms are made where they are added.
+#pragma once
+
+#include "reduction.hpp"
+
+namespace reduction {
+
+/// Which series.
+enum class Series {
+    pi, ///< 4 (1 - 1/3 + 1/5 - 1/7 + ...) = pi (Madhava, Leibniz)
+    log ///< x - x^2/2 + x^3/3 - ... = log(1 + x) for -1 < x <= 1 (Mercator)
+};
+
+/// The first `terms` terms of a series. @tparam T float or double
+template <class T> struct SeriesProblem {
+    Series series = Series::pi;
+    T x = 1; ///< the argument of log(1 + x), in (-1, 1]; unused for pi
+    std::size_t terms = 0;
+    std::size_t size() const { return terms; }
+};
+
+/// Term i of the series, i = 0, 1, 2, ...: what all host code uses.
+double series_term(Series series, double x, std::size_t i);
+
+/// A variant: adds up the terms; 0 for none. Its time ends as that of a SumRun.
+template <class T> using SeriesRun = void(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch);
+
+/// By compensated summation of the terms in double: the reference (of the partial sum, not of its limit).
+template <class T> Expected<T> expected_series(const SeriesProblem<T>& p);
+
+/// The limit of the series: pi or log(1 + x).
+double series_limit(Series series, double x);
+
+/// As for a sum, and 20 units of roundoff for making a term: the OpenCL standard allows a power 16 ulp (CUDA and the
+/// C library are within 4) and a float division 2.5 ulp. An ulp is up to two units: hence twice 20.
+template <class T> double series_tolerance(gpulab::Backend backend, std::size_t n) {
+    return tolerance<T>(backend, n, 40);
+}
+
+/// The variants of this operation. @tparam T float or double
+template <class T> std::span<const gpulab::Variant<SeriesRun<T>>> series_variants();
+
+#define REDUCTION_SERIES(name) template <class T> void name(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch)
+REDUCTION_SERIES(cpu_series);
+REDUCTION_SERIES(cpu_series_threads);
+REDUCTION_SERIES(opencl_series);
+REDUCTION_SERIES(cuda_series);
+#undef REDUCTION_SERIES
+
+} // namespace reduction

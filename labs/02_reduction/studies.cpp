@@ -1,0 +1,120 @@
+#include "studies.hpp"
+
+#include <fmt/format.h>
+
+#include "benchmark.hpp"
+#include "dot.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/metrics.hpp"
+
+namespace reduction {
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+
+namespace {
+
+gpulab::Parameters sum_parameters(const char* type, std::size_t n) {
+    return {{"op", "sum"}, {"type", type}, {"n", whole(n)}};
+}
+
+/// Every variant of the sum at n = 2^10, 2^12, ..., 2^28, as far as main memory goes.
+template <class T> void size(const Options& options, Report& report) {
+    const auto jobs = gpulab::jobs(sum_variants<T>(), options);
+    for (unsigned power = 10; power <= 28; power += 2) {
+        const std::size_t n = std::size_t{1} << power;
+        if (n * sizeof(T) > gpulab::host_memory_bytes() / 8) {
+            fmt::print("n = 2^{} and more is left out: too much for the memory of this computer\n", power);
+            break;
+        }
+        report.begin(sum_parameters(name_of_type<T>(), n));
+        measure_sums<T>(options, report, jobs, n);
+    }
+}
+
+/// Every rung of the sum at one n; the percentages are of the copy bandwidth measured in this run.
+template <class T> void ladder(const Options& options, Report& report, std::size_t n) {
+    const double bytes = sum_work<T>(n).bytes;
+    gpulab::check_memory(options, bytes, bytes);
+    const auto jobs = gpulab::jobs(sum_variants<T>(), options);
+    report.begin(sum_parameters(name_of_type<T>(), n));
+    measure_sums<T>(options, report, jobs, n);
+}
+
+/// Exercise 2.2 of the book: the dot product without and with the time for copying the vectors to the device.
+template <class T> void transfers(const Options& options, Report& report) {
+    std::vector<Device> devices = options.devices(Backend::opencl);
+    for (const Device& device : options.devices(Backend::cuda)) devices.push_back(device);
+    if (devices.empty()) throw gpulab::UsageError("--study transfers needs an OpenCL or a CUDA device");
+
+    report.quiet(true);
+    struct Row {
+        std::size_t n;
+        double sequential_ms;
+        Result result;
+    };
+    std::vector<Row> rows;
+    for (std::size_t n = 100; n <= 10'000'000; n *= 10) {
+        const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
+        const Expected<T> expected = expected_dot(problem);
+        Scalar<T> dot(1);
+        const double sequential = sequential_ms(cpu_dot<T>, problem, dot);
+        report.begin({{"op", "dot"}, {"type", name_of_type<T>()}, {"n", whole(n)}});
+        report.sequential_ms(sequential);
+        for (const Device& device : devices) {
+            const bool cuda = device.backend == Backend::cuda;
+            DotRun<T>* const run = cuda ? GPULAB_IF_CUDA(cuda_dot<T>) : GPULAB_IF_OPENCL(opencl_dot<T>);
+            const char* const name = cuda ? "cuda_dot" : "opencl_dot";
+            Result r = gpulab::measure(name, device, dot, options, [&](Scalar<T>& out, Stopwatch& watch) {
+                if (std::is_same_v<T, double> && !device.fp64) throw gpulab::Unsupported("no double precision");
+                run(problem, out, watch);
+            });
+            if (r.ran()) r.judge(compare(expected, dot, dot_tolerance<T>(r.backend, n)));
+            const auto elements = static_cast<double>(n);
+            rows.push_back(
+                {n, sequential, report.add(std::move(r), {.bytes = 2 * sizeof(T) * elements, .flops = 2 * elements})});
+        }
+    }
+    for (const Device& device : devices) {
+        fmt::print("\n{}  {}, dot product of {}s, kernel alone and with the transfers\n", device.id(), device.name,
+                   name_of_type<T>());
+        fmt::print("{:>10} {:>14} {:>11} {:>11} {:>16} {:>15} {:>18} {:>15}\n", "n", "sequential ms", "kernel ms",
+                   "total ms", "speed-up kernel", "speed-up total", "GFLOP/s sequential", "GFLOP/s total");
+        for (const Row& row : rows) {
+            if (row.result.device.id() != device.id()) continue;
+            const double flops = 2.0 * static_cast<double>(row.n);
+            const double kernel = row.result.kernel.median, total = row.result.total_ms;
+            fmt::print("{:>10} {:>14.4f} {:>11.4f} {:>11.4f} {:>16.2f} {:>15.2f} {:>18.2f} {:>15.2f}\n", row.n,
+                       row.sequential_ms, kernel, total, gpulab::speedup(row.sequential_ms, kernel),
+                       gpulab::speedup(row.sequential_ms, total), gpulab::gflop_per_s(flops, row.sequential_ms),
+                       gpulab::gflop_per_s(flops, total));
+        }
+    }
+}
+
+template <class T> int run_study_of(const Options& options, std::size_t n) {
+    Report report(options);
+    if (options.study() == "size") size<T>(options, report);
+    if (options.study() == "ladder") ladder<T>(options, report, n);
+    if (options.study() == "transfers") transfers<T>(options, report);
+    return report.finish();
+}
+
+} // namespace
+
+std::vector<gpulab::StudySummary> study_list() {
+    return {{"size", "every variant of the sum at n = 2^10 ... 2^28"},
+            {"ladder", "every variant of the sum at --n, in percent of the copy bandwidth"},
+            {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers"}};
+}
+
+int run_study(const Options& options, const std::string& type, std::size_t n) {
+    if (type == "int")
+        throw gpulab::UsageError("--type int is for prefix sums only; the studies add floats or doubles");
+    return type == "double" ? run_study_of<double>(options, n) : run_study_of<float>(options, n);
+}
+
+} // namespace reduction

@@ -1,0 +1,145 @@
+#include <catch2/catch_test_macros.hpp>
+#include <numbers>
+#include <vector>
+
+#include "checks.hpp"
+#include "dot.hpp"
+#include "series.hpp"
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::testing::devices_or_skip;
+using gpulab::testing::straddling_sizes;
+using reduction::Scalar;
+using reduction::Series;
+using reduction::testing::Input;
+
+namespace {
+
+template <class T> void check_dot(Backend backend, const std::vector<std::size_t>& sizes) {
+    int checked = 0;
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : reduction::dot_variants<T>()) {
+            if (variant.backend != backend || (variant.needs.fp64 && !device.fp64)) continue;
+            INFO(variant.name << " on " << device.name);
+            REQUIRE(variant.run != nullptr);
+            const auto dot_of = [&](const reduction::DotProblem<T>& p) {
+                Scalar<T> dot(1, T{-1});
+                gpulab::Stopwatch once;
+                variant.run(p, dot, once);
+                return dot[0];
+            };
+            CHECK(dot_of({{}, {}}) == 0);
+            CHECK(dot_of({{1, 2, 3}, {4, 5, 6}}) == 32);
+            CHECK(dot_of({{1, 2, 3, 4, 5}, {5, -4, 3, -2, 1}}) == 3); // 5 - 8 + 9 - 8 + 5
+            CHECK(std::isnan(dot_of({{1, std::numeric_limits<T>::quiet_NaN(), 1}, {1, 1, 1}})));
+            CHECK(std::isnan(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 0, 1}})));
+            CHECK(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 2, 1}}) ==
+                  std::numeric_limits<T>::infinity());
+            for (const std::size_t n : sizes)
+                for (const Input input : reduction::testing::inputs) {
+                    INFO("n = " << n << ", " << name_of(input));
+                    const auto b = reduction::testing::numbers<T>(Input::positive, n, gpulab::testing::seed + 5);
+                    const reduction::DotProblem<T> p{reduction::testing::numbers<T>(input, n, gpulab::testing::seed),
+                                                     b};
+                    const auto expected = reduction::expected_dot(p);
+                    Scalar<T> dot(1);
+                    CHECK(gpulab::testing::fault_of(variant.run, p, dot, [&] {
+                              return compare(expected, dot, reduction::dot_tolerance<T>(backend, n));
+                          }) == "");
+                }
+            ++checked;
+        }
+    }
+    CHECK(checked >= (std::is_same_v<T, float> ? 1 : 0));
+}
+
+template <class T> void check_series(Backend backend, const std::vector<std::size_t>& sizes) {
+    int checked = 0;
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : reduction::series_variants<T>()) {
+            if (variant.backend != backend || (variant.needs.fp64 && !device.fp64)) continue;
+            INFO(variant.name << " on " << device.name);
+            REQUIRE(variant.run != nullptr);
+            const auto check = [&](const reduction::SeriesProblem<T>& p) {
+                INFO((p.series == Series::pi ? "pi" : "log") << ", x = " << p.x << ", terms = " << p.terms);
+                const auto expected = reduction::expected_series(p);
+                Scalar<T> sum(1);
+                CHECK(gpulab::testing::fault_of(variant.run, p, sum, [&] {
+                          return compare(expected, sum, reduction::series_tolerance<T>(backend, p.terms));
+                      }) == "");
+            };
+            for (const std::size_t terms : sizes) {
+                check({Series::pi, T{1}, terms});
+                for (const double x : {1.0, 0.5, -0.5, 0.999, -0.999, 0.0})
+                    check({Series::log, static_cast<T>(x), terms});
+            }
+            ++checked;
+        }
+    }
+    CHECK(checked >= (std::is_same_v<T, float> ? 1 : 0));
+}
+
+} // namespace
+
+TEST_CASE("the dot product is right on the CPU", "[cpu]") {
+    check_dot<float>(Backend::cpu, straddling_sizes());
+    check_dot<double>(Backend::cpu, straddling_sizes());
+}
+TEST_CASE("the dot product is right on OpenCL devices", "[opencl]") {
+    check_dot<float>(Backend::opencl, straddling_sizes());
+    check_dot<double>(Backend::opencl, {33, 1025, 100003});
+}
+TEST_CASE("the dot product is right on CUDA devices", "[cuda]") {
+    check_dot<float>(Backend::cuda, straddling_sizes());
+    check_dot<double>(Backend::cuda, straddling_sizes());
+    check_dot<float>(Backend::cuda, {16'777'259});
+}
+
+TEST_CASE("the series are right on the CPU", "[cpu]") {
+    check_series<float>(Backend::cpu, {0, 1, 2, 33, 1025, 100003});
+    check_series<double>(Backend::cpu, {0, 1, 2, 33, 1025, 100003});
+}
+TEST_CASE("the series are right on OpenCL devices", "[opencl]") {
+    check_series<float>(Backend::opencl, {0, 1, 2, 33, 1025, 100003});
+    check_series<double>(Backend::opencl, {1, 33, 100003});
+}
+TEST_CASE("the series are right on CUDA devices", "[cuda]") {
+    check_series<float>(Backend::cuda, {0, 1, 2, 33, 1025, 100003, 1000003});
+    check_series<double>(Backend::cuda, {0, 1, 2, 33, 1025, 100003, 1000003});
+}
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("the dot product and the series at small sizes, for oclgrind", "[.oclgrind]") {
+    check_dot<float>(Backend::opencl, {33, 257});
+    check_series<float>(Backend::opencl, {257});
+}
+#endif
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("the dot product and the series at small sizes, for compute-sanitizer", "[.sanitizer]") {
+    check_dot<float>(Backend::cuda, {0, 1, 257, 4097});
+    check_series<double>(Backend::cuda, {0, 1, 257, 4097});
+}
+#endif
+
+TEST_CASE("the terms of the series are those of the book") {
+    CHECK(reduction::series_term(Series::pi, 0, 0) == 4);
+    CHECK(reduction::series_term(Series::pi, 0, 1) == -4.0 / 3);
+    CHECK(reduction::series_term(Series::pi, 0, 2) == 4.0 / 5);
+    CHECK(reduction::series_term(Series::log, 0.5, 0) == 0.5);
+    CHECK(reduction::series_term(Series::log, 0.5, 1) == -0.125);
+    CHECK(reduction::series_term(Series::log, -0.5, 1) == -0.125);
+    CHECK(reduction::series_term(Series::log, -0.5, 2) == -0.125 / 3);
+}
+
+TEST_CASE("the series come as close to their limits as theory says") {
+    // Alternating with falling terms: the rest is smaller than the first term left out.
+    const auto pi = reduction::expected_series(reduction::SeriesProblem<double>{Series::pi, 1, 100000});
+    CHECK(std::abs(pi.value[0] - std::numbers::pi) < 4.0 / 200001);
+    const auto log2 = reduction::expected_series(reduction::SeriesProblem<double>{Series::log, 1, 100000});
+    CHECK(std::abs(log2.value[0] - std::numbers::ln2) < 1.0 / 100001);
+    const auto log_half = reduction::expected_series(reduction::SeriesProblem<double>{Series::log, -0.5, 60});
+    CHECK(std::abs(log_half.value[0] - std::log(0.5)) < 1e-15);
+}

@@ -1,0 +1,156 @@
+// Each kernel has one mistake. The right ones are labs/02_reduction/opencl/1_multi_stage.cl and scan_two_level.cl.
+#define ARGUMENTS global const float *a, ulong n, local float *x, global float *sums
+
+// Keeps all items of a group but the first 32 busy for a while. On hardware that runs 32 items in step, a missing
+// barrier does harm only when the others are late; here they are.
+void late(size_t me) {
+    volatile int i = 0;
+    if (me >= 32)
+        while (i < 500) ++i;
+}
+
+void tree(local float* x, size_t me) {
+    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
+        if (me < step) x[me] += x[me + step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+}
+
+float private_sum(global const float* a, ulong n) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i];
+    return mine;
+}
+
+kernel void reads_past_end(ARGUMENTS) { // no test for the end: the last group reads on
+    const size_t me = get_local_id(0);
+    x[me] = a[get_global_id(0)];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void group_sums(ARGUMENTS) { // right: one element per item; the host drops what fills no group
+    const size_t me = get_local_id(0);
+    x[me] = get_global_id(0) < n ? a[get_global_id(0)] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void no_barrier_before_tree(ARGUMENTS) {
+    const size_t me = get_local_id(0);
+    const float mine = private_sum(a, n);
+    x[me] = -1; // what the others find who come too early
+    barrier(CLK_LOCAL_MEM_FENCE);
+    late(me);
+    x[me] = mine;
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void no_barrier_in_tree(ARGUMENTS) {
+    const size_t me = get_local_id(0);
+    x[me] = private_sum(a, n);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
+        late(me);
+        if (me < step) x[me] += x[me + step];
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void not_cleared(ARGUMENTS) { // adds to what an earlier run left
+    const size_t me = get_local_id(0);
+    x[me] = private_sum(a, n);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] += x[0];
+}
+
+kernel void int_accumulator(ARGUMENTS) { // each addition cuts off the fraction
+    const size_t me = get_local_id(0);
+    int mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i];
+    x[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void tail_dropped(ARGUMENTS) { // whole vectors of four only
+    const size_t me = get_local_id(0);
+    x[me] = private_sum(a, n / 4 * 4);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void stops_early(ARGUMENTS) { // the last step is missing: > 1 for > 0
+    const size_t me = get_local_id(0);
+    x[me] = private_sum(a, n);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t step = get_local_size(0) / 2; step > 1; step /= 2) {
+        if (me < step) x[me] += x[me + step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void one_place_for_all(ARGUMENTS) { // every group overwrites the same partial sum
+    const size_t me = get_local_id(0);
+    x[me] = private_sum(a, n);
+    if (me == 0) sums[get_group_id(0)] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[0] = x[0];
+}
+
+kernel void group_stride(ARGUMENTS) { // strides by the group, so that elements count several times
+    const size_t me = get_local_id(0);
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_local_size(0)) mine += a[i];
+    x[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+// Scans: one element per item. `barriers` and the choice of the offset are the host's, by -D.
+kernel void scan_groups(global const float* a, global float* out, ulong n, local float* x, global float* sums,
+                        int inclusive) {
+    const size_t me = get_local_id(0);
+    const size_t i = get_global_id(0);
+    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t stride = 1; stride < get_local_size(0); stride *= 2) {
+        const float before = me >= stride ? x[me - stride] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me >= stride) x[me] += before;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < n) out[i] = inclusive ? x[me] : me > 0 ? x[me - 1] : 0;
+    if (me == get_local_size(0) - 1) sums[get_group_id(0)] = x[me];
+}
+
+// Reads and writes in the same step: an item may find what its neighbour has already added to.
+kernel void scan_without_barrier(global const float* a, global float* out, ulong n, local float* x, global float* sums,
+                                 int inclusive) {
+    const size_t me = get_local_id(0);
+    const size_t i = get_global_id(0);
+    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t stride = 1; stride < get_local_size(0); stride *= 2) {
+        if (me < 32) late(32);
+        if (me >= stride) x[me] += x[me - stride];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (i < n) out[i] = inclusive ? x[me] : me > 0 ? x[me - 1] : 0;
+    if (me == get_local_size(0) - 1) sums[get_group_id(0)] = x[me];
+}
+
+// Adds before[g + shift] to group g.
+kernel void add_shifted(global float* out, ulong n, global const float* before, int shift) {
+    const size_t i = get_global_id(0);
+    if (i < n) out[i] += before[get_group_id(0) + shift];
+}
