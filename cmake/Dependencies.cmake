@@ -20,6 +20,18 @@ gpulab_library(CLI11 2.1 https://github.com/CLIUtils/CLI11.git v2.4.2)
 gpulab_library(nlohmann_json 3.9 https://github.com/nlohmann/json.git v3.11.3)
 find_package(Threads REQUIRED)
 
+# stb (PNG files) is two headers without a version; one target with the folder they stand in.
+find_path(GPULAB_STB_DIR stb_image_write.h PATH_SUFFIXES stb)
+if(NOT GPULAB_STB_DIR)
+    message(STATUS "stb is not installed: fetching it")
+    FetchContent_Declare(stb GIT_REPOSITORY https://github.com/nothings/stb.git
+                         GIT_TAG 5736b15f7ea0ffb08dd38af21067c314d6a3aae9 SOURCE_SUBDIR none)
+    FetchContent_MakeAvailable(stb)
+    set(GPULAB_STB_DIR ${stb_SOURCE_DIR} CACHE PATH "" FORCE)
+endif()
+add_library(gpulab_stb INTERFACE)
+target_include_directories(gpulab_stb SYSTEM INTERFACE ${GPULAB_STB_DIR})
+
 # OpenCL: the loader is the system's; the headers may be fetched.
 if(GPULAB_OPENCL)
     find_package(OpenCL QUIET)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <deque>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -75,6 +76,7 @@ std::string_view name_of(Result::Status status) {
     case Result::Status::passed: return "passed";
     case Result::Status::failed: return "failed";
     case Result::Status::skipped: return "skipped";
+    case Result::Status::unjudged: return "unjudged";
     }
     return "?";
 }
@@ -99,6 +101,10 @@ struct Report::State {
     double best_percent = 0;
 
     explicit State(const Options& o) : options(o) {
+        std::error_code ignored;
+        if (!o.json().empty() &&
+            std::filesystem::weakly_canonical(o.json(), ignored) == std::filesystem::weakly_canonical(o.csv(), ignored))
+            throw UsageError("--json and --csv name the same file, " + o.json());
         if (!o.json().empty()) json = OutputFile(o.json());
         if (!o.csv().empty()) csv = OutputFile(o.csv());
     }
@@ -233,10 +239,11 @@ struct Report::State {
     }
 
     std::string json_text() const {
-        if (options.study().empty()) return run_json(runs.front()).dump(2) + "\n";
+        if (options.study().empty())
+            return run_json(runs.front()).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
         Json list = Json::array();
         for (const Run& run : runs) list.push_back(run_json(run));
-        return list.dump(2) + "\n";
+        return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
     }
 
     std::string csv_text() const {
@@ -307,12 +314,13 @@ void Report::quiet(bool quiet) { state_->quiet = quiet; }
 const Result& Report::add(Result result, const Work& work) {
     State& s = *state_;
     if (s.runs.empty()) throw Error("Report::add before Report::begin");
+    if (result.status == Result::Status::unjudged) throw Error(result.variant + ": its output was never compared");
     State::Run& run = s.runs.back();
     result.work = work;
     if (result.has_device) {
         const Ceilings& c = ceilings(result.device, work.arithmetic);
         s.devices[result.device.id()] = {result.device, c};
-        if (result.status != Result::Status::skipped && result.kernel.median > 0)
+        if (result.status != Result::Status::skipped && result.kernel.median > 0 && result.percent == 0)
             result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) / result.kernel.median;
     }
     if (result.status != Result::Status::skipped)
@@ -322,6 +330,7 @@ const Result& Report::add(Result result, const Work& work) {
     case Result::Status::passed: ++s.passed; break;
     case Result::Status::failed: ++s.failed; break;
     case Result::Status::skipped: ++s.skipped; break;
+    case Result::Status::unjudged: break; // refused above
     }
     run.results.push_back(std::move(result));
     s.print(run.results.back());
@@ -335,8 +344,11 @@ int Report::finish() {
     if (s.best_percent > 105 && !s.quiet)
         fmt::print("Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy that the "
                    "bound is taken from.\n");
-    if (s.json) s.json.write(s.json_text());
-    if (s.csv) s.csv.write(s.csv_text());
+    if (s.json) s.json.prepare(s.json_text()); // both, before either takes its place
+    if (s.csv) s.csv.prepare(s.csv_text());
+    if (s.json) s.json.commit();
+    if (s.csv) s.csv.commit();
+    flush_stdout();
     return s.failed > 0 ? exit_wrong_result : exit_success;
 }
 

@@ -35,7 +35,8 @@ using Parameters = std::vector<Parameter>;
 /// What became of one variant on one device.
 struct Result {
     /// How it ended.
-    enum class Status { passed, failed, skipped };
+    /// unjudged: it ran, and its output has not been compared yet; Report::add takes no such result.
+    enum class Status { passed, failed, skipped, unjudged };
 
     std::string variant;
     Backend backend = Backend::cpu;
@@ -48,19 +49,19 @@ struct Result {
     double error = 0;
     double tolerance = 0;
     Work work;          ///< filled in by Report::add
-    double percent = 0; ///< of the roofline ceiling of this device; filled in by Report::add
+    double percent = 0; ///< of the roofline ceiling; filled in by Report::add unless the lab set a bound of its own
     double speedup = 0; ///< over the sequential CPU; filled in by Report::add
     Parameters extra;   ///< further columns of the lab: threads per block, occupancy, overlap
 
     /// Whether it produced an output to compare.
-    bool ran() const { return status != Status::skipped && reason.empty(); }
+    bool ran() const { return status == Status::unjudged; }
     /// Takes over a comparison: passed or failed with its message.
     void judge(const Comparison& comparison);
     double gb_per_s() const;
     double gflop_per_s() const;
 };
 
-/// "passed", "failed" or "skipped".
+/// "passed", "failed", "skipped" or "unjudged".
 std::string_view name_of(Result::Status status);
 
 /// Collects results, shows each in a table as it comes, and writes the files at the end.
@@ -89,6 +90,7 @@ public:
 
     /// Adds one result, shows its row, and works out its percent of the ceiling and its speed-up.
     /// @return the result as completed
+    /// @throws Error when the variant ran but nobody compared its output
     const Result& add(Result result, const Work& work);
 
     /// Shows tables of its own instead of the standard one: a study that prints a table of the book.

@@ -1,0 +1,41 @@
+/// @file
+/// Pictures of 8 bits per channel, read from and written to PNG files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpulab/file.hpp"
+
+namespace gpulab {
+
+/// Rows from top to bottom, pixels from left to right, the channels of a pixel side by side, nothing in between.
+struct Image {
+    std::size_t width = 0;
+    std::size_t height = 0;
+    int channels = 1; ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
+    std::vector<unsigned char> pixels;
+
+    std::size_t row_bytes() const { return width * static_cast<std::size_t>(channels); }
+    std::size_t bytes() const { return row_bytes() * height; }
+    bool has_alpha() const { return channels == 2 || channels == 4; }
+};
+
+/// The most bytes of pixels that read_png() and write_png() take: 512 MiB.
+inline constexpr std::size_t most_png_bytes = std::size_t{1} << 29;
+
+/// Reads a PNG file of 8 bits per channel or less. A palette becomes RGB or RGBA, fewer bits become 8.
+/// Every chunk's length and checksum is looked at before anything is decoded.
+/// @throws UsageError "FILE: what is wrong with it" when it cannot be read, is no PNG, is truncated or damaged, has 16
+///         bits per channel, or announces more than most_png_bytes
+Image read_png(const std::string& path);
+
+/// Writes a PNG file, whole or not at all (see OutputFile). Neighbouring noise does not compress: expect the file to
+/// be as large as its pixels then.
+/// @pre image.pixels.size() == image.bytes()
+/// @throws UsageError for an image without pixels or beyond most_png_bytes
+/// @throws Error when the disk is full
+void write_png(OutputFile& file, const Image& image);
+
+} // namespace gpulab

@@ -1,0 +1,24 @@
+// Rung 2: P threads, each with a band of rows.
+//
+// Changed: the rows are shared out, the first (height mod P) threads take one row more. The strips of the GPU variants
+// are cut the same way.
+// Limit: main memory for --work 0, the cores for more.
+#include <thread>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "streams.hpp"
+
+namespace streams {
+
+void cpu_threads(const Problem& p, Output& out, Stopwatch& watch) {
+    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+    watch.time([&] {
+        std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
+        for (std::size_t t = 0; t < threads; ++t)
+            workers.emplace_back(
+                [&, t] { transform_rows(p, out, p.image.height * t / threads, p.image.height * (t + 1) / threads); });
+    });
+}
+
+} // namespace streams

@@ -1,0 +1,43 @@
+// Rung 8: copy engine up, kernels down. Two stages instead of three.
+//
+// Changed from cuda_pipeline: the kernel writes its result straight into mapped host memory. Stores need no answer, so
+// the multiprocessors can push them out at the full rate of the link; loads across it would have to wait, and those the
+// copy engine does better. A strip is on its way back as soon as its first warp is done. Limit: the link; and now the
+// kernel lasts as long as the way down, so heavy work and the copy down add up.
+#include "mapped.hpp"
+#include "pass.cuh"
+
+namespace streams {
+
+void cuda_mapped_write(const Problem& p, Output& out, Stopwatch& watch) {
+    gpulab::DeviceBuffer<unsigned char> in(p.bytes());
+    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes());
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
+    MappedBytes result(p.bytes());
+    const auto strips = tapered_strips(p.image, p.streams);
+    const gpulab::Stream up, work;
+    std::vector<gpulab::Event> uploaded;
+    for (std::size_t i = 0; i < strips.size(); ++i) uploaded.emplace_back(cudaEventDisableTiming);
+    const unsigned colours = colour_bytes(p.image.channels);
+
+    watch_passes(watch, out, nullptr, result.host(), [&](CudaRecorder& r) {
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            r.begin_up(i, 0, up);
+            CUDA_CHECK(
+                cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice, up));
+            r.end(up);
+            uploaded[i].record(up);
+            CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
+            r.begin_kernel(i, 1, work);
+            invert_kernel<<<strip_blocks(s), block_threads, 0, work>>>(
+                in.data() + s.first, result.on_device() + s.first, s.bytes, colours, p.work);
+            CUDA_CHECK_LAUNCH();
+            r.end(work);
+        }
+        work.synchronize();
+    });
+    result.check_guard_bands();
+}
+
+} // namespace streams

@@ -1,0 +1,75 @@
+// Rung 9: the pipeline takes most of the rows; a small zero-copy kernel takes the last ones, at the same time.
+//
+// Changed from cuda_pipeline: the link is never idle. A copy engine pauses for a few microseconds between two strips,
+// and while the first strip goes up nothing comes down. A kernel of a few blocks, which works in mapped host memory all
+// through the pass, sends its loads and stores into these gaps. It must have few blocks: with many it would take the
+// link away from the copy engines, which use it better. And its share of the rows must be such that both end at about
+// the same time (study `mixed`). Limit: the link in both directions.
+#include "mapped.hpp"
+#include "pass.cuh"
+#include <cstdlib>
+
+namespace streams {
+
+/// Any number of blocks: each thread takes 16 bytes, then the 16 that are a whole grid further, ...
+static __global__ void invert_stride_kernel(const unsigned char* in, unsigned char* out, std::size_t bytes,
+                                            unsigned colours, unsigned work) {
+    const std::size_t stride = gridDim.x * std::size_t{blockDim.x} * thread_bytes;
+    for (std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes; first < bytes;
+         first += stride)
+        invert_16(in, out, first, bytes, colours, work);
+}
+
+void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
+    // The image in two parts: rows for the pipeline, and rows for the mapped kernel.
+    const auto mapped_rows = static_cast<std::size_t>(p.mapped_share * static_cast<double>(p.image.height));
+    const gpulab::Image piped{p.image.width, p.image.height - mapped_rows, p.image.channels, {}};
+    const Strip mapped{piped.bytes(), mapped_rows * p.image.row_bytes()};
+
+    gpulab::DeviceBuffer<unsigned char> in(piped.bytes()), result(piped.bytes());
+    MappedBytes host_in(p.bytes()), host_out(p.bytes());
+    std::memcpy(host_in.host().data(), p.image.pixels.data(), p.bytes());
+    const auto strips = std::getenv("TUNE_RAMP") ? tapered_strips(piped, p.streams) : equal_strips(piped, p.streams);
+    const gpulab::Stream up, work, down, beside;
+    std::vector<gpulab::Event> uploaded, inverted;
+    for (std::size_t i = 0; i < strips.size(); ++i) {
+        uploaded.emplace_back(cudaEventDisableTiming);
+        inverted.emplace_back(cudaEventDisableTiming);
+    }
+    const unsigned colours = colour_bytes(p.image.channels);
+
+    watch_passes(watch, out, &result, host_out.host(), [&](CudaRecorder& r) {
+        if (mapped.bytes > 0) { // first, because nothing else can use the way down yet
+            r.begin_mapped(3, beside);
+            invert_stride_kernel<<<p.mapped_blocks, block_threads, 0, beside>>>(
+                host_in.on_device() + mapped.first, host_out.on_device() + mapped.first, mapped.bytes, colours, p.work);
+            CUDA_CHECK_LAUNCH();
+            r.end(beside);
+        }
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            r.begin_up(i, 0, up);
+            CUDA_CHECK(cudaMemcpyAsync(in.data() + s.first, host_in.host().data() + s.first, s.bytes,
+                                       cudaMemcpyHostToDevice, up));
+            r.end(up);
+            uploaded[i].record(up);
+            CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
+            r.begin_kernel(i, 1, work);
+            invert_kernel<<<strip_blocks(s), block_threads, 0, work>>>(in.data() + s.first, result.data() + s.first,
+                                                                       s.bytes, colours, p.work);
+            CUDA_CHECK_LAUNCH();
+            r.end(work);
+            inverted[i].record(work);
+            CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
+            r.begin_down(i, 2, down);
+            CUDA_CHECK(cudaMemcpyAsync(host_out.host().data() + s.first, result.data() + s.first, s.bytes,
+                                       cudaMemcpyDeviceToHost, down));
+            r.end(down);
+        }
+        down.synchronize();
+        beside.synchronize();
+    });
+    host_out.check_guard_bands();
+}
+
+} // namespace streams

@@ -1,0 +1,77 @@
+// The copy rates of a CUDA device, each direction alone and both at once, and the kernel alone.
+#include <algorithm>
+#include <utility>
+
+#include "link.hpp"
+#include "pass.cuh"
+
+namespace streams {
+
+Link cuda_copy_rates() {
+    constexpr std::size_t bytes = std::size_t{64} << 20;
+    constexpr int copies = 4, rounds = 7;
+    gpulab::DeviceBuffer<unsigned char> device_up(bytes), device_down(bytes);
+    gpulab::PinnedBuffer<unsigned char> host_up(bytes), host_down(bytes);
+    std::memset(host_up.data(), 1, bytes); // every page exists
+    std::memset(host_down.data(), 2, bytes);
+    gpulab::Stream up, down;
+    gpulab::Event begin, up_end, down_end;
+
+    // Milliseconds of both directions from a common start. A direction that is only there to keep the link busy gets more
+    // to do, so that it is still at work when the one that counts is done.
+    const auto once = [&](int up_copies, int down_copies) {
+        begin.record(up);
+        CUDA_CHECK(cudaStreamWaitEvent(down, begin, 0));
+        for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
+            if (i < up_copies)
+                CUDA_CHECK(cudaMemcpyAsync(device_up.data(), host_up.data(), bytes, cudaMemcpyHostToDevice, up));
+            if (i < down_copies)
+                CUDA_CHECK(cudaMemcpyAsync(host_down.data(), device_down.data(), bytes, cudaMemcpyDeviceToHost, down));
+        }
+        up_end.record(up);
+        down_end.record(down);
+        up.synchronize();
+        down.synchronize();
+        return std::pair{gpulab::Event::ms_between(begin, up_end), gpulab::Event::ms_between(begin, down_end)};
+    };
+    // GB/s = 1e-6 bytes per ms.
+    const auto rates = [&](int up_copies, int down_copies) {
+        std::vector<double> up_ms, down_ms;
+        once(up_copies, down_copies);
+        for (int i = 0; i < rounds; ++i) {
+            const auto [u, d] = once(up_copies, down_copies);
+            up_ms.push_back(u);
+            down_ms.push_back(d);
+        }
+        return std::pair{1e-6 * up_copies * static_cast<double>(bytes) / gpulab::summarise(up_ms).median,
+                         1e-6 * down_copies * static_cast<double>(bytes) / gpulab::summarise(down_ms).median};
+    };
+    Link link;
+    link.up_alone = rates(copies, 0).first;
+    link.down_alone = rates(0, copies).second;
+    link.up = rates(copies, 2 * copies).first;
+    link.down = rates(2 * copies, copies).second;
+    const auto [together_up, together_down] = rates(copies, copies);
+    link.together = std::min(together_up, together_down);
+    return link;
+}
+
+double cuda_kernel_ms(const Problem& p) {
+    const gpulab::DeviceBuffer<unsigned char> in(p.image.pixels);
+    gpulab::DeviceBuffer<unsigned char> out(p.bytes());
+    const gpulab::Stream stream;
+    gpulab::Event begin, end;
+    std::vector<double> times;
+    for (int i = 0; i < 6; ++i) {
+        begin.record(stream);
+        invert_kernel<<<strip_blocks({0, p.bytes()}), block_threads, 0, stream>>>(
+            in.data(), out.data(), p.bytes(), colour_bytes(p.image.channels), p.work);
+        CUDA_CHECK_LAUNCH();
+        end.record(stream);
+        end.synchronize();
+        if (i > 0) times.push_back(gpulab::Event::ms_between(begin, end)); // the first one loads the code
+    }
+    return gpulab::summarise(times).median;
+}
+
+} // namespace streams

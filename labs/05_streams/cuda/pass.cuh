@@ -1,0 +1,148 @@
+/// @file
+/// What the CUDA rungs of this lab share: the kernel, a recorder of commands, and timed passes.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <string>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/check.hpp"
+#include "gpulab/cuda/stream.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/math.hpp"
+#include "streams.hpp"
+
+namespace streams {
+
+inline constexpr unsigned block_threads = 256;
+inline constexpr unsigned thread_bytes = 16;
+
+/// The colour bytes of four neighbouring ones go through the work and are inverted; the others stay.
+/// @param colours bit i: byte i is colour
+__device__ inline unsigned transform_word(unsigned word, unsigned colours, unsigned work) {
+    unsigned result = word;
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+        if (!(colours >> i & 1)) continue;
+        unsigned v = word >> 8 * i & 255;
+        for (unsigned round = 0; round < work; ++round) {
+            v = (v * 181 + 97) & 255;
+            v ^= v >> 3;
+        }
+        result = (result & ~(255u << 8 * i)) | (255 - v) << 8 * i;
+    }
+    return result;
+}
+
+/// Transforms the 16 bytes of a strip from `first` on, or what is left of it there.
+/// Wide accesses where both addresses allow them; byte by byte at a ragged end or an odd row length. A strip begins
+/// with a pixel, and 16 is a multiple of the 2 or 4 bytes of a pixel with alpha, so a byte's place in its word tells
+/// whether it is alpha.
+__device__ inline void invert_16(const unsigned char* in, unsigned char* out, std::size_t first, std::size_t bytes,
+                                 unsigned colours, unsigned work) {
+    const bool aligned = (reinterpret_cast<std::size_t>(in) | reinterpret_cast<std::size_t>(out)) % 16 == 0;
+    if (aligned && first + thread_bytes <= bytes) {
+        uint4 v = *reinterpret_cast<const uint4*>(in + first);
+        v.x = transform_word(v.x, colours, work);
+        v.y = transform_word(v.y, colours, work);
+        v.z = transform_word(v.z, colours, work);
+        v.w = transform_word(v.w, colours, work);
+        *reinterpret_cast<uint4*>(out + first) = v;
+    } else {
+        const std::size_t end = first + thread_bytes < bytes ? first + thread_bytes : bytes;
+        for (std::size_t i = first; i < end; ++i)
+            out[i] = static_cast<unsigned char>(transform_word(in[i], colours >> i % 4 & 1, work));
+    }
+}
+
+/// One thread per 16 bytes of a strip.
+/// @param in,out the strip's first byte
+/// @param colours as colour_bytes() gives them
+static __global__ void invert_kernel(const unsigned char* in, unsigned char* out, std::size_t bytes, unsigned colours,
+                                     unsigned work) {
+    const std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes;
+    if (first < bytes) invert_16(in, out, first, bytes, colours, work);
+}
+
+/// Blocks for a strip.
+inline unsigned strip_blocks(const Strip& strip) {
+    return gpulab::grid_size(strip.bytes, block_threads * thread_bytes);
+}
+
+/// Notes start and end of each command by events around it, when it is on. Off, it does nothing at all, so that the
+/// timed passes carry no events.
+class CudaRecorder {
+public:
+    explicit CudaRecorder(bool on) : on_(on) {
+        if (on_) zero_.emplace_back().record(nullptr);
+        if (on_) zero_.front().synchronize();
+    }
+    void begin_up(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("copy up", '>', strip, lane, s); }
+    void begin_kernel(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("kernel", '#', strip, lane, s); }
+    void begin_down(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("copy down", '<', strip, lane, s); }
+    void begin_mapped(std::size_t lane, cudaStream_t s) { begin("mapped kernel", '*', 0, lane, s); }
+    /// Ends the command begun last.
+    void end(cudaStream_t stream) {
+        if (on_) marks_.back().end.record(stream);
+    }
+    /// @pre all commands are complete
+    gpulab::Timeline timeline() const {
+        gpulab::Timeline t;
+        for (const Mark& m : marks_)
+            t.add({"strip " + std::to_string(m.strip), m.kind, m.symbol, static_cast<int>(m.lane), us(m.begin),
+                   us(m.end)});
+        t.serialise_kinds(); // an event before a copy fires when the stream gets there, though the engine may be busy
+        return t;
+    }
+
+private:
+    struct Mark {
+        const char* kind;
+        char symbol;
+        std::size_t strip, lane;
+        gpulab::Event begin, end;
+    };
+    void begin(const char* kind, char symbol, std::size_t strip, std::size_t lane, cudaStream_t stream) {
+        if (!on_) return;
+        marks_.push_back({kind, symbol, strip, lane, gpulab::Event(), gpulab::Event()});
+        marks_.back().begin.record(stream);
+    }
+    double us(const gpulab::Event& e) const { return 1000.0 * gpulab::Event::ms_between(zero_.front(), e); }
+
+    bool on_;
+    std::deque<gpulab::Event> zero_;
+    std::deque<Mark> marks_;
+};
+
+/// Times `pass(recorder)` by the steady clock, then runs it once more with the recorder on for the timeline.
+/// Before each pass, outside the time, the result's memory on both sides is overwritten, so that nothing of an earlier
+/// pass can stand in for an answer.
+/// @param pass enqueues everything and returns when the last byte is in host_out
+/// @param device_out the result's memory on the device; nullptr when it has none
+/// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
+/// @throws WrongResult when the recorded pass gives something else than the timed one, or wrote outside device_out
+template <class Pass>
+void watch_passes(Stopwatch& watch, Output& out, gpulab::DeviceBuffer<unsigned char>* device_out,
+                  std::span<unsigned char> host_out, const Pass& pass) {
+    const auto reset = [&] {
+        std::memset(host_out.data(), gpulab::poison_byte, host_out.size());
+        if (device_out) CUDA_CHECK(cudaMemset(device_out->data(), gpulab::poison_byte, device_out->bytes()));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    };
+    CudaRecorder off(false);
+    watch.time([&] { pass(off); }, reset);
+    const std::vector<unsigned char> timed(host_out.begin(), host_out.end());
+
+    reset();
+    CudaRecorder on(true);
+    pass(on);
+    out.timeline = on.timeline();
+    if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
+        throw gpulab::WrongResult("two passes over the same image gave different results");
+    out.pixels = timed;
+    if (device_out) device_out->check_guard_bands();
+}
+
+} // namespace streams

@@ -1,0 +1,47 @@
+#include "link.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "gpulab/error.hpp"
+
+namespace streams {
+
+double bound_ms(const Link& link, std::size_t bytes) {
+    const auto size = static_cast<double>(bytes);
+    return std::max({size / (link.up * 1e6), size / (link.down * 1e6), link.kernel_ms});
+}
+
+double together_ms(const Link& link, std::size_t bytes) {
+    return std::max(static_cast<double>(bytes) / (link.together * 1e6), link.kernel_ms);
+}
+
+double sum_ms(const Link& link, std::size_t bytes) {
+    const auto size = static_cast<double>(bytes);
+    return size / (link.up_alone * 1e6) + link.kernel_ms + size / (link.down_alone * 1e6);
+}
+
+Link measure_link([[maybe_unused]] const gpulab::Device& device, [[maybe_unused]] const Problem& p) {
+    static std::map<std::string, Link> known;
+    gpulab::use(device);
+#if defined(GPULAB_WITH_CUDA)
+    if (device.backend == gpulab::Backend::cuda) {
+        if (!known.contains(device.id())) known[device.id()] = cuda_copy_rates();
+        Link link = known[device.id()];
+        link.kernel_ms = cuda_kernel_ms(p);
+        return link;
+    }
+#endif
+#if defined(GPULAB_WITH_OPENCL)
+    if (device.backend == gpulab::Backend::opencl) {
+        if (!known.contains(device.id())) known[device.id()] = opencl_copy_rates();
+        Link link = known[device.id()];
+        link.kernel_ms = opencl_kernel_ms(p);
+        return link;
+    }
+#endif
+    throw gpulab::Error("there is no link to " + device.id());
+}
+
+} // namespace streams

@@ -1,0 +1,92 @@
+/// @file
+/// Lab 05, streams: an image to the device, inverted, and back, with every variant on every device.
+#include <fmt/format.h>
+
+#include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
+#include "gpulab/image.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "runs.hpp"
+#include "streams.hpp"
+#include "studies.hpp"
+
+namespace {
+
+/// "(12, 200, 3, 255)"
+std::string pixel(const std::vector<unsigned char>& bytes, std::size_t first, int channels) {
+    std::string text;
+    for (int c = 0; c < channels; ++c) text += fmt::format("{}{}", c == 0 ? "(" : ", ", bytes[first + c]);
+    return text + ")";
+}
+
+void print_samples(const streams::Problem& p, const streams::Traces& traces) {
+    if (traces.last_right_name.empty()) return;
+    fmt::print("\nPixels before and after ({}):\n", traces.last_right_name);
+    const auto channels = static_cast<std::size_t>(p.image.channels);
+    for (std::size_t i = 0; i < std::min<std::size_t>(10, p.bytes() / channels); ++i)
+        fmt::print("  {} {} -> {}\n", i, pixel(p.image.pixels, i * channels, p.image.channels),
+                   pixel(traces.last_right.pixels, i * channels, p.image.channels));
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    std::size_t width = 3840, height = 2160, channels = 4, work = 0, count = 16;
+    std::string input, output, trace;
+    bool lanes = false;
+    gpulab::Options options("streams", "an image in strips: copies and kernels at the same time");
+    options.text("--input", input, "PNG file to read instead of a generated image");
+    options.text("--output", output, "PNG file to write the result to");
+    options.size("--width", width, 1, "pixels of a row of the generated image", 1u << 24);
+    options.size("--height", height, 1, "rows of the generated image", 1u << 24);
+    options.size("--channels", channels, 1, "of the generated image: 1 grey, 2 with alpha, 3 RGB, 4 with alpha", 4);
+    options.size("--work", work, 0, "rounds of work per byte before it is inverted", 1000000);
+    options.size("--streams", count, 1, "streams or queues, and strips", 64);
+    options.text("--trace", trace, "write what ran when to this file (Chrome trace format), and draw it");
+    options.flag("--lanes", lanes, "draw what ran when");
+    options.variants(streams::variants());
+    options.studies(streams::study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+    if (!options.study().empty() && !(output.empty() && trace.empty() && !lanes))
+        throw gpulab::UsageError("--output, --trace and --lanes are for a single run, not for a study");
+
+    streams::Problem problem;
+    problem.work = static_cast<unsigned>(work);
+    problem.streams = count;
+    const auto generated = static_cast<double>(width) * static_cast<double>(height) * static_cast<double>(channels);
+    // On the device: image and result. On the host: image, reference, output, two copies of it, both in pinned memory.
+    gpulab::check_memory(options, 2 * generated, 8 * generated);
+    problem.image = input.empty() ? streams::random_image(width, height, static_cast<int>(channels), options.seed())
+                                  : gpulab::read_png(input);
+    if (!options.study().empty()) return streams::run_study(options, problem);
+
+    gpulab::OutputFile png, chrome; // opened now, so that an unwritable one is known before anything is measured
+    if (!output.empty()) {
+        if (problem.bytes() > gpulab::most_png_bytes)
+            throw gpulab::UsageError(
+                fmt::format("--output: {} bytes of pixels are too many for a PNG here", problem.bytes()));
+        png = gpulab::OutputFile(output);
+    }
+    if (!trace.empty()) chrome = gpulab::OutputFile(trace);
+    gpulab::Parameters parameters = streams::parameters(problem);
+    parameters.push_back({"image", input.empty() ? "generated" : input});
+    gpulab::Report report(options, parameters);
+    const streams::Traces traces = streams::run_variants(options, report, problem, streams::variants(), true);
+
+    print_samples(problem, traces);
+    if (lanes || !trace.empty())
+        for (const auto& [title, timeline] : traces.timelines)
+            fmt::print("\n{}: overlap {:.1f} %\n{}", title, timeline.overlap_percent(), timeline.lanes());
+    if (!trace.empty()) chrome.write(gpulab::chrome_trace(traces.timelines));
+    if (!output.empty() && !traces.last_right_name.empty()) {
+        gpulab::Image result = problem.image;
+        result.pixels = traces.last_right.pixels;
+        gpulab::write_png(png, result);
+        fmt::print("\n{}: the result of {}\n", output, traces.last_right_name);
+    }
+    return report.finish();
+} catch (...) {
+    return gpulab::fail("streams");
+}

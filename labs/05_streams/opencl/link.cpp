@@ -1,0 +1,73 @@
+// The copy rates of an OpenCL device, each direction alone and both at once, and the kernel alone.
+#include "link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "gpulab/opencl/timing.hpp"
+#include "pass.hpp"
+
+namespace streams {
+
+Link opencl_copy_rates() {
+    const bool is_cpu = gpulab::opencl().description().is_cpu;
+    const std::size_t bytes = std::size_t{is_cpu ? 16u : 64u} << 20;
+    const int copies = 4, rounds = is_cpu ? 3 : 7;
+    const gpulab::ClBuffer<unsigned char> device_up(bytes), device_down(bytes);
+    const HostMemory host_up(bytes), host_down(bytes);
+    std::memset(host_up.data(), 1, bytes); // every page exists
+    std::memset(host_down.data(), 2, bytes);
+    const cl::CommandQueue up = new_queue(), down = new_queue();
+
+    // Milliseconds of both directions. One that is only there to keep the link busy gets more to do, so that it is still
+    // at work when the one that counts is done.
+    const auto once = [&](int up_copies, int down_copies) {
+        gpulab::ClEvents up_events, down_events;
+        for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
+            if (i < up_copies)
+                up.enqueueWriteBuffer(device_up.data(), CL_FALSE, 0, bytes, host_up.data(), nullptr, up_events.add());
+            if (i < down_copies)
+                down.enqueueReadBuffer(device_down.data(), CL_FALSE, 0, bytes, host_down.data(), nullptr,
+                                       down_events.add());
+        }
+        up.flush();
+        down.flush();
+        up.finish();
+        down.finish();
+        return std::pair{up_events.elapsed_ms(), down_events.elapsed_ms()};
+    };
+    // GB/s = 1e-6 bytes per ms.
+    const auto rates = [&](int up_copies, int down_copies) {
+        std::vector<double> up_ms, down_ms;
+        once(up_copies, down_copies);
+        for (int i = 0; i < rounds; ++i) {
+            const auto [u, d] = once(up_copies, down_copies);
+            up_ms.push_back(u);
+            down_ms.push_back(d);
+        }
+        const double unit = 1e-6 * static_cast<double>(bytes);
+        return std::pair{unit * up_copies / gpulab::summarise(up_ms).median,
+                         unit * down_copies / gpulab::summarise(down_ms).median};
+    };
+    Link link;
+    link.up_alone = rates(copies, 0).first;
+    link.down_alone = rates(0, copies).second;
+    link.up = rates(copies, 2 * copies).first;
+    link.down = rates(2 * copies, copies).second;
+    const auto [together_up, together_down] = rates(copies, copies);
+    link.together = std::min(together_up, together_down);
+    return link;
+}
+
+double opencl_kernel_ms(const Problem& p) {
+    const gpulab::ClBuffer<unsigned char> in(p.image.pixels), out(p.bytes());
+    const cl::Kernel kernel = invert_kernel(in.data(), out.data(), 0, p.bytes(), p);
+    Stopwatch watch(1, 5, 1.0);
+    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, strip_items(p.bytes()), cl::NDRange(group_items), nullptr,
+                                   events.add());
+    });
+    return watch.kernel().median;
+}
+
+} // namespace streams

@@ -1,0 +1,132 @@
+/// @file
+/// What the OpenCL rungs of this lab share: the kernel with its arguments, a recorder of commands, and timed passes.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/context.hpp"
+#include "invert.cl.hpp"
+#include "streams.hpp"
+
+namespace streams {
+
+inline constexpr std::size_t group_items = 256;
+inline constexpr std::size_t item_bytes = 16;
+
+/// Work-items for a strip, rounded up to whole groups.
+inline cl::NDRange strip_items(std::size_t bytes) {
+    return cl::NDRange(gpulab::round_up(gpulab::ceil_div(bytes, item_bytes), group_items));
+}
+
+/// The kernel with its arguments set. @param first where the strip begins in both buffers
+inline cl::Kernel invert_kernel(const cl::Buffer& in, const cl::Buffer& out, std::size_t first, std::size_t bytes,
+                                const Problem& p) {
+    cl::Kernel kernel = gpulab::opencl_kernel(invert_cl, "invert");
+    gpulab::set_args(kernel, in, out, cl_ulong{first}, cl_ulong{bytes}, cl_uint{colour_bytes(p.image.channels)},
+                     cl_uint{p.work});
+    return kernel;
+}
+
+/// An in-order queue of its own on the current device.
+inline cl::CommandQueue new_queue() {
+    return cl::CommandQueue(gpulab::opencl().context(), gpulab::opencl().device(), CL_QUEUE_PROFILING_ENABLE);
+}
+
+/// Host memory that the driver allocates, which on a GPU is page-locked, mapped for as long as this object lives.
+class HostMemory {
+public:
+    explicit HostMemory(std::size_t n)
+        : size_(n), buffer_(gpulab::opencl().context(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, n),
+          data_(gpulab::opencl().queue().enqueueMapBuffer(buffer_, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0, n)) {}
+    ~HostMemory() {
+        try {
+            gpulab::opencl().queue().enqueueUnmapMemObject(buffer_, data_);
+            gpulab::opencl().queue().finish();
+        } catch (const cl::Error&) { // destructors do not throw
+        }
+    }
+    HostMemory(const HostMemory&) = delete;
+    HostMemory& operator=(const HostMemory&) = delete;
+    unsigned char* data() const { return static_cast<unsigned char*>(data_); }
+    std::span<unsigned char> span() const { return {data(), size_}; }
+
+private:
+    std::size_t size_;
+    cl::Buffer buffer_;
+    void* data_;
+};
+
+/// Hands out an event for each command when it is on, and makes a timeline of their profiling times.
+class ClRecorder {
+public:
+    explicit ClRecorder(bool on) : on_(on) {}
+    cl::Event* up(std::size_t strip, std::size_t lane) { return add("copy up", '>', strip, lane); }
+    cl::Event* kernel(std::size_t strip, std::size_t lane) { return add("kernel", '#', strip, lane); }
+    cl::Event* down(std::size_t strip, std::size_t lane) { return add("copy down", '<', strip, lane); }
+    /// @pre all commands are complete
+    gpulab::Timeline timeline() const {
+        gpulab::Timeline t;
+        for (const Mark& m : marks_)
+            t.add({"strip " + std::to_string(m.strip), m.kind, m.symbol, static_cast<int>(m.lane),
+                   1e-3 * static_cast<double>(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
+                   1e-3 * static_cast<double>(m.event.getProfilingInfo<CL_PROFILING_COMMAND_END>())});
+        return t; // START is when the device begins, not when the host hands over: nothing to mend
+    }
+
+private:
+    struct Mark {
+        const char* kind;
+        char symbol;
+        std::size_t strip, lane;
+        cl::Event event;
+    };
+    cl::Event* add(const char* kind, char symbol, std::size_t strip, std::size_t lane) {
+        return on_ ? &marks_.emplace_back(Mark{kind, symbol, strip, lane, {}}).event : nullptr;
+    }
+    bool on_;
+    std::deque<Mark> marks_; // a deque, so that pointers stay valid
+};
+
+/// Times `pass(recorder)` by the steady clock, then runs it once more with the recorder on for the timeline.
+/// Before each pass, outside the time, the result's memory on both sides is overwritten, so that nothing of an earlier
+/// pass can stand in for an answer.
+/// @param pass enqueues everything and returns when the last byte is in host_out
+/// @param results the result's buffers on the device
+/// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
+/// @throws WrongResult when the recorded pass gives something else than the timed one, or wrote outside the buffers
+template <class Pass>
+void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<unsigned char>>& results,
+                  std::span<unsigned char> host_out, const Pass& pass) {
+    const cl::CommandQueue& queue = gpulab::opencl().queue();
+    const auto reset = [&] {
+        std::memset(host_out.data(), gpulab::poison_byte, host_out.size());
+        for (const auto& buffer : results)
+            queue.enqueueFillBuffer(buffer.data(), cl_uchar{gpulab::poison_byte}, 0, buffer.bytes());
+        queue.finish();
+    };
+    ClRecorder off(false);
+    watch.time([&] { pass(off); }, reset);
+    const std::vector<unsigned char> timed(host_out.begin(), host_out.end());
+
+    reset();
+    ClRecorder on(true);
+    pass(on);
+    out.timeline = on.timeline();
+    if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
+        throw gpulab::WrongResult("two passes over the same image gave different results");
+    out.pixels = timed;
+    for (const auto& buffer : results) {
+        std::vector<unsigned char> again(buffer.size());
+        buffer.copy_to(again); // checks the guard bands
+    }
+}
+
+} // namespace streams

@@ -1,0 +1,75 @@
+#include "runs.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+#include "gpulab/jobs.hpp"
+#include "link.hpp"
+
+namespace streams {
+
+gpulab::Parameters parameters(const Problem& p) {
+    return {{"width", static_cast<std::int64_t>(p.image.width)},
+            {"height", static_cast<std::int64_t>(p.image.height)},
+            {"channels", std::int64_t{p.image.channels}},
+            {"streams", static_cast<std::int64_t>(p.streams)},
+            {"work", std::int64_t{p.work}}};
+}
+
+namespace {
+
+void print_link(const gpulab::Device& device, const Link& link, std::size_t bytes) {
+    fmt::print("\n{}  link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other direction busy\n"
+               "        bound {:.4f} ms (the slowest stage); both ways at once and nothing else {:.4f} ms; kernel alone {:.4f} "
+               "ms; one stage after the other {:.4f} ms\n",
+               device.id(), link.up_alone, link.down_alone, link.up, link.down, bound_ms(link, bytes),
+               together_ms(link, bytes), link.kernel_ms, sum_ms(link, bytes));
+}
+
+/// Whether the timeline can tell an overlap of stages: with a single kind of command there is none to see.
+bool has_copies(const gpulab::Timeline& t) {
+    return std::any_of(t.events().begin(), t.events().end(), [](const auto& e) { return e.kind != "kernel"; });
+}
+
+} // namespace
+
+Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
+                    std::span<const gpulab::Variant<Run>> table, bool show_link) {
+    const auto jobs = gpulab::jobs(table, options);
+    Output reference{std::vector<unsigned char>(p.bytes()), {}}, out = reference;
+    Stopwatch sequential(1, 3, 1.0);
+    cpu_sequential(p, reference, sequential);
+    report.sequential_ms(sequential.kernel().median);
+
+    Traces traces;
+    std::map<std::string, Link> links;
+    // Every byte crosses twice, up and down; the CPU reads and writes it.
+    const gpulab::Work work{.bytes = 2.0 * static_cast<double>(p.bytes())};
+    for (const auto& job : jobs) {
+        const bool linked = job.skip.empty() && job.device.backend != gpulab::Backend::cpu;
+        if (linked && !links.contains(job.device.id())) {
+            links[job.device.id()] = measure_link(job.device, p);
+            if (show_link) print_link(job.device, links[job.device.id()], p.bytes());
+        }
+        gpulab::Result result = gpulab::run(job, p, out, options);
+        if (result.ran()) result.judge(compare(reference, out));
+        if (result.ran() && linked) {
+            const Link& link = links[job.device.id()];
+            result.percent = 100 * bound_ms(link, p.bytes()) / result.kernel.median;
+            if (has_copies(out.timeline)) result.extra.push_back({"overlap_percent", out.timeline.overlap_percent()});
+            result.extra.push_back({"bound_ms", bound_ms(link, p.bytes())});
+            result.extra.push_back({"together_ms", together_ms(link, p.bytes())});
+            result.extra.push_back({"sum_ms", sum_ms(link, p.bytes())});
+        }
+        const gpulab::Result& shown = report.add(std::move(result), work);
+        if (shown.status != gpulab::Result::Status::passed) continue;
+        if (!out.timeline.empty())
+            traces.timelines.emplace_back(shown.variant + " on " + shown.device.id(), out.timeline);
+        traces.last_right = out;
+        traces.last_right_name = shown.variant + " on " + shown.device.id();
+    }
+    return traces;
+}
+
+} // namespace streams

@@ -1,0 +1,35 @@
+/// @file
+/// Runs of this lab: one problem through a list of variants, each held against the link's bound.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/trace.hpp"
+#include "streams.hpp"
+
+namespace streams {
+
+/// What is left of a run beside the report's table.
+struct Traces {
+    std::vector<std::pair<std::string, gpulab::Timeline>> timelines; ///< "cuda_pipeline on cuda:0"
+    Output last_right;                                               ///< the last output that was right
+    std::string last_right_name;
+};
+
+/// Runs variants on a problem, compares each output with the reference, and adds it to the report with
+///   percent            of bound_ms() (GPU and OpenCL variants; CPU ones stand against the memory copy as ever)
+///   bound_ms, together_ms, sum_ms   see link.hpp; from the rates measured in this run
+///   overlap_percent    from the timeline, where there are copies in it
+/// @param show_link print the link's rates before a device's first result
+Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
+                    std::span<const gpulab::Variant<Run>> table, bool show_link);
+
+/// The sizes and settings of a problem, for the report.
+gpulab::Parameters parameters(const Problem& p);
+
+} // namespace streams

@@ -1,0 +1,103 @@
+#include "streams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "gpulab/input.hpp"
+
+namespace streams {
+
+void poison(Output& out) {
+    gpulab::poison(out.pixels);
+    out.timeline.clear();
+}
+
+gpulab::Image random_image(std::size_t width, std::size_t height, int channels, std::uint64_t seed) {
+    gpulab::Image image{width, height, channels, {}};
+    image.pixels.resize(image.bytes());
+    for (std::size_t i = 0; i < image.pixels.size(); i += 8) {
+        const std::uint64_t bits = gpulab::random_bits(seed, i / 8);
+        for (std::size_t j = i; j < std::min(i + 8, image.pixels.size()); ++j)
+            image.pixels[j] = static_cast<unsigned char>(bits >> 8 * (j - i));
+    }
+    return image;
+}
+
+void transform_rows(const Problem& p, Output& out, std::size_t first_row, std::size_t last_row) {
+    const auto channels = static_cast<std::size_t>(p.image.channels);
+    const std::size_t end = last_row * p.image.row_bytes();
+    for (std::size_t i = first_row * p.image.row_bytes(); i < end; i += channels)
+        for (std::size_t c = 0; c < channels; ++c) {
+            unsigned char v = p.image.pixels[i + c];
+            const bool alpha = p.image.has_alpha() && c + 1 == channels;
+            if (!alpha) {
+                for (unsigned round = 0; round < p.work; ++round) v = work_round(v);
+                v = static_cast<unsigned char>(255 - v);
+            }
+            out.pixels[i + c] = v;
+        }
+}
+
+namespace {
+std::vector<Strip> weighted_strips(const gpulab::Image& image, std::size_t count, std::size_t steepest) {
+    const std::size_t strips = std::min(count, image.height);
+    const auto weight = [&](std::size_t i) { return std::getenv("TUNE_RAMP") ? std::min<std::size_t>(i + 1, steepest == 1 ? 1 : std::atoi(std::getenv("TUNE_RAMP"))) : std::min({i + 1, strips - i, steepest}); };
+    std::size_t total = 0, so_far = 0, row = 0;
+    for (std::size_t i = 0; i < strips; ++i) total += weight(i);
+    std::vector<Strip> list;
+    for (std::size_t i = 0; i < strips; ++i) {
+        so_far += weight(i);
+        const std::size_t next = image.height * so_far / total; // the last one ends at the last row
+        if (next > row) list.push_back({row * image.row_bytes(), (next - row) * image.row_bytes()});
+        row = next;
+    }
+    return list;
+}
+} // namespace
+
+std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
+    return weighted_strips(image, count, 1);
+}
+std::vector<Strip> tapered_strips(const gpulab::Image& image, std::size_t count) {
+    return weighted_strips(image, count, 4);
+}
+
+gpulab::Comparison compare(const Output& reference, const Output& out) {
+    return gpulab::compare(reference.pixels, out.pixels, 0);
+}
+
+std::span<const gpulab::Variant<Run>> variants() {
+    using enum gpulab::Backend;
+    static constexpr std::array table = {
+        gpulab::Variant<Run>{"cpu_sequential", "one loop on one core", cpu, cpu_sequential},
+        gpulab::Variant<Run>{"cpu_threads", "one thread per core, each a band of rows", cpu, cpu_threads},
+        gpulab::Variant<Run>{"opencl_in_order", "one in-order queue: strip up, kernel, strip down", opencl,
+                             GPULAB_IF_OPENCL(opencl_in_order)},
+        gpulab::Variant<Run>{"opencl_queues", "a queue for each strip", opencl, GPULAB_IF_OPENCL(opencl_queues)},
+        gpulab::Variant<Run>{"opencl_mapped", "a queue for each strip, host memory that the driver pins", opencl,
+                             GPULAB_IF_OPENCL(opencl_mapped)},
+        gpulab::Variant<Run>{"cuda_sync_pageable", "strip up, kernel, strip down, each waited for", cuda,
+                             GPULAB_IF_CUDA(cuda_sync_pageable)},
+        gpulab::Variant<Run>{"cuda_sync_pinned", "the same from page-locked memory", cuda,
+                             GPULAB_IF_CUDA(cuda_sync_pinned)},
+        gpulab::Variant<Run>{"cuda_async_pageable", "a stream for each strip, but pageable memory", cuda,
+                             GPULAB_IF_CUDA(cuda_async_pageable)},
+        gpulab::Variant<Run>{"cuda_depth_first", "pinned, a stream for each strip, strip after strip", cuda,
+                             GPULAB_IF_CUDA(cuda_depth_first)},
+        gpulab::Variant<Run>{"cuda_breadth_first", "pinned, all copies up, all kernels, all copies down", cuda,
+                             GPULAB_IF_CUDA(cuda_breadth_first)},
+        gpulab::Variant<Run>{"cuda_pipeline",
+                             "three streams, one per stage, joined by events; small strips at the ends", cuda,
+                             GPULAB_IF_CUDA(cuda_pipeline)},
+        gpulab::Variant<Run>{"cuda_mapped", "no copies: the kernel works in mapped host memory", cuda,
+                             GPULAB_IF_CUDA(cuda_mapped)},
+        gpulab::Variant<Run>{"cuda_mapped_write", "copies up, kernels that write to mapped host memory", cuda,
+                             GPULAB_IF_CUDA(cuda_mapped_write)},
+        gpulab::Variant<Run>{"cuda_mixed", "the pipeline, and a small zero-copy kernel that fills the link's gaps",
+                             cuda, GPULAB_IF_CUDA(cuda_mixed)},
+    };
+    return table;
+}
+
+} // namespace streams

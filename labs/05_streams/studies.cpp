@@ -1,0 +1,105 @@
+#include "studies.hpp"
+
+#include <algorithm>
+#include <initializer_list>
+#include <string_view>
+
+#include "gpulab/error.hpp"
+#include "gpulab/report.hpp"
+#include "runs.hpp"
+
+namespace streams {
+
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Variant;
+
+namespace {
+
+/// The rows of the variant table with these names, in its order, as far as the user wants them.
+std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std::string_view> names) {
+    std::vector<Variant<Run>> list;
+    for (const auto& v : variants())
+        if (std::find(names.begin(), names.end(), v.name) != names.end() && options.wants(v.name, v.backend))
+            list.push_back(v);
+    if (list.empty()) throw gpulab::UsageError("--study " + options.study() + ": none of its variants was chosen");
+    return list;
+}
+
+/// 1 ... 32 streams: how many strips does it take until fill and drain are short, and when do their fixed costs show?
+void stream_count(const Options& options, Report& report, Problem p) {
+    const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_depth_first", "cuda_breadth_first",
+                                      "cuda_pipeline", "cuda_mapped_write"});
+    for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+        p.streams = count;
+        report.begin(parameters(p));
+        run_variants(options, report, p, table, false);
+    }
+}
+
+/// More and more work per byte: where does the pipeline turn from copy-bound to compute-bound?
+void work(const Options& options, Report& report, Problem p) {
+    const auto table = rows(options, {"cpu_threads", "opencl_in_order", "opencl_mapped", "cuda_sync_pinned",
+                                      "cuda_pipeline", "cuda_mapped", "cuda_mapped_write"});
+    for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
+        p.work = rounds;
+        report.begin(parameters(p));
+        run_variants(options, report, p, table, false);
+    }
+}
+
+/// Pageable against page-locked memory, waiting and not waiting.
+void memory(const Options& options, Report& report, Problem p) {
+    report.begin(parameters(p));
+    run_variants(options, report, p,
+                 rows(options, {"opencl_in_order", "opencl_queues", "opencl_mapped", "cuda_sync_pageable",
+                                "cuda_sync_pinned", "cuda_async_pageable", "cuda_depth_first", "cuda_mapped"}),
+                 true);
+}
+
+/// How much of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
+void mixed(const Options& options, Report& report, Problem p) {
+    const auto table = rows(options, {"cuda_pipeline", "cuda_mixed"});
+    for (const std::size_t count : {10, 12, 16})
+        for (const double share : {0.03, 0.05, 0.07, 0.1, 0.13})
+            for (const unsigned blocks : {32u, 64u, 132u}) {
+                p.mapped_share = share;
+                p.mapped_blocks = blocks;
+                p.streams = count;
+                gpulab::Parameters problem = parameters(p);
+                problem.push_back({"mapped_share", share});
+                problem.push_back({"mapped_blocks", std::int64_t{blocks}});
+                report.begin(problem);
+                run_variants(options, report, p, table, false);
+            }
+}
+
+struct Study {
+    const char* name;
+    const char* summary;
+    void (*run)(const Options&, Report&, Problem);
+};
+
+constexpr Study studies[] = {
+    {"streams", "1 ... 32 streams and strips", stream_count},
+    {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work},
+    {"mixed", "how much of the image to leave to a zero-copy kernel beside the pipeline (CUDA)", mixed},
+    {"memory", "pageable against page-locked memory", memory},
+};
+
+} // namespace
+
+std::vector<gpulab::StudySummary> study_list() {
+    std::vector<gpulab::StudySummary> list;
+    for (const Study& study : studies) list.push_back({study.name, study.summary});
+    return list;
+}
+
+int run_study(const Options& options, Problem p) {
+    Report report(options);
+    for (const Study& study : studies)
+        if (study.name == options.study()) study.run(options, report, p);
+    return report.finish();
+}
+
+} // namespace streams

@@ -1,0 +1,148 @@
+// PNG files: what is written comes back, and what is no PNG is one clear line.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+#include "gpulab/error.hpp"
+#include "gpulab/image.hpp"
+#include "streams.hpp"
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+namespace {
+
+struct TemporaryPath {
+    std::string path = (fs::temp_directory_path() / ("gpulab_png_" + std::to_string(std::random_device{}()))).string();
+    ~TemporaryPath() {
+        std::error_code ignored;
+        fs::remove(path, ignored);
+    }
+};
+
+std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void put(const std::string& path, const std::string& bytes) {
+    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+}
+
+/// The bytes of a right PNG.
+std::string right_png(std::size_t width, std::size_t height, int channels) {
+    const TemporaryPath file;
+    gpulab::OutputFile out(file.path);
+    gpulab::write_png(out, streams::random_image(width, height, channels, 7));
+    return content(file.path);
+}
+
+/// What read_png says about these bytes.
+std::string complaint(const std::string& bytes) {
+    const TemporaryPath file;
+    put(file.path, bytes);
+    try {
+        (void)gpulab::read_png(file.path);
+    } catch (const gpulab::UsageError& e) {
+        return e.what();
+    }
+    return "";
+}
+
+} // namespace
+
+TEST_CASE("an image written as PNG reads back the same, at every number of channels", "[cpu]") {
+    for (int channels = 1; channels <= 4; ++channels)
+        for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 100}, {100, 1}, {67, 41}}) {
+            INFO(width << " x " << height << " x " << channels);
+            const gpulab::Image image = streams::random_image(width, height, channels, 3);
+            const TemporaryPath file;
+            gpulab::OutputFile out(file.path);
+            gpulab::write_png(out, image);
+            const gpulab::Image again = gpulab::read_png(file.path);
+            CHECK(again.width == width);
+            CHECK(again.height == height);
+            CHECK(again.channels == channels);
+            CHECK(again.pixels == image.pixels);
+        }
+}
+
+TEST_CASE("a PNG cut off anywhere is refused in one line", "[cpu]") {
+    const std::string whole = right_png(9, 7, 3);
+    REQUIRE(complaint(whole) == "");
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+        const std::string text = complaint(whole.substr(0, length));
+        INFO(length << " bytes: " << text);
+        CHECK(text != "");
+        CHECK(text.find('\n') == std::string::npos);
+    }
+}
+
+TEST_CASE("a PNG with any byte changed is refused", "[cpu]") {
+    const std::string whole = right_png(9, 7, 4);
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        std::string changed = whole;
+        changed[i] = static_cast<char>(changed[i] ^ 0x40);
+        INFO("byte " << i);
+        CHECK(complaint(changed) != "");
+    }
+}
+
+TEST_CASE("what is no PNG is refused by name", "[cpu]") {
+    CHECK_THAT(complaint("P6 1 1 255 abc"), ContainsSubstring("is not a PNG file"));
+    CHECK_THAT(complaint(""), ContainsSubstring("is not a PNG file"));
+    CHECK_THROWS_MATCHES(gpulab::read_png("/nonexistent/x.png"), gpulab::UsageError,
+                         MessageMatches(ContainsSubstring("/nonexistent/x.png: No such file")));
+    CHECK_THROWS_AS(gpulab::read_png(fs::temp_directory_path().string()), gpulab::UsageError);
+}
+
+namespace {
+/// A PNG of a header, a tiny data chunk and an end, with right checksums (computed here bit by bit).
+std::string header_only(unsigned width, unsigned height, char depth, char colour) {
+    const auto number = [](std::uint32_t v) {
+        std::string s;
+        for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
+        return s;
+    };
+    const auto chunk = [&](const std::string& type, const std::string& data) {
+        std::uint32_t crc = 0xFFFFFFFFu;
+        for (const char byte : type + data) {
+            crc ^= static_cast<unsigned char>(byte);
+            for (int i = 0; i < 8; ++i) crc = crc & 1 ? 0xEDB88320u ^ (crc >> 1) : crc >> 1;
+        }
+        return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
+    };
+    return std::string("\x89PNG\r\n\x1a\n") +
+           chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) +
+           chunk("IDAT", std::string("\x78\x9c\x03\x00\x00\x00\x00\x01", 8)) + chunk("IEND", "");
+}
+} // namespace
+
+TEST_CASE("a PNG that announces a huge, an empty or a 16-bit image is refused before anything is allocated", "[cpu]") {
+    CHECK_THAT(complaint(header_only(2000000000, 2000000000, 8, 6)), ContainsSubstring("are too many"));
+    CHECK_THAT(complaint(header_only(65536, 65536, 8, 0)), ContainsSubstring("are too many"));
+    CHECK_THAT(complaint(header_only(0, 5, 8, 2)), ContainsSubstring("has no pixels"));
+    CHECK_THAT(complaint(header_only(5, 5, 16, 2)), ContainsSubstring("16 bits"));
+    CHECK_THAT(complaint(header_only(5, 5, 8, 2)), ContainsSubstring("is damaged")); // too little data
+    CHECK_THAT(complaint(header_only(5, 5, 9, 7)), ContainsSubstring("is damaged"));
+}
+
+TEST_CASE("an image without pixels or beyond the limit is not written, and the old file stays", "[cpu]") {
+    const TemporaryPath file;
+    put(file.path, "old");
+    {
+        gpulab::OutputFile out(file.path);
+        CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{0, 5, 3, {}}), gpulab::UsageError);
+    }
+    {
+        gpulab::OutputFile out(file.path);
+        CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{1 << 20, 1 << 20, 4, {}}), gpulab::UsageError);
+    }
+    CHECK(content(file.path) == "old");
+    CHECK_FALSE(fs::exists(file.path + ".part"));
+}

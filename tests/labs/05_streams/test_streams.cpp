@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <numeric>
+#include <string>
+
+#include "checks.hpp"
+
+using gpulab::Backend;
+using gpulab::testing::devices_or_skip;
+using streams::Output;
+using streams::Problem;
+using streams::testing::all_cases;
+using streams::testing::small_cases;
+
+namespace {
+
+/// Every variant of a back end, on every device of it, on all cases.
+void check_all(Backend backend, const std::vector<streams::testing::Case>& cases) {
+    for (const gpulab::Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : streams::variants()) {
+            if (variant.backend != backend) continue;
+            INFO(variant.name << " on " << device.name);
+            REQUIRE(variant.run != nullptr);
+            CHECK(streams::testing::first_fault(variant.run, cases) == "");
+        }
+    }
+}
+
+/// Two pixels whose result anybody can work out, through every variant of a back end.
+void check_by_hand(Backend backend) {
+    struct ByHand {
+        int channels;
+        unsigned work;
+        std::vector<unsigned char> before, after;
+    };
+    // Work: 1 * 181 + 97 = 278 = 22 (mod 256); 22 xor 22 / 8 = 22 xor 2 = 20; inverted 235.
+    //       0 * 181 + 97 = 97; 97 xor 12 = 109; inverted 146.
+    const std::vector<ByHand> list = {{1, 0, {0, 255}, {255, 0}},
+                                      {2, 0, {10, 20, 0, 0}, {245, 20, 255, 0}},
+                                      {3, 0, {0, 1, 2, 253, 254, 255}, {255, 254, 253, 2, 1, 0}},
+                                      {4, 0, {1, 2, 3, 4, 100, 101, 102, 255}, {254, 253, 252, 4, 155, 154, 153, 255}},
+                                      {4, 1, {1, 0, 1, 1, 0, 1, 0, 0}, {235, 146, 235, 1, 146, 235, 146, 0}}};
+    for (const gpulab::Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : streams::variants()) {
+            if (variant.backend != backend) continue;
+            for (const ByHand& hand : list) {
+                INFO(variant.name << " on " << device.name << ", " << hand.channels << " channels, work " << hand.work);
+                const Problem p{{1, 2, hand.channels, hand.before}, hand.work, 3};
+                Output out{std::vector<unsigned char>(p.bytes(), 77), {}};
+                gpulab::Stopwatch once;
+                variant.run(p, out, once);
+                CHECK(out.pixels == hand.after);
+            }
+        }
+    }
+}
+
+/// The timeline of a device variant: each strip goes up, is worked on and comes down, in that order, in its lane.
+void check_timelines(Backend backend) {
+    for (const gpulab::Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : streams::variants()) {
+            if (variant.backend != backend) continue;
+            INFO(variant.name << " on " << device.name);
+            const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
+            Output out{std::vector<unsigned char>(p.bytes()), {}};
+            gpulab::Stopwatch once;
+            variant.run(p, out, once);
+            const auto& events = out.timeline.events();
+            const bool mapped = variant.name == "cuda_mapped", mapped_write = variant.name == "cuda_mapped_write";
+            const bool mixed = variant.name == "cuda_mixed";
+            CHECK(events.size() == (mapped ? 1u : mapped_write ? 14u : mixed ? 22u : 21u));
+            for (const auto& e : events) CHECK(e.end_us >= e.begin_us);
+            for (const auto& e : events)
+                for (const auto& f : events) // 0.5 us: the resolution of the events
+                    if (e.name == f.name &&
+                        ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down")))
+                        CHECK(e.end_us <= f.end_us + 1);
+            CHECK(out.timeline.overlap_percent() >= 0);
+            CHECK(out.timeline.overlap_percent() <= 100);
+        }
+    }
+}
+
+} // namespace
+
+TEST_CASE("every CPU variant inverts two pixels as worked out by hand and keeps alpha", "[cpu]") {
+    check_by_hand(Backend::cpu);
+}
+TEST_CASE("every OpenCL variant inverts two pixels as worked out by hand and keeps alpha", "[opencl]") {
+    check_by_hand(Backend::opencl);
+}
+TEST_CASE("every CUDA variant inverts two pixels as worked out by hand and keeps alpha", "[cuda]") {
+    check_by_hand(Backend::cuda);
+}
+
+TEST_CASE("every CPU variant agrees at every shape, stream count and amount of work", "[cpu]") {
+    check_all(Backend::cpu, all_cases());
+}
+TEST_CASE("every OpenCL variant agrees at every shape, stream count and amount of work", "[opencl]") {
+    check_all(Backend::opencl, all_cases());
+}
+TEST_CASE("every CUDA variant agrees at every shape, stream count and amount of work", "[cuda]") {
+    check_all(Backend::cuda, all_cases());
+}
+
+TEST_CASE("every OpenCL variant has a timeline with each strip's three commands in order", "[opencl]") {
+    check_timelines(Backend::opencl);
+}
+TEST_CASE("every CUDA variant has a timeline with each strip's commands in order", "[cuda]") {
+    check_timelines(Backend::cuda);
+}
+
+TEST_CASE("every OpenCL variant on small images, for oclgrind", "[.oclgrind]") {
+    check_all(Backend::opencl, small_cases());
+}
+TEST_CASE("every CUDA variant on small images, for the sanitizer", "[.sanitizer]") {
+    check_all(Backend::cuda, small_cases());
+}
+
+TEST_CASE("strips cover every row once, for every height and number of strips", "[cpu]") {
+    for (std::size_t height = 1; height <= 70; ++height)
+        for (std::size_t count = 1; count <= 64; ++count) {
+            const gpulab::Image image{3, height, 4, {}};
+            for (const auto& strips : {streams::equal_strips(image, count), streams::tapered_strips(image, count)}) {
+                std::size_t next = 0;
+                bool whole_rows = true;
+                for (const auto& s : strips) {
+                    whole_rows = whole_rows && s.first == next && s.bytes > 0 && s.bytes % image.row_bytes() == 0;
+                    next += s.bytes;
+                }
+                if (!whole_rows || next != image.bytes() || strips.size() > count) {
+                    FAIL("height " << height << ", " << count << " strips: " << next << " of " << image.bytes());
+                }
+            }
+            const auto equal = streams::equal_strips(image, count);
+            const auto [least, most] = std::minmax_element(
+                equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+            CHECK(equal.size() == std::min(count, height));
+            CHECK(most->bytes - least->bytes <= image.row_bytes());
+        }
+}
+
+TEST_CASE("tapered strips begin and end small", "[cpu]") {
+    const gpulab::Image image{100, 2160, 4, {}};
+    const auto strips = streams::tapered_strips(image, 16);
+    REQUIRE(strips.size() == 16);
+    CHECK(strips.front().bytes * 3 < strips[8].bytes);
+    CHECK(strips.back().bytes * 3 < strips[8].bytes);
+}
+
+TEST_CASE("one round of work is a permutation of the bytes, so no information is lost", "[cpu]") {
+    std::vector<bool> seen(256, false);
+    for (int v = 0; v < 256; ++v) seen[streams::work_round(static_cast<unsigned char>(v))] = true;
+    CHECK(std::all_of(seen.begin(), seen.end(), [](bool s) { return s; }));
+}
+
+TEST_CASE("a single wrong byte anywhere fails the comparison", "[cpu]") {
+    const Output right{{1, 2, 3, 4}, {}};
+    for (std::size_t i = 0; i < 4; ++i) {
+        Output wrong = right;
+        wrong.pixels[i] ^= 1;
+        CHECK_FALSE(streams::compare(right, wrong).passed);
+    }
+    CHECK(streams::compare(right, right).passed);
+    CHECK_FALSE(streams::compare(right, Output{{1, 2, 3}, {}}).passed);
+}

@@ -1,0 +1,158 @@
+// One thread per byte, as in the lecture, and one mistake each but in the first, which is right.
+#include <array>
+#include <cstring>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/stream.hpp"
+#include "gpulab/math.hpp"
+#include "wrong_streams.hpp"
+
+namespace streams::wrong {
+
+namespace {
+
+struct Arguments {
+    const unsigned char* in;
+    unsigned char* out;
+    std::size_t first, bytes;
+    unsigned colours, channels, work;
+};
+using Kernel = void(Arguments);
+
+__device__ std::size_t global_index() { return blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; }
+
+__device__ unsigned char inverted(unsigned v, unsigned work) {
+    for (unsigned i = 0; i < work; ++i) {
+        v = (v * 181 + 97) & 255;
+        v ^= v >> 3;
+    }
+    return static_cast<unsigned char>(255 - v);
+}
+
+__global__ void no_mistake(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work) : v;
+}
+
+__global__ void inverts_alpha(Arguments a) {
+    const std::size_t i = global_index();
+    if (i < a.bytes) a.out[a.first + i] = inverted(a.in[a.first + i], a.work);
+}
+
+__global__ void rgb_as_rgba(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = i % 4 != 3 ? inverted(v, a.work) : v;
+}
+
+__global__ void rgba_as_rgb(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes / a.channels * (a.channels < 3 ? a.channels : 3)) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work) : v;
+}
+
+__global__ void no_bounds_check(Arguments a) {
+    const std::size_t i = global_index(); // the read stays inside, so that only the stray write is at fault
+    const unsigned char v = i < a.bytes ? a.in[a.first + i] : 0;
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work) : v;
+}
+
+__global__ void one_round_short(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work > 0 ? a.work - 1 : 0) : v;
+}
+
+__global__ void first_strip_only(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[i];
+    a.out[i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work) : v;
+}
+
+__global__ void minus_from_256(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? static_cast<unsigned char>(inverted(v, a.work) + 1) : v;
+}
+
+/// Makes whatever stands behind it in its stream late by some milliseconds.
+__global__ void late() {
+    const long long begin = clock64();
+    while (clock64() - begin < 6'000'000) {
+    }
+}
+
+/// Strip up, kernel, strip down for each strip, in two streams: one for the copies up, one for the rest.
+template <Kernel* kernel, Strips* cut = right_strips, Missing missing = Missing::nothing>
+void run(const Problem& p, Output& out, Stopwatch& watch) {
+    gpulab::DeviceBuffer<unsigned char> in(p.bytes()), result(p.bytes());
+    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes()), host_out(p.bytes());
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
+    const auto strips = cut(p);
+    const gpulab::Stream up, work;
+    std::vector<gpulab::Event> uploaded;
+    for (std::size_t i = 0; i < strips.size(); ++i) uploaded.emplace_back(cudaEventDisableTiming);
+    const auto reset = [&] {
+        std::memset(host_out.data(), gpulab::poison_byte, p.bytes());
+        CUDA_CHECK(cudaMemset(in.data(), gpulab::poison_byte, p.bytes()));
+        CUDA_CHECK(cudaMemset(result.data(), gpulab::poison_byte, p.bytes()));
+        CUDA_CHECK(cudaDeviceSynchronize());
+    };
+    watch.time(
+        [&] {
+            if (missing != Missing::nothing) late<<<1, 1, 0, up>>>();
+            for (std::size_t i = 0; i < strips.size(); ++i) {
+                const Strip s = strips[i];
+                const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
+                CUDA_CHECK(
+                    cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, inside, cudaMemcpyHostToDevice, up));
+                uploaded[i].record(up);
+                if (missing != Missing::kernel_waits_for_copy_up) CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
+                kernel<<<gpulab::grid_size(s.bytes, 64), 64, 0, work>>>(
+                    {in.data(), result.data(), s.first, s.bytes, colour_bytes(p.image.channels),
+                     static_cast<unsigned>(p.image.channels), p.work});
+                CUDA_CHECK_LAUNCH();
+                CUDA_CHECK(cudaMemcpyAsync(host_out.data() + s.first, result.data() + s.first, inside,
+                                           cudaMemcpyDeviceToHost, work));
+            }
+            if (missing == Missing::host_waits_for_copy_down)
+                out.pixels.assign(host_out.data(), host_out.data() + p.bytes());
+            CUDA_CHECK(cudaDeviceSynchronize()); // so that nothing is left running
+        },
+        reset);
+    if (missing != Missing::host_waits_for_copy_down) out.pixels.assign(host_out.data(), host_out.data() + p.bytes());
+    result.check_guard_bands();
+}
+
+} // namespace
+
+std::span<const WrongVariant> cuda_variants() {
+    static const std::array table = {
+        WrongVariant{"no_mistake", "none: shows that the launcher is right", run<no_mistake>},
+        WrongVariant{"inverts_alpha", "every byte is taken for colour", run<inverts_alpha>},
+        WrongVariant{"rgb_as_rgba", "every image is taken for RGBA", run<rgb_as_rgba>},
+        WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", run<rgba_as_rgb>},
+        WrongVariant{"no_bounds_check", "the ragged block writes past the strip", run<no_bounds_check>},
+        WrongVariant{"one_round_short", "work - 1 rounds", run<one_round_short>},
+        WrongVariant{"first_strip_only", "the offset is forgotten", run<first_strip_only>},
+        WrongVariant{"minus_from_256", "256 - v for 255 - v", run<minus_from_256>},
+        WrongVariant{"remainder_lost", "height / N rows each (Aula 17)", run<no_mistake, remainder_lost>},
+        WrongVariant{"offset_in_pixels", "pixels for bytes", run<no_mistake, offset_in_pixels>},
+        WrongVariant{"one_row_late", "strips begin a row too late", run<no_mistake, one_row_late>},
+        WrongVariant{"last_overruns", "the last strip is as large as the others", run<no_mistake, last_overruns>},
+        WrongVariant{"kernel_does_not_wait", "the kernel does not wait for the copy up",
+                     run<no_mistake, right_strips, Missing::kernel_waits_for_copy_up>},
+        WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
+                     run<no_mistake, right_strips, Missing::host_waits_for_copy_down>},
+    };
+    return table;
+}
+
+} // namespace streams::wrong
