@@ -94,6 +94,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
           GPULAB_IF_CUDA(cuda_merge_path<T>), needs},
         V{"cuda_ell", "ELL, one thread per row", cuda, GPULAB_IF_CUDA(cuda_ell<T>), needs},
         V{"cuda_coo", "COO, one thread per entry, sums by row within a warp", cuda, GPULAB_IF_CUDA(cuda_coo<T>), needs},
+        V{"cuda_strips", "strips of columns and bins of rows: x and y in shared memory", cuda,
+          GPULAB_IF_CUDA(cuda_strips<T>), needs},
         V{"cuda_cusparse_alg1", "the vendor's library, CUSPARSE_SPMV_CSR_ALG1", cuda,
           GPULAB_IF_CUDA(cuda_cusparse_alg1<T>), needs, true},
         V{"cuda_cusparse_alg2", "the vendor's library, CUSPARSE_SPMV_CSR_ALG2", cuda,

@@ -73,6 +73,7 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_strips(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_cusparse_alg1(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_cusparse_alg2(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 

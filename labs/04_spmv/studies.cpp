@@ -20,13 +20,17 @@ std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 /// The format a variant computes with.
 std::string format_of(std::string_view variant) {
-    for (const char* const format : {"coo", "ell", "csc"})
+    for (const char* const format : {"coo", "ell", "csc", "strips"})
         if (variant.ends_with(format)) return format;
     return "csr";
 }
 
 double bytes_of(const FormatBytes& bytes, const std::string& format) {
-    return format == "coo" ? bytes.coo : format == "ell" ? bytes.ell : format == "csc" ? bytes.csc : bytes.csr;
+    return format == "strips" ? bytes.strips
+           : format == "coo"  ? bytes.coo
+           : format == "ell"  ? bytes.ell
+           : format == "csc"  ? bytes.csc
+                              : bytes.csr;
 }
 
 /// Memory and time of each format, on matrices for which they differ. Among them the lecture's 1000 x 1000 at 1 %.
@@ -36,8 +40,9 @@ template <class T> void formats(const Options& options, Report& report, std::siz
     const std::size_t mean = std::min<std::size_t>(16, rows / 2);
     std::vector<gpulab::Variant<Run<T>>> table; // one kernel per format and back end
     for (const auto& v : variants<T>())
-        for (const char* const name : {"cpu_sequential", "cpu_coo", "cpu_ell", "cpu_csc", "opencl_slice_per_row",
-                                       "opencl_ell", "cuda_row_blocks", "cuda_ell", "cuda_coo"})
+        for (const char* const name :
+             {"cpu_sequential", "cpu_coo", "cpu_ell", "cpu_csc", "opencl_slice_per_row", "opencl_ell",
+              "cuda_row_blocks", "cuda_merge_path", "cuda_ell", "cuda_coo", "cuda_strips"})
             if (v.name == name) table.push_back(v);
     for (const std::string& what :
          {std::string("random:1000:10"), fmt::format("laplace2d:{}", side), fmt::format("banded:{}:{}", rows, mean / 2),
@@ -80,9 +85,10 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
     const auto nonzeros = static_cast<double>(m.nonzeros()), rows = static_cast<double>(m.rows);
     const auto offset = static_cast<double>(gpulab::offset_bytes(m.nonzeros()));
     const auto longest = static_cast<double>(gpulab::row_statistics(m.row_start).longest);
-    return {gpulab::dense_bytes(m), static_cast<double>(m.bytes()), nonzeros * (sizeof(T) + 8),
-            nonzeros * (sizeof(T) + 4) + (static_cast<double>(m.columns) + 1) * offset,
-            rows * longest * (sizeof(T) + 4)};
+    return {
+        gpulab::dense_bytes(m),           static_cast<double>(m.bytes()),
+        nonzeros * (sizeof(T) + 8),       nonzeros * (sizeof(T) + 4) + (static_cast<double>(m.columns) + 1) * offset,
+        rows * longest * (sizeof(T) + 4), nonzeros * (2 * sizeof(T) + 4)};
 }
 
 template <class T>

@@ -21,6 +21,7 @@ template <class T> int run_study(const gpulab::Options& options, std::size_t row
 /// Bytes a matrix takes in each format; ELL without building it, since it may explode.
 struct FormatBytes {
     double dense, csr, coo, csc, ell;
+    double strips; ///< of cuda_strips, the products it keeps included, its offsets left out
 };
 template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& matrix);
 

@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 256, items = 2, tile = 4 * threads * items;
+    constexpr unsigned threads = 128, items = sizeof(T) == 4 ? 3 : 1, tile = 4 * threads * items; // found by trying
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 

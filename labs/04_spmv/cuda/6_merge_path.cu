@@ -139,7 +139,7 @@ __global__ void left_over_kernel(const MergePoint* point, const T* left_over, T*
 }
 
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 256, items = 7, tile = threads * items; // odd: consecutive runs meet no bank twice
+    constexpr unsigned threads = 256, items = 5, tile = threads * items; // odd: consecutive runs meet no bank twice
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 

@@ -103,10 +103,10 @@ template <class T> std::vector<Case<T>> all_cases() {
         cases.push_back({fmt::format("{} rows of 0 to 9", n),
                          random_rows<T>(
                              n, 1000, [=](std::size_t i) { return random_bits(n, i) % 10; }, seed + n)});
-    // Non-zeros around the tiles of cuda_row_blocks (2048) and, with the rows, of cuda_merge_path (1792).
-    for (const std::size_t n : {895, 896, 897, 1791, 1792, 1793, 2047, 2048, 2049, 4095, 4096, 4097})
+    // Non-zeros around the tiles of cuda_row_blocks (512 and 1536) and, with the rows, of cuda_merge_path (1280).
+    for (const std::size_t n : {511, 512, 513, 639, 640, 641, 1279, 1280, 1281, 1535, 1536, 1537, 4095, 4096, 4097})
         cases.push_back({fmt::format("{} x {}, one per row", n, n), banded<T>(n, 0, seed + n)});
-    for (const std::size_t n : {1790, 1791, 1792, 2047, 2048, 2049, 6143, 6144, 6145})
+    for (const std::size_t n : {505, 511, 512, 513, 1265, 1275, 1280, 1525, 1536, 1537, 6144})
         cases.push_back({fmt::format("one row of {} between short ones", n),
                          random_rows<T>(
                              5, n, [=](std::size_t i) { return i == 2 ? n : i; }, seed + n)});
@@ -116,6 +116,13 @@ template <class T> std::vector<Case<T>> all_cases() {
     cases.push_back({"10007 empty rows, one entry, 10007 empty rows",
                      random_rows<T>(
                          20015, 11, [](std::size_t i) { return std::size_t{i == 10007}; }, seed)});
+    // Wider than the part of x that a multiprocessor's shared memory holds (cuda_strips), in several pieces.
+    for (const std::size_t columns : {24576, 24577, 49153, 200003})
+        cases.push_back({fmt::format("100 rows of {} columns", columns),
+                         random_rows<T>(
+                             100, columns, [](std::size_t i) { return 50 + 13 * i; }, seed + columns)});
+    cases.push_back({"9001 rows of at most 2", random_rows<T>(
+                                                   9001, 50000, [](std::size_t i) { return i % 3; }, seed)});
     cases.push_back({"one dense row of 20011", one_dense_row<T>(20011)});
     cases.push_back({"one dense column of 20011", one_dense_column<T>(20011)});
     cases.push_back({"laplace2d:101x67", laplace_2d<T>(101, 67)});

@@ -1,0 +1,125 @@
+// Each kernel has one mistake. The right ones are labs/04_spmv/opencl/1_thread_per_row.cl and 2_slice_per_row.cl.
+// No kernel reads outside its arrays: every stray index is pulled back, so that only the mistake itself is at fault.
+#define ARGUMENTS                                                                                                      \
+    global const int *row_start, global const int *column, global const float *value, global const float *x,           \
+        global float *y, ulong rows, ulong columns, ulong nonzeros
+#define ROW (get_global_id(0))
+
+float term(ulong k, global const int* column, global const float* value, global const float* x, ulong nonzeros) {
+    return k < nonzeros ? value[k] * x[column[k]] : 0.0f;
+}
+#define TERM(k) term((k), column, value, x, nonzeros)
+
+kernel void pointer_as_count(ARGUMENTS) { // the blog's text: the row pointer taken for a number of entries
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int n = 0; n < row_start[ROW + 1]; ++n) sum += TERM((ulong)(row_start[ROW] + n));
+    y[ROW] = sum;
+}
+
+kernel void accumulates(ARGUMENTS) { // the blog's y +=, on memory that nobody cleared
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k) sum += TERM((ulong)k);
+    y[ROW] += sum;
+}
+
+kernel void no_bounds_check(ARGUMENTS) { // items beyond the last row write too
+    float sum = 0;
+    if (ROW < rows)
+        for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k) sum += TERM((ulong)k);
+    y[ROW] = sum;
+}
+
+kernel void last_entry_twice(ARGUMENTS) { // <= for <: the first entry of the next row is added too
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k <= row_start[ROW + 1]; ++k) sum += TERM((ulong)k);
+    y[ROW] = sum;
+}
+
+kernel void empty_rows_unwritten(ARGUMENTS) { // y is written only where there is something to add
+    if (ROW >= rows || row_start[ROW] == row_start[ROW + 1]) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k) sum += TERM((ulong)k);
+    y[ROW] = sum;
+}
+
+kernel void x_by_position(ARGUMENTS) { // x[k] for x[column[k]]
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k) sum += value[k] * x[(ulong)k % columns];
+    y[ROW] = sum;
+}
+
+kernel void transposed(ARGUMENTS) { // x by row, as if it multiplied the other way round
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k) sum += value[k] * x[ROW % columns];
+    y[ROW] = sum;
+}
+
+kernel void writes_nothing(ARGUMENTS) {}
+
+// A slice of 32 items per row from here on, groups of 128.
+#define LANE ((uint)get_local_id(0) % 32)
+#define SLICE (get_global_id(0) / 32)
+#define PARTIAL(row)                                                                                                   \
+    float sum = 0;                                                                                                     \
+    if ((row) < rows)                                                                                                  \
+        for (int k = row_start[row] + (int)LANE; k < row_start[(row) + 1]; k += 32) sum += TERM((ulong)k);
+
+kernel void one_step_short(ARGUMENTS) { // the halving stops at 2: lane 1 is lost
+    local float partial[128];
+    const size_t item = get_local_id(0);
+    PARTIAL(SLICE)
+    partial[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint distance = 16; distance > 1; distance /= 2) {
+        if (LANE < distance) partial[item] += partial[item + distance];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (LANE == 0 && SLICE < rows) y[SLICE] = partial[item];
+}
+
+kernel void long_rows_cut(ARGUMENTS) { // one entry per lane, whatever the length of the row
+    local float partial[128];
+    const size_t item = get_local_id(0);
+    float sum = 0;
+    if (SLICE < rows && row_start[SLICE] + (int)LANE < row_start[SLICE + 1])
+        sum = TERM((ulong)row_start[SLICE] + LANE);
+    partial[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint distance = 16; distance > 0; distance /= 2) {
+        if (LANE < distance) partial[item] += partial[item + distance];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (LANE == 0 && SLICE < rows) y[SLICE] = partial[item];
+}
+
+kernel void no_first_barrier(ARGUMENTS) { // the blog: the first step reads neighbours' sums before any barrier
+    local float partial[128];
+    const size_t item = get_local_id(0);
+    PARTIAL(SLICE)
+    partial[item] = sum;
+    for (uint distance = 16; distance > 0; distance /= 2) {
+        if (LANE < distance) partial[item] += partial[item + distance];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (LANE == 0 && SLICE < rows) y[SLICE] = partial[item];
+}
+
+kernel void barrier_in_branch(ARGUMENTS) { // the blog: slices beyond the last row never reach the barriers
+    local float partial[128];
+    const size_t item = get_local_id(0);
+    if (SLICE < rows) {
+        PARTIAL(SLICE)
+        partial[item] = sum;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (uint distance = 16; distance > 0; distance /= 2) {
+            if (LANE < distance) partial[item] += partial[item + distance];
+            barrier(CLK_LOCAL_MEM_FENCE);
+        }
+        if (LANE == 0) y[SLICE] = partial[item];
+    }
+}
