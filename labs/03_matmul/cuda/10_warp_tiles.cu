@@ -1,16 +1,12 @@
-// Rung 10: each warp has a square of its own, each thread 8 x 16 elements of it.
+// Rung 10: 64 x 64 elements per warp, 8 x 16 per thread.
 //
-// Changed, in the kernel (warp_tile.cuh):
-// - A warp computes 64 x 64 elements of the block's 128 x 128, its lanes standing 8 x 4. At each step it reads 64
-//   numbers of A and 64 of B for 4096 products; the 2 x 16 threads of a warp in the rung before read 16 and 128 for
-//   2048.
-// - A thread has 8 x 16 elements: 24 numbers, six 16-byte loads, for 128 multiply-adds.
-// - The next step's numbers are loaded from shared memory while this step's are multiplied, also across the barrier.
-// - Blocks that run at the same time compute a square of C, not a strip.
-// 128 threads with 230 registers each leave room for two blocks on a multiprocessor: while one waits at its barrier the
-// other works.
-// Limit: 97 of 100 instructions in the loop are multiply-adds. What is left is how the tiles fill the device: at
-// n = 4096 the last of four waves of blocks, at n = 1024 a single wave that leaves half of the multiprocessors idle.
+// Changed: only the sizes. A block still computes 128 x 128 elements, but with four warps instead of eight, each a
+// square of 64 x 64 with its lanes 8 x 4. A warp reads 64 numbers of A and 64 of B for 4096 products, where it read 64
+// and 32 for 2048; a thread six 16-byte loads for 128 multiply-adds.
+// 128 threads of some 230 registers each leave room for two blocks on a multiprocessor: while one waits at its barrier
+// the other works.
+// Limit: nearly all instructions in the loop are multiply-adds now. What is left is how the blocks fill the device: at
+// n = 4096 the last of four waves, at n = 1024 one wave of 64 blocks that leaves most multiprocessors idle.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"

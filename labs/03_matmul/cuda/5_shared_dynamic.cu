@@ -3,7 +3,9 @@
 // Changed: shared memory is asked for as the third launch parameter and the kernel cuts it into the two tiles itself,
 // as the book shows for arrays of several types. One kernel serves every tile: rows x columns of C, one element per
 // thread, from tiles of A (rows x depth) and B (depth x columns). The study `tile` tries many; 32 x 32 stands here.
-// Limit: shared memory, as before; and bounds that are known only at run time, which the compiler cannot unroll fully.
+// This rung is a step in freedom, not in speed: with a depth that is known only at run time the compiler can neither
+// unroll the loop fully nor bring four neighbours of A's tile by one load.
+// Limit: shared memory, more so than before.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "grid.cuh"
@@ -15,22 +17,18 @@ namespace matmul {
 /// Launch with columns x rows threads and (rows + columns) * depth * sizeof(T) bytes of shared memory; any shape.
 template <class T> __global__ void shared_dynamic_kernel(const T* a, const T* b, T* c, int m, int k, int n, int depth) {
     extern __shared__ double raw[]; // double: aligned for float and for double
-    const int rows = blockDim.y, columns = blockDim.x, threads = rows * columns;
+    const int rows = blockDim.y, columns = blockDim.x;
     T* const a_tile = reinterpret_cast<T*>(raw); // rows x depth
     T* const b_tile = a_tile + rows * depth;     // depth x columns
-    const int x = threadIdx.x, y = threadIdx.y, thread = y * columns + x;
+    const int x = threadIdx.x, y = threadIdx.y;
     const int row = blockIdx.y * rows, column = blockIdx.x * columns;
 
     T sum = 0;
     for (int l0 = 0; l0 < k; l0 += depth) {
-        for (int e = thread; e < rows * depth; e += threads) { // neighbouring threads: neighbours in a row of A
-            const int i = e / depth, l = e % depth;
-            a_tile[e] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * k + l0 + l] : T{0};
-        }
-        for (int e = thread; e < depth * columns; e += threads) { // neighbours in a row of B
-            const int l = e / columns, j = e % columns;
-            b_tile[e] = l0 + l < k && column + j < n ? b[std::size_t(l0 + l) * n + column + j] : T{0};
-        }
+        for (int l = x; l < depth; l += columns) // row y of A's tile, neighbours by neighbours
+            a_tile[y * depth + l] = row + y < m && l0 + l < k ? a[std::size_t(row + y) * k + l0 + l] : T{0};
+        for (int l = y; l < depth; l += rows) // column x of B's tile
+            b_tile[l * columns + x] = l0 + l < k && column + x < n ? b[std::size_t(l0 + l) * n + column + x] : T{0};
         __syncthreads(); // the tiles are complete
 
 #pragma unroll 16

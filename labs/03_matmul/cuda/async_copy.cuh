@@ -11,7 +11,7 @@ __device__ inline void copy4_async(float* shared, const float* global, bool insi
     const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(global), "r"(inside ? 4 : 0) : "memory");
 #else
-    *shared = inside ? * global : 0;
+    *shared = inside ? *global : 0;
 #endif
 }
 
