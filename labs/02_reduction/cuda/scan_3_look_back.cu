@@ -35,7 +35,7 @@ constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
 /// Elements of T in a 16-byte vector, and in a tile.
 template <class T> constexpr unsigned width = 16 / sizeof(T);
-template <class T> constexpr unsigned tile_size = width<T> * vectors<T> * threads;
+template <class T> constexpr unsigned tile_size = width<T>* vectors<T>* threads;
 
 /// What is known of a tile. Cleared memory says `nothing`.
 enum Status : unsigned { nothing = 0, sum_of_tile = 1, sum_up_to_tile = 2 };
