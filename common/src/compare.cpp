@@ -1,5 +1,6 @@
 #include "gpulab/compare.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 
 namespace gpulab {
@@ -10,7 +11,7 @@ Comparison make_comparison(bool same_size, std::size_t expected_size, std::size_
     result.tolerance = tolerance;
     result.worst = worst;
     result.error = error;
-    result.passed = same_size && all_within && error <= tolerance;
+    result.passed = same_size && all_within && error <= tolerance && std::isfinite(tolerance);
     if (!same_size) {
         result.error = std::numeric_limits<double>::quiet_NaN();
         result.message = fmt::format("expected {} elements, got {}", expected_size, actual_size);

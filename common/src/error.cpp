@@ -12,7 +12,10 @@ namespace gpulab {
 
 namespace {
 
-void print_line(std::string_view program, const std::string& message) noexcept {
+void print_line(std::string_view program, std::string message, bool with_log = false) noexcept {
+    if (!with_log) // one line, whatever a file name or an argument holds
+        for (char& c : message)
+            if (static_cast<unsigned char>(c) < 0x20) c = ' ';
     std::fflush(stdout); // the table so far comes first
     std::fprintf(stderr, "%.*s: %s\n", static_cast<int>(program.size()), program.data(), message.c_str());
 }
@@ -25,13 +28,17 @@ int fail(std::string_view program) noexcept {
     } catch (const WrongResult& e) {
         print_line(program, e.what());
         return exit_wrong_result;
+    } catch (const BuildError& e) {
+        print_line(program, e.what(), true);
     }
 #if defined(GPULAB_WITH_OPENCL)
     catch (const cl::Error& e) {
         print_line(program, std::string(e.what()) + " failed: " + opencl_error_name(e.err()));
     }
 #endif
-    catch (const std::bad_alloc&) {
+    catch (const std::length_error&) { // a vector larger than any can be
+        print_line(program, "not enough main memory for this problem");
+    } catch (const std::bad_alloc&) {
         print_line(program, "not enough main memory for this problem");
     } catch (const std::exception& e) {
         print_line(program, e.what());

@@ -2,29 +2,54 @@
 
 #include <cstdlib>
 #include <fmt/format.h>
+#include <mutex>
+#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/options.hpp"
 
 namespace gpulab {
 
 std::size_t guard_bytes() {
     static const std::size_t bytes = [] {
         const char* text = std::getenv("GPULAB_GUARD_BYTES");
-        return text ? round_up(std::strtoull(text, nullptr, 10), 512) : std::size_t{4096};
+        if (!text) return std::size_t{4096};
+        const std::int64_t wish = parse_size(text, "GPULAB_GUARD_BYTES");
+        if (wish > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
+        return round_up(static_cast<std::size_t>(wish), 512);
     }();
     return bytes;
+}
+
+namespace {
+std::mutex stray_mutex;
+std::string stray_message;
+} // namespace
+
+void note_stray_write(const std::string& message) noexcept {
+    const std::lock_guard lock(stray_mutex);
+    try {
+        stray_message = message;
+    } catch (...) { // no memory for a copy: the fault itself must not be lost
+        stray_message.assign("!");
+    }
+}
+
+std::string take_stray_write() {
+    const std::lock_guard lock(stray_mutex);
+    return std::exchange(stray_message, {});
 }
 
 void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes,
                   std::size_t element_bytes) {
     for (std::size_t i = 0; i < bytes; ++i)
         if (after[i] != guard_byte)
-            throw WrongResult(fmt::format("the kernel wrote past the end of its output ({} elements past the last)",
+            throw WrongResult(fmt::format("the kernel wrote past the end of a buffer ({} elements past the last)",
                                           i / element_bytes + 1));
     for (std::size_t i = bytes; i-- > 0;)
         if (before[i] != guard_byte)
-            throw WrongResult(fmt::format("the kernel wrote before the start of its output ({} elements before)",
+            throw WrongResult(fmt::format("the kernel wrote before the start of a buffer ({} elements before)",
                                           (bytes - 1 - i) / element_bytes + 1));
 }
 

@@ -80,7 +80,10 @@ void use_opencl_device(const Device& device) {
     current = slot.get();
 }
 
-GuardedMemory guarded_memory(std::size_t bytes) {
+namespace {
+
+/// Memory for `bytes` with its guard bands laid; what is between them is still unset.
+GuardedMemory allocate_guarded(std::size_t bytes) {
     const cl::Context& context = opencl().context();
     const cl::CommandQueue& queue = opencl().queue();
     GuardedMemory memory;
@@ -95,15 +98,30 @@ GuardedMemory guarded_memory(std::size_t bytes) {
     } else {
         memory.window = memory.whole;
     }
-    if (bytes > 0) queue.enqueueFillBuffer(memory.whole, poison_byte, memory.guard, bytes);
-    queue.finish();
     return memory;
 }
 
-cl::Buffer input_memory(const void* host, std::size_t bytes) {
-    cl::Buffer buffer(opencl().context(), CL_MEM_READ_WRITE, std::max<std::size_t>(bytes, 1));
-    if (bytes > 0) opencl().queue().enqueueWriteBuffer(buffer, CL_TRUE, 0, bytes, host);
-    return buffer;
+} // namespace
+
+GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
+    GuardedMemory memory = allocate_guarded(bytes);
+    if (memory.guard == 0) {
+        // oclgrind 21.10 keeps taking memory that enqueueFillBuffer filled for unset, even after a kernel has written
+        // it, so that the next kernel's reads are called uninitialized. A write from the host it understands.
+        const std::vector<unsigned char> content(bytes, fill);
+        write_memory(memory.window, bytes, content.data());
+    } else if (bytes > 0) {
+        opencl().queue().enqueueFillBuffer(memory.whole, fill, memory.guard, bytes);
+    }
+    opencl().queue().finish();
+    return memory;
+}
+
+GuardedMemory input_memory(const void* host, std::size_t bytes) {
+    GuardedMemory memory = allocate_guarded(bytes);
+    write_memory(memory.window, bytes, host);
+    opencl().queue().finish();
+    return memory;
 }
 
 void read_memory(const cl::Buffer& from, std::size_t bytes, void* host) {
@@ -198,8 +216,8 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
         program.build({device_}, ("-cl-std=CL1.2 " + options).c_str());
     } catch (const cl::Error& e) {
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
-        throw Error(fmt::format("an OpenCL kernel does not compile for {} ({}): {}", description_.name,
-                                opencl_error_name(e.err()), log.empty() ? "the driver gives no log" : log));
+        throw BuildError(fmt::format("an OpenCL kernel does not compile for {} ({}): {}", description_.name,
+                                     opencl_error_name(e.err()), log.empty() ? "the driver gives no log" : log));
     }
     return programs_.emplace(key, program).first->second;
 }

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
 
 namespace gpulab {
 
@@ -109,8 +110,8 @@ Options::Options(std::string lab, const std::string& purpose)
     const auto count = [this](const std::string& name, int& value, int least, const std::string& help) {
         auto text = std::make_shared<std::string>();
         app_->add_option(name, *text, help)->type_name("COUNT");
-        checks_.push_back([=, &value] {
-            if (text->empty()) return;
+        checks_.push_back([=, this, &value] {
+            if (app_->count(name) == 0) return;
             const std::int64_t number = parse_size(*text, name);
             if (number < least || number > 1'000'000)
                 throw UsageError(fmt::format("{}: {} is not between {} and 1000000", name, number, least));
@@ -123,7 +124,7 @@ Options::Options(std::string lab, const std::string& purpose)
     auto seed = std::make_shared<std::string>();
     app.add_option("--seed", *seed, "of the random input [42]")->type_name("NUMBER");
     checks_.push_back([=, this] {
-        if (!seed->empty()) seed_ = static_cast<std::uint64_t>(parse_size(*seed, "--seed"));
+        if (app_->count("--seed") > 0) seed_ = static_cast<std::uint64_t>(parse_size(*seed, "--seed"));
     });
     app.add_option("--study", study_, "run a study instead of one problem; 'list' names them")->type_name("NAME");
     app.add_option("--json", json_, "write the results to this file as JSON")->type_name("FILE");
@@ -136,8 +137,8 @@ void Options::size(const std::string& name, std::size_t& value, std::size_t leas
                    std::size_t most) {
     auto text = std::make_shared<std::string>();
     app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("SIZE");
-    checks_.push_back([=, &value] {
-        if (text->empty()) return;
+    checks_.push_back([=, this, &value] {
+        if (app_->count(name) == 0) return;
         const auto number = static_cast<std::size_t>(parse_size(*text, name));
         if (number < least)
             throw UsageError(fmt::format("{}: {} is too small, at least {} is needed", name, number, least));
@@ -150,8 +151,8 @@ void Options::size(const std::string& name, std::size_t& value, std::size_t leas
 void Options::number(const std::string& name, double& value, double least, double most, const std::string& help) {
     auto text = std::make_shared<std::string>();
     app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("NUMBER");
-    checks_.push_back([=, &value] {
-        if (text->empty()) return;
+    checks_.push_back([=, this, &value] {
+        if (app_->count(name) == 0) return;
         double number = 0;
         const auto [stop, bad] = std::from_chars(text->data(), text->data() + text->size(), number);
         if (bad != std::errc{} || stop != text->data() + text->size())
@@ -181,6 +182,7 @@ bool Options::parse(int argc, const char* const* argv) {
         app_->parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
         fmt::print("{}", app_->help());
+        flush_stdout();
         return false;
     } catch (const CLI::ParseError& e) {
         std::string line = e.what();
@@ -188,17 +190,22 @@ bool Options::parse(int argc, const char* const* argv) {
         throw UsageError(line + " (--help lists the options)");
     }
     for (const auto& check : checks_) check();
+    for (const char* name : {"--study", "--json", "--csv"})
+        if (app_->count(name) > 0 && app_->get_option(name)->as<std::string>().empty())
+            throw UsageError(fmt::format("{}: is empty", name));
 
     if (list_) {
         std::size_t width = 0;
         for (const auto& v : variants_) width = std::max(width, v.name.size());
         for (const auto& v : variants_) fmt::print("{:<{}}  {:<6}  {}\n", v.name, width, name_of(v.backend), v.summary);
+        flush_stdout();
         return false;
     }
     if (study_ == "list") {
         std::size_t width = 0;
         for (const auto& s : studies_) width = std::max(width, s.name.size());
         for (const auto& s : studies_) fmt::print("{:<{}}  {}\n", s.name, width, s.summary);
+        flush_stdout();
         return false;
     }
     if (!study_.empty()) {

@@ -1,6 +1,10 @@
 #include "gpulab/stopwatch.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "gpulab/error.hpp"
 
 namespace gpulab {
 
@@ -10,6 +14,11 @@ Timing summarise(std::vector<double> times_ms) {
     const std::size_t n = times_ms.size();
     const double median = n % 2 == 1 ? times_ms[n / 2] : (times_ms[n / 2 - 1] + times_ms[n / 2]) / 2;
     return {median, times_ms.front(), times_ms.back(), static_cast<int>(n)};
+}
+
+void Stopwatch::record(double ms) {
+    if (!(ms >= 0) || std::isinf(ms)) throw Error("a run was timed at " + std::to_string(ms) + " ms");
+    times_ms_.push_back(ms);
 }
 
 void Stopwatch::start() {

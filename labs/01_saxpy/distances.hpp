@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -45,9 +46,10 @@ DistanceProblem make_distance_problem(std::size_t n, std::uint64_t seed);
 /// The points again, padded.
 std::vector<AlignedPoint> aligned(const std::vector<Point>& points);
 
-/// Each side: half an epsilon for each of three subtractions, squares and two additions, halved by the root, and a
-/// root that OpenCL lets be 3 units wrong: (1.25 + 3) epsilon; 1.75 epsilon for the CPU.
-inline constexpr double distance_tolerance = 6 * 1.1920928955078125e-07;
+/// The sum of squares is wrong by at most (2 + 1 + 2) epsilon / 2: each difference is rounded and counts twice in its
+/// square, each square is rounded, and so are two additions. The root halves that. The root itself is wrong by half an
+/// epsilon on a CPU and in CUDA, and OpenCL 1.2 allows 3 epsilon: 1.25 + 0.5 on one side and 1.25 + 3 on the other.
+inline constexpr double distance_tolerance = 6 * double{std::numeric_limits<float>::epsilon()};
 
 /// Compares d with the reference, each element relative to the distance itself.
 gpulab::Comparison compare(const Distances& reference, const Distances& d);

@@ -16,20 +16,25 @@ Problem make_problem(std::size_t n, std::uint64_t seed) {
 }
 
 gpulab::Comparison compare(const Problem& p, const Output& reference, const Output& c) {
-    return gpulab::compare(reference, c, tolerance,
-                           [&](std::size_t i) { return std::abs(double{p.k} * p.a[i]) + std::abs(double{p.b[i]}); });
+    return gpulab::compare(reference, c, tolerance, [&](std::size_t i) {
+        const double product = double{p.k} * p.a[i];
+        return std::abs(product) / 2 + std::abs(product + p.b[i]);
+    });
 }
 
 std::span<const gpulab::Variant<Run>> variants() {
     using enum gpulab::Backend;
     static constexpr std::array table = {
         gpulab::Variant<Run>{"cpu_sequential", "one loop on one core", cpu, cpu_sequential},
-        gpulab::Variant<Run>{"cpu_blocks", "one thread per core, each a consecutive block", cpu, cpu_blocks},
-        gpulab::Variant<Run>{"cpu_interleaved", "one thread per core, each every P-th element", cpu, cpu_interleaved},
+        gpulab::Variant<Run>{"cpu_blocks", "one thread per hardware thread, each a consecutive block", cpu, cpu_blocks},
+        gpulab::Variant<Run>{"cpu_interleaved", "one thread per hardware thread, each every P-th element", cpu,
+                             cpu_interleaved},
+        gpulab::Variant<Run>{"opencl_raw", "the same steps in plain OpenCL, with nothing hidden", opencl,
+                             GPULAB_IF_OPENCL(opencl_raw)},
         gpulab::Variant<Run>{"opencl_one_item", "one work-item per element", opencl, GPULAB_IF_OPENCL(opencl_one_item)},
         gpulab::Variant<Run>{"opencl_grid_stride", "a fixed number of work-items, each every G-th element", opencl,
                              GPULAB_IF_OPENCL(opencl_grid_stride)},
-        gpulab::Variant<Run>{"opencl_vectorised", "16-byte loads and stores (float4)", opencl,
+        gpulab::Variant<Run>{"opencl_vectorised", "16-byte loads and stores, one float4 per work-item", opencl,
                              GPULAB_IF_OPENCL(opencl_vectorised)},
         gpulab::Variant<Run>{"cuda_raw", "the six steps of a host program, with nothing hidden", cuda,
                              GPULAB_IF_CUDA(cuda_raw)},
@@ -39,7 +44,9 @@ std::span<const gpulab::Variant<Run>> variants() {
                              GPULAB_IF_CUDA(cuda_many_blocks)},
         gpulab::Variant<Run>{"cuda_grid_stride", "a grid that fills the device once and strides over n", cuda,
                              GPULAB_IF_CUDA(cuda_grid_stride)},
-        gpulab::Variant<Run>{"cuda_vectorised", "16-byte loads, four independent ones in flight per array", cuda,
+        gpulab::Variant<Run>{"cuda_float4", "16-byte loads and stores, one float4 per thread", cuda,
+                             GPULAB_IF_CUDA(cuda_float4)},
+        gpulab::Variant<Run>{"cuda_vectorised", "four float4 of each array in flight per thread", cuda,
                              GPULAB_IF_CUDA(cuda_vectorised)},
         gpulab::Variant<Run>{
             "cuda_cublas", "the vendor's library, cublasSaxpy", cuda, GPULAB_IF_CUDA(cuda_cublas), {}, true},

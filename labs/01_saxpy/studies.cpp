@@ -1,6 +1,6 @@
 #include "studies.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <fmt/format.h>
 #include <functional>
 
@@ -68,6 +68,14 @@ void table(const Options& options, Report& report, bool with_transfers) {
             Result r = gpulab::measure(cuda ? "cuda_many_blocks" : "opencl_one_item", device, out, options,
                                        [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); });
             if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+            // The files hold the columns of the printed table beside those of every run.
+            const double flops = 2.0 * static_cast<double>(n);
+            const double ms = with_transfers ? r.total_ms : r.kernel.median;
+            r.extra = {{"sequential_ms", c.sequential_ms},
+                       {"parallel_ms", ms},
+                       {"table_speedup", gpulab::speedup(c.sequential_ms, ms)},
+                       {"sequential_gflop_per_s", gpulab::gflop_per_s(flops, c.sequential_ms)},
+                       {"parallel_gflop_per_s", gpulab::gflop_per_s(flops, ms)}};
             rows.push_back({n, c.sequential_ms, report.add(std::move(r), saxpy_work(n))});
         }
     }
@@ -79,7 +87,7 @@ void table(const Options& options, Report& report, bool with_transfers) {
             if (row.result.device.id() != device.id()) continue;
             const double ms = with_transfers ? row.result.total_ms : row.result.kernel.median;
             const double flops = 2.0 * static_cast<double>(row.n);
-            fmt::print("{:>10} {:>14.4f} {:>14.4f} {:>10.2f} {:>18.2f} {:>18.2f}\n", row.n, row.sequential_ms, ms,
+            fmt::print("{:>10} {:>14.6f} {:>14.6f} {:>10.4f} {:>18.2f} {:>18.2f}\n", row.n, row.sequential_ms, ms,
                        gpulab::speedup(row.sequential_ms, ms), gpulab::gflop_per_s(flops, row.sequential_ms),
                        gpulab::gflop_per_s(flops, ms));
         }
@@ -131,8 +139,33 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
     }
 }
 
+/// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial part that Amdahl's law would need to
+/// explain it (the measure of Karp and Flatt).
+void threads(const Options& options, Report& report, std::size_t n) {
+    const Case c(options, n);
+    Output out(n);
+    const Device cpu = gpulab::devices(Backend::cpu).front();
+    const auto most = static_cast<unsigned>(gpulab::hardware_threads());
+    double one_thread_ms = 0;
+    for (unsigned p = 1;; p = std::min(2 * p, most)) {
+        report.begin({{"n", whole(n)}, {"threads", p}});
+        Result r = gpulab::measure("cpu_blocks", cpu, out, options,
+                                   [&](Output& o, Stopwatch& watch) { cpu_blocks_of(c.problem, o, watch, p); });
+        if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+        if (p == 1) one_thread_ms = r.kernel.median;
+        report.sequential_ms(one_thread_ms);
+        const double s = gpulab::speedup(one_thread_ms, r.kernel.median);
+        r.extra = {{"efficiency", gpulab::efficiency(one_thread_ms, r.kernel.median, static_cast<int>(p))}};
+        if (p > 1) r.extra.push_back({"serial_fraction", gpulab::serial_fraction(s, p)});
+        report.add(std::move(r), saxpy_work(n));
+        if (p == most) break;
+    }
+}
+
 /// Even/odd against warp-aligned branches. No bytes to speak of: the percent of the bound means nothing here.
-void divergence(const Options& options, Report& report, std::size_t n) {
+/// At most 2^20 elements, because the reference on one core takes half a second for as many.
+void divergence(const Options& options, Report& report, std::size_t size) {
+    const std::size_t n = std::min<std::size_t>(size, std::size_t{1} << 20);
     Mixed out(n), reference(n);
     for (const Branch branch : {Branch::even_odd, Branch::warp_aligned}) {
         gpulab::Stopwatch watch(0, 1);
@@ -175,6 +208,7 @@ struct Study {
 
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
+        {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial part", threads},
         {"table-2-1", "kernel time against the CPU, n = 10^2 ... 10^7",
          [](const Options& o, Report& r, std::size_t) { table(o, r, false); }},
         {"table-2-2", "the same with the transfers in the time",
@@ -200,6 +234,10 @@ std::vector<gpulab::StudySummary> study_list() {
 }
 
 int run_study(const Options& options, std::size_t n) {
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study " + options.study() + " has kernels of its own and takes no --variant");
+    const auto size = static_cast<double>(n);
+    gpulab::check_memory(options, 20 * size, 48 * size);
     Report report(options);
     for (const Study& study : studies())
         if (study.name == options.study()) study.run(options, report, n);

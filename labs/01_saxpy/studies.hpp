@@ -26,12 +26,18 @@ int run_distances(const gpulab::Options& options, std::size_t n);
 using BlockSizeRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned threads);
 BlockSizeRun cuda_block_size, opencl_block_size;
 
+/// Study threads: SAXPY on the CPU as in cpu_blocks, with this many threads.
+using ThreadsRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned threads);
+ThreadsRun cpu_blocks_of;
+
 /// How full blocks of this size keep a multiprocessor: the kernel of study block-size.
 struct BlockOccupancy {
     int blocks_per_sm = 0;
     int warps_per_sm = 0;
     double percent = 0;
 };
+
+/// Asks the runtime for the occupancy of the kernel of study block-size on the current CUDA device.
 BlockOccupancy cuda_block_occupancy(unsigned threads);
 
 /// Study coalescing: SAXPY in an order in which neighbouring threads touch elements `stride` apart. The array is seen
@@ -48,8 +54,9 @@ enum class Branch {
 /// Rounds of integer mixing in either branch.
 inline constexpr unsigned mixing_rounds = 256;
 
-/// Element i after the rounds of its branch: a linear congruential step in the first, a xorshift step (Marsaglia 2003)
-/// in the second. Integers, so that every device gives the very same bits.
+/// Element i after the rounds of its branch: a xorshift step (Marsaglia 2003) with the shifts right, left, right in the
+/// first branch and left, right, left in the second. Both cost the same and neither can be folded into fewer
+/// operations. Integers, so that every device gives the very same bits.
 using Mixed = std::vector<std::uint32_t>;
 using DivergenceRun = void(Branch branch, Mixed& out, Stopwatch& watch);
 DivergenceRun cpu_divergence, cuda_divergence, opencl_divergence;

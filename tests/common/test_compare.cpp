@@ -1,4 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
@@ -81,6 +83,17 @@ TEST_CASE("an output nobody wrote fails, as float, double and integer") {
     CHECK_FALSE(compare(std::vector<int>{0}, i, 0).passed);
 }
 
+TEST_CASE("integers that a double cannot tell apart still differ, and a bound that is no number accepts nothing") {
+    using Wide = std::vector<std::int64_t>;
+    CHECK_FALSE(compare(Wide{1LL << 53}, Wide{(1LL << 53) + 1}, 0).passed);
+    CHECK(compare(Wide{(1LL << 53) + 1}, Wide{(1LL << 53) + 1}, 0).passed);
+    CHECK_FALSE(compare(Floats{1}, Floats{2}, std::numeric_limits<double>::infinity()).passed);
+    CHECK_FALSE(compare(Floats{1}, Floats{2}, 1, [](std::size_t) { return double{inf}; }).passed);
+    std::vector<int> unwritten(1);
+    gpulab::poison(unwritten);
+    CHECK_FALSE(compare(std::vector<int>{-1}, unwritten, 0).passed);
+}
+
 TEST_CASE("guard bands that a kernel touched are a wrong result, and the message says where") {
     std::vector<unsigned char> before(512, gpulab::guard_byte), after(512, gpulab::guard_byte);
     CHECK_NOTHROW(gpulab::check_guards(before.data(), after.data(), 512, 4));
@@ -109,4 +122,13 @@ TEST_CASE("the tests' own check sees a variant that writes nothing, adds up or d
     CHECK(gpulab::testing::fault_of(adds, Nothing{}, out, judge) != "");
     CHECK(gpulab::testing::fault_of(untimed, Nothing{}, out, judge) != "");
     CHECK(gpulab::testing::fault_of(stray, Nothing{}, out, judge) == "wrote outside");
+    const auto freed_damaged = [](Nothing, Floats& o, Stopwatch& w) {
+        w.time([&] { o = {1, 1}; });
+        gpulab::note_stray_write("behind an input");
+    };
+    CHECK(gpulab::testing::fault_of(freed_damaged, Nothing{}, out, judge) == "behind an input");
+    const auto second_time = [](Nothing, Floats& o, Stopwatch& w) {
+        w.time([&] { o = std::isnan(o[0]) ? Floats{0, 0} : Floats{1, 1}; });
+    };
+    CHECK(gpulab::testing::fault_of(second_time, Nothing{}, out, judge) != "");
 }

@@ -31,7 +31,7 @@ std::string content(const std::string& path) {
 TEST_CASE("a file appears whole and under its own name only") {
     const Folder folder;
     gpulab::OutputFile file(folder.at("a.json"));
-    CHECK_FALSE(fs::exists(folder.at("a.json")));
+    CHECK(folder.files() == 0); // nothing is left behind by a program that is stopped while it computes
     file.write("complete\n");
     CHECK(content(folder.at("a.json")) == "complete\n");
     CHECK(folder.files() == 1);
@@ -53,6 +53,23 @@ TEST_CASE("a place that cannot be written is refused at once, with its name") {
     CHECK_THROWS_AS(gpulab::OutputFile(folder.at("missing/a.json")), gpulab::UsageError);
     CHECK_THROWS_AS(gpulab::OutputFile(folder.path.string()), gpulab::UsageError);
     CHECK(folder.files() == 0);
+}
+
+TEST_CASE("a file of the user's that has the name of a temporary one is left alone") {
+    const Folder folder;
+    std::ofstream(folder.at("a.part")) << "precious";
+    gpulab::OutputFile(folder.at("a")).write("x");
+    CHECK(content(folder.at("a.part")) == "precious");
+    CHECK(content(folder.at("a")) == "x");
+}
+
+TEST_CASE("a link stays a link, and what it points to is written") {
+    const Folder folder;
+    std::ofstream(folder.at("target")) << "old";
+    fs::create_symlink(folder.at("target"), folder.at("link"));
+    gpulab::OutputFile(folder.at("link")).write("new");
+    CHECK(fs::is_symlink(folder.at("link")));
+    CHECK(content(folder.at("target")) == "new");
 }
 
 TEST_CASE("moving a file moves the duty to clean up") {

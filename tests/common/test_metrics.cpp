@@ -21,7 +21,10 @@ TEST_CASE("speed-up, efficiency and throughput are what the book defines") {
 TEST_CASE("Amdahl's and Gustafson's laws agree with values worked out by hand") {
     CHECK(near(gpulab::amdahl_speedup(0, 16), 16));
     CHECK(near(gpulab::amdahl_speedup(1, 16), 1));
-    CHECK(near(gpulab::amdahl_speedup(0.1, 9), 5)); // 1 / (0.1 + 0.9 / 9)
+    CHECK(near(gpulab::amdahl_speedup(0.1, 9), 5));                               // 1 / (0.1 + 0.9 / 9)
+    CHECK(near(gpulab::serial_fraction(gpulab::amdahl_speedup(0.1, 9), 9), 0.1)); // each undoes the other
+    CHECK(std::abs(gpulab::serial_fraction(4, 4)) < 1e-15);
+    CHECK(near(gpulab::serial_fraction(1, 4), 1));
     CHECK(near(gpulab::gustafson_speedup(0, 16), 16));
     CHECK(near(gpulab::gustafson_speedup(1, 16), 1));
     CHECK(near(gpulab::gustafson_speedup(0.1, 11), 10)); // 11 - 0.1 * 10

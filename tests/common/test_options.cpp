@@ -76,6 +76,10 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--n", "0"}) == "refused");
     CHECK(refused({"--n", "101"}) == "refused");
     CHECK(refused({"--n"}) == "refused");
+    CHECK(refused({"--n", ""}) == "refused");
+    CHECK(refused({"--seed", ""}) == "refused");
+    CHECK(refused({"--json", ""}) == "refused");
+    CHECK(refused({"--study", ""}) == "refused");
     CHECK(refused({"--op", "max"}) == "refused");
     CHECK(refused({"--variant", "cpu_two"}) == "refused");
     CHECK(refused({"--variant", "cpu_one,"}) == "refused");

@@ -39,7 +39,7 @@ Result result(const char* name, bool right) {
     r.kernel = {2, 1, 3, 5};
     r.total_ms = 4;
     const std::vector<float> expected{1}, got{right ? 1.0f : 2.0f};
-    r.status = Result::Status::passed;
+    r.status = Result::Status::unjudged;
     r.judge(gpulab::compare(expected, got, 1e-6));
     return r;
 }
@@ -143,5 +143,35 @@ TEST_CASE("a report that is not finished leaves no file") {
         report.add(result("right", true), {});
     }
     CHECK_FALSE(fs::exists(json_path));
-    CHECK_FALSE(fs::exists(json_path + ".part"));
+}
+
+TEST_CASE("a result that nobody compared is refused") {
+    Options options("lab", "a test");
+    const char* arguments[] = {"lab"};
+    REQUIRE(options.parse(1, arguments));
+    Report report(options, {});
+    Result r = result("right", true);
+    r.status = Result::Status::unjudged;
+    CHECK_THROWS_AS(report.add(r, {}), gpulab::Error);
+}
+
+TEST_CASE("JSON and CSV in one file are refused, however the file is written") {
+    const std::string path = fresh_path("");
+    const std::string again = (fs::path(path).parent_path() / "." / fs::path(path).filename()).string();
+    Options options("lab", "a test");
+    const char* arguments[] = {"lab", "--json", path.c_str(), "--csv", again.c_str()};
+    REQUIRE(options.parse(5, arguments));
+    CHECK_THROWS_AS(Report(options, {}), gpulab::UsageError);
+    CHECK_FALSE(fs::exists(path));
+}
+
+TEST_CASE("a name that is not UTF-8 does not cost the results") {
+    const std::string path = fresh_path(".json");
+    Options options("lab", "a test");
+    const char* arguments[] = {"lab", "--json", path.c_str()};
+    REQUIRE(options.parse(3, arguments));
+    Report report(options, {{"matrix", std::string("caf\xe9.mtx")}});
+    report.add(result("right", true), {});
+    CHECK(report.finish() == gpulab::exit_success);
+    CHECK(nlohmann::json::parse(take(path))["variants"].size() == 1);
 }

@@ -7,9 +7,10 @@
 namespace gpulab::testing {
 
 const std::vector<std::size_t>& straddling_sizes() {
-    static const std::vector<std::size_t> sizes = {0,    1,    2,    3,    31,   32,   33,     63,
-                                                   64,   65,   127,  128,  129,  255,  256,    257,
-                                                   1023, 1024, 1025, 4095, 4096, 4097, 100003, 1000003};
+    static const std::vector<std::size_t> sizes = {
+        0,   1,   2,    3,    4,    5,    6,    7,    8,    9,    10,     11,      12,      13,
+        14,  15,  18,   30,   31,   32,   33,   63,   64,   65,   127,    128,     129,     255,
+        256, 257, 1023, 1024, 1025, 4095, 4096, 4097, 4098, 8192, 100003, 1000003, 1 << 20, (1 << 20) + 6};
     return sizes;
 }
 

@@ -23,10 +23,14 @@ struct Comparison {
     std::string message;   ///< when failed: worst index, both values, error and tolerance
 };
 
-/// The value that marks memory nobody has written: NaN for floating point, all bits set for integers.
+/// What every byte of an array of T holds that nobody has written: all bits set, a NaN, for floating point and
+/// structures of it; for integers a pattern that is no likely answer (-1 is one: "not found").
+template <class T> constexpr unsigned char poison_byte_for() { return std::is_integral_v<T> ? 0xA7 : 0xFF; }
+
+/// The value that marks memory nobody has written: NaN for floating point, 0xA7A7... for integers.
 template <class T> constexpr T poison_value() {
     if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
-    else return static_cast<T>(~T{0});
+    else return static_cast<T>(0xA7A7A7A7A7A7A7A7u);
 }
 
 /// Fills an output before a variant runs, so that a stale or unwritten element cannot pass for an answer.
@@ -42,9 +46,9 @@ Comparison make_comparison(bool same_size, std::size_t expected_size, std::size_
 /// result, which cancellation can make as small as you like: |k a_i| + |b_i| for SAXPY.
 /// Equal infinities agree. NaN agrees with nothing, not even with NaN.
 /// @param expected,actual arrays of the same length; another length fails
-/// @param tolerance a small constant times epsilon times the growth of the operation
-/// @param scale a function from index to a number >= 0. Where it gives 0 (there was nothing to add up) only
-///              the exact result passes
+/// @param tolerance finite; a small constant times epsilon times the growth of the operation
+/// @param scale a function from index to a number >= 0. Where it gives 0 (there was nothing to add up) or infinity
+///              only the exact result passes
 template <class T, class Scale>
 Comparison compare(std::span<const T> expected, std::span<const T> actual, double tolerance, const Scale& scale) {
     if (expected.size() != actual.size())
@@ -57,9 +61,10 @@ Comparison compare(std::span<const T> expected, std::span<const T> actual, doubl
         const double a = static_cast<double>(actual[i]);
         double error = 0;
         if (expected[i] != actual[i]) { // also true for NaN; equal infinities stay at error 0
-            const double difference = std::abs(a - e);
+            double difference = std::abs(a - e);
+            if (difference == 0) difference = 1; // integers beyond 2^53 that a double cannot tell apart
             const double s = static_cast<double>(scale(i));
-            error = s > 0 ? difference / s : std::numeric_limits<double>::infinity();
+            error = s > 0 && std::isfinite(s) ? difference / s : std::numeric_limits<double>::infinity();
             if (std::isnan(difference)) error = std::numeric_limits<double>::quiet_NaN();
         }
         const bool within = error <= tolerance; // NaN is never within

@@ -21,6 +21,12 @@ public:
     using std::runtime_error::runtime_error;
 };
 
+/// A kernel that does not compile when the program runs. Its message holds the compiler's log, of any number of lines.
+class BuildError : public Error {
+public:
+    using Error::Error;
+};
+
 /// The user asked for something that cannot be: a negative size, an unknown variant, an unwritable file.
 class UsageError : public Error {
 public:

@@ -7,22 +7,29 @@
 
 namespace gpulab {
 
-/// A file to be. Opened early, so that an unwritable place is known before the work is done; the content goes to
-/// a temporary file beside it, which takes the final name only when it is complete. An existing file stays as it
-/// was until then. Move-only.
+/// A file to be. The place is tried early, so that an unwritable one is known before the work is done; the content goes
+/// to a temporary file beside it, which takes the final name only when it is complete. An existing file stays as it was
+/// until then. Move-only.
 class OutputFile {
 public:
     OutputFile() = default;
+    /// Tries whether the file can be written, and leaves nothing behind.
     /// @throws UsageError "cannot write FILE: reason"
     explicit OutputFile(std::string path);
-    ~OutputFile(); ///< removes the temporary file if write() was never called
+    ~OutputFile(); ///< removes the temporary file when commit() was not reached
     OutputFile(OutputFile&& other) noexcept;
     OutputFile& operator=(OutputFile&& other) noexcept;
 
-    /// Writes the content and gives the file its name. Something that is not a regular file (a pipe, /dev/stdout)
-    /// is written directly.
-    /// @throws Error when the disk is full or the file cannot be renamed
+    /// Writes the content and gives the file its name: prepare(), then commit().
     void write(std::string_view content);
+
+    /// Writes the content to the temporary file. Something that is not a regular file (a pipe, /dev/stdout) is written
+    /// at once.
+    /// @throws Error when the disk is full
+    void prepare(std::string_view content);
+
+    /// Gives the prepared file its name. @throws Error when it cannot be renamed
+    void commit();
 
     explicit operator bool() const { return !path_.empty(); }
     const std::string& path() const { return path_; }
@@ -30,7 +37,11 @@ public:
 private:
     void discard() noexcept;
     std::string path_;
-    std::string temporary_;
+    std::string temporary_; // not empty: it exists
+    bool special_ = false;  // not a regular file
 };
+
+/// Writes out what was printed. @throws Error when stdout cannot take it (a full disk)
+void flush_stdout();
 
 } // namespace gpulab

@@ -1,5 +1,5 @@
 /// @file
-/// Guard bands: sentinel bytes before and after every device output, so that a stray write is seen.
+/// Guard bands: sentinel bytes before and after every device buffer, so that a stray write is seen.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace gpulab {
 
-/// Bytes of the sentinel band on each side of an output buffer: 4096, or what the environment variable
-/// GPULAB_GUARD_BYTES says (rounded up to a multiple of 512). 0 gives buffers of exactly the size asked for, so
-/// that compute-sanitizer and oclgrind see the first byte outside.
+/// Bytes of the sentinel band on each side of a buffer: 4096, or what the environment variable GPULAB_GUARD_BYTES says
+/// (at most 64 Mi, rounded up to a multiple of 512). They see near misses; a write further away is for the sanitizers.
+/// 0 gives buffers of exactly the size asked for, so that compute-sanitizer and oclgrind see the first byte outside.
 std::size_t guard_bytes();
 
 /// What every byte of a guard band holds.
@@ -24,5 +24,12 @@ inline constexpr unsigned char poison_byte = 0xFF;
 /// @throws WrongResult saying on which side the kernel wrote and how far from the output
 void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes,
                   std::size_t element_bytes);
+
+/// Remembers that a buffer was freed with a damaged guard band, which a destructor cannot throw: an input, or scratch
+/// memory that is never copied out.
+void note_stray_write(const std::string& message) noexcept;
+
+/// What note_stray_write() was told since the last call; "" when nothing.
+std::string take_stray_write();
 
 } // namespace gpulab

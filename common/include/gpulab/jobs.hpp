@@ -10,6 +10,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/stopwatch.hpp"
@@ -34,6 +35,9 @@ std::string unmet_need(const Needs& needs, const Device& device);
 template <class Table> auto jobs(const Table& table, const Options& options) {
     using V = std::decay_t<decltype(*std::begin(table))>;
     using Run = std::remove_pointer_t<decltype(V::run)>;
+    for (const std::string& name : options.chosen_variants())
+        if (std::none_of(std::begin(table), std::end(table), [&](const V& v) { return v.name == name; }))
+            throw UsageError("--variant: " + name + " belongs to another operation of this lab");
     std::vector<Job<Run>> list;
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
         const std::vector<Device> found = options.devices(backend);
@@ -53,7 +57,10 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
             for (const V& v : table)
                 if (v.backend == backend && options.wants(v.name, backend)) add(v, device, unmet_need(v.needs, device));
     }
-    if (list.empty()) throw UsageError("nothing to run: no variant chosen belongs to this operation and these devices");
+    for (const std::string& name : options.chosen_variants())
+        if (std::none_of(list.begin(), list.end(), [&](const Job<Run>& job) { return job.variant.name == name; }))
+            throw UsageError("--variant: " + name + " does not run on the chosen back ends and devices");
+    if (list.empty()) throw UsageError("nothing to run: the chosen devices have no variant");
     return list;
 }
 
@@ -97,7 +104,8 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
             spent_ms += took.count();
         }
         result.total_ms = summarise(totals).median;
-        result.status = Result::Status::passed; // until judged
+        if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
+        result.status = Result::Status::unjudged;
     } catch (const Unsupported& e) {
         if (options.named(name)) throw UsageError(std::string(name) + ": " + e.what());
         result.reason = e.what();

@@ -16,8 +16,7 @@ constexpr std::size_t round_up(std::size_t a, std::size_t step) { return ceil_di
 
 /// Blocks of `block` threads so that each of n elements has a thread; at least 1, because a launch of no blocks
 /// is an error. The kernel's own bounds check makes n = 0 come out right.
-/// @pre block > 0
-/// @throws nothing; the caller's n fits a grid up to n = block * (2^31 - 1)
+/// @pre block > 0, and n <= block * (2^31 - 1): the most blocks a grid can have
 constexpr unsigned grid_size(std::size_t n, unsigned block) {
     return n == 0 ? 1u : static_cast<unsigned>(ceil_div(n, block));
 }

@@ -36,4 +36,11 @@ constexpr double gustafson_speedup(double serial_fraction, double processors) {
     return processors - serial_fraction * (processors - 1);
 }
 
+/// The serial fraction that explains a measured speed-up under Amdahl's law
+/// (Karp & Flatt, Communications of the ACM 33 (5), 1990): (1/S - 1/P) / (1 - 1/P).
+/// @pre speedup > 0, processors > 1
+constexpr double serial_fraction(double speedup, double processors) {
+    return (1 / speedup - 1 / processors) / (1 - 1 / processors);
+}
+
 } // namespace gpulab

@@ -89,6 +89,8 @@ public:
     bool wants(std::string_view variant, Backend backend) const;
     /// Whether the user asked for this variant by its name, so that being unable to run it is an error.
     bool named(std::string_view variant) const;
+    /// The variants the user asked for by name; empty: all.
+    const std::vector<std::string>& chosen_variants() const { return chosen_variants_; }
     /// Whether the user asked for this back end by its name, by --backend or --device.
     bool named(Backend backend) const;
     /// The devices of a back end that the user chose; may be empty.

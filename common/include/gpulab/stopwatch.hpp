@@ -40,7 +40,8 @@ public:
     bool flush_l2() const { return flush_l2_; }
 
     /// Adds one timed run. Called by the timing helpers of each back end.
-    void record(double ms) { times_ms_.push_back(ms); }
+    /// @throws Error when ms is negative or not a number
+    void record(double ms);
 
     /// Whether another run is due: helpers loop `while (watch.wants_more())`.
     /// Starts its budget at the first call.

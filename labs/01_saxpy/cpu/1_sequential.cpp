@@ -1,7 +1,8 @@
 // Rung 1: one loop on one core. The reference that every other variant is compared with.
 // (Alfaro Vigo & Rossetto, program 1.1)
 //
-// Limit: one core. It cannot keep enough loads in flight to use the memory of the whole machine.
+// Limit: what one core can keep in flight. On a large server that is a small part of what the memory can deliver; on a
+// computer with few cores and one memory channel it may be nearly all.
 #include "saxpy.hpp"
 
 namespace saxpy {

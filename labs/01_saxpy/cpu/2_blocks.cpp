@@ -2,18 +2,23 @@
 //
 // Changed: the index range is cut into P pieces. When P does not divide n, the first n mod P threads take one
 // element more, so that nothing is lost and no thread has more than one element over another.
-// Limit: main memory. The threads share one memory bus, and two or three of them fill it.
+// Limit: main memory, which the threads share: more of them help until its channels are full (`--study threads`).
+// The time includes making and joining the threads, as a program that uses them would pay for it.
 #include <algorithm>
 #include <thread>
 #include <vector>
 
 #include "gpulab/device.hpp"
 #include "saxpy.hpp"
+#include "studies.hpp"
 
 namespace saxpy {
 
 void cpu_blocks(const Problem& p, Output& c, Stopwatch& watch) {
-    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+    cpu_blocks_of(p, c, watch, static_cast<unsigned>(gpulab::hardware_threads()));
+}
+
+void cpu_blocks_of(const Problem& p, Output& c, Stopwatch& watch, unsigned threads) {
     const std::size_t share = p.size() / threads;
     const std::size_t remainder = p.size() % threads;
 

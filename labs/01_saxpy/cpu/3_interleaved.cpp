@@ -1,8 +1,9 @@
 // Rung 3: P threads, thread t takes the elements t, t + P, t + 2P, ... (Alfaro Vigo & Rossetto, program 1.4)
 //
 // Changed: only the assignment of elements to threads. The remainder needs no thought here: a thread stops at n.
-// Limit: the caches. Neighbouring elements share a 64-byte line, so every thread reads every line, and all threads
-// write to the same lines in turn (false sharing). On a GPU this very order is the right one: see cuda_grid_stride.
+// Limit: the caches. The 16 floats of a 64-byte line belong to 16 different threads (or to all, when there are fewer):
+// each of them fetches the line for a few bytes, and they write to it in turn (false sharing). On a GPU this very order
+// is the right one: see cuda_grid_stride.
 #include <thread>
 #include <vector>
 

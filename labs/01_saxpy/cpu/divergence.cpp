@@ -10,7 +10,9 @@ void cpu_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
             auto x = static_cast<std::uint32_t>(i + 1);
             for (unsigned r = 0; r < mixing_rounds; ++r) {
                 if (first) {
-                    x = x * 1664525u + 1013904223u;
+                    x ^= x >> 13;
+                    x ^= x << 17;
+                    x ^= x >> 5;
                 } else {
                     x ^= x << 13;
                     x ^= x >> 17;

@@ -2,7 +2,8 @@
 //
 // Changed: the global index joins block and thread, i = blockIdx.x * blockDim.x + threadIdx.x, so n has no limit.
 // The last block may be ragged, so each thread first asks whether its element exists.
-// Neighbouring threads read neighbouring floats: a warp's 32 loads are one 128-byte transaction (coalesced).
+// Neighbouring threads read neighbouring floats: a warp's 32 loads are one request for four sectors of 32 bytes, all of
+// it used (coalesced).
 // Limit: memory bandwidth, nearly. Each thread has just two loads in flight before it ends, and n / 256 blocks must
 // be started and retired.
 #include "gpulab/cuda/buffer.hpp"
@@ -14,7 +15,7 @@ namespace saxpy {
 
 /// One thread per element; any n.
 __global__ void many_blocks_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
-    const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; // 64 bits: n may pass 2^31
+    const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; // 64 bits: 32 would wrap at 2^32
     if (i < n) c[i] = k * a[i] + b[i];
 }
 

@@ -4,7 +4,7 @@
 // G the number of threads in the grid: the interleaved order of cpu_interleaved. Here it is the right one, because
 // the 32 threads of a warp read 32 neighbours at each step.
 // One grid serves every n, and whatever a thread sets up before its loop is paid for once.
-// Limit: each thread still waits for its two 4-byte loads before it asks for the next two.
+// Limit: each thread still waits for its two 4-byte loads before it asks for the next two: 8 bytes in flight.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -14,8 +14,8 @@ __global__ void block_size_kernel(float k, const float* a, const float* b, float
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-/// Neighbouring threads touch elements `stride` apart. With stride 1 a warp's 32 loads fill one 128-byte line; with
-/// stride 32 each of them needs a line of its own, and 31/32 of what is fetched is not used by this warp.
+/// Neighbouring threads touch elements `stride` apart. Memory comes in sectors of 32 bytes: with stride 1 a warp's 32
+/// loads fill 4 of them, and from stride 8 on each load needs a sector of its own, 7/8 of which this warp does not use.
 /// Index: x counts rows, y is the position in the row, so that no thread divides.
 __global__ void strided_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
     const std::size_t row = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
@@ -31,7 +31,11 @@ __global__ void divergence_kernel(bool even_odd, std::uint32_t* out, std::size_t
     const bool first = even_odd ? i % 2 == 0 : i / 32 % 2 == 0;
     auto x = static_cast<std::uint32_t>(i + 1);
     if (first) {
-        for (unsigned r = 0; r < mixing_rounds; ++r) x = x * 1664525u + 1013904223u;
+        for (unsigned r = 0; r < mixing_rounds; ++r) {
+            x ^= x >> 13;
+            x ^= x << 17;
+            x ^= x >> 5;
+        }
     } else {
         for (unsigned r = 0; r < mixing_rounds; ++r) {
             x ^= x << 13;

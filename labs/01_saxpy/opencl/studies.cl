@@ -17,7 +17,11 @@ kernel void divergence(int even_odd, global uint* out, ulong n) {
     const bool first = even_odd ? i % 2 == 0 : i / 32 % 2 == 0;
     uint x = (uint)(i + 1);
     if (first) {
-        for (uint r = 0; r < ROUNDS; ++r) x = x * 1664525u + 1013904223u;
+        for (uint r = 0; r < ROUNDS; ++r) {
+            x ^= x >> 13;
+            x ^= x << 17;
+            x ^= x >> 5;
+        }
     } else {
         for (uint r = 0; r < ROUNDS; ++r) {
             x ^= x << 13;

@@ -49,7 +49,7 @@ void opencl_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stri
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
     const std::size_t local = 256;
-    const std::size_t rows = gpulab::grid_size(gpulab::ceil_div(n, stride), local)* local;
+    const std::size_t rows = gpulab::grid_size(gpulab::ceil_div(n, stride), local) * local;
     gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(rows, stride), cl::NDRange(local, 1), nullptr,
                                    events.add());

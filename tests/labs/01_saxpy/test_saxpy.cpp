@@ -50,6 +50,8 @@ void check_by_hand(Backend backend) {
             gpulab::Stopwatch once;
             variant.run(p, c, once);
             CHECK(c == saxpy::Output{12, 24, 36});
+            variant.run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once); // signs, and a factor below 1
+            CHECK(c == saxpy::Output{-1, 0, 0});
         }
     }
 }
@@ -131,6 +133,32 @@ TEST_CASE("every OpenCL variant computes k a + b at every size", "[opencl]") {
 TEST_CASE("every CUDA variant computes k a + b at every size", "[cuda]") {
     check_all(Backend::cuda, straddling_sizes());
 }
+
+namespace {
+/// Past 2^24, where a float no longer counts every integer and a 16-bit number of groups has wrapped.
+void check_large(Backend backend) {
+    const std::size_t n = (1 << 24) + 7;
+    const saxpy::Problem p = saxpy::make_problem(n, gpulab::testing::seed);
+    saxpy::Output reference(n), c(n);
+    gpulab::Stopwatch once;
+    saxpy::cpu_sequential(p, reference, once);
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const auto& variant : saxpy::variants()) {
+            if (variant.backend != backend || variant.name == "cuda_one_block") continue;
+            if (device.is_cpu && variant.name == "opencl_grid_stride") continue; // half a second a run there
+            INFO(variant.name << " on " << device.name);
+            gpulab::poison(c);
+            variant.run(p, c, once);
+            CHECK(saxpy::compare(p, reference, c).message == "");
+        }
+    }
+}
+} // namespace
+
+TEST_CASE("CPU variants are right past 2^24 elements", "[cpu]") { check_large(Backend::cpu); }
+TEST_CASE("OpenCL variants are right past 2^24 elements", "[opencl]") { check_large(Backend::opencl); }
+TEST_CASE("CUDA variants are right past 2^24 elements", "[cuda]") { check_large(Backend::cuda); }
 
 TEST_CASE("distances come out right on the CPU", "[cpu]") { check_distances(Backend::cpu, small_sizes()); }
 TEST_CASE("distances come out right on OpenCL devices", "[opencl]") {

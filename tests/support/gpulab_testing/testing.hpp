@@ -10,11 +10,12 @@
 #include "gpulab/compare.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace gpulab::testing {
 
-/// The seed of all random inputs in the tests; Catch2 shows it when an assertion fails (INFO).
+/// The seed of all random inputs in the tests: the same numbers on every machine and in every run.
 inline constexpr std::uint64_t seed = 20160;
 
 /// 0, 1, 2 and around every power of two at which a warp, a block or a tile ends, and a prime.
@@ -32,23 +33,28 @@ void skip_or_fail(const std::string& reason);
 
 /// What is wrong with a variant on the current device, or "" when its answer is right.
 ///
-/// The output is poisoned, the kernel runs twice (so that one that adds to what it finds is seen), stray writes
-/// are looked for in the guard bands, and the whole output is judged.
+/// It runs in two passes: its kernel once, and once more from the start three times over, so that both a kernel that is
+/// wrong the first time and one that builds on what an earlier run left behind are seen. Before each pass the output is
+/// poisoned; after each, stray writes are looked for in all guard bands and the whole output is judged.
 /// @param run a variant, or anything called as `run(problem, output, watch)`
 /// @param judge a function of no arguments that compares the output and returns a Comparison
 /// @throws Unsupported as the variant does: it is no fault to say that a problem cannot be done
 template <class Run, class Problem, class Output, class Judge>
 std::string fault_of(const Run& run, const Problem& problem, Output& output, const Judge& judge) {
-    poison(output);
-    Stopwatch twice(1, 1);
-    try {
-        run(problem, output, twice);
-    } catch (const WrongResult& e) {
-        return e.what();
+    for (Stopwatch watch : {Stopwatch(0, 1), Stopwatch(1, 2)}) {
+        poison(output);
+        take_stray_write();
+        try {
+            run(problem, output, watch);
+        } catch (const WrongResult& e) {
+            return e.what();
+        }
+        if (const std::string stray = take_stray_write(); !stray.empty()) return stray;
+        if (watch.kernel().repeats != watch.repeats()) return "the variant did not time its kernel";
+        const Comparison comparison = judge();
+        if (!comparison.passed) return comparison.message;
     }
-    if (twice.kernel().repeats != 1) return "the variant did not time its kernel";
-    const Comparison comparison = judge();
-    return comparison.passed ? "" : comparison.message;
+    return "";
 }
 
 } // namespace gpulab::testing

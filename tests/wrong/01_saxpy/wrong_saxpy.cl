@@ -16,7 +16,7 @@ kernel void first_group_only(ARGUMENTS) { // the local index taken for the globa
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-kernel void wrong_stride(ARGUMENTS) { // strides by the group instead of by the whole grid, and stops after one step
+kernel void wrong_stride(ARGUMENTS) { // groups one element too far apart
     const size_t i = get_group_id(0) * (get_local_size(0) + 1) + get_local_id(0);
     if (i < n) c[i] = k * a[i] + b[i];
 }
@@ -43,9 +43,38 @@ kernel void last_element_lost(ARGUMENTS) { // n - 1 for n
     if (i + 1 < n) c[i] = k * a[i] + b[i];
 }
 
-kernel void rounded_to_half(ARGUMENTS) { // loses bits on the way: 11 of them are left
+kernel void two_bits_short(ARGUMENTS) { // the last two bits of each result are lost
     const size_t i = get_global_id(0);
-    if (i < n) c[i] = as_float(as_uint(k * a[i] + b[i]) & 0xFFFFE000u);
+    if (i < n) c[i] = as_float(as_uint(k * a[i] + b[i]) & 0xFFFFFFFCu);
+}
+
+kernel void right_the_second_time(ARGUMENTS) { // needs an earlier run
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = isnan(c[i]) ? 0 : k * a[i] + b[i];
+}
+
+kernel void clears_its_input(ARGUMENTS) { // right the first time only
+    const size_t i = get_global_id(0);
+    if (i < n) {
+        c[i] = k * a[i] + b[i];
+        ((global float*)a)[i] = 0;
+    }
+}
+
+kernel void writes_past_its_input(ARGUMENTS) { // the output is right
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = k * a[i] + b[i];
+    if (i == 0) ((global float*)a)[n] = 7;
+}
+
+kernel void loses_the_sign(ARGUMENTS) { // right for factors that are not negative
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = fabs(k) * a[i] + b[i];
+}
+
+kernel void tail_of_two_lost(ARGUMENTS) { // a tail of two elements after whole vectors
+    const size_t i = get_global_id(0);
+    if (i < n && !(n % 4 == 2 && n > 4 && i >= n - 2)) c[i] = k * a[i] + b[i];
 }
 
 kernel void before_the_start(ARGUMENTS) { // right, and one stray write in front

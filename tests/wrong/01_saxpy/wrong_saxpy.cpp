@@ -41,7 +41,12 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"writes_nothing", "an empty kernel", WRONG("writes_nothing")},
         WrongVariant{"accumulates", "+= for =", WRONG("accumulates")},
         WrongVariant{"last_element_lost", "n - 1 for n", WRONG("last_element_lost")},
-        WrongVariant{"rounded_to_half", "computes with 11 bits", WRONG("rounded_to_half")},
+        WrongVariant{"two_bits_short", "loses the last two bits", WRONG("two_bits_short")},
+        WrongVariant{"right_the_second_time", "needs an earlier run", WRONG("right_the_second_time")},
+        WrongVariant{"clears_its_input", "right the first time only", WRONG("clears_its_input")},
+        WrongVariant{"writes_past_its_input", "a stray write behind an input", WRONG("writes_past_its_input")},
+        WrongVariant{"loses_the_sign", "|k| for k", WRONG("loses_the_sign")},
+        WrongVariant{"tail_of_two_lost", "two elements left out when n mod 4 = 2", WRONG("tail_of_two_lost")},
         WrongVariant{"before_the_start", "a stray write before the output", WRONG("before_the_start")},
     };
     return table;

@@ -62,6 +62,30 @@ __global__ void narrow_index(float k, const float* a, const float* b, float* c, 
     if (i < n) c[i % 65536] = k * a[i] + b[i];
 }
 
+__global__ void right_the_second_time(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = isnan(c[i]) ? 0 : k * a[i] + b[i];
+}
+
+__global__ void clears_its_input(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) {
+        c[i] = k * a[i] + b[i];
+        const_cast<float*>(a)[i] = 0;
+    }
+}
+
+__global__ void writes_past_its_input(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = k * a[i] + b[i];
+    if (i == 0) const_cast<float*>(a)[n] = 7;
+}
+
+__global__ void loses_the_sign(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = fabsf(k) * a[i] + b[i];
+}
+
 __global__ void before_the_start(float k, const float* a, const float* b, float* c, std::size_t n) {
     const std::size_t i = global_index();
     if (i < n) c[i] = k * a[i] + b[i];
@@ -93,6 +117,10 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"accumulates", "+= for =", launch<accumulates>},
         WrongVariant{"last_element_lost", "n - 1 for n", launch<last_element_lost>},
         WrongVariant{"narrow_index", "an index that overflows its type", launch<narrow_index>},
+        WrongVariant{"right_the_second_time", "needs an earlier run", launch<right_the_second_time>},
+        WrongVariant{"clears_its_input", "right the first time only", launch<clears_its_input>},
+        WrongVariant{"writes_past_its_input", "a stray write behind an input", launch<writes_past_its_input>},
+        WrongVariant{"loses_the_sign", "|k| for k", launch<loses_the_sign>},
         WrongVariant{"before_the_start", "a stray write before the output", launch<before_the_start>},
     };
     return table;

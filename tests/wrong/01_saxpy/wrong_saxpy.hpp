@@ -16,6 +16,7 @@ struct WrongVariant {
     Run* run;
 };
 
+std::span<const WrongVariant> cpu_variants();
 std::span<const WrongVariant> cuda_variants();
 std::span<const WrongVariant> opencl_variants();
 

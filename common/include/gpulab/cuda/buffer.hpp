@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/guard.hpp"
 
@@ -15,36 +16,36 @@ namespace gpulab {
 
 /// n elements of T on the current CUDA device. Move-only; freed when it goes out of scope.
 ///
-/// Made from a size it is an output: poisoned (NaN), with guard bands on both sides that copy_to() checks.
-/// Made from host data it is an input: exactly as long as the data.
+/// Made from a size it is an output, poisoned (NaN); made from host data it is an input. Guard bands on both sides are
+/// checked by copy_to() and when the buffer is freed.
 template <class T> class DeviceBuffer {
 public:
     /// An output of n elements.
     /// @throws CudaError when the device has not that much memory
     explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()) {
-        CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_));
-        try {
-            CUDA_CHECK(cudaMemset(base_, guard_byte, guard_));
-            CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte, bytes()));
-            CUDA_CHECK(cudaMemset(base_ + guard_ + bytes(), guard_byte, guard_));
-            CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for these fills
-        } catch (...) {
-            cudaFree(base_);
-            throw;
-        }
+        allocate([&] { CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte_for<T>(), bytes())); });
     }
 
     /// An input: allocates and copies in.
-    explicit DeviceBuffer(std::span<const T> host) : size_(host.size()) {
-        CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes()));
-        const cudaError_t copied = cudaMemcpy(base_, host.data(), bytes(), cudaMemcpyHostToDevice);
-        if (copied != cudaSuccess) cudaFree(base_);
-        CUDA_CHECK(copied);
+    explicit DeviceBuffer(std::span<const T> host) : size_(host.size()), guard_(guard_bytes()) {
+        allocate([&] { CUDA_CHECK(cudaMemcpy(data(), host.data(), bytes(), cudaMemcpyHostToDevice)); });
     }
     /// The same from a vector.
     explicit DeviceBuffer(const std::vector<T>& host) : DeviceBuffer(std::span<const T>(host)) {}
 
-    ~DeviceBuffer() { cudaFree(base_); } // an error here was reported by an earlier call; destructors do not throw
+    /// Frees the memory. Damage to a guard band is noted (note_stray_write), because a destructor does not throw; a
+    /// CUDA error here was reported by an earlier call.
+    ~DeviceBuffer() {
+        if (base_) {
+            try {
+                check_guard_bands();
+            } catch (const WrongResult& fault) {
+                note_stray_write(fault.what());
+            } catch (...) {
+            }
+        }
+        cudaFree(base_);
+    }
 
     DeviceBuffer(DeviceBuffer&& other) noexcept
         : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_) {}
@@ -86,6 +87,20 @@ public:
     }
 
 private:
+    /// Takes the memory, fills it and lays the guard bands; frees it again when that fails.
+    template <class Fill> void allocate(const Fill& fill) {
+        CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_));
+        try {
+            fill();
+            CUDA_CHECK(cudaMemset(base_, guard_byte, guard_));
+            CUDA_CHECK(cudaMemset(base_ + guard_ + bytes(), guard_byte, guard_));
+            CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for these fills
+        } catch (...) {
+            cudaFree(base_);
+            throw;
+        }
+    }
+
     void check_length(std::size_t n) const {
         if (n != size_) throw Error("copy between a host array and a device buffer of different lengths");
     }

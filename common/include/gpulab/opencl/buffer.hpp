@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/opencl/context.hpp"
 
@@ -18,8 +20,8 @@ struct GuardedMemory {
     cl::Buffer window;
     std::size_t guard = 0;
 };
-GuardedMemory guarded_memory(std::size_t bytes);                              // poisoned
-cl::Buffer input_memory(const void* host, std::size_t bytes);                 // copied in
+GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill);          // every byte set to `fill`
+GuardedMemory input_memory(const void* host, std::size_t bytes);              // copied in
 void read_memory(const cl::Buffer& from, std::size_t bytes, void* host);      // blocking
 void write_memory(const cl::Buffer& to, std::size_t bytes, const void* host); // blocking
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes);
@@ -27,22 +29,38 @@ void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t el
 
 /// n elements of T on the current OpenCL device.
 ///
-/// Made from a size it is an output: poisoned (NaN), with guard bands on both sides that copy_to() checks.
-/// Made from host data it is an input: exactly as long as the data (one byte when there is none).
+/// Made from a size it is an output, poisoned (NaN); made from host data it is an input. Guard bands on both sides are
+/// checked by copy_to() and when the buffer is let go.
 template <class T> class ClBuffer {
 public:
     /// An output of n elements. @throws cl::Error when the device has not that much memory
-    explicit ClBuffer(std::size_t n) : size_(n), memory_(detail::guarded_memory(n * sizeof(T))) {}
+    explicit ClBuffer(std::size_t n) : size_(n), memory_(detail::guarded_memory(n * sizeof(T), poison_byte_for<T>())) {}
 
     /// An input: allocates and copies in.
-    explicit ClBuffer(std::span<const T> host) : size_(host.size()) {
-        memory_.window = detail::input_memory(host.data(), bytes());
-    }
+    explicit ClBuffer(std::span<const T> host)
+        : size_(host.size()), memory_(detail::input_memory(host.data(), host.size_bytes())) {}
     /// The same from a vector.
     explicit ClBuffer(const std::vector<T>& host) : ClBuffer(std::span<const T>(host)) {}
 
-    ClBuffer(ClBuffer&&) noexcept = default;
-    ClBuffer& operator=(ClBuffer&&) noexcept = default;
+    /// Lets go of the memory. Damage to a guard band is noted (note_stray_write), because a destructor does not throw.
+    ~ClBuffer() {
+        if (memory_.whole()) {
+            try {
+                check_guard_bands();
+            } catch (const WrongResult& fault) {
+                note_stray_write(fault.what());
+            } catch (...) {
+            }
+        }
+    }
+
+    ClBuffer(ClBuffer&& other) noexcept
+        : size_(std::exchange(other.size_, 0)), memory_(std::exchange(other.memory_, {})) {}
+    ClBuffer& operator=(ClBuffer&& other) noexcept {
+        std::swap(size_, other.size_);
+        std::swap(memory_, other.memory_);
+        return *this;
+    }
 
     /// What a kernel takes as its argument.
     const cl::Buffer& data() const { return memory_.window; }
@@ -64,6 +82,9 @@ public:
     }
     /// The same into a vector.
     void copy_to(std::vector<T>& host) const { copy_to(std::span<T>(host)); }
+
+    /// @throws WrongResult when a kernel wrote outside the buffer
+    void check_guard_bands() const { detail::check_guards(memory_, bytes(), sizeof(T)); }
 
 private:
     void check_length(std::size_t n) const {

@@ -1,4 +1,4 @@
-// Rung 1: one work-item per element, OpenCL's counterpart of cuda_many_blocks.
+// Rung 2: one work-item per element, OpenCL's counterpart of cuda_many_blocks.
 // (Alfaro Vigo & Rossetto, section 2.4; Bueno, chapter 3)
 //
 // What CUDA calls a thread is a work-item here, a block is a work-group, and the launch gives the total number of
@@ -7,7 +7,7 @@
 // Limit: on a GPU as in CUDA; on a CPU the work-groups are loops, and starting n / 256 of them costs time.
 #include <algorithm>
 
-#include "1_one_item.cl.hpp"
+#include "2_one_item.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

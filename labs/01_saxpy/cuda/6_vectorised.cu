@@ -1,9 +1,8 @@
-// Rung 5: 16-byte loads, four independent ones in flight per array.
+// Rung 6: four float4 of each array in flight per thread.
 //
-// Changed: a thread moves float4, so one instruction carries 16 bytes, and it asks for four of them from each array
-// before it uses the first. By Little's law the bytes in flight are bandwidth times latency: an H200 needs about
-// 4 TB/s x 600 ns = 2.4 MB, 18 kB on each multiprocessor, at all times. Eight loads of 16 bytes per thread give that
-// with few warps.
+// Changed: a thread asks for four float4 of each array before it uses the first (loads do not depend on each other, so
+// the hardware starts them all), and there are a quarter as many threads again. `__restrict__` lets the compiler move
+// the loads up: without it a store to c might change what is still to be read.
 // The data is used once and never again, so loads and stores are marked as streaming (__ldcs, __stcs): they are the
 // first to leave the cache.
 // Index: a block owns a tile of 4 x blockDim.x float4; thread t takes float4 number t, t + blockDim.x, ... of it, so

@@ -1,9 +1,12 @@
-// Rung 3: float4 loads and stores, four of each array in flight, OpenCL's counterpart of cuda_vectorised.
+// Rung 4: one float4 per work-item, OpenCL's counterpart of cuda_float4.
 //
-// Changed: OpenCL has vector types of its own; the arithmetic on them needs no writing out. On a CPU a float4 is one
-// SIMD register, on a GPU one 16-byte access.
+// Changed against opencl_one_item: each load and store carries 16 bytes, so an item has four times as much in flight.
+// OpenCL has vector types of its own; the arithmetic on them needs no writing out. On a CPU a float4 is one SIMD
+// register, on a GPU one 16-byte access.
 // Limit: the memory.
-#include "3_vectorised.cl.hpp"
+#include <algorithm>
+
+#include "4_vectorised.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
@@ -19,8 +22,8 @@ void opencl_vectorised(const Problem& p, Output& c, Stopwatch& watch) {
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
 
-    constexpr std::size_t local = 256, per_item = 4;
-    const std::size_t global = gpulab::grid_size(p.size() / 4, local * per_item)* local;
+    constexpr std::size_t local = 256;
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n / 4, 1), local);
     gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
                                    events.add());

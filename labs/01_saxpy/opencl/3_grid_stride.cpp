@@ -1,12 +1,13 @@
-// Rung 2: a fixed number of work-groups, OpenCL's counterpart of cuda_grid_stride.
+// Rung 3: a fixed number of work-groups, OpenCL's counterpart of cuda_grid_stride.
 //
 // Changed: the number of groups follows the device (compute units times a few), not n; a work-item strides by the
 // global size. On a GPU neighbouring items read neighbouring elements at each step, which is what coalescing wants.
-// Limit: 4-byte loads; and on a CPU device this order is poor, as in cpu_interleaved, because an item is not a core's
-// lane but an iteration of its loop, and consecutive iterations lie a whole grid apart.
+// Limit: on a GPU, the two loads an item has in flight. On a CPU device the order is a poor one: a core runs one item
+// after the other, each through its whole loop with steps of G elements, and takes one float from every line it
+// fetches.
 #include <algorithm>
 
-#include "2_grid_stride.cl.hpp"
+#include "3_grid_stride.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
@@ -24,7 +25,7 @@ void opencl_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
 
     constexpr std::size_t local = 256;
     const std::size_t groups = 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
-    const std::size_t global = std::min(groups* local, gpulab::round_up(std::max<std::size_t>(n, 1), local));
+    const std::size_t global = std::min(groups * local, gpulab::round_up(std::max<std::size_t>(n, 1), local));
     gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
                                    events.add());
