@@ -1,5 +1,6 @@
 /// @file
 /// Lab 05, streams: an image to the device, inverted, and back, with every variant on every device.
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "gpulab/error.hpp"

@@ -20,11 +20,13 @@ gpulab::Parameters parameters(const Problem& p) {
 namespace {
 
 void print_link(const gpulab::Device& device, const Link& link, std::size_t bytes) {
-    fmt::print("\n{}  link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other direction busy\n"
-               "        bound {:.4f} ms (the slowest stage); both ways at once and nothing else {:.4f} ms; kernel alone {:.4f} "
-               "ms; one stage after the other {:.4f} ms\n",
-               device.id(), link.up_alone, link.down_alone, link.up, link.down, bound_ms(link, bytes),
-               together_ms(link, bytes), link.kernel_ms, sum_ms(link, bytes));
+    fmt::print(
+        "\n{}  link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other direction busy\n"
+        "        bound {:.4f} ms (the slowest stage); both ways at once and nothing else {:.4f} ms; kernel alone "
+        "{:.4f} "
+        "ms; one stage after the other {:.4f} ms\n",
+        device.id(), link.up_alone, link.down_alone, link.up, link.down, bound_ms(link, bytes),
+        together_ms(link, bytes), link.kernel_ms, sum_ms(link, bytes));
 }
 
 /// Whether the timeline can tell an overlap of stages: with a single kind of command there is none to see.
@@ -53,8 +55,9 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
             if (show_link) print_link(job.device, links[job.device.id()], p.bytes());
         }
         gpulab::Result result = gpulab::run(job, p, out, options);
-        if (result.ran()) result.judge(compare(reference, out));
-        if (result.ran() && linked) {
+        const bool ran = result.ran();
+        if (ran) result.judge(compare(reference, out));
+        if (ran && linked) {
             const Link& link = links[job.device.id()];
             result.percent = 100 * bound_ms(link, p.bytes()) / result.kernel.median;
             if (has_copies(out.timeline)) result.extra.push_back({"overlap_percent", out.timeline.overlap_percent()});

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
 #include "gpulab/input.hpp"
 
@@ -39,28 +38,14 @@ void transform_rows(const Problem& p, Output& out, std::size_t first_row, std::s
         }
 }
 
-namespace {
-std::vector<Strip> weighted_strips(const gpulab::Image& image, std::size_t count, std::size_t steepest) {
+std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
     const std::size_t strips = std::min(count, image.height);
-    const auto weight = [&](std::size_t i) { return std::getenv("TUNE_RAMP") ? std::min<std::size_t>(i + 1, steepest == 1 ? 1 : std::atoi(std::getenv("TUNE_RAMP"))) : std::min({i + 1, strips - i, steepest}); };
-    std::size_t total = 0, so_far = 0, row = 0;
-    for (std::size_t i = 0; i < strips; ++i) total += weight(i);
     std::vector<Strip> list;
     for (std::size_t i = 0; i < strips; ++i) {
-        so_far += weight(i);
-        const std::size_t next = image.height * so_far / total; // the last one ends at the last row
-        if (next > row) list.push_back({row * image.row_bytes(), (next - row) * image.row_bytes()});
-        row = next;
+        const std::size_t begin = image.height * i / strips, end = image.height * (i + 1) / strips;
+        list.push_back({begin * image.row_bytes(), (end - begin) * image.row_bytes()});
     }
     return list;
-}
-} // namespace
-
-std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
-    return weighted_strips(image, count, 1);
-}
-std::vector<Strip> tapered_strips(const gpulab::Image& image, std::size_t count) {
-    return weighted_strips(image, count, 4);
 }
 
 gpulab::Comparison compare(const Output& reference, const Output& out) {
@@ -87,8 +72,7 @@ std::span<const gpulab::Variant<Run>> variants() {
                              GPULAB_IF_CUDA(cuda_depth_first)},
         gpulab::Variant<Run>{"cuda_breadth_first", "pinned, all copies up, all kernels, all copies down", cuda,
                              GPULAB_IF_CUDA(cuda_breadth_first)},
-        gpulab::Variant<Run>{"cuda_pipeline",
-                             "three streams, one per stage, joined by events; small strips at the ends", cuda,
+        gpulab::Variant<Run>{"cuda_pipeline", "three streams, one per stage, joined by events", cuda,
                              GPULAB_IF_CUDA(cuda_pipeline)},
         gpulab::Variant<Run>{"cuda_mapped", "no copies: the kernel works in mapped host memory", cuda,
                              GPULAB_IF_CUDA(cuda_mapped)},

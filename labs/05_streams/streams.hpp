@@ -22,10 +22,10 @@ using gpulab::Stopwatch;
 /// What is to be done: an image, and how.
 struct Problem {
     gpulab::Image image;
-    unsigned work = 0;          ///< rounds of work per byte before it is inverted
-    std::size_t streams = 1;    ///< 1 ... 64: streams or queues, and strips
-    double mapped_share = 0.12; ///< cuda_mixed: the part of the rows that never goes through a copy engine, 0 ... 1
-    unsigned mapped_blocks = 8; ///< cuda_mixed: blocks that work on them
+    unsigned work = 0;           ///< rounds of work per byte before it is inverted
+    std::size_t streams = 1;     ///< 1 ... 64: streams or queues, and strips
+    double mapped_share = 0.10;  ///< cuda_mixed: the part of the rows that never goes through a copy engine, 0 ... 1
+    unsigned mapped_blocks = 32; ///< cuda_mixed: blocks that work on them
     std::size_t bytes() const { return image.pixels.size(); }
 };
 
@@ -68,9 +68,6 @@ struct Strip {
 /// Cuts the image into at most `count` strips whose heights differ by one row at most. No row is lost; there are fewer
 /// strips when the image has fewer rows. @pre count >= 1
 std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count);
-
-/// The same with strips of weight 1, 2, 3, 4, 4, ... 4, 3, 2, 1: small at both ends, where nothing overlaps.
-std::vector<Strip> tapered_strips(const gpulab::Image& image, std::size_t count);
 
 /// Every byte must be equal: the arithmetic is that of integers.
 gpulab::Comparison compare(const Output& reference, const Output& out);

@@ -29,7 +29,7 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
 /// 1 ... 32 streams: how many strips does it take until fill and drain are short, and when do their fixed costs show?
 void stream_count(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_depth_first", "cuda_breadth_first",
-                                      "cuda_pipeline", "cuda_mapped_write"});
+                                      "cuda_pipeline", "cuda_mapped_write", "cuda_mixed"});
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
@@ -40,7 +40,7 @@ void stream_count(const Options& options, Report& report, Problem p) {
 /// More and more work per byte: where does the pipeline turn from copy-bound to compute-bound?
 void work(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cpu_threads", "opencl_in_order", "opencl_mapped", "cuda_sync_pinned",
-                                      "cuda_pipeline", "cuda_mapped", "cuda_mapped_write"});
+                                      "cuda_pipeline", "cuda_mapped", "cuda_mapped_write", "cuda_mixed"});
     for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
         p.work = rounds;
         report.begin(parameters(p));
@@ -59,19 +59,17 @@ void memory(const Options& options, Report& report, Problem p) {
 
 /// How much of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
 void mixed(const Options& options, Report& report, Problem p) {
-    const auto table = rows(options, {"cuda_pipeline", "cuda_mixed"});
-    for (const std::size_t count : {10, 12, 16})
-        for (const double share : {0.03, 0.05, 0.07, 0.1, 0.13})
-            for (const unsigned blocks : {32u, 64u, 132u}) {
-                p.mapped_share = share;
-                p.mapped_blocks = blocks;
-                p.streams = count;
-                gpulab::Parameters problem = parameters(p);
-                problem.push_back({"mapped_share", share});
-                problem.push_back({"mapped_blocks", std::int64_t{blocks}});
-                report.begin(problem);
-                run_variants(options, report, p, table, false);
-            }
+    const auto table = rows(options, {"cuda_mixed"});
+    for (const double share : {0.0, 0.03, 0.06, 0.1, 0.15, 0.2})
+        for (const unsigned blocks : {8u, 32u, 128u}) {
+            p.mapped_share = share;
+            p.mapped_blocks = blocks;
+            gpulab::Parameters problem = parameters(p);
+            problem.push_back({"mapped_share", share});
+            problem.push_back({"mapped_blocks", std::int64_t{blocks}});
+            report.begin(problem);
+            run_variants(options, report, p, table, false);
+        }
 }
 
 struct Study {

@@ -14,7 +14,7 @@ void cuda_mapped_write(const Problem& p, Output& out, Stopwatch& watch) {
     gpulab::PinnedBuffer<unsigned char> host_in(p.bytes());
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
     MappedBytes result(p.bytes());
-    const auto strips = tapered_strips(p.image, p.streams);
+    const auto strips = equal_strips(p.image, p.streams);
     const gpulab::Stream up, work;
     std::vector<gpulab::Event> uploaded;
     for (std::size_t i = 0; i < strips.size(); ++i) uploaded.emplace_back(cudaEventDisableTiming);

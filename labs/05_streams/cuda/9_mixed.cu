@@ -7,7 +7,6 @@
 // the same time (study `mixed`). Limit: the link in both directions.
 #include "mapped.hpp"
 #include "pass.cuh"
-#include <cstdlib>
 
 namespace streams {
 
@@ -29,7 +28,7 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
     gpulab::DeviceBuffer<unsigned char> in(piped.bytes()), result(piped.bytes());
     MappedBytes host_in(p.bytes()), host_out(p.bytes());
     std::memcpy(host_in.host().data(), p.image.pixels.data(), p.bytes());
-    const auto strips = std::getenv("TUNE_RAMP") ? tapered_strips(piped, p.streams) : equal_strips(piped, p.streams);
+    const auto strips = equal_strips(piped, p.streams);
     const gpulab::Stream up, work, down, beside;
     std::vector<gpulab::Event> uploaded, inverted;
     for (std::size_t i = 0; i < strips.size(); ++i) {

@@ -17,8 +17,8 @@ Link cuda_copy_rates() {
     gpulab::Stream up, down;
     gpulab::Event begin, up_end, down_end;
 
-    // Milliseconds of both directions from a common start. A direction that is only there to keep the link busy gets more
-    // to do, so that it is still at work when the one that counts is done.
+    // Milliseconds of both directions from a common start. A direction that is only there to keep the link busy gets
+    // more to do, so that it is still at work when the one that counts is done.
     const auto once = [&](int up_copies, int down_copies) {
         begin.record(up);
         CUDA_CHECK(cudaStreamWaitEvent(down, begin, 0));

@@ -126,8 +126,11 @@ private:
 template <class Pass>
 void watch_passes(Stopwatch& watch, Output& out, gpulab::DeviceBuffer<unsigned char>* device_out,
                   std::span<unsigned char> host_out, const Pass& pass) {
+    // The host's side is overwritten by the copy engine: the CPU would leave it in its caches, and the pass would have
+    // to drive it out of there.
+    const gpulab::DeviceBuffer<unsigned char> blank(host_out.size());
     const auto reset = [&] {
-        std::memset(host_out.data(), gpulab::poison_byte, host_out.size());
+        CUDA_CHECK(cudaMemcpy(host_out.data(), blank.data(), host_out.size(), cudaMemcpyDeviceToHost));
         if (device_out) CUDA_CHECK(cudaMemset(device_out->data(), gpulab::poison_byte, device_out->bytes()));
         CUDA_CHECK(cudaDeviceSynchronize());
     };

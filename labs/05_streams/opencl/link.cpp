@@ -19,8 +19,8 @@ Link opencl_copy_rates() {
     std::memset(host_down.data(), 2, bytes);
     const cl::CommandQueue up = new_queue(), down = new_queue();
 
-    // Milliseconds of both directions. One that is only there to keep the link busy gets more to do, so that it is still
-    // at work when the one that counts is done.
+    // Milliseconds of both directions. One that is only there to keep the link busy gets more to do, so that it is
+    // still at work when the one that counts is done.
     const auto once = [&](int up_copies, int down_copies) {
         gpulab::ClEvents up_events, down_events;
         for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
