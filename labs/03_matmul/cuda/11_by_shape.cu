@@ -42,7 +42,8 @@ __global__ void add_shares_kernel(const float* __restrict__ shares, float* __res
 void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const std::size_t multiprocessors = gpulab::multiprocessor_count();
     const std::size_t waves = gpulab::ceil_div(tiles_of<Large>(p), multiprocessors);
-    const bool full = 10 * tiles_of<Large>(p) >= 9 * waves * multiprocessors;
+    // Counted in elements of C, so that a tile that hangs over the edge counts for what it covers.
+    const bool full = 10 * p.size() >= 9 * waves * multiprocessors * Large::rows * Large::columns;
     const bool large = full && prepare_warp_tile<Large>();
     if (!large && !prepare_warp_tile<Small>()) throw gpulab::Unsupported("needs 50 KiB of shared memory per block");
 
