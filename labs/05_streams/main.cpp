@@ -34,7 +34,7 @@ void print_samples(const streams::Problem& p, const streams::Traces& traces) {
 } // namespace
 
 int main(int argc, char** argv) try {
-    std::size_t width = 3840, height = 2160, channels = 4, work = 0, count = 16;
+    std::size_t width = 3840, height = 2160, channels = 4, work = 0, count = 12;
     std::string input, output, trace;
     bool lanes = false;
     gpulab::Options options("streams", "an image in strips: copies and kernels at the same time");

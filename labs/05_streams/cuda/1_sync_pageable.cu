@@ -2,7 +2,8 @@
 //
 // cudaMemcpy returns when the copy is done, so at any time one of three is at work: the way up, the multiprocessors, or
 // the way down. The image lies in ordinary, pageable memory, which the system may move: the driver first copies it
-// piece by piece into page-locked memory of its own, and from there the copy engine fetches it. Limit: that detour
+// piece by piece into page-locked memory of its own, and from there the copy engine fetches it.
+// Limit: that detour
 // through the CPU, then the waiting.
 #include "pass.cuh"
 

@@ -2,7 +2,8 @@
 //
 // Changed: the image lies in memory that the system promises not to move (cudaHostAlloc), so the copy engine reads and
 // writes it directly. Getting such memory is slow, and it is taken away from everybody else: allocate it once and reuse
-// it. Limit: the waiting. While a strip goes up nothing comes down, though the link can do both at once.
+// it.
+// Limit: the waiting. While a strip goes up nothing comes down, though the link can do both at once.
 #include "pass.cuh"
 
 namespace streams {

@@ -4,7 +4,8 @@
 // by events: the kernel of strip i waits until `uploaded[i]` has happened, its copy down until `inverted[i]` has. Each
 // engine has one queue and is never asked to choose.
 // --streams gives the number of strips here. Making the first and the last ones smaller was tried and gained nothing:
-// the way down stays behind the way up by the largest strip of all, wherever it stands. Limit: the slower direction of
+// the way down stays behind the way up by the largest strip of all, wherever it stands.
+// Limit: the slower direction of
 // the link, one strip, and a few microseconds for each strip.
 #include "pass.cuh"
 

@@ -2,7 +2,8 @@
 //
 // Changed from cuda_pipeline: the kernel writes its result straight into mapped host memory. Stores need no answer, so
 // the multiprocessors can push them out at the full rate of the link; loads across it would have to wait, and those the
-// copy engine does better. A strip is on its way back as soon as its first warp is done. Limit: the link; and now the
+// copy engine does better. A strip is on its way back as soon as its first warp is done.
+// Limit: the link; and now the
 // kernel lasts as long as the way down, so heavy work and the copy down add up.
 #include "mapped.hpp"
 #include "pass.cuh"

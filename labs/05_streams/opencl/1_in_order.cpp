@@ -2,7 +2,8 @@
 //
 // What CUDA calls a stream is a command queue here. An in-order queue runs one command after the other: strip up,
 // kernel, strip down, next strip. The commands are enqueued without waiting, and the host waits once, at the end; but
-// the queue itself overlaps nothing. Limit: one command at a time.
+// the queue itself overlaps nothing.
+// Limit: one command at a time.
 #include "pass.hpp"
 
 namespace streams {

@@ -2,7 +2,8 @@
 //
 // Changed: queues are independent of each other, so commands of different queues may overlap; whether they do is the
 // device's affair. And a buffer for each strip: OpenCL leaves undefined what happens when two queues write to one
-// buffer at a time, even to different parts of it. Limit: pageable host memory on a GPU. On a CPU device all queues
+// buffer at a time, even to different parts of it.
+// Limit: pageable host memory on a GPU. On a CPU device all queues
 // share the same cores, and copies are work for them too.
 #include "pass.hpp"
 

@@ -2,7 +2,8 @@
 // cuda_depth_first.
 //
 // Changed: only the memory. OpenCL has no word for page-locked memory; a buffer with this flag, mapped, is where
-// drivers give it out, and copies from and to the mapped address go at the full rate and by themselves. Limit: on a GPU
+// drivers give it out, and copies from and to the mapped address go at the full rate and by themselves.
+// Limit: on a GPU
 // the link, with fill and drain. On a CPU device nothing is gained: all memory is alike there.
 #include "pass.hpp"
 
