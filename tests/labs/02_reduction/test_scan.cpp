@@ -136,8 +136,8 @@ TEST_CASE("NaN and infinity stay where they belong in every CUDA prefix sum", "[
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("every OpenCL prefix sum at small sizes, for oclgrind", "[.oclgrind]") {
-    check_all<float>(Backend::opencl, {33, 1025});
-    check_all<int>(Backend::opencl, {0, 1, 257});
+    check_all<float>(Backend::opencl, {33});
+    check_all<int>(Backend::opencl, {1025});
 }
 #endif
 
