@@ -4,9 +4,12 @@
 // strips, and while the first strip goes up nothing comes down. A kernel of a few blocks, which works in mapped host
 // memory all through the pass, sends its loads and stores into these gaps. It must have few blocks: with many it would
 // take the link away from the copy engines, which use it better. And its share of the rows must be such that both end
-// at about the same time (study `mixed`). What came of it on an H200: nothing. Both ways of moving bytes share the one
-// link, and what the kernel moves the copy engines lose. A negative result, kept because the idea is tempting. Limit:
-// the link in both directions.
+// at about the same time (study `mixed`).
+//
+// What came of it on an H200: nothing. Both ways of moving bytes share the one link, and what the kernel moves the copy
+// engines lose. A negative result, kept because the idea is tempting.
+//
+// Limit: the link in both directions.
 #include "mapped.hpp"
 #include "pass.cuh"
 
