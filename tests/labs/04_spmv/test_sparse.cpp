@@ -43,8 +43,9 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
             CHECK(spmv::testing::unsorted(gpulab::to_csr(gpulab::to_coo(c.matrix))) == c.matrix);
         }
         try {
-            CHECK(gpulab::to_csr(gpulab::to_ell(c.matrix)) == c.matrix);
-        } catch (const gpulab::Unsupported& e) {
+            const auto ell = gpulab::to_ell(c.matrix);
+            CHECK(gpulab::to_csr(ell) == c.matrix);
+        } catch (const gpulab::Unsupported&) {
             CHECK((c.name.find("dense") != std::string::npos || c.name.find("power law") != std::string::npos));
         }
     }
