@@ -36,7 +36,7 @@ TEST_CASE("a failed CUDA call names the call, the file and the line, with or wit
                                                          Catch::Matchers::ContainsSubstring("test_cuda.cu:")));
 }
 
-TEST_CASE("a launch that is impossible is caught at the launch", "[cuda]") {
+TEST_CASE("a launch that is impossible is caught at the launch", "[cuda][fails-on-purpose]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     gpulab::Stopwatch once;
     CHECK_THROWS_AS(
@@ -66,7 +66,7 @@ TEST_CASE("a fresh CUDA output is poisoned, an empty one is allowed", "[cuda]") 
     CHECK_NOTHROW(DeviceBuffer<float>(none).copy_to(none));
 }
 
-TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side", "[cuda][stray]") {
+TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side", "[cuda][fails-on-purpose]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     std::vector<int> out(10);
     DeviceBuffer<int> inside(10), after(10), before(10);
