@@ -4,15 +4,15 @@
 // of them, and all CSR rungs end at that rate. Here the columns are cut into strips whose part of x fits in shared
 // memory, and the rows into bins whose part of y does, too. The entries are sorted by strip, then by bin, and within
 // the bin keep the order of rows; row and column count from the start of bin and strip, so that 16 bits hold them.
-//   1. A block loads a strip of x once and runs along the strip's entries: product[k] = value[k] * x[column[k]]. All of
-//      device memory is read and written in order; the random access is to shared memory.
+//   1. A block loads a strip of x once and runs along the strip's entries: product[k] = value[k] * x[column[k]]. Device
+//      memory is read and written in order; the random access is to shared memory.
 //   2. A block takes a bin of rows and collects the bin's products, one run of neighbours per strip, by atomic
-//   additions
-//      in shared memory.
-// What it costs: the products are written and read again, so 16 bytes per entry in float where CSR has 8, and 28
-// instead of 12 in double. That pays only where the gather is what limits: on a Laplacian, CSR is far better. (Known as
-// propagation blocking: Beamer, Asanovic, Patterson, IPDPS 2017.) The sorting, on the CPU and outside the timing,
-// depends on the matrix alone and is used again for every x.
+//      additions in shared memory.
+// The sorting, on the CPU and outside the timing, depends on the matrix alone and is used again for every x.
+// Limit: the products are written and read again, so 16 bytes per entry in float where CSR has 8, and 28 instead of 12
+// in double; and the sums are atomic. On an H200 and a power-law matrix of 4 million rows, whose x the L2 cache holds
+// as a whole, it takes 0.70 ms where merge path takes 0.60: avoiding the gather costs more than the gather.
+// (Known as propagation blocking: Beamer, Asanovic, Patterson, IPDPS 2017.)
 #include <algorithm>
 #include <atomic>
 #include <thread>
