@@ -5,10 +5,8 @@
 // row 1, ...). Cut into equal pieces, a piece may begin and end in the middle of a row. (Merrill and Garland, SC 2016.)
 // Where step d stands in the two lists is found by binary search along the diagonal row + non-zero = d of the merge
 // grid.
-//   1. per block, tile = threads * items steps: products to shared memory with neighbouring loads, and the row ends
-//   too;
-//   2. each thread searches its own diagonal in shared memory, then takes `items` steps: add a product, or finish a
-//   row;
+//   1. per block, tile = threads * items steps: products to shared memory with neighbouring loads, row ends as well;
+//   2. each thread searches its own diagonal in shared memory, then takes `items` steps: add a product, finish a row;
 //   3. what a thread has left over belongs to a row that a later thread finishes: left-overs of the same row are added
 //      up across the warp, then to the row's sum in shared memory;
 //   4. the row that the block leaves unfinished goes to a list, which a second, small kernel adds to y.
