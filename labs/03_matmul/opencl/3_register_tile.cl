@@ -4,10 +4,10 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-#define EACH 8             // rows and columns of one work-item
-#define ITEMS 8            // work-items along each side of the group
+#define EACH 8  // rows and columns of one work-item
+#define ITEMS 8 // work-items along each side of the group
 #define SIDE (EACH * ITEMS)
-#define DEPTH 16           // columns of A and rows of B in a tile
+#define DEPTH 16 // columns of A and rows of B in a tile
 
 // Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end, and outside the matrix.
 void load_line(REAL* line, global const REAL* row, int first, int length, int inside) {

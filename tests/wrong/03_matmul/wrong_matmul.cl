@@ -3,8 +3,8 @@
 
 // The tiled product with its mistakes chosen by the arguments, all known when the kernel is compiled.
 void tiled(global const float* a, global const float* b, global float* c, int m, int k, int n,
-           local float (*a_tile)[TILE], local float (*b_tile)[TILE], int first_barrier, int second_barrier,
-           int edges, int overwrite) {
+           local float (*a_tile)[TILE], local float (*b_tile)[TILE], int first_barrier, int second_barrier, int edges,
+           int overwrite) {
     const int x = get_local_id(0), y = get_local_id(1);
     const int j = get_global_id(0), i = get_global_id(1);
     float sum = 0;
@@ -25,11 +25,11 @@ void tiled(global const float* a, global const float* b, global float* c, int m,
     if (i < m && j < n) c[i * n + j] = sum;
 }
 
-#define TILED(name, first, second, edges, overwrite)                                                                  \
-    kernel void name(global const float* a, global const float* b, global float* c, int m, int k, int n) {            \
-        local float a_tile[TILE][TILE];                                                                                \
-        local float b_tile[TILE][TILE];                                                                                \
-        tiled(a, b, c, m, k, n, a_tile, b_tile, first, second, edges, overwrite);                                      \
+#define TILED(name, first, second, edges, overwrite)                                                       \
+    kernel void name(global const float* a, global const float* b, global float* c, int m, int k, int n) { \
+        local float a_tile[TILE][TILE];                                                                    \
+        local float b_tile[TILE][TILE];                                                                    \
+        tiled(a, b, c, m, k, n, a_tile, b_tile, first, second, edges, overwrite);                          \
     }
 
 TILED(no_first_barrier, 0, 1, 1, 0)

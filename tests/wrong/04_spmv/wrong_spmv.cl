@@ -1,7 +1,7 @@
 // Each kernel has one mistake. The right ones are labs/04_spmv/opencl/1_thread_per_row.cl and 2_slice_per_row.cl.
 // No kernel reads outside its arrays: every stray index is pulled back, so that only the mistake itself is at fault.
-#define ARGUMENTS                                                                                                      \
-    global const int *row_start, global const int *column, global const float *value, global const float *x,           \
+#define ARGUMENTS                                                                                            \
+    global const int *row_start, global const int *column, global const float *value, global const float *x, \
         global float *y, ulong rows, ulong columns, ulong nonzeros
 #define ROW (get_global_id(0))
 
@@ -64,9 +64,9 @@ kernel void writes_nothing(ARGUMENTS) {}
 // A slice of 32 items per row from here on, groups of 128.
 #define LANE ((uint)get_local_id(0) % 32)
 #define SLICE (get_global_id(0) / 32)
-#define PARTIAL(row)                                                                                                   \
-    float sum = 0;                                                                                                     \
-    if ((row) < rows)                                                                                                  \
+#define PARTIAL(row)  \
+    float sum = 0;    \
+    if ((row) < rows) \
         for (int k = row_start[row] + (int)LANE; k < row_start[(row) + 1]; k += 32) sum += TERM((ulong)k);
 
 kernel void one_step_short(ARGUMENTS) { // the halving stops at 2: lane 1 is lost
@@ -86,8 +86,7 @@ kernel void long_rows_cut(ARGUMENTS) { // one entry per lane, whatever the lengt
     local float partial[128];
     const size_t item = get_local_id(0);
     float sum = 0;
-    if (SLICE < rows && row_start[SLICE] + (int)LANE < row_start[SLICE + 1])
-        sum = TERM((ulong)row_start[SLICE] + LANE);
+    if (SLICE < rows && row_start[SLICE] + (int)LANE < row_start[SLICE + 1]) sum = TERM((ulong)row_start[SLICE] + LANE);
     partial[item] = sum;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (uint distance = 16; distance > 0; distance /= 2) {
