@@ -9,22 +9,24 @@
 namespace streams {
 
 void opencl_in_order(const Problem& p, Output& out, Stopwatch& watch) {
-    const gpulab::ClBuffer<unsigned char> in(p.bytes());
-    std::vector<gpulab::ClBuffer<unsigned char>> result;
-    result.emplace_back(p.bytes());
     const cl::CommandQueue queue = new_queue();
     const auto strips = equal_strips(p.image, p.streams);
-    std::vector<cl::Kernel> kernels;
-    for (const Strip& s : strips) kernels.push_back(invert_kernel(in.data(), result[0].data(), s.first, s.bytes, p));
+    std::vector<gpulab::ClBuffer<unsigned char>> in, result;
+    std::vector<cl::Kernel> kernels; // one per strip: the arguments belong to the kernel object
+    for (const Strip& s : strips) {
+        in.emplace_back(s.bytes);
+        result.emplace_back(s.bytes);
+        kernels.push_back(invert_kernel(in.back().data(), result.back().data(), 0, s.bytes, p));
+    }
 
     watch_passes(watch, out, result, out.pixels, [&](ClRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
-            queue.enqueueWriteBuffer(in.data(), CL_FALSE, s.first, s.bytes, p.image.pixels.data() + s.first, nullptr,
+            queue.enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,
                                      r.up(i, 0));
             queue.enqueueNDRangeKernel(kernels[i], cl::NullRange, strip_items(s.bytes), cl::NDRange(group_items),
                                        nullptr, r.kernel(i, 0));
-            queue.enqueueReadBuffer(result[0].data(), CL_FALSE, s.first, s.bytes, out.pixels.data() + s.first, nullptr,
+            queue.enqueueReadBuffer(result[i].data(), CL_FALSE, 0, s.bytes, out.pixels.data() + s.first, nullptr,
                                     r.down(i, 0));
         }
         queue.finish();

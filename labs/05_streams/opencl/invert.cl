@@ -10,11 +10,22 @@ uchar16 transform(uchar16 v, uchar16 colour, uint work) {
     return (~w & colour) | (v & ~colour); // 255 - w is ~w; alpha stays
 }
 
-// colours: bit i of 4 says whether byte i of four neighbouring ones is colour
+// colours: bit i of 4 says whether byte i of four neighbouring ones is colour. A word is written out and read as bytes,
+// lowest first, as all devices of today store them.
 uchar16 colour_mask(uint colours) {
-    const uchar4 four =
-        (uchar4)((colours & 1) ? 255 : 0, (colours & 2) ? 255 : 0, (colours & 4) ? 255 : 0, (colours & 8) ? 255 : 0);
-    return (uchar16)(four, four, four, four);
+    const uint four = (colours & 1 ? 255u : 0) | (colours & 2 ? 255u << 8 : 0) | (colours & 4 ? 255u << 16 : 0) |
+                      (colours & 8 ? 255u << 24 : 0);
+    return as_uchar16((uint4)(four));
+}
+
+// One byte of a ragged end, in plain scalars.
+uchar transform_byte(uchar v, bool colour, uint work) {
+    if (!colour) return v;
+    for (uint round = 0; round < work; ++round) {
+        v = (uchar)(v * 181 + 97);
+        v ^= v >> 3;
+    }
+    return (uchar)(255 - v);
 }
 
 // first: the strip's first byte in both buffers
@@ -23,14 +34,11 @@ kernel void invert(global const uchar* restrict in, global uchar* restrict out, 
     const ulong begin = get_global_id(0) * (ulong)16;
     if (begin >= bytes) return;
     const uchar16 colour = colour_mask(colours);
-    in += first + begin;
-    out += first + begin;
     if (begin + 16 <= bytes) {
-        vstore16(transform(vload16(0, in), colour, work), 0, out); // any address will do for vload16 of uchar
+        vstore16(transform(vload16(0, in + first + begin), colour, work), 0,
+                 out + first + begin); // any address will do
     } else {
-        for (uint i = 0; i < bytes - begin; ++i) {
-            const uchar16 v = transform((uchar16)(in[i]), (uchar16)((colours >> (i % 4) & 1) ? 255 : 0), work);
-            out[i] = v.s0;
-        }
+        for (ulong i = begin; i < bytes; ++i)
+            out[first + i] = transform_byte(in[first + i], colours >> (i % 4) & 1, work);
     }
 }
