@@ -113,7 +113,10 @@ int main(int argc, char** argv) try {
     options.variants(scan_variants<float>());
     options.studies(study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    if (x <= -1) throw gpulab::UsageError("--x: log(1 + x) needs x > -1");
+    if (x <= -1 || (type == "float" && static_cast<float>(x) <= -1))
+        throw gpulab::UsageError("--x: log(1 + x) needs x > -1 (also when rounded to the type)");
+    if ((op == "pi" || op == "log") && n > 10'000'000'000)
+        throw gpulab::UsageError("--n: a series of more than 1e10 terms would keep the reference busy for minutes");
 
     if (!options.study().empty()) return run_study(options, type, n);
     if (type == "int") return run<int>(options, op, x, n);

@@ -53,7 +53,7 @@ template <class T> Output<T> reference_product(const Problem<T>& p);
 /// The worst case of any order of summation is k epsilon / 2 (Higham, Accuracy and Stability of Numerical Algorithms,
 /// section 3.1), but for that all k roundings would have to fall to the same side. They do not: their sum grows like
 /// sqrt(k) (Higham & Mary, SIAM J. Sci. Comput. 41, 2019). Up to k = 4 this tolerance is the worst case itself.
-/// It is narrow enough to see one product lost out of 10^6 and inputs rounded to 10 bits (tensor cores in TF32 mode).
+/// It is narrow enough to see one product lost out of 10^4 and inputs rounded to 10 bits (tensor cores in TF32 mode).
 template <class T> double tolerance(std::size_t k);
 
 /// Compares c with the reference, element (i, j) on the scale |row i of A| |column j of B|: an upper bound of

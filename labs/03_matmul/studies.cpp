@@ -33,7 +33,7 @@ template <class T>
 void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n) {
     const Problem<T> problem = make_problem<T>(m, k, n, options.seed());
     const Output<T> reference = reference_product(problem);
-    report.begin({{"m", whole(m)}, {"k", whole(k)}, {"n", whole(n)}});
+    report.begin({{"m", whole(m)}, {"k", whole(k)}, {"n", whole(n)}, {"type", sizeof(T) == 4 ? "float" : "double"}});
     report.sequential_ms(sequential_ms(problem));
 
     auto jobs = gpulab::jobs(variants<T>(), options);
@@ -80,7 +80,11 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
     for (const Tile t : {Tile{4, 4, 4}, Tile{8, 8, 8}, Tile{16, 16, 16}, Tile{32, 32, 32}, Tile{32, 32, 16},
                          Tile{16, 16, 32}, Tile{8, 32, 32}, Tile{32, 8, 32}, Tile{4, 64, 32}, Tile{64, 4, 32},
                          Tile{16, 64, 16}, Tile{64, 16, 16}, Tile{8, 128, 16}, Tile{1, 256, 32}, Tile{256, 1, 32}}) {
-        report.begin({{"n", whole(n)}, {"rows", t.rows}, {"columns", t.columns}, {"depth", t.depth}});
+        report.begin({{"n", whole(n)},
+                      {"rows", t.rows},
+                      {"columns", t.columns},
+                      {"depth", t.depth},
+                      {"type", sizeof(T) == 4 ? "float" : "double"}});
         report.sequential_ms(sequential);
         for (const Device& device : found) {
             Result result = gpulab::measure("cuda_tile", device, c, options, [&](Output<T>& out, Stopwatch& watch) {
@@ -106,6 +110,8 @@ std::vector<gpulab::StudySummary> study_list() {
 }
 
 template <class T> int run_study(const Options& options, std::size_t n) {
+    const double elements = 3 * std::max(static_cast<double>(n) * static_cast<double>(n), 4096.0 * 4096);
+    gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
     Report report(options);
     if (options.study() == "ladder") ladder<T>(options, report);
     else if (options.study() == "tile") tile<T>(options, report, n);

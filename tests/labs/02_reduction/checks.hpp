@@ -23,15 +23,17 @@ using gpulab::Backend;
 enum class Input {
     positive,   ///< in (0, 1): a missing element cannot hide
     cancelling, ///< every number and its negative: the sum is (nearly) nothing, the scale is not
-    magnitudes  ///< of both signs and of sizes from 2^-20 to 2^20
+    magnitudes, ///< of both signs and of sizes from 2^-20 to 2^20
+    whole       ///< -3, -2, -1, 1, 2 or 3: no order of summation rounds, so that only the exact sum passes
 };
-inline constexpr std::array inputs = {Input::positive, Input::cancelling, Input::magnitudes};
+inline constexpr std::array inputs = {Input::positive, Input::cancelling, Input::magnitudes, Input::whole};
 
 inline const char* name_of(Input input) {
     switch (input) {
     case Input::positive: return "positive numbers";
     case Input::cancelling: return "numbers that cancel";
     case Input::magnitudes: return "numbers of very different size";
+    case Input::whole: return "whole numbers";
     }
     return "?";
 }
@@ -46,6 +48,11 @@ template <class T> std::vector<T> numbers(Input input, std::size_t n, std::uint6
             const std::uint64_t bits = gpulab::random_bits(seed + 1, i);
             a[i] = std::ldexp(bits % 2 == 0 ? a[i] : -a[i], static_cast<int>(bits / 2 % 41) - 20);
         }
+    if (input == Input::whole)
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint64_t bits = gpulab::random_bits(seed + 1, i);
+            a[i] = static_cast<T>(bits % 2 == 0 ? 1 : -1) * static_cast<T>(1 + bits / 2 % 3);
+        }
     return a;
 }
 
@@ -57,8 +64,9 @@ template <class T> std::string first_fault(SumRun<T>* run, Backend backend, cons
             const SumProblem<T> p{numbers<T>(input, n, gpulab::testing::seed + n)};
             const Expected<T> expected = expected_sum(p);
             Scalar<T> sum(1);
-            const std::string fault = gpulab::testing::fault_of(
-                run, p, sum, [&] { return compare(expected, sum, tolerance<T>(backend, n)); });
+            const std::string fault = gpulab::testing::fault_of(run, p, sum, [&] {
+                return compare(expected, sum, input == Input::whole ? 0 : tolerance<T>(backend, n));
+            });
             if (!fault.empty()) return fmt::format("n = {}, {}: {}", n, name_of(input), fault);
         }
     return "";
@@ -101,8 +109,9 @@ std::string first_scan_fault(ScanRun<T>* run, Backend backend, const std::vector
                 if constexpr (!std::is_integral_v<T>) p.a = numbers<T>(input, n, gpulab::testing::seed + n);
                 const Prefixes<T> expected = expected_scan(p);
                 Prefixes<T> out(n);
-                const std::string fault = gpulab::testing::fault_of(
-                    run, p, out, [&] { return compare(p, expected, out, scan_tolerance<T>(backend, n)); });
+                const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
+                    return compare(p, expected, out, input == Input::whole ? 0 : scan_tolerance<T>(backend, n));
+                });
                 if (!fault.empty())
                     return fmt::format("n = {}, {}, {}: {}", n, kind == Scan::inclusive ? "inclusive" : "exclusive",
                                        name_of(input), fault);
