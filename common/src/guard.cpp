@@ -41,14 +41,14 @@ std::string take_stray_write() {
     return std::exchange(stray_message, {});
 }
 
-void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes,
-                  std::size_t element_bytes) {
+void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes, std::size_t element_bytes,
+                  unsigned char expected) {
     for (std::size_t i = 0; i < bytes; ++i)
-        if (after[i] != guard_byte)
+        if (after[i] != expected)
             throw WrongResult(fmt::format("the kernel wrote past the end of a buffer ({} elements past the last)",
                                           i / element_bytes + 1));
     for (std::size_t i = bytes; i-- > 0;)
-        if (before[i] != guard_byte)
+        if (before[i] != expected)
             throw WrongResult(fmt::format("the kernel wrote before the start of a buffer ({} elements before)",
                                           (bytes - 1 - i) / element_bytes + 1));
 }

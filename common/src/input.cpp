@@ -13,7 +13,8 @@ namespace {
 template <class T> void fill(std::span<T> values, std::uint64_t seed, T low, T high) {
     const auto fill_part = [=](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) {
-            const T value = static_cast<T>(low + (static_cast<double>(high) - low) * random_unit(seed, i));
+            const T value =
+                static_cast<T>(low + (static_cast<double>(high) - low) * static_cast<double>(random_unit<T>(seed, i)));
             values[i] = value != T{0} ? value : (low + high) / 2 + (high - low) / 4;
         }
     };

@@ -83,16 +83,17 @@ void use_opencl_device(const Device& device) {
 namespace {
 
 /// Memory for `bytes` with its guard bands laid; what is between them is still unset.
-GuardedMemory allocate_guarded(std::size_t bytes) {
+GuardedMemory allocate_guarded(std::size_t bytes, unsigned char guard_value) {
     const cl::Context& context = opencl().context();
     const cl::CommandQueue& queue = opencl().queue();
     GuardedMemory memory;
     memory.guard = guard_bytes();
+    memory.guard_value = guard_value;
     const std::size_t window = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
     memory.whole = cl::Buffer(context, CL_MEM_READ_WRITE, window + 2 * memory.guard);
     if (memory.guard > 0) {
-        queue.enqueueFillBuffer(memory.whole, guard_byte, 0, memory.guard);
-        queue.enqueueFillBuffer(memory.whole, guard_byte, memory.guard + bytes, window - bytes + memory.guard);
+        queue.enqueueFillBuffer(memory.whole, guard_value, 0, memory.guard);
+        queue.enqueueFillBuffer(memory.whole, guard_value, memory.guard + bytes, window - bytes + memory.guard);
         cl_buffer_region region{memory.guard, window};
         memory.window = memory.whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
     } else {
@@ -104,24 +105,29 @@ GuardedMemory allocate_guarded(std::size_t bytes) {
 } // namespace
 
 GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
-    GuardedMemory memory = allocate_guarded(bytes);
-    if (memory.guard == 0) {
-        // oclgrind 21.10 keeps taking memory that enqueueFillBuffer filled for unset, even after a kernel has written
-        // it, so that the next kernel's reads are called uninitialized. A write from the host it understands.
-        const std::vector<unsigned char> content(bytes, fill);
-        write_memory(memory.window, bytes, content.data());
-    } else if (bytes > 0) {
-        opencl().queue().enqueueFillBuffer(memory.whole, fill, memory.guard, bytes);
-    }
+    GuardedMemory memory = allocate_guarded(bytes, guard_byte);
+    poison_memory(memory, bytes, fill, opencl().queue());
     opencl().queue().finish();
     return memory;
 }
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
-    GuardedMemory memory = allocate_guarded(bytes);
+    GuardedMemory memory = allocate_guarded(bytes, input_guard_byte);
     write_memory(memory.window, bytes, host);
     opencl().queue().finish();
     return memory;
+}
+
+void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue) {
+    if (bytes == 0) return;
+    if (memory.guard == 0) {
+        // oclgrind 21.10 keeps taking memory that enqueueFillBuffer filled for unset, even after a kernel has written
+        // it, so that the next kernel's reads are called uninitialized. A write from the host it understands.
+        const std::vector<unsigned char> content(bytes, fill);
+        queue.enqueueWriteBuffer(memory.window, CL_TRUE, 0, bytes, content.data());
+    } else {
+        queue.enqueueFillBuffer(memory.whole, fill, memory.guard, bytes);
+    }
 }
 
 void read_memory(const cl::Buffer& from, std::size_t bytes, void* host) {
@@ -138,7 +144,7 @@ void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t el
     std::vector<unsigned char> before(memory.guard), after(memory.guard);
     queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, memory.guard, before.data());
     queue.enqueueReadBuffer(memory.whole, CL_TRUE, memory.guard + bytes, memory.guard, after.data());
-    gpulab::check_guards(before.data(), after.data(), memory.guard, element_bytes);
+    gpulab::check_guards(before.data(), after.data(), memory.guard, element_bytes, memory.guard_value);
 }
 
 double measure_opencl_copy(const Device& device) {

@@ -9,7 +9,7 @@ namespace saxpy {
 
 Problem make_problem(std::size_t n, std::uint64_t seed) {
     Problem p;
-    p.k = static_cast<float>(1 + gpulab::random_unit(seed, 0));
+    p.k = 1 + gpulab::random_unit<float>(seed, 0);
     p.a = gpulab::random_vector<float>(n, seed + 1);
     p.b = gpulab::random_vector<float>(n, seed + 2);
     return p;

@@ -100,3 +100,51 @@ TEST_CASE("occupancy is between nothing and all warps", "[cuda]") {
     CHECK((o.percent > 0 && o.percent <= 100));
     CHECK(gpulab::multiprocessor_count() >= 1);
 }
+
+TEST_CASE("page-locked memory starts poisoned, and a stray write to it is seen, also when it is freed", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    gpulab::Stopwatch once;
+    const auto fill_host = [&](gpulab::PinnedBuffer<int>& out, int last) {
+        gpulab::watch_stream(once, [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.on_device(), 0, last, 7); });
+    };
+    gpulab::PinnedBuffer<float> fresh(3);
+    for (const float v : fresh.span()) CHECK(std::isnan(v));
+    gpulab::PinnedBuffer<int> inside(10, cudaHostAllocMapped);
+    fill_host(inside, 10);
+    CHECK_NOTHROW(inside.check_guard_bands());
+    CHECK(inside[9] == 7);
+    if (gpulab::guard_bytes() == 0) return; // nothing to see a stray write with
+    gpulab::take_stray_write();
+    {
+        gpulab::PinnedBuffer<int> outside(10, cudaHostAllocMapped);
+        fill_host(outside, 11);
+        CHECK_THROWS_AS(outside.check_guard_bands(), gpulab::WrongResult);
+    }
+    CHECK(gpulab::take_stray_write() != "");
+}
+
+namespace {
+
+/// Reads in[i], which may lie outside, into out[0].
+__global__ void read_kernel(const float* in, int i, float* out) { out[0] = in[i]; }
+
+} // namespace
+
+TEST_CASE("what a CUDA kernel reads outside an input is NaN, and a poisoned output has lost its result", "[cuda]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const DeviceBuffer<float> in(std::vector<float>{1, 2, 3});
+    std::vector<float> out(1);
+    for (const int i : {-1, 2, 3}) {
+        DeviceBuffer<float> result(1);
+        gpulab::Stopwatch once;
+        gpulab::watch_stream(once, [&](cudaStream_t s) { read_kernel<<<1, 1, 0, s>>>(in.data(), i, result.data()); });
+        result.copy_to(out);
+        CHECK(std::isnan(out[0]) == (i != 2));
+        gpulab::Stream stream;
+        result.poison_async(stream);
+        stream.synchronize();
+        result.copy_to(out);
+        CHECK(std::isnan(out[0]));
+    }
+}

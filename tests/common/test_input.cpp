@@ -32,3 +32,12 @@ TEST_CASE("the first number of a seed is fixed for all machines") {
     CHECK(gpulab::random_unit(42, 7) > 0);
     CHECK(gpulab::random_unit(42, 7) < 1);
 }
+
+TEST_CASE("random doubles have more digits than a float keeps, random floats have only those") {
+    const auto values = gpulab::random_vector<double>(1000, 4);
+    const auto is_a_float = [](double v) { return static_cast<double>(static_cast<float>(v)) == v; };
+    CHECK(std::count_if(values.begin(), values.end(), is_a_float) < 5);
+    CHECK(gpulab::random_unit<float>(42, 7) > 0);
+    CHECK(gpulab::random_unit<float>(42, 7) < 1);
+    CHECK(std::abs(gpulab::random_unit<float>(42, 7) - gpulab::random_unit(42, 7)) < 1e-7);
+}

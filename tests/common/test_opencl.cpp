@@ -116,3 +116,25 @@ void run_planted(const char* name) {
 TEST_CASE("a kernel whose items all write one element, for oclgrind", "[.planted-race]") { run_planted("race"); }
 TEST_CASE("a kernel that writes past its buffer, for oclgrind", "[.planted-stray]") { run_planted("stray"); }
 TEST_CASE("a kernel that reads unset local memory, for oclgrind", "[.planted-unset]") { run_planted("unset"); }
+
+TEST_CASE("what an OpenCL kernel reads outside an input is NaN, and a poisoned output has lost its result",
+          "[opencl]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const ClBuffer<float> in(std::vector<float>{1, 2, 3});
+        std::vector<float> out(1);
+        cl::Kernel kernel = gpulab::opencl_kernel(
+            "kernel void get(global const float* in, int i, global float* out) { out[0] = in[i]; }", "get");
+        for (const int i : {-1, 2, 3}) {
+            const ClBuffer<float> result(1);
+            gpulab::set_args(kernel, in.data(), i, result.data());
+            gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
+            result.copy_to(out);
+            CHECK(std::isnan(out[0]) == (i != 2));
+            result.poison_async(gpulab::opencl().queue());
+            result.copy_to(out);
+            CHECK(std::isnan(out[0]));
+        }
+    }
+}

@@ -12,8 +12,12 @@ namespace gpulab {
 /// 0 gives buffers of exactly the size asked for, so that compute-sanitizer and oclgrind see the first byte outside.
 std::size_t guard_bytes();
 
-/// What every byte of a guard band holds.
-inline constexpr unsigned char guard_byte = 0xA5;
+/// What the bytes of an output's guard band hold: 3.4e38 as a float, so that reading them shows as well.
+inline constexpr unsigned char guard_byte = 0x7F;
+
+/// What the bytes of an input's guard band hold: NaN as float or double, so that no sum can hide that they were read;
+/// -1 as an index, so that what is read with it is a guard band again.
+inline constexpr unsigned char input_guard_byte = 0xFF;
 
 /// What every byte of a fresh output holds: NaN as float or double, -1 as an integer.
 inline constexpr unsigned char poison_byte = 0xFF;
@@ -21,9 +25,10 @@ inline constexpr unsigned char poison_byte = 0xFF;
 /// Looks at both bands after a kernel.
 /// @param before,after the bands, copied to the host; `bytes` each
 /// @param element_bytes size of one element, for the message
+/// @param expected what every byte of them was set to: guard_byte or input_guard_byte
 /// @throws WrongResult saying on which side the kernel wrote and how far from the output
-void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes,
-                  std::size_t element_bytes);
+void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes, std::size_t element_bytes,
+                  unsigned char expected = guard_byte);
 
 /// Remembers that a buffer was freed with a damaged guard band, which a destructor cannot throw: an input, or scratch
 /// memory that is never copied out.

@@ -18,9 +18,16 @@ constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
     return z ^ (z >> 31);
 }
 
-/// A double in the open interval (0, 1); never exactly 0 or 1, also after rounding to float.
-constexpr double random_unit(std::uint64_t seed, std::uint64_t i) {
-    return (static_cast<double>(random_bits(seed, i) >> 41) + 0.5) / 8388608.0; // 23 bits and a half
+/// A number in the open interval (0, 1), never exactly 0 or 1, with all the digits that T has: what a kernel loses by
+/// computing in float shows in a double.
+/// @tparam T float or double
+template <class T = double> constexpr T random_unit(std::uint64_t seed, std::uint64_t i) {
+    if constexpr (sizeof(T) == sizeof(float)) {
+        return static_cast<T>((static_cast<double>(random_bits(seed, i) >> 41) + 0.5) /
+                              8388608.0); // 23 bits and a half
+    } else {
+        return (static_cast<T>(random_bits(seed, i) >> 12) + T(0.5)) / T(4503599627370496.0); // 52 bits and a half
+    }
 }
 
 /// Fills values with numbers in (low, high), using all CPU threads. Zero cannot come out of it.

@@ -49,10 +49,10 @@ template <class T> gpulab::Csr<T> one_dense_column(std::size_t n) {
     m.rows = m.columns = n;
     for (std::size_t i = 0; i < n; ++i) {
         m.column.push_back(0);
-        m.value.push_back(static_cast<T>(gpulab::random_unit(1, i)));
+        m.value.push_back(gpulab::random_unit<T>(1, i));
         if (i > 0) {
             m.column.push_back(static_cast<std::int32_t>(i));
-            m.value.push_back(static_cast<T>(-gpulab::random_unit(2, i)));
+            m.value.push_back(-gpulab::random_unit<T>(2, i));
         }
         m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <cuda_runtime_api.h>
 #include <span>
 #include <utility>
@@ -22,12 +23,13 @@ template <class T> class DeviceBuffer {
 public:
     /// An output of n elements.
     /// @throws CudaError when the device has not that much memory
-    explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()) {
+    explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()), guard_value_(guard_byte) {
         allocate([&] { CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte_for<T>(), bytes())); });
     }
 
     /// An input: allocates and copies in.
-    explicit DeviceBuffer(std::span<const T> host) : size_(host.size()), guard_(guard_bytes()) {
+    explicit DeviceBuffer(std::span<const T> host)
+        : size_(host.size()), guard_(guard_bytes()), guard_value_(input_guard_byte) {
         allocate([&] { CUDA_CHECK(cudaMemcpy(data(), host.data(), bytes(), cudaMemcpyHostToDevice)); });
     }
     /// The same from a vector.
@@ -48,11 +50,13 @@ public:
     }
 
     DeviceBuffer(DeviceBuffer&& other) noexcept
-        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_) {}
+        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_),
+          guard_value_(other.guard_value_) {}
     DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
         std::swap(base_, other.base_);
         std::swap(size_, other.size_);
         std::swap(guard_, other.guard_);
+        std::swap(guard_value_, other.guard_value_);
         return *this;
     }
 
@@ -65,6 +69,12 @@ public:
     void copy_from(std::span<const T> host) {
         check_length(host.size());
         CUDA_CHECK(cudaMemcpy(data(), host.data(), bytes(), cudaMemcpyHostToDevice));
+    }
+
+    /// Poisons the elements again, in a stream: before each timed run, so that no run can pass off the result of an
+    /// earlier one as its own.
+    void poison_async(cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(data(), poison_byte_for<T>(), bytes(), stream));
     }
 
     /// Copies out to an array of the same length and checks the guard bands.
@@ -83,7 +93,7 @@ public:
         std::vector<unsigned char> before(guard_), after(guard_);
         CUDA_CHECK(cudaMemcpy(before.data(), base_, guard_, cudaMemcpyDeviceToHost));
         CUDA_CHECK(cudaMemcpy(after.data(), base_ + guard_ + bytes(), guard_, cudaMemcpyDeviceToHost));
-        check_guards(before.data(), after.data(), guard_, sizeof(T));
+        check_guards(before.data(), after.data(), guard_, sizeof(T), guard_value_);
     }
 
 private:
@@ -92,8 +102,8 @@ private:
         CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_));
         try {
             fill();
-            CUDA_CHECK(cudaMemset(base_, guard_byte, guard_));
-            CUDA_CHECK(cudaMemset(base_ + guard_ + bytes(), guard_byte, guard_));
+            CUDA_CHECK(cudaMemset(base_, guard_value_, guard_));
+            CUDA_CHECK(cudaMemset(base_ + guard_ + bytes(), guard_value_, guard_));
             CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for these fills
         } catch (...) {
             cudaFree(base_);
@@ -108,36 +118,74 @@ private:
     unsigned char* base_ = nullptr; // start of the allocation; the elements begin guard_ bytes further
     std::size_t size_ = 0;
     std::size_t guard_ = 0;
+    unsigned char guard_value_ = guard_byte;
 };
 
-/// n elements of T in page-locked host memory, which the copy engines reach without a detour. Move-only.
+/// n elements of T in page-locked host memory, which the copy engines and kernels reach without a detour. Move-only.
+///
+/// It starts poisoned (NaN), between guard bands that are checked by check_guard_bands() and when it is freed.
 template <class T> class PinnedBuffer {
 public:
     /// @param flags for cudaHostAlloc: cudaHostAllocDefault, cudaHostAllocMapped, ...
-    explicit PinnedBuffer(std::size_t n, unsigned flags = cudaHostAllocDefault) : size_(n) {
-        CUDA_CHECK(cudaHostAlloc(reinterpret_cast<void**>(&data_), n * sizeof(T), flags));
+    explicit PinnedBuffer(std::size_t n, unsigned flags = cudaHostAllocDefault) : size_(n), guard_(guard_bytes()) {
+        CUDA_CHECK(cudaHostAlloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_, flags));
+        std::memset(base_, guard_byte, bytes() + 2 * guard_);
+        std::memset(base_ + guard_, poison_byte_for<T>(), bytes());
     }
-    ~PinnedBuffer() { cudaFreeHost(data_); }
+    /// Frees the memory. Damage to a guard band is noted (note_stray_write), because a destructor does not throw.
+    ~PinnedBuffer() {
+        if (base_) {
+            try {
+                check_guard_bands();
+            } catch (const WrongResult& fault) {
+                note_stray_write(fault.what());
+            } catch (...) {
+            }
+        }
+        cudaFreeHost(base_);
+    }
     PinnedBuffer(PinnedBuffer&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_) {}
     PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
-        std::swap(data_, other.data_);
+        std::swap(base_, other.base_);
         std::swap(size_, other.size_);
+        std::swap(guard_, other.guard_);
         return *this;
     }
 
-    T* data() { return data_; }
-    const T* data() const { return data_; }
+    T* data() { return reinterpret_cast<T*>(base_ + guard_); }
+    const T* data() const { return reinterpret_cast<const T*>(base_ + guard_); }
     std::size_t size() const { return size_; }
     std::size_t bytes() const { return size_ * sizeof(T); }
-    T& operator[](std::size_t i) { return data_[i]; }
-    const T& operator[](std::size_t i) const { return data_[i]; }
-    std::span<T> span() { return {data_, size_}; }
-    std::span<const T> span() const { return {data_, size_}; }
+    T& operator[](std::size_t i) { return data()[i]; }
+    const T& operator[](std::size_t i) const { return data()[i]; }
+    std::span<T> span() { return {data(), size_}; }
+    std::span<const T> span() const { return {data(), size_}; }
+
+    /// The address under which kernels of the current device reach the elements.
+    /// @throws Unsupported when the device cannot map host memory
+    T* on_device() {
+        int device = 0, can = 0;
+        CUDA_CHECK(cudaGetDevice(&device));
+        CUDA_CHECK(cudaDeviceGetAttribute(&can, cudaDevAttrCanMapHostMemory, device));
+        if (!can) throw Unsupported("this device cannot map host memory");
+        void* address = nullptr;
+        CUDA_CHECK(cudaHostGetDevicePointer(&address, base_, 0));
+        return reinterpret_cast<T*>(static_cast<unsigned char*>(address) + guard_);
+    }
+
+    /// Poisons the elements again, in a stream; see DeviceBuffer::poison_async(). @pre made with cudaHostAllocMapped
+    void poison_async(cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(on_device(), poison_byte_for<T>(), bytes(), stream));
+    }
+
+    /// @throws WrongResult when something wrote outside the buffer. @pre the streams that use it are empty
+    void check_guard_bands() const { check_guards(base_, base_ + guard_ + bytes(), guard_, sizeof(T)); }
 
 private:
-    T* data_ = nullptr;
+    unsigned char* base_ = nullptr; // start of the allocation; the elements begin guard_ bytes further
     std::size_t size_ = 0;
+    std::size_t guard_ = 0;
 };
 
 } // namespace gpulab

@@ -19,11 +19,13 @@ struct GuardedMemory {
     cl::Buffer whole;
     cl::Buffer window;
     std::size_t guard = 0;
+    unsigned char guard_value = guard_byte;
 };
 GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill);          // every byte set to `fill`
 GuardedMemory input_memory(const void* host, std::size_t bytes);              // copied in
 void read_memory(const cl::Buffer& from, std::size_t bytes, void* host);      // blocking
 void write_memory(const cl::Buffer& to, std::size_t bytes, const void* host); // blocking
+void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue);
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes);
 } // namespace detail
 
@@ -71,6 +73,12 @@ public:
     void copy_from(std::span<const T> host) {
         check_length(host.size());
         detail::write_memory(data(), bytes(), host.data());
+    }
+
+    /// Poisons the elements again, in a queue: before each timed run, so that no run can pass off the result of an
+    /// earlier one as its own.
+    void poison_async(const cl::CommandQueue& queue) const {
+        detail::poison_memory(memory_, bytes(), poison_byte_for<T>(), queue);
     }
 
     /// Waits for the queue, copies out to an array of the same length and checks the guard bands.
