@@ -135,6 +135,7 @@ Options::~Options() = default;
 
 void Options::size(const std::string& name, std::size_t& value, std::size_t least, const std::string& help,
                    std::size_t most) {
+    lab_options_.push_back(name);
     auto text = std::make_shared<std::string>();
     app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("SIZE");
     checks_.push_back([=, this, &value] {
@@ -149,6 +150,7 @@ void Options::size(const std::string& name, std::size_t& value, std::size_t leas
 }
 
 void Options::number(const std::string& name, double& value, double least, double most, const std::string& help) {
+    lab_options_.push_back(name);
     auto text = std::make_shared<std::string>();
     app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("NUMBER");
     checks_.push_back([=, this, &value] {
@@ -165,6 +167,7 @@ void Options::number(const std::string& name, double& value, double least, doubl
 
 void Options::choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
                      const std::string& help) {
+    lab_options_.push_back(name);
     app_->add_option(name, value, fmt::format("{}: {} [{}]", help, listed(words), value))->type_name("WORD");
     checks_.push_back([=, &value] {
         if (!contains(words, value)) throw UsageError(fmt::format("{}: '{}' is not {}", name, value, listed(words)));
@@ -172,10 +175,16 @@ void Options::choice(const std::string& name, std::string& value, const std::vec
 }
 
 void Options::text(const std::string& name, std::string& value, const std::string& help) {
+    lab_options_.push_back(name);
     app_->add_option(name, value, help)->type_name("TEXT");
 }
 
-void Options::flag(const std::string& name, bool& value, const std::string& help) { app_->add_flag(name, value, help); }
+void Options::flag(const std::string& name, bool& value, const std::string& help) {
+    lab_options_.push_back(name);
+    app_->add_flag(name, value, help);
+}
+
+bool Options::given(const std::string& option) const { return app_->count(option) > 0; }
 
 bool Options::parse(int argc, const char* const* argv) {
     try {
@@ -213,6 +222,11 @@ bool Options::parse(int argc, const char* const* argv) {
         for (const auto& s : studies_) names.push_back(s.name);
         if (names.empty()) throw UsageError(fmt::format("--study: {} has no studies", lab_));
         if (!contains(names, study_)) throw UsageError(fmt::format("--study: '{}' is not {}", study_, listed(names)));
+        const auto study =
+            std::find_if(studies_.begin(), studies_.end(), [&](const auto& t) { return t.name == study_; });
+        for (const std::string& option : lab_options_)
+            if (given(option) && !contains(study->takes, option))
+                throw UsageError(fmt::format("{}: the study '{}' does not take it", option, study_));
     }
 
     chosen_variants_ = split_commas(chosen_variants_);

@@ -204,15 +204,16 @@ struct Study {
     const char* name;
     const char* summary;
     std::function<void(const Options&, Report&, std::size_t)> run;
+    bool takes_n = true;
 };
 
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
         {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial part", threads},
         {"table-2-1", "kernel time against the CPU, n = 10^2 ... 10^7",
-         [](const Options& o, Report& r, std::size_t) { table(o, r, false); }},
+         [](const Options& o, Report& r, std::size_t) { table(o, r, false); }, false},
         {"table-2-2", "the same with the transfers in the time",
-         [](const Options& o, Report& r, std::size_t) { table(o, r, true); }},
+         [](const Options& o, Report& r, std::size_t) { table(o, r, true); }, false},
         {"block-size", "32 ... 1024 threads per block, with occupancy", block_size},
         {"coalescing", "neighbouring threads 1 ... 32 elements apart", coalescing},
         {"alignment", "3-D points of 12 bytes against 16",
@@ -229,7 +230,9 @@ const std::vector<Study>& studies() {
 
 std::vector<gpulab::StudySummary> study_list() {
     std::vector<gpulab::StudySummary> list;
-    for (const Study& study : studies()) list.push_back({study.name, study.summary});
+    for (const Study& study : studies())
+        list.push_back(
+            {study.name, study.summary, study.takes_n ? std::vector<std::string>{"--n"} : std::vector<std::string>{}});
     return list;
 }
 

@@ -115,6 +115,7 @@ int main(int argc, char** argv) try {
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
     if (x <= -1 || (type == "float" && static_cast<float>(x) <= -1))
         throw gpulab::UsageError("--x: log(1 + x) needs x > -1 (also when rounded to the type)");
+    if (options.given("--x") && op != "log") throw gpulab::UsageError("--x is the argument of --op log only");
     if ((op == "pi" || op == "log") && n > 10'000'000'000)
         throw gpulab::UsageError("--n: a series of more than 1e10 terms would keep the reference busy for minutes");
 

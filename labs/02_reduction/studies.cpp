@@ -106,9 +106,9 @@ template <class T> int run_study_of(const Options& options, std::size_t n) {
 } // namespace
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"size", "every variant of the sum at n = 2^10 ... 2^28"},
-            {"ladder", "every variant of the sum at --n, in percent of the copy bandwidth"},
-            {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers"}};
+    return {{"size", "every variant of the sum at n = 2^10 ... 2^28", {"--type"}},
+            {"ladder", "every variant of the sum at --n, in percent of the copy bandwidth", {"--n", "--type"}},
+            {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers", {"--type"}}};
 }
 
 int run_study(const Options& options, const std::string& type, std::size_t n) {

@@ -104,9 +104,9 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
 } // namespace
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"ladder", "every rung at n = 1024, 2048, 4096, with its percent of the library"},
-            {"tile", "sizes and shapes of the shared tile, n x n"},
-            {"shape", "square, tall, flat, deep and thin products of equal work"}};
+    return {{"ladder", "every rung at n = 1024, 2048, 4096, with its percent of the library", {"--type"}},
+            {"tile", "sizes and shapes of the shared tile, n x n", {"--n", "--type"}},
+            {"shape", "square, tall, flat, deep and thin products of equal work", {"--type"}}};
 }
 
 template <class T> int run_study(const Options& options, std::size_t n) {

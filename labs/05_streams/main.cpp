@@ -50,8 +50,10 @@ int main(int argc, char** argv) try {
     options.variants(streams::variants());
     options.studies(streams::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
-    if (!options.study().empty() && !(output.empty() && trace.empty() && !lanes))
-        throw gpulab::UsageError("--output, --trace and --lanes are for a single run, not for a study");
+
+    for (const char* size : {"--width", "--height", "--channels"})
+        if (!input.empty() && options.given(size))
+            throw gpulab::UsageError(std::string(size) + ": --input brings an image with a size of its own");
 
     streams::Problem problem;
     problem.work = static_cast<unsigned>(work);

@@ -76,20 +76,25 @@ struct Study {
     const char* name;
     const char* summary;
     void (*run)(const Options&, Report&, Problem);
+    const char* own; ///< what it varies itself, and so takes from nobody
 };
 
 constexpr Study studies[] = {
-    {"streams", "1 ... 32 streams and strips", stream_count},
-    {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work},
-    {"mixed", "how much of the image to leave to a zero-copy kernel beside the pipeline (CUDA)", mixed},
-    {"memory", "pageable against page-locked memory", memory},
+    {"streams", "1 ... 32 streams and strips", stream_count, "--streams"},
+    {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work, "--work"},
+    {"mixed", "how much of the image to leave to a zero-copy kernel beside the pipeline (CUDA)", mixed, ""},
+    {"memory", "pageable against page-locked memory", memory, ""},
 };
 
 } // namespace
 
 std::vector<gpulab::StudySummary> study_list() {
     std::vector<gpulab::StudySummary> list;
-    for (const Study& study : studies) list.push_back({study.name, study.summary});
+    for (const Study& study : studies) {
+        std::vector<std::string> takes = {"--input", "--width", "--height", "--channels", "--work", "--streams"};
+        std::erase(takes, study.own);
+        list.push_back({study.name, study.summary, takes});
+    }
     return list;
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
         options.size("--n", n, 1, "elements", 100);
         options.choice("--op", op, {"sum", "dot"}, "what to do");
         options.variants(table);
-        options.studies({{"sizes", "a sweep"}});
+        options.studies({{"sizes", "a sweep", {"--op"}}});
         arguments.insert(arguments.begin(), "lab");
         try {
             options.parse(static_cast<int>(arguments.size()), arguments.data());
@@ -86,6 +86,9 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--backend", "vulkan"}) == "refused");
     CHECK(refused({"--device", "cuda:99"}) == "refused");
     CHECK(refused({"--study", "size"}) == "refused");
+    CHECK(refused({"--study", "sizes", "--op", "dot"}) == "accepted");
+    CHECK(refused({"--study", "sizes", "--repeat", "3"}) == "accepted");
+    CHECK(refused({"--study", "sizes", "--n", "7"}) == "refused"); // the study would not heed it
     CHECK(refused({"--repeat", "0"}) == "refused");
     CHECK(refused({"--warmup", "-1"}) == "refused");
     CHECK(refused({"--seed", "x"}) == "refused");

@@ -35,6 +35,7 @@ struct VariantSummary {
 struct StudySummary {
     std::string name;
     std::string summary;
+    std::vector<std::string> takes; ///< the lab's own options that it heeds, such as "--n"; the others are refused
 };
 
 /// The options of one lab program.
@@ -78,6 +79,9 @@ public:
     /// @throws UsageError with one line that says what is wrong
     bool parse(int argc, const char* const* argv);
 
+    /// Whether the command line has this option, such as "--n".
+    bool given(const std::string& option) const;
+
     const std::string& lab() const { return lab_; }
     const std::string& study() const { return study_; } ///< empty: a single run
     std::uint64_t seed() const { return seed_; }
@@ -101,6 +105,7 @@ private:
     std::string lab_;
     std::vector<VariantSummary> variants_;
     std::vector<StudySummary> studies_;
+    std::vector<std::string> lab_options_; // added by size(), number(), ...
     std::vector<std::function<void()>> checks_;
     bool list_ = false;
     std::vector<std::string> chosen_variants_;

@@ -13,8 +13,8 @@ namespace matmul {
 
 /// One thread per element of C; any shape.
 template <class T> __global__ void grid_as_printed_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
-    const int i = blockIdx.x * blockDim.x + threadIdx.x;
-    const int j = blockIdx.y * blockDim.y + threadIdx.y;
+    const int i = block_x() * blockDim.x + threadIdx.x;
+    const int j = block_y() * blockDim.y + threadIdx.y;
     if (i >= m || j >= n) return; // the last blocks are ragged
 
     T sum = 0;

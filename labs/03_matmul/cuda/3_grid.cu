@@ -13,8 +13,8 @@ namespace matmul {
 
 /// One thread per element of C; any shape.
 template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
-    const int i = blockIdx.y * blockDim.y + threadIdx.y;
-    const int j = blockIdx.x * blockDim.x + threadIdx.x;
+    const int i = block_y() * blockDim.y + threadIdx.y;
+    const int j = block_x() * blockDim.x + threadIdx.x;
     if (i >= m || j >= n) return; // the last blocks are ragged
 
     T sum = 0;

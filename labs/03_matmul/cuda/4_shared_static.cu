@@ -18,7 +18,7 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
     __shared__ T a_tile[TILE][TILE];
     __shared__ T b_tile[TILE][TILE];
     const int x = threadIdx.x, y = threadIdx.y;
-    const int i = blockIdx.y * TILE + y, j = blockIdx.x * TILE + x;
+    const int i = block_y() * TILE + y, j = block_x() * TILE + x;
 
     T sum = 0;
     for (int l0 = 0; l0 < k; l0 += TILE) {

@@ -21,7 +21,7 @@ template <class T> __global__ void shared_dynamic_kernel(const T* a, const T* b,
     T* const a_tile = reinterpret_cast<T*>(raw); // rows x depth
     T* const b_tile = a_tile + rows * depth;     // depth x columns
     const int x = threadIdx.x, y = threadIdx.y;
-    const int row = blockIdx.y * rows, column = blockIdx.x * columns;
+    const int row = block_y() * rows, column = block_x() * columns;
 
     T sum = 0;
     for (int l0 = 0; l0 < k; l0 += depth) {

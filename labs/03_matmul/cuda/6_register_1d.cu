@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(threads)
     __shared__ float a_tile[side][depth];
     __shared__ float b_tile[depth][side];
     const int t = threadIdx.x;
-    const int row = blockIdx.y * side, column = blockIdx.x * side;
+    const int row = block_y() * side, column = block_x() * side;
     const int x = t % side, y = t / side * each; // this thread's column and first row within the block
     const int a_row = t / depth, a_column = t % depth, b_row = t / side, b_column = t % side; // what it loads
 

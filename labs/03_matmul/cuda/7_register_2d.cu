@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(threads)
     __shared__ float a_tile[side][depth + 1]; // one column more, so that a column's words lie in different banks
     __shared__ float b_tile[depth][side];
     const int t = threadIdx.x;
-    const int row = blockIdx.y * side, column = blockIdx.x * side;
+    const int row = block_y() * side, column = block_x() * side;
     const int x = t % span, y = t / span;
 
     float sum[each][each] = {};

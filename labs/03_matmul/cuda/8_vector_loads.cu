@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(threads, 2)
     __shared__ __align__(16) float a_tile[depth][pitch];
     __shared__ __align__(16) float b_tile[depth][side];
     const int t = threadIdx.x;
-    const int row = blockIdx.y * side, column = blockIdx.x * side;
+    const int row = block_y() * side, column = block_x() * side;
     const int x = t % 16 * 4, y = t / 16 * 4;
     const int a_row = t / 2, a_column = t % 2 * 4;   // the float4 of A that this thread loads
     const int b_row = t / 32, b_column = t % 32 * 4; // and of B

@@ -2,23 +2,32 @@
 /// Launch grids of the rungs that compute C in tiles.
 #pragma once
 
+#include <cstddef>
 #include <cuda_runtime_api.h>
-#include <string>
 
-#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 
 namespace matmul {
 
-/// Blocks so that tiles of x_tile by y_tile cover x_size by y_size.
+/// Blocks so that tiles of x_tile by y_tile cover x_size by y_size; a kernel reads its place from block_x() and
+/// block_y().
+///
+/// A grid has at most 65535 blocks along y. Where the tiles need more, they go on along z; the last layer may then hang
+/// over the edge by a few blocks, which find nothing to do.
 /// @pre both sizes > 0
-/// @throws gpulab::Unsupported when y needs more than the 65535 blocks that a grid has in that dimension
 inline dim3 tile_grid(std::size_t x_size, unsigned x_tile, std::size_t y_size, unsigned y_tile) {
     const std::size_t y_blocks = gpulab::ceil_div(y_size, y_tile);
-    if (y_blocks > 65535)
-        throw gpulab::Unsupported("a grid has at most 65535 blocks along y, " + std::to_string(y_blocks) +
-                                  " are needed");
-    return {gpulab::grid_size(x_size, x_tile), static_cast<unsigned>(y_blocks), 1};
+    const std::size_t layers = gpulab::ceil_div(y_blocks, 65535);
+    return {gpulab::grid_size(x_size, x_tile), static_cast<unsigned>(gpulab::ceil_div(y_blocks, layers)),
+            static_cast<unsigned>(layers)};
 }
+
+#if defined(__CUDACC__)
+/// This block's place along x in the grid that tile_grid() made.
+__device__ inline int block_x() { return blockIdx.x; }
+
+/// This block's place along y.
+__device__ inline int block_y() { return blockIdx.z * gridDim.y + blockIdx.y; }
+#endif
 
 } // namespace matmul

@@ -107,6 +107,7 @@ TEST_CASE("bad options end the program with one line and exit code 2") {
     for (const char* const arguments :
          {"--type int", "--op dot --type int", "--op product", "--type half", "--n -1", "--n 1.5", "--n 2^70",
           "--op log --x -1", "--op log --x 2", "--variant cpu_nothing", "--study nothing", "--study ladder --type int",
+          "--study ladder --op dot", "--study size --n 100", "--study transfers --x 0.5", "--op sum --x 0.5",
           "--op dot --variant cpu_sequential", "--json /no/such/folder/x.json --backend cpu --n 10", "--bad"}) {
         INFO(arguments);
         const Ended ended = run(arguments);

@@ -63,7 +63,8 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
           std::string("--width 16Mi --height 16Mi"), std::string("--variant cuda_nothing"),
           std::string("--study nothing"), std::string("--input /nonexistent.png"), "--input " + broken,
           std::string("--output /nonexistent/folder/x.png"), std::string("--trace /nonexistent/folder/x.json"),
-          std::string("--study streams --output x.png"), std::string("stray")}) {
+          std::string("--study streams --output x.png"), std::string("--study work --work 3"),
+          "--input " + broken + " --height 7", std::string("stray")}) {
         INFO(arguments);
         const Outcome outcome = streams_program(arguments + " --json " + json);
         CHECK(outcome.exit_code == 2);
