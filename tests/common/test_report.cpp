@@ -113,7 +113,7 @@ TEST_CASE("JSON and CSV hold what was measured, what failed and what was skipped
 TEST_CASE("a study writes a list of runs, each with its own problem") {
     const std::string json_path = fresh_path(".json");
     Options options("lab", "a test");
-    options.studies({{"sizes", "a sweep"}});
+    options.studies({{"sizes", "a sweep", {}}});
     const char* arguments[] = {"lab", "--study", "sizes", "--json", json_path.c_str()};
     REQUIRE(options.parse(5, arguments));
     Report report(options);
