@@ -27,7 +27,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
 
     matmul::Output<T> c(problem.size());
     for (auto& job : jobs) {
-        if (job.skip.empty()) job.skip = matmul::too_slow(options, job.variant.name, job.device, problem.flops());
+        if (job.skip.empty()) job.skip = matmul::too_slow(options, job.variant.name, job.device, problem);
         gpulab::Result result = gpulab::run(job, problem, c, options); // poisons c, then runs the variant
         if (result.ran()) result.judge(matmul::compare(problem, reference, c));
         report.add(result, work);

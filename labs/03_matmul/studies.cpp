@@ -22,6 +22,12 @@ namespace {
 /// Rungs on the CPU, and OpenCL on it, take up to 2^31 operations (n = 1024): a second or so for the slowest.
 constexpr double patience_flops = 2147483648.0;
 
+/// What a product costs a CPU. An element of C takes the time of some 64 operations however short its sum is: a task of
+/// its own, a division of its index, a cache line written.
+template <class T> double cost(const Problem<T>& p) {
+    return std::max(p.flops(), 64.0 * static_cast<double>(p.m) * static_cast<double>(p.n));
+}
+
 std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 template <class T> Work work_of(const Problem<T>& p) {
@@ -41,7 +47,7 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
     std::map<std::string, double> baseline_ms; // by device
     Output<T> c(problem.size());
     for (auto& job : jobs) {
-        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device, problem.flops());
+        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device, problem);
         Result result = gpulab::run(job, problem, c, options);
         if (result.ran()) {
             result.judge(compare(problem, reference, c));
@@ -119,21 +125,25 @@ template <class T> int run_study(const Options& options, std::size_t n) {
     return report.finish();
 }
 
-std::string too_slow(const Options& options, std::string_view variant, const Device& device, double flops) {
+template <class T>
+std::string too_slow(const Options& options, std::string_view variant, const Device& device, const Problem<T>& p) {
     const bool on_cpu = device.backend == Backend::cpu || device.is_cpu;
-    if (!on_cpu || flops <= patience_flops || options.named(variant)) return "";
-    return fmt::format("{:.3g} operations are long to wait for on a CPU; --variant {} runs it all the same", flops,
-                       variant);
+    if (!on_cpu || cost(p) <= patience_flops || options.named(variant)) return "";
+    return fmt::format("{:.3g} operations for {:.3g} elements are long to wait for on a CPU; --variant {} runs it all "
+                       "the same",
+                       p.flops(), static_cast<double>(p.size()), variant);
 }
 
 template <class T> double sequential_ms(const Problem<T>& p) {
-    if (p.flops() > patience_flops) return 0;
+    if (cost(p) > patience_flops) return 0;
     Output<T> c(p.size());
     Stopwatch watch(0, 1);
     cpu_ijk(p, c, watch);
     return watch.kernel().median;
 }
 
+template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<float>&);
+template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<double>&);
 template int run_study<float>(const Options&, std::size_t);
 template int run_study<double>(const Options&, std::size_t);
 template double sequential_ms(const Problem<float>&);

@@ -22,8 +22,9 @@ template <class T> int run_study(const gpulab::Options& options, std::size_t n);
 
 /// Why a variant is left out on a device that computes on the CPU: empty, or that the product is too large to wait
 /// for. Asked for by name, it runs all the same.
+template <class T>
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
-                     double flops);
+                     const Problem<T>& p);
 
 /// The median time of cpu_ijk, which speed-ups refer to; 0 when the product is too large to wait for.
 template <class T> double sequential_ms(const Problem<T>& p);

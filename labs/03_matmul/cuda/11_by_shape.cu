@@ -6,8 +6,7 @@
 // (split-K): the blocks of a part compute their share of every sum, and a second kernel adds the shares, always in the
 // same order, so that the result does not change from run to run.
 // Limit: the arithmetic units, and how well the last wave is filled.
-#include <algorithm>
-
+#include "by_shape.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -20,12 +19,8 @@ namespace matmul {
 
 namespace {
 
-using Large = WarpTile<128, 256, 16, 64, 64, 8, 3, 1>;
-using Small = WarpTile<64, 128, 16, 32, 64, 4, 4, 3>;
-
-template <class G> std::size_t tiles_of(const Problem<float>& p) {
-    return gpulab::ceil_div(p.m, G::rows) * gpulab::ceil_div(p.n, G::columns);
-}
+using Large = WarpTile<large_rows, large_columns, part_unit, 64, 64, 8, 3, 1>;
+using Small = WarpTile<small_rows, small_columns, part_unit, 32, 64, 4, 4, small_per_sm>;
 
 } // namespace
 
@@ -40,25 +35,19 @@ __global__ void add_shares_kernel(const float* __restrict__ shares, float* __res
 }
 
 void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
-    const std::size_t multiprocessors = gpulab::multiprocessor_count();
-    const std::size_t waves = gpulab::ceil_div(tiles_of<Large>(p), multiprocessors);
-    // Counted in elements of C, so that a tile that hangs over the edge counts for what it covers.
-    const bool full = 10 * p.size() >= 9 * waves * multiprocessors * Large::rows * Large::columns;
-    const bool large = full && prepare_warp_tile<Large>();
-    if (!large && !prepare_warp_tile<Small>()) throw gpulab::Unsupported("needs 50 KiB of shared memory per block");
-
-    // Parts of k: as many as the blocks that fit at once allow, none shorter than 128.
-    const std::size_t room = multiprocessors * Small::blocks_per_sm / std::max<std::size_t>(tiles_of<Small>(p), 1);
-    const std::size_t wanted = large ? 1 : std::clamp<std::size_t>(room, 1, std::max<std::size_t>(p.k / 128, 1));
-    const std::size_t part = gpulab::round_up(std::max<std::size_t>(gpulab::ceil_div(p.k, wanted), 1), 16);
-    const std::size_t parts = std::max<std::size_t>(gpulab::ceil_div(p.k, part), 1); // none is empty
+    ByShape choice = choose_by_shape(p.m, p.k, p.n, gpulab::multiprocessor_count());
+    if (choice.large && !prepare_warp_tile<Large>()) choice = {}; // too little shared memory: the small tile, one part
+    if (!choice.large && !prepare_warp_tile<Small>())
+        throw gpulab::Unsupported("needs 50 KiB of shared memory per block");
+    const std::size_t parts = choice.parts;
+    const std::size_t part = parts > 1 ? choice.part : gpulab::round_up(p.k, part_unit);
 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size()), shares(parts > 1 ? parts * p.size() : 0);
     float* const target = parts > 1 ? shares.data() : out.data();
     gpulab::watch_stream(watch, [&](cudaStream_t stream) {
         if (p.size() == 0) return;
-        const auto launch = large ? launch_warp_tile<Large> : launch_warp_tile<Small>;
+        const auto launch = choice.large ? launch_warp_tile<Large> : launch_warp_tile<Small>;
         launch(a.data(), b.data(), target, p.m, p.k, p.n, part, parts, stream);
         if (parts > 1) {
             CUDA_CHECK_LAUNCH();

@@ -8,7 +8,11 @@
 
 #include "checks.hpp"
 #include "gpulab/input.hpp"
+#include "large.hpp"
 #include "studies.hpp"
+#if defined(GPULAB_WITH_CUDA)
+#include "cuda/by_shape.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::Device;
@@ -66,26 +70,31 @@ template <class T> void check_by_hand(Backend backend) {
     }
 }
 
-/// A row of A times the identity is that row; a non-finite number must come through, and only where it belongs.
+/// A row of A times the identity is that row; a non-finite number must come through, and only where it belongs: one in
+/// the last row of A reaches exactly that row of C, one in the last column of B exactly that column. At a size that one
+/// block takes, and at one with ragged edges on every side of several tiles.
 void check_identity_and_infinity(Backend backend) {
-    constexpr std::size_t n = 24; // small enough for one block
-    Problem<float> p = matmul::make_problem<float>(n, n, n, gpulab::testing::seed);
-    for (std::size_t i = 0; i < n; ++i)
-        for (std::size_t j = 0; j < n; ++j) p.b[i * n + j] = i == j ? 1.0F : 0.0F;
-    Problem<float> infinite = matmul::make_problem<float>(n, n, n, gpulab::testing::seed);
-    infinite.a[3 * n + 5] = std::numeric_limits<float>::infinity();
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : matmul::variants<float>()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            matmul::Output<float> c(n * n);
-            gpulab::Stopwatch once;
-            variant.run(p, c, once);
-            CHECK(c == p.a);
-            variant.run(infinite, c, once);
-            for (std::size_t i = 0; i < n; ++i)
-                for (std::size_t j = 0; j < n; ++j) REQUIRE(std::isfinite(c[i * n + j]) == (i != 3));
+    for (const Shape& s : {Shape{24, 24, 24}, Shape{129, 131, 131}, Shape{257, 132, 132}}) {
+        Problem<float> identity = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
+        for (std::size_t i = 0; i < s.k; ++i)
+            for (std::size_t j = 0; j < s.n; ++j) identity.b[i * s.n + j] = i == j ? 1.0F : 0.0F;
+        Problem<float> infinite = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
+        infinite.a[s.m * s.k - 1] = std::numeric_limits<float>::infinity(); // in the last row
+        infinite.b[s.n - 1] = std::numeric_limits<float>::quiet_NaN();      // in the last column
+        for (const Device& device : devices_or_skip(backend)) {
+            gpulab::use(device);
+            for (const auto& variant : matmul::variants<float>()) {
+                if (variant.backend != backend || refused<float>(variant.name, {s}) > 0) continue;
+                INFO(variant.name << " on " << device.name << ", " << s.m << " x " << s.k << " x " << s.n);
+                matmul::Output<float> c(s.m * s.n);
+                gpulab::Stopwatch once;
+                variant.run(identity, c, once);
+                CHECK(c == identity.a);
+                variant.run(infinite, c, once);
+                for (std::size_t i = 0; i < s.m; ++i)
+                    for (std::size_t j = 0; j < s.n; ++j)
+                        REQUIRE(std::isfinite(c[i * s.n + j]) == (i != s.m - 1 && j != s.n - 1));
+            }
         }
     }
 }
@@ -126,14 +135,75 @@ TEST_CASE("every CUDA variant keeps the identity and infinities", "[cuda]") {
     check_identity_and_infinity(Backend::cuda);
 }
 
+TEST_CASE("every CPU variant multiplies matrices that are long and thin", "[cpu]") {
+    check_all<float>(Backend::cpu, matmul::testing::long_shapes());
+}
+TEST_CASE("every OpenCL variant multiplies matrices that are long and thin", "[opencl]") {
+    check_all<float>(Backend::opencl, matmul::testing::long_shapes());
+}
+TEST_CASE("every CUDA variant multiplies matrices that are long and thin", "[cuda]") {
+    check_all<float>(Backend::cuda, matmul::testing::long_shapes());
+}
+
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("the large tile and the split of k both meet ragged edges", "[cuda]") {
-    // 1700 x 2300 fills more than nine tenths of the last wave of an H200 with 128 x 256 tiles; 200 x 9001 x 130 is cut
-    // into many parts of k, the last of them shorter.
+namespace {
+
+/// Shapes that between them lead cuda_by_shape down each of its ways on an H200 (132 multiprocessors): the large tile,
+/// the small one, and the small one with k in parts; rows that are a multiple of 16 bytes long, and rows that are not.
+const std::vector<Shape> ways = {{1700, 65, 2300}, {1700, 65, 2301}, {1025, 300, 2500},   {1025, 301, 2501},
+                                 {200, 9001, 132}, {200, 9001, 130}, {256, 131'072, 256}, {65, 131'071, 63}};
+
+} // namespace
+
+TEST_CASE("the choice by shape takes each of its ways") {
+    std::set<std::string> taken;
+    for (const Shape& s : ways) {
+        const matmul::ByShape way = matmul::choose_by_shape(s.m, s.k, s.n, 132);
+        CHECK(way.vector == (s.n % 4 == 0));
+        CHECK((way.parts - 1) * way.part < s.k); // no part is empty
+        CHECK(way.parts * way.part >= s.k);      // and none of k is left out
+        CHECK((way.parts == 1 || !way.large));
+        taken.insert(std::string(way.large ? "large" : way.parts > 1 ? "parts" : "small") + (way.vector ? " v" : " s"));
+    }
+    CHECK(taken == std::set<std::string>{"large v", "large s", "small v", "small s", "parts v", "parts s"});
+    for (const Shape& s : shapes()) {
+        for (const std::size_t multiprocessors : {1, 8, 108, 132}) {
+            const matmul::ByShape way = matmul::choose_by_shape(s.m, s.k, s.n, multiprocessors);
+            CHECK(way.parts >= 1);
+            CHECK(way.part % matmul::part_unit == 0);
+            CHECK(way.parts * way.part >= s.k);
+            CHECK((way.parts == 1 || (way.parts - 1) * way.part < s.k));
+        }
+    }
+}
+
+TEST_CASE("both tiles and the split of k meet ragged edges and long sums", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
-        CHECK(first_fault<float>(matmul::cuda_by_shape, {{1700, 65, 2300}, {1793, 50, 2301}, {200, 9001, 130}}) == "");
-        CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}}) == "");
+        CHECK(first_fault<float>(matmul::cuda_by_shape, ways) == "");
+        CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}, {200, 9001, 130}}) == "");
+        CHECK(first_fault<float>(matmul::cuda_pipeline, {{1153, 50, 129}, {200, 9001, 130}}) == "");
+        CHECK(first_fault<float>(matmul::cuda_vector_loads, {{1153, 50, 129}, {200, 9001, 132}}) == "");
+        CHECK(first_fault<float>(matmul::cuda_register_2d, {{200, 9001, 130}}) == "");
+    }
+}
+
+TEST_CASE("every CUDA variant reaches elements of C beyond the 2^31st", "[cuda][large]") {
+    constexpr std::size_t m = 65537;
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        if (!matmul::testing::room_for_large(device)) SKIP("needs 20 GB on the device and 30 GB on the host");
+        gpulab::use(device);
+        for (const std::size_t n : {32771, 32772}) { // rows that are not, and that are, a multiple of 16 bytes long
+            const Problem<float> p = matmul::testing::whole_problem<float>(m, 1, n);
+            matmul::Output<float> c(p.size());
+            for (const auto& variant : matmul::variants<float>()) {
+                const bool vectors = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
+                if (variant.backend != Backend::cuda || variant.baseline || variant.name == "cuda_one_block") continue;
+                if (vectors != (n % 4 == 0)) continue;
+                INFO(variant.name << " on " << device.name);
+                CHECK(matmul::testing::fault_of_outer_product(variant.run, p, c) == "");
+            }
+        }
     }
 }
 
