@@ -75,6 +75,9 @@ template <class T> void shape(const Options& options, Report& report) {
         every_variant<T>(options, report, s.m, s.k, s.n);
 }
 
+/// A kernel of the study `tile`.
+template <class T> using TileRun = void(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
+
 /// Sizes and shapes of the shared tile (exercise 2.5 of the book).
 template <class T> void tile(const Options& options, Report& report, std::size_t n) {
     const std::vector<Device> found = options.devices(Backend::cuda);
@@ -93,16 +96,18 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
                       {"type", sizeof(T) == 4 ? "float" : "double"}});
         report.sequential_ms(sequential);
         for (const Device& device : found) {
-            Result result = gpulab::measure("cuda_tile", device, c, options, [&](Output<T>& out, Stopwatch& watch) {
-#if defined(GPULAB_WITH_CUDA)
-                cuda_tile(problem, out, watch, t);
-#else
-                (void)out, (void)watch;
-                throw gpulab::Unsupported("built without CUDA");
-#endif
-            });
-            if (result.ran()) result.judge(compare(problem, reference, c));
-            report.add(std::move(result), work_of(problem));
+            const auto add = [&](std::string_view name, TileRun<T>* run) {
+                Result result = gpulab::measure(name, device, c, options, [&](Output<T>& out, Stopwatch& watch) {
+                    if (!run) throw gpulab::Unsupported("built without CUDA");
+                    run(problem, out, watch, t);
+                });
+                if (result.ran()) result.judge(compare(problem, reference, c));
+                report.add(std::move(result), work_of(problem));
+            };
+            add("cuda_tile", GPULAB_IF_CUDA(cuda_tile<T>));
+            // The same tile with its size compiled in: what the freedom to choose costs.
+            if (t.rows == t.columns && t.rows == t.depth && t.rows >= 8)
+                add("cuda_static_tile", GPULAB_IF_CUDA(cuda_static_tile<T>));
         }
     }
 }

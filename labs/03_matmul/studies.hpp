@@ -41,4 +41,8 @@ struct Tile {
 /// @throws gpulab::Unsupported when the device does not take such a tile
 template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
 
+/// cuda_shared_static with a square tile of 8, 16 or 32, its size known when it is compiled.
+/// @throws gpulab::Unsupported for any other tile
+template <class T> void cuda_static_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
+
 } // namespace matmul

@@ -45,16 +45,19 @@ void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size()), shares(parts > 1 ? parts * p.size() : 0);
     float* const target = parts > 1 ? shares.data() : out.data();
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const auto launch = choice.large ? launch_warp_tile<Large> : launch_warp_tile<Small>;
-        launch(a.data(), b.data(), target, p.m, p.k, p.n, part, parts, stream);
-        if (parts > 1) {
-            CUDA_CHECK_LAUNCH();
-            add_shares_kernel<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(target, out.data(), p.size(),
-                                                                                    parts);
-        }
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const auto launch = choice.large ? launch_warp_tile<Large> : launch_warp_tile<Small>;
+            launch(a.data(), b.data(), target, p.m, p.k, p.n, part, parts, stream);
+            if (parts > 1) {
+                CUDA_CHECK_LAUNCH();
+                add_shares_kernel<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(target, out.data(), p.size(),
+                                                                                        parts);
+            }
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream), shares.poison_async(stream); });
     shares.check_guard_bands();
     out.copy_to(c);
 }

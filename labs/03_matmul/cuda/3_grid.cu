@@ -25,12 +25,15 @@ template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int
 template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 threads(16, 16);
-        const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
-        grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 threads(16, 16);
+            const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
+            grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(c);
 }
 

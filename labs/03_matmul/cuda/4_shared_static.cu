@@ -8,8 +8,10 @@
 // 128 multipliers.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
+#include "studies.hpp"
 
 namespace matmul {
 
@@ -35,20 +37,38 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
     if (i < m && j < n) c[std::size_t(i) * n + j] = sum;
 }
 
-template <class T> void cuda_shared_static(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+/// Copies in, launches, copies out, with a tile whose size is known when this is compiled.
+template <class T, int TILE> void multiply_in_tiles(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
-    constexpr int tile = 16;
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 blocks = tile_grid(p.n, tile, p.m, tile);
-        shared_static_kernel<T, tile>
-            <<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 threads(TILE, TILE);
+            const dim3 blocks = tile_grid(p.n, TILE, p.m, TILE);
+            shared_static_kernel<T, TILE>
+                <<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(c);
+}
+
+template <class T> void cuda_shared_static(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    multiply_in_tiles<T, 16>(p, c, watch);
+}
+
+template <class T> void cuda_static_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile) {
+    if (tile.rows != tile.columns || tile.rows != tile.depth) throw gpulab::Unsupported("compiled for square tiles");
+    if (tile.rows == 8) multiply_in_tiles<T, 8>(p, c, watch);
+    else if (tile.rows == 16) multiply_in_tiles<T, 16>(p, c, watch);
+    else if (tile.rows == 32) multiply_in_tiles<T, 32>(p, c, watch);
+    else throw gpulab::Unsupported("compiled for tiles of 8, 16 and 32");
 }
 
 template void cuda_shared_static(const Problem<float>&, Output<float>&, Stopwatch&);
 template void cuda_shared_static(const Problem<double>&, Output<double>&, Stopwatch&);
+template void cuda_static_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);
+template void cuda_static_tile(const Problem<double>&, Output<double>&, Stopwatch&, Tile);
 
 } // namespace matmul

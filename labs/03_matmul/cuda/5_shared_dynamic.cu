@@ -44,13 +44,16 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
     gpulab::DeviceBuffer<T> out(p.size());
     const std::size_t shared = sizeof(T) * (tile.rows + tile.columns) * tile.depth;
     if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
-        const dim3 threads(tile.columns, tile.rows);
-        shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
-                                                                   tile.depth);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks = tile_grid(p.n, tile.columns, p.m, tile.rows);
+            const dim3 threads(tile.columns, tile.rows);
+            shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
+                                                                       tile.depth);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(c);
 }
 

@@ -56,11 +56,14 @@ __global__ void __launch_bounds__(threads)
 void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 blocks = tile_grid(p.n, side, p.m, side);
-        register_1d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks = tile_grid(p.n, side, p.m, side);
+            register_1d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(c);
 }
 

@@ -104,11 +104,14 @@ void cuda_vector_loads(const Problem<float>& p, Output<float>& c, Stopwatch& wat
     const bool a_vector = p.k % 4 == 0, b_vector = p.n % 4 == 0;
     const auto kernel = a_vector ? (b_vector ? vector_loads_kernel<true, true> : vector_loads_kernel<true, false>)
                                  : (b_vector ? vector_loads_kernel<false, true> : vector_loads_kernel<false, false>);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 blocks = tile_grid(p.n, side, p.m, side);
-        kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks = tile_grid(p.n, side, p.m, side);
+            kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(c);
 }
 

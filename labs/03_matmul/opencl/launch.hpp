@@ -44,10 +44,13 @@ void opencl_multiply(const char* source, const ClLaunch& launch, const Problem<T
     const cl::NDRange local(launch.local_columns, launch.local_rows);
     const cl::NDRange global(gpulab::ceil_div(p.n, launch.tile_columns) * launch.local_columns,
                              gpulab::ceil_div(p.m, launch.tile_rows) * launch.local_rows);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        if (p.size() == 0) return; // an empty range is an error
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
-    });
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            if (p.size() == 0) return; // an empty range is an error
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
+        },
+        [&](const cl::CommandQueue& queue) { out.poison_async(queue); });
     out.copy_to(c);
 }
 

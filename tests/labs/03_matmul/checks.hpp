@@ -3,7 +3,9 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -26,13 +28,19 @@ inline const std::vector<Shape>& shapes() {
         {2, 3, 4},       {17, 1, 33},     {15, 16, 17},    {16, 16, 16},   {32, 32, 32},   {33, 31, 32},
         {31, 33, 20},    {1000, 3, 5},    {3, 5, 1000},    {5, 1000, 3},   {64, 8, 64},    {65, 9, 63},
         {127, 128, 129}, {128, 128, 128}, {129, 127, 128}, {128, 16, 256}, {130, 17, 260}, {257, 50, 515},
-        {300, 301, 302}, {64, 4099, 96}};
+        {300, 301, 302}, {64, 4099, 96},  {33, 9001, 35}};
     return all;
 }
 
 /// Long in one direction and thin in the others: more tiles along a side than a grid of CUDA has blocks along y.
 inline const std::vector<Shape>& long_shapes() {
     static const std::vector<Shape> all = {{1'048'577, 1, 1}, {1, 1, 1'048'577}, {1, 1'048'577, 1}};
+    return all;
+}
+
+/// Long sums, for a GPU: every tile of k must be there, where a share of 10^-5 would vanish in a tolerance.
+inline const std::vector<Shape>& deep_shapes() {
+    static const std::vector<Shape> all = {{200, 9001, 130}, {256, 131'072, 256}};
     return all;
 }
 
@@ -54,28 +62,46 @@ template <class T> Problem<T> whole_problem(std::size_t m, std::size_t k, std::s
     return p;
 }
 
+/// A problem and its right answer.
+template <class T> struct Example {
+    Problem<T> problem;
+    Output<T> reference;
+};
+
+/// The examples of one shape: with whole numbers, and with random ones. Made once, for all variants.
+template <class T> struct Examples { Example<T> whole, random; };
+template <class T> const Examples<T>& examples(const Shape& s) {
+    static std::map<std::tuple<std::size_t, std::size_t, std::size_t>, Examples<T>> made;
+    const auto [at, is_new] = made.try_emplace({s.m, s.k, s.n});
+    Examples<T>& e = at->second;
+    if (is_new) {
+        e.whole.problem = whole_problem<T>(s.m, s.k, s.n);
+        e.whole.reference = reference_product(e.whole.problem);
+        e.random.problem = make_problem<T>(s.m, s.k, s.n, gpulab::testing::seed + s.m + s.n);
+        e.random.reference = reference_product(e.random.problem);
+    }
+    return e;
+}
+
 /// Runs a variant on every shape on the current device, with whole numbers, which leave no error to tolerate, and with
 /// random ones. Shapes that the variant says it cannot do are passed over.
 /// @param done counts the shapes that it did, if given
 /// @return the first fault, with its shape; "" when all answers are right
 template <class T> std::string first_fault(Run<T>* run, const std::vector<Shape>& shapes, int* done = nullptr) {
-    for (const auto& [m, k, n] : shapes) {
-        Output<T> c(m * n);
+    using gpulab::testing::fault_of;
+    for (const Shape& shape : shapes) {
+        const auto& [whole, random] = examples<T>(shape);
+        Output<T> c(shape.m * shape.n);
         std::string fault;
         try {
-            const Problem<T> whole = whole_problem<T>(m, k, n);
-            const Output<T> exact = reference_product(whole);
-            fault = gpulab::testing::fault_of(run, whole, c, [&] { return gpulab::compare(exact, c, 0); });
-            if (fault.empty()) {
-                const Problem<T> p = make_problem<T>(m, k, n, gpulab::testing::seed + m + n);
-                const Output<T> reference = reference_product(p);
-                fault = gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
-            }
+            fault = fault_of(run, whole.problem, c, [&] { return gpulab::compare(whole.reference, c, 0); });
+            if (fault.empty())
+                fault = fault_of(run, random.problem, c, [&] { return compare(random.problem, random.reference, c); });
         } catch (const gpulab::Unsupported&) {
             continue;
         }
         if (done) ++*done;
-        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", m, k, n, fault);
+        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", shape.m, shape.k, shape.n, fault);
     }
     return "";
 }

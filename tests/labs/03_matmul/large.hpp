@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <fmt/format.h>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #include "gpulab/device.hpp"
@@ -19,8 +19,7 @@ namespace matmul::testing {
 
 /// Whether device and host have the memory for products of 2^31 floats.
 inline bool room_for_large(const gpulab::Device& device) {
-    const double host = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
-    return static_cast<double>(device.memory_bytes) >= 20e9 && host >= 30e9;
+    return device.memory_bytes >= std::uint64_t{20} << 30 && gpulab::host_memory_bytes() >= std::uint64_t{30} << 30;
 }
 
 /// Calls `body(row)` for every row of C, on all CPU threads.

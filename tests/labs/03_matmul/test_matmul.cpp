@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <fstream>
@@ -7,12 +8,9 @@
 #include <sstream>
 
 #include "checks.hpp"
-#include "gpulab/input.hpp"
+#include "cuda/by_shape.hpp"
 #include "large.hpp"
 #include "studies.hpp"
-#if defined(GPULAB_WITH_CUDA)
-#include "cuda/by_shape.hpp"
-#endif
 
 using gpulab::Backend;
 using gpulab::Device;
@@ -79,8 +77,9 @@ void check_identity_and_infinity(Backend backend) {
         for (std::size_t i = 0; i < s.k; ++i)
             for (std::size_t j = 0; j < s.n; ++j) identity.b[i * s.n + j] = i == j ? 1.0F : 0.0F;
         Problem<float> infinite = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
-        infinite.a[s.m * s.k - 1] = std::numeric_limits<float>::infinity(); // in the last row
-        infinite.b[s.n - 1] = std::numeric_limits<float>::quiet_NaN();      // in the last column
+        infinite.a[s.m * s.k - 1] = std::numeric_limits<float>::infinity();  // in the last row
+        infinite.a[s.m / 2 * s.k] = std::numeric_limits<float>::quiet_NaN(); // and in one in the middle
+        infinite.b[s.n - 1] = std::numeric_limits<float>::quiet_NaN();       // in the last column
         for (const Device& device : devices_or_skip(backend)) {
             gpulab::use(device);
             for (const auto& variant : matmul::variants<float>()) {
@@ -93,7 +92,7 @@ void check_identity_and_infinity(Backend backend) {
                 variant.run(infinite, c, once);
                 for (std::size_t i = 0; i < s.m; ++i)
                     for (std::size_t j = 0; j < s.n; ++j)
-                        REQUIRE(std::isfinite(c[i * s.n + j]) == (i != s.m - 1 && j != s.n - 1));
+                        REQUIRE(std::isfinite(c[i * s.n + j]) == (i != s.m / 2 && i != s.m - 1 && j != s.n - 1));
             }
         }
     }
@@ -145,7 +144,6 @@ TEST_CASE("every CUDA variant multiplies matrices that are long and thin", "[cud
     check_all<float>(Backend::cuda, matmul::testing::long_shapes());
 }
 
-#if defined(GPULAB_WITH_CUDA)
 namespace {
 
 /// Shapes that between them lead cuda_by_shape down each of its ways on an H200 (132 multiprocessors): the large tile,
@@ -177,30 +175,35 @@ TEST_CASE("the choice by shape takes each of its ways") {
     }
 }
 
-TEST_CASE("both tiles and the split of k meet ragged edges and long sums", "[cuda]") {
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("every way of the choice by shape meets ragged edges and long sums", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         CHECK(first_fault<float>(matmul::cuda_by_shape, ways) == "");
-        CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}, {200, 9001, 130}}) == "");
-        CHECK(first_fault<float>(matmul::cuda_pipeline, {{1153, 50, 129}, {200, 9001, 130}}) == "");
-        CHECK(first_fault<float>(matmul::cuda_vector_loads, {{1153, 50, 129}, {200, 9001, 132}}) == "");
-        CHECK(first_fault<float>(matmul::cuda_register_2d, {{200, 9001, 130}}) == "");
+        CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}}) == "");
     }
 }
 
+TEST_CASE("every CUDA variant adds up long sums without losing a product", "[cuda]") {
+    check_all<float>(Backend::cuda, matmul::testing::deep_shapes());
+}
+
 TEST_CASE("every CUDA variant reaches elements of C beyond the 2^31st", "[cuda][large]") {
-    constexpr std::size_t m = 65537;
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         if (!matmul::testing::room_for_large(device)) SKIP("needs 20 GB on the device and 30 GB on the host");
         gpulab::use(device);
+        constexpr std::size_t m = 65537;
+        matmul::Output<float> c;
+        c.reserve(m * 32772);
         for (const std::size_t n : {32771, 32772}) { // rows that are not, and that are, a multiple of 16 bytes long
             const Problem<float> p = matmul::testing::whole_problem<float>(m, 1, n);
-            matmul::Output<float> c(p.size());
+            c.resize(p.size());
             for (const auto& variant : matmul::variants<float>()) {
-                const bool vectors = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
-                if (variant.backend != Backend::cuda || variant.baseline || variant.name == "cuda_one_block") continue;
-                if (vectors != (n % 4 == 0)) continue;
-                INFO(variant.name << " on " << device.name);
+                if (variant.backend != Backend::cuda || variant.name == "cuda_one_block") continue;
+                const bool in_fours = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
+                if (n % 4 == 0 && !in_fours)
+                    continue; // one kernel for all n, or (the warp tiles) that of cuda_by_shape
+                INFO(variant.name << " on " << device.name << ", n = " << n);
                 CHECK(matmul::testing::fault_of_outer_product(variant.run, p, c) == "");
             }
         }
@@ -229,6 +232,10 @@ TEST_CASE("any tile of the study computes the product", "[cuda]") {
 TEST_CASE("small CUDA products for the sanitizers", "[.sanitizer]") {
     check_all<float>(Backend::cuda,
                      {{1, 1, 1}, {17, 1, 33}, {33, 31, 32}, {129, 65, 128}, {130, 17, 261}, {64, 700, 96}});
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(first_fault<float>(matmul::cuda_by_shape, {{1700, 17, 2300}, {1700, 17, 2301}, {65, 2000, 63}}) == "");
+    }
 }
 #endif
 
@@ -266,6 +273,20 @@ TEST_CASE("the comparison sees a lost product, a lost digit and an element nobod
     auto unwritten = reference;
     unwritten[1199] = std::numeric_limits<float>::quiet_NaN();
     CHECK_FALSE(compare(p, reference, unwritten).passed);
+}
+
+TEST_CASE("a CPU is not asked for products that take minutes, however short their sums") {
+    gpulab::Options options("matmul", "");
+    options.variants(matmul::variants<float>());
+    REQUIRE(options.parse(3, std::array{"matmul", "--variant", "cpu_ikj"}.data()));
+    Device cpu, gpu;
+    gpu.backend = Backend::cuda;
+    const Problem<float> small{1024, 1024, 1024, {}, {}}, large{1025, 1024, 1024, {}, {}}, tall{1 << 30, 1, 1, {}, {}};
+    CHECK(matmul::too_slow(options, "cpu_ijk", cpu, small) == "");
+    CHECK(matmul::too_slow(options, "cpu_ijk", cpu, large) != "");
+    CHECK(matmul::too_slow(options, "cpu_ijk", cpu, tall) != "");
+    CHECK(matmul::too_slow(options, "cpu_ikj", cpu, tall) == ""); // asked for by name
+    CHECK(matmul::too_slow(options, "cuda_grid", gpu, tall) == "");
 }
 
 TEST_CASE("the README's ladder and the variant table name the same rungs") {

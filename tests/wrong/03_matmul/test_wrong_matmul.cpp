@@ -1,7 +1,9 @@
 // A check is worth what it rejects: every kernel here is wrong, and the check of the right ones must say so.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 
 #include "checks.hpp"
+#include "large.hpp"
 #include "wrong_matmul.hpp"
 
 using gpulab::Backend;
@@ -15,6 +17,7 @@ void reject_all(Backend backend, std::span<const matmul::wrong::WrongVariant> ta
         gpulab::use(device);
         for (const auto& wrong : table) {
             if (wrong.race && device.backend == Backend::opencl) continue; // proven under oclgrind, below
+            if (wrong.large) continue;                                     // and these by the last test case
             INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
             std::string fault; // an exception other than the check's own is no rejection: it fails the test
             REQUIRE_NOTHROW(fault = first_fault<float>(wrong.run, matmul::testing::shapes()));
@@ -57,5 +60,24 @@ TEST_CASE("the missing second barrier, for oclgrind", "[.second_barrier]") { run
 #if defined(GPULAB_WITH_CUDA)
 TEST_CASE("every wrong CUDA kernel is rejected", "[cuda]") {
     reject_all(Backend::cuda, matmul::wrong::cuda_variants());
+}
+
+TEST_CASE("an index of 32 bits is accepted up to 2^31 elements of C and rejected beyond", "[cuda][large]") {
+    const auto table = matmul::wrong::cuda_variants();
+    REQUIRE(std::ranges::count_if(table, [](const auto& wrong) { return wrong.large; }) == 1);
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::cuda)) {
+        if (!matmul::testing::room_for_large(device)) SKIP("needs 20 GB on the device and 30 GB on the host");
+        gpulab::use(device);
+        const auto p = matmul::testing::whole_problem<float>(65537, 1, 32771);
+        matmul::Output<float> c(p.size());
+        for (const auto& wrong : table) {
+            if (!wrong.large) continue;
+            INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
+            CHECK(first_fault<float>(wrong.run, matmul::testing::shapes()) == "");
+            std::string fault;
+            REQUIRE_NOTHROW(fault = matmul::testing::fault_of_outer_product(wrong.run, p, c));
+            CHECK(fault != "");
+        }
+    }
 }
 #endif

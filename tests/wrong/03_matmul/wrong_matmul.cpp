@@ -40,6 +40,9 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"last_product_lost", "k - 1 for k", WRONG("last_product_lost")},
         WrongVariant{"adds_to_c", "+= on memory that nobody cleared", WRONG("adds_to_c")},
         WrongVariant{"output_edge_unguarded", "<= m for < m", WRONG("output_edge_unguarded")},
+        WrongVariant{"reads_past_end", "A's tile is filled past the end of A", WRONG("reads_past_end")},
+        WrongVariant{"vector_store_past_edge", "four columns are stored where fewer are left",
+                     WRONG("vector_store_past_edge")},
     };
     return table;
 }

@@ -16,6 +16,8 @@ struct WrongVariant {
     Run<float>* run;
     /// Whether a device may answer right by luck of timing; then only a tool that watches accesses proves the mistake.
     bool race = false;
+    /// Whether the mistake shows only where C has more than 2^31 elements.
+    bool large = false;
 };
 
 std::span<const WrongVariant> cuda_variants();
