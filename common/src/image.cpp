@@ -1,9 +1,11 @@
 #include "gpulab/image.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
 #include <memory>
@@ -20,6 +22,23 @@
 #define STBI_ONLY_PNG
 #define STBI_NO_STDIO
 #define STBI_NO_LINEAR
+// The decoder doubles its buffer for as long as the compressed data gives bytes, whatever size the header announced. So
+// its memory comes from here, where a request beyond what the image can need is refused.
+namespace {
+thread_local std::size_t most_decoder_bytes = 0; // of a single request
+thread_local bool decoder_was_refused = false;
+
+void* decoder_realloc(void* old, std::size_t bytes) {
+    if (bytes > most_decoder_bytes) {
+        decoder_was_refused = true;
+        return nullptr;
+    }
+    return std::realloc(old, bytes);
+}
+} // namespace
+#define STBI_MALLOC(size) decoder_realloc(nullptr, size)
+#define STBI_REALLOC(old, size) decoder_realloc(old, size)
+#define STBI_FREE(old) std::free(old)
 #include <stb_image.h>
 #define STB_IMAGE_WRITE_STATIC
 #define STB_IMAGE_WRITE_IMPLEMENTATION
@@ -101,11 +120,23 @@ Image read_png(const std::string& path) {
     if (std::uint64_t{announced_width} * announced_height > most_png_bytes / 4)
         throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the most that is read here", path,
                                      announced_width, announced_height, most_png_bytes / 4));
+    constexpr std::uint32_t most_side = 1u << 24; // the decoder's own limit
+    if (announced_width > most_side || announced_height > most_side)
+        throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the longest side that is read here", path,
+                                     announced_width, announced_height, most_side));
+    // Its requests: the compressed data; the rows with a filter byte each (twice as much when interlaced, because it
+    // doubles); the pixels. The first two may be rounded up to twice their size.
+    const std::size_t pixels = std::size_t{announced_width} * announced_height;
+    most_decoder_bytes = std::max(2 * file.size(), 2 * (4 * pixels + announced_height)) + 65536;
+    decoder_was_refused = false;
     int width = 0, height = 0, channels = 0;
     const std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
         stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), static_cast<int>(file.size()), &width,
                               &height, &channels, 0),
         stbi_image_free);
+    if (!decoded && decoder_was_refused)
+        throw UsageError(fmt::format("{}: is damaged: its data is more than the {} x {} pixels that it announces", path,
+                                     announced_width, announced_height));
     if (!decoded) throw UsageError(fmt::format("{}: is damaged: {}", path, stbi_failure_reason()));
     Image image;
     image.width = static_cast<std::size_t>(width);

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <utility>
 
+#include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
-#include "sparse_parallel.hpp"
+#include "gpulab/sparse/parallel.hpp"
 
 namespace gpulab {
 
@@ -151,6 +152,9 @@ template <class T> Ell<T> to_ell(const Csr<T>& m, double most_padding) {
     if (slots > 1e6 && slots > most_padding * static_cast<double>(m.nonzeros()))
         throw Unsupported(fmt::format("ELL pads {} rows to the longest, {}: {:.3g} slots for {:.3g} non-zeros", m.rows,
                                       width, slots, static_cast<double>(m.nonzeros())));
+    const double bytes = slots * (sizeof(T) + 4.0);
+    if (const auto memory = static_cast<double>(host_memory_bytes()); memory > 0 && bytes > 0.9 * memory)
+        throw Unsupported(fmt::format("ELL takes {:.3g} bytes, more than main memory has", bytes));
 
     Ell<T> ell{m.rows, m.columns, width, std::vector<std::int32_t>(m.rows * width), std::vector<T>(m.rows * width)};
     detail::for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {

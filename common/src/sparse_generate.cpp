@@ -11,7 +11,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/options.hpp"
-#include "sparse_parallel.hpp"
+#include "gpulab/sparse/parallel.hpp"
 
 namespace gpulab {
 
@@ -130,7 +130,8 @@ Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length,
     // Inverting the distribution function: u uniform in (0, 1) gives the length scale * u^(-1 / (exponent - 1)).
     std::vector<double> weight(rows);
     detail::for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) weight[i] = std::pow(random_unit(seed + 2, i), -1 / (exponent - 1));
+        for (std::size_t i = begin; i < end; ++i) // 1e300: a scale of 0 times infinity would be no number
+            weight[i] = std::min(std::pow(random_unit(seed + 2, i), -1 / (exponent - 1)), 1e300);
     });
     const auto length = [&](std::size_t i, double scale) {
         return static_cast<std::size_t>(std::min(scale * weight[i], static_cast<double>(columns)));
@@ -138,17 +139,25 @@ Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length,
     // The scale at which the lengths, cut to whole numbers and to the width of the matrix, add up to the mean asked
     // for.
     const double wanted = mean_length * static_cast<double>(rows);
+    const auto total = [&](double scale) {
+        std::atomic<std::size_t> sum_of_all = 0;
+        detail::for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+            std::size_t sum = 0;
+            for (std::size_t i = begin; i < end; ++i) sum += length(i, scale);
+            sum_of_all += sum;
+        });
+        return static_cast<double>(sum_of_all);
+    };
     double low = 0, high = static_cast<double>(columns) + 1;
     for (int step = 0; step < 60 && high - low > 1e-9 * high; ++step) {
         const double middle = (low + high) / 2;
-        std::atomic<std::size_t> total = 0;
-        detail::for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
-            std::size_t sum = 0;
-            for (std::size_t i = begin; i < end; ++i) sum += length(i, middle);
-            total += sum;
-        });
-        (static_cast<double>(total) < wanted ? low : high) = middle;
+        (total(middle) < wanted ? low : high) = middle;
     }
+    // With an exponent near 1 nearly all rows are full or empty, whatever the scale.
+    if (const double reached = total(high); std::abs(reached - wanted) > 1 + 0.01 * wanted)
+        throw UsageError(fmt::format("power law: {} rows of {} columns with exponent {} have {:.4g} non-zeros on "
+                                     "average at best, not {}; choose another exponent",
+                                     rows, columns, exponent, reached / static_cast<double>(rows), mean_length));
     return random_rows<T>(
         rows, columns, [&](std::size_t i) { return length(i, high); }, seed);
 }
@@ -169,7 +178,18 @@ const char* const generator_help =
     "lecture | laplace2d:N or NXxNY | laplace3d:N or NXxNYxNZ | random:ROWS[xCOLUMNS]:LENGTH or LEAST-MOST | "
     "powerlaw:ROWS[xCOLUMNS]:MEAN[:EXPONENT] | banded:ROWS:HALFWIDTH";
 
-template <class T> Csr<T> generate_matrix(const std::string& description, std::uint64_t seed) {
+namespace {
+
+/// A description taken apart. What its kind does not use stays as it is here.
+struct Recipe {
+    std::string kind;
+    std::size_t n[3] = {1, 1, 1}; // rows and columns, or the sides of the grid
+    std::size_t least = 0, most = 0;
+    double mean = 0, exponent = 2.5;
+    std::size_t half_width = 0;
+};
+
+Recipe parse_recipe(const std::string& description) {
     const std::string what = "--generate " + description;
     const auto wrong = [&](const std::string& why) {
         return UsageError(what + ": " + why + " (" + generator_help + ")");
@@ -203,48 +223,73 @@ template <class T> Csr<T> generate_matrix(const std::string& description, std::u
         return value;
     };
 
-    if (words[0] == "lecture") {
+    Recipe r;
+    r.kind = words[0];
+    if (r.kind == "lecture") {
         parameters(0, 0);
-        return lecture_example<T>();
-    }
-    if (words[0] == "laplace2d") {
+    } else if (r.kind == "laplace2d" || r.kind == "laplace3d") {
         parameters(1, 1);
-        const auto n = sizes(words[1], 2);
-        return laplace_2d<T>(n[0], n.back());
-    }
-    if (words[0] == "laplace3d") {
-        parameters(1, 1);
-        const auto n = sizes(words[1], 3);
-        if (n.size() == 2) throw wrong("give one size or three");
-        return laplace_3d<T>(n[0], n[n.size() / 2], n.back());
-    }
-    if (words[0] == "random") {
+        const std::size_t dimensions = r.kind == "laplace2d" ? 2 : 3;
+        const auto n = sizes(words[1], dimensions);
+        if (n.size() != 1 && n.size() != dimensions) throw wrong("give one size or three");
+        for (std::size_t d = 0; d < dimensions; ++d) r.n[d] = n.size() == 1 ? n[0] : n[d];
+    } else if (r.kind == "random") {
         parameters(2, 2);
         const auto n = sizes(words[1], 2);
+        r.n[0] = n[0], r.n[1] = n.back();
         const std::vector<std::string> range = split(words[2], '-');
         if (range.size() > 2) throw wrong("'" + words[2] + "' is no range of lengths");
-        const auto least = static_cast<std::size_t>(parse_size(range[0], what));
-        const auto most = static_cast<std::size_t>(parse_size(range.back(), what));
-        if (least > most || most > n.back())
-            throw wrong(fmt::format("row lengths {} to {} do not fit {} columns", least, most, n.back()));
-        const auto length = [=](std::size_t i) {
-            return least + static_cast<std::size_t>(random_bits(seed + 3, i) >> 8) % (most - least + 1);
-        };
-        return random_rows<T>(n[0], n.back(), length, seed);
-    }
-    if (words[0] == "powerlaw") {
+        r.least = static_cast<std::size_t>(parse_size(range[0], what));
+        r.most = static_cast<std::size_t>(parse_size(range.back(), what));
+        if (r.least > r.most || r.most > r.n[1])
+            throw wrong(fmt::format("row lengths {} to {} do not fit {} columns", r.least, r.most, r.n[1]));
+    } else if (r.kind == "powerlaw") {
         parameters(2, 3);
         const auto n = sizes(words[1], 2);
-        const double exponent = words.size() > 3 ? number(words[3]) : 2.5;
-        if (!(exponent > 1 && exponent <= 100)) throw wrong("the exponent must be above 1 and at most 100");
-        return power_law_rows<T>(n[0], n.back(), number(words[2]), exponent, seed);
-    }
-    if (words[0] == "banded") {
+        r.n[0] = n[0], r.n[1] = n.back();
+        r.mean = number(words[2]);
+        if (!(r.mean >= 0 && r.mean <= static_cast<double>(r.n[1])))
+            throw wrong(fmt::format("rows of {} columns cannot have {} non-zeros on average", r.n[1], r.mean));
+        if (words.size() > 3) r.exponent = number(words[3]);
+        if (!(r.exponent > 1 && r.exponent <= 100)) throw wrong("the exponent must be above 1 and at most 100");
+    } else if (r.kind == "banded") {
         parameters(2, 2);
-        const auto n = sizes(words[1], 1);
-        return banded<T>(n[0], static_cast<std::size_t>(parse_size(words[2], what)), seed);
+        r.n[0] = r.n[1] = sizes(words[1], 1)[0];
+        r.half_width = static_cast<std::size_t>(parse_size(words[2], what));
+    } else {
+        throw wrong("no such generator");
     }
-    throw wrong("no such generator");
+    return r;
+}
+
+} // namespace
+
+MatrixSize generated_size(const std::string& description) {
+    const Recipe r = parse_recipe(description);
+    const auto first = static_cast<double>(r.n[0]), second = static_cast<double>(r.n[1]);
+    if (r.kind == "lecture") return {3, 4, 5};
+    if (r.kind == "laplace2d") return {r.n[0] * r.n[1], r.n[0] * r.n[1], 5 * first * second};
+    if (r.kind == "laplace3d") {
+        const std::size_t rows = r.n[0] * r.n[1] * r.n[2];
+        return {rows, rows, 7 * static_cast<double>(rows)};
+    }
+    if (r.kind == "random")
+        return {r.n[0], r.n[1], first * (static_cast<double>(r.least) + static_cast<double>(r.most)) / 2};
+    if (r.kind == "powerlaw") return {r.n[0], r.n[1], first * r.mean};
+    return {r.n[0], r.n[1], first * std::min(2 * static_cast<double>(r.half_width) + 1, first)};
+}
+
+template <class T> Csr<T> generate_matrix(const std::string& description, std::uint64_t seed) {
+    const Recipe r = parse_recipe(description);
+    if (r.kind == "lecture") return lecture_example<T>();
+    if (r.kind == "laplace2d") return laplace_2d<T>(r.n[0], r.n[1]);
+    if (r.kind == "laplace3d") return laplace_3d<T>(r.n[0], r.n[1], r.n[2]);
+    if (r.kind == "powerlaw") return power_law_rows<T>(r.n[0], r.n[1], r.mean, r.exponent, seed);
+    if (r.kind == "banded") return banded<T>(r.n[0], r.half_width, seed);
+    const auto length = [=](std::size_t i) {
+        return r.least + static_cast<std::size_t>(random_bits(seed + 3, i) >> 8) % (r.most - r.least + 1);
+    };
+    return random_rows<T>(r.n[0], r.n[1], length, seed);
 }
 
 #define INSTANTIATE(T)                                                                                    \

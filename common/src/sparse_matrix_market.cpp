@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
-#include "sparse_parallel.hpp"
+#include "gpulab/sparse/parallel.hpp"
 
 namespace gpulab {
 
@@ -204,6 +204,18 @@ void parse_sizes(std::string_view line, Header& h) {
     nothing_more(words);
 }
 
+/// The header, line by line; the fault is in the line that `lines` gave last.
+Header parse_header(Lines& lines) {
+    std::string_view line;
+    if (!lines.next(line)) throw Fault{"the file is empty"};
+    Header h = parse_banner(line);
+    do {
+        if (!lines.next(line)) throw Fault{"the file ends before the line of sizes"};
+    } while (ignored(line));
+    parse_sizes(line, h);
+    return h;
+}
+
 /// What one thread made of its part of the text.
 template <class T> struct Part {
     std::string_view text;
@@ -322,19 +334,12 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
         throw Error(fmt::format("{}:{}: {}", name, line, what));
     };
 
-    // The header, line by line.
-    Header h;
     Lines lines(text);
-    std::string_view line;
+    Header h;
     try {
-        if (!lines.next(line)) fail(1, "the file is empty");
-        h = parse_banner(line);
-        do {
-            if (!lines.next(line)) fail(lines.number(), "the file ends before the line of sizes");
-        } while (ignored(line));
-        parse_sizes(line, h);
+        h = parse_header(lines);
     } catch (const Fault& fault) {
-        fail(lines.number(), fault.what);
+        fail(std::max<std::size_t>(lines.number(), 1), fault.what);
     }
     const std::size_t header_lines = lines.number();
     const std::string_view body = lines.rest();
@@ -378,6 +383,18 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
         list[p] = {};
     });
     return coo;
+}
+
+MatrixSize announced_size(std::string_view beginning) {
+    Lines lines(beginning);
+    try {
+        const Header h = parse_header(lines);
+        const double mirrored = h.coordinate && h.symmetry != Symmetry::general ? 2 : 1;
+        return {static_cast<std::size_t>(h.rows), static_cast<std::size_t>(h.columns),
+                mirrored * static_cast<double>(h.entries)};
+    } catch (const Fault&) {
+        return {};
+    }
 }
 
 template <class T> std::string to_matrix_market(const Csr<T>& m) {

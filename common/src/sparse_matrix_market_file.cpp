@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
 #include <memory>
 
 #include "gpulab/device.hpp"
@@ -15,38 +17,44 @@ namespace gpulab {
 
 namespace {
 
-/// The whole of a file: a regular one in a single read, anything else (a pipe) until it ends.
-std::string read_file(const std::string& path) {
+/// The text of a regular file, all of it or its beginning. Nothing else is read: a device or a pipe may never end.
+/// @param most bytes to read
+/// @param size becomes the length of the file
+std::string read_file(const std::string& path, std::uintmax_t most, std::uintmax_t& size) {
     namespace fs = std::filesystem;
     const auto cannot = [&](const std::string& why) {
         return UsageError(fmt::format("cannot read {}: {}", path, why));
     };
     std::error_code ignored;
     if (fs::is_directory(path, ignored)) throw cannot("it is a directory");
+    if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) throw cannot("it is not a regular file");
     errno = 0;
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file) throw cannot(std::strerror(errno));
-    std::string text;
-    if (fs::is_regular_file(path, ignored)) {
-        const auto bytes = fs::file_size(path);
-        if (const auto memory = host_memory_bytes(); memory > 0 && bytes > memory)
-            throw cannot(fmt::format("its {} bytes do not fit main memory", bytes));
-        text.resize(bytes);
-        text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    } else {
-        char buffer[1 << 16];
-        while (const std::size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) text.append(buffer, n);
-    }
+    size = fs::file_size(path, ignored);
+    const std::uintmax_t bytes = std::min(size, most);
+    if (const auto memory = host_memory_bytes(); memory > 0 && bytes > memory)
+        throw cannot(fmt::format("its {} bytes do not fit main memory", bytes));
+    std::string text(bytes, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
     if (std::ferror(file.get())) throw cannot(std::strerror(errno));
     return text;
 }
 
 } // namespace
 
+MatrixSize matrix_market_size(const std::string& path) {
+    std::uintmax_t bytes = 0;
+    MatrixSize size = announced_size(read_file(path, 1 << 20, bytes));
+    size.nonzeros = std::min(size.nonzeros, static_cast<double>(bytes)); // an entry takes 2 bytes or more, mirrored 4
+    return size;
+}
+
 template <class T> Csr<T> read_matrix_market(const std::string& path) {
     Coo<T> coo;
     {
-        const std::string text = read_file(path);
+        std::uintmax_t size = 0;
+        const std::string text = read_file(path, std::numeric_limits<std::uintmax_t>::max(), size);
         coo = parse_matrix_market<T>(text, path);
     }
     // Few entries may announce very many rows, and CSR stores an offset for each.

@@ -1,5 +1,7 @@
 /// @file
 /// Lab 04, SpMV: y = A x with every variant on every device, checked against a sum in a wider type.
+#include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "gpulab/error.hpp"
@@ -15,12 +17,21 @@ namespace {
 
 /// What the user asked for.
 struct Choice {
-    std::string matrix;                      // a Matrix Market file
-    std::string generate = "laplace2d:1000"; // or a description
+    std::string matrix;   // a Matrix Market file
+    std::string generate; // or a description
     std::string write;
     std::string type = "float";
-    std::size_t rows = std::size_t{1} << 20; // of the studies
+    std::size_t rows = 0; // of the studies; 0: not given
 };
+
+/// Says no to options of which one would be ignored; fills in what was not given.
+void settle(const gpulab::Options& options, Choice& choice) {
+    if (!choice.matrix.empty() && !choice.generate.empty())
+        throw gpulab::UsageError("--matrix and --generate: there is only one matrix");
+    if (options.study().empty() && choice.rows > 0) throw gpulab::UsageError("--rows is for studies (--study)");
+    if (choice.generate.empty()) choice.generate = "laplace2d:1000";
+    if (choice.rows == 0) choice.rows = std::size_t{1} << 20;
+}
 
 /// How long the rows are, and what each format takes.
 template <class T> void describe(const gpulab::Csr<T>& a) {
@@ -57,17 +68,32 @@ template <class T> void show(const gpulab::Csr<T>& a) {
                fmt::join(a.column, " "), fmt::join(a.value, " "));
 }
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+/// How fast a file was read or written.
+void tell_rate(const char* what, const std::string& path, double seconds) {
+    std::error_code none; // /dev/stdout has no size
+    const auto bytes = std::filesystem::file_size(path, none);
+    if (none) return;
+    fmt::print("{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s\n\n", what, path, static_cast<double>(bytes) * 1e-6, seconds,
+               static_cast<double>(bytes) * 1e-6 / seconds);
+}
+
 template <class T> int run(const gpulab::Options& options, const Choice& choice) {
     if (!options.study().empty()) return spmv::run_study<T>(options, choice.rows);
 
     const std::string name = choice.matrix.empty() ? choice.generate : choice.matrix;
-    const spmv::Problem<T> problem =
-        spmv::make_problem(choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
-                                                 : gpulab::read_matrix_market<T>(choice.matrix),
-                           options.seed());
+    const spmv::MemoryNeed need = spmv::memory_need<T>(
+        choice.matrix.empty() ? gpulab::generated_size(choice.generate) : gpulab::matrix_market_size(choice.matrix));
+    gpulab::check_memory(options, need.device, need.host); // before anything is allocated
+    const auto begin = Clock::now();
+    gpulab::Csr<T> made = choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
+                                                : gpulab::read_matrix_market<T>(choice.matrix);
+    const double made_in = seconds_since(begin);
+    const spmv::Problem<T> problem = spmv::make_problem(std::move(made), options.seed());
     const gpulab::Csr<T>& a = problem.matrix;
-    gpulab::check_memory(options, 1.5 * static_cast<double>(a.bytes()), 4 * static_cast<double>(a.bytes()));
-
     gpulab::Report report(options, {{"matrix", name},
                                     {"type", choice.type},
                                     {"rows", static_cast<std::int64_t>(a.rows)},
@@ -75,7 +101,12 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                     {"nonzeros", static_cast<std::int64_t>(a.nonzeros())}});
     describe(a);
     if (a.rows <= 16 && a.columns <= 16) show(a);
-    if (!choice.write.empty()) gpulab::write_matrix_market(choice.write, a);
+    if (!choice.matrix.empty()) tell_rate("read", choice.matrix, made_in);
+    if (!choice.write.empty()) {
+        const auto write_begin = Clock::now();
+        gpulab::write_matrix_market(choice.write, a);
+        tell_rate("written", choice.write, seconds_since(write_begin));
+    }
 
     const auto table = spmv::variants<T>();
     spmv::run_variants(options, report, problem, {table.begin(), table.end()});
@@ -92,10 +123,11 @@ int main(int argc, char** argv) try {
                  std::string("or a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
     options.text("--write", choice.write, "write the matrix to this Matrix Market file");
     options.choice("--type", choice.type, {"float", "double"}, "of the values");
-    options.size("--rows", choice.rows, 4, "rows of the studies' larger matrices", std::size_t{1} << 26);
+    options.size("--rows", choice.rows, 4, "rows of the studies' larger matrices [2^20]", std::size_t{1} << 26);
     options.variants(spmv::variants<float>()); // the same names for double
     options.studies(spmv::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+    settle(options, choice);
     return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
 } catch (...) {
     return gpulab::fail("spmv");

@@ -5,12 +5,11 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
-#include <thread>
 #include <type_traits>
 
-#include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/sparse/parallel.hpp"
 
 namespace spmv {
 
@@ -38,11 +37,7 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
             r.scale[i] = (1 + std::sqrt(static_cast<double>(a.row_length(i)))) * size;
         }
     };
-    const std::size_t threads = a.rows < 10000 ? 1 : static_cast<std::size_t>(gpulab::hardware_threads());
-    std::vector<std::jthread> workers;
-    for (std::size_t t = 1; t < threads; ++t)
-        workers.emplace_back(rows, a.rows * t / threads, a.rows * (t + 1) / threads);
-    rows(0, a.rows / threads);
+    gpulab::detail::for_ranges(a.rows, 4096, rows);
     return r;
 }
 
@@ -58,8 +53,9 @@ template <class T> gpulab::Work work(const gpulab::Csr<T>& a) {
 }
 
 template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
-    if (a.nonzeros() > std::numeric_limits<std::int32_t>::max())
-        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than 32-bit offsets reach", a.nonzeros()));
+    if (a.row_start.back() > most_csr_nonzeros)
+        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than the 32-bit offsets of CSR reach here, {}",
+                                              a.row_start.back(), most_csr_nonzeros));
     std::vector<std::int32_t> offsets(a.row_start.size());
     std::transform(a.row_start.begin(), a.row_start.end(), offsets.begin(),
                    [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
@@ -94,8 +90,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
           GPULAB_IF_CUDA(cuda_merge_path<T>), needs},
         V{"cuda_ell", "ELL, one thread per row", cuda, GPULAB_IF_CUDA(cuda_ell<T>), needs},
         V{"cuda_coo", "COO, one thread per entry, sums by row within a warp", cuda, GPULAB_IF_CUDA(cuda_coo<T>), needs},
-        V{"cuda_strips", "strips of columns and bins of rows: x and y in shared memory", cuda,
-          GPULAB_IF_CUDA(cuda_strips<T>), needs},
+        V{"cuda_bins", "bins of rows sorted by column, the sums in shared memory", cuda, GPULAB_IF_CUDA(cuda_bins<T>),
+          needs},
         V{"cuda_cusparse_alg1", "the vendor's library, CUSPARSE_SPMV_CSR_ALG1", cuda,
           GPULAB_IF_CUDA(cuda_cusparse_alg1<T>), needs, true},
         V{"cuda_cusparse_alg2", "the vendor's library, CUSPARSE_SPMV_CSR_ALG2", cuda,

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -46,11 +47,24 @@ template <class T> Reference<T> make_reference(const Problem<T>& p);
 /// Two units of rounding, on the scale of each row.
 template <class T> gpulab::Comparison compare(const Reference<T>& reference, const Output<T>& y);
 
+/// A product of a matrix that is COO from the start, entries in any order: what the COO rungs do once they have
+/// converted. a.rows elements of y.
+template <class T>
+using RunCoo = void(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch);
+template <class T>
+void cpu_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch);
+template <class T>
+void cuda_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch);
+
 /// The bytes that must move with CSR, each array once (value, column and pointer in, x in, y out), and the operations.
 template <class T> gpulab::Work work(const gpulab::Csr<T>& matrix);
 
+/// The most non-zeros of the CSR variants on devices, whose offsets have 32 bits: 2^31 - 1, less a block's step beyond
+/// the end of a row.
+inline constexpr std::int64_t most_csr_nonzeros = std::numeric_limits<std::int32_t>::max() - 1024;
+
 /// Row pointers as a device takes them.
-/// @throws Unsupported when there are 2^31 non-zeros or more, which 32-bit offsets do not reach
+/// @throws Unsupported when there are more than most_csr_nonzeros
 template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& matrix);
 
 /// The ladder, in reading order: one row per rung.
@@ -73,7 +87,7 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_strips(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
+template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_cusparse_alg1(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 template <class T> void cuda_cusparse_alg2(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 

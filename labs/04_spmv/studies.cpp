@@ -20,17 +20,17 @@ std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
 
 /// The format a variant computes with.
 std::string format_of(std::string_view variant) {
-    for (const char* const format : {"coo", "ell", "csc", "strips"})
+    for (const char* const format : {"coo", "ell", "csc", "bins"})
         if (variant.ends_with(format)) return format;
     return "csr";
 }
 
 double bytes_of(const FormatBytes& bytes, const std::string& format) {
-    return format == "strips" ? bytes.strips
-           : format == "coo"  ? bytes.coo
-           : format == "ell"  ? bytes.ell
-           : format == "csc"  ? bytes.csc
-                              : bytes.csr;
+    return format == "bins"  ? bytes.bins
+           : format == "coo" ? bytes.coo
+           : format == "ell" ? bytes.ell
+           : format == "csc" ? bytes.csc
+                             : bytes.csr;
 }
 
 /// Memory and time of each format, on matrices for which they differ. Among them the lecture's 1000 x 1000 at 1 %.
@@ -42,7 +42,7 @@ template <class T> void formats(const Options& options, Report& report, std::siz
     for (const auto& v : variants<T>())
         for (const char* const name :
              {"cpu_sequential", "cpu_coo", "cpu_ell", "cpu_csc", "opencl_slice_per_row", "opencl_ell",
-              "cuda_row_blocks", "cuda_merge_path", "cuda_ell", "cuda_coo", "cuda_strips"})
+              "cuda_row_blocks", "cuda_merge_path", "cuda_ell", "cuda_coo", "cuda_bins"})
             if (v.name == name) table.push_back(v);
     for (const std::string& what :
          {std::string("random:1000:10"), fmt::format("laplace2d:{}", side), fmt::format("banded:{}:{}", rows, mean / 2),
@@ -88,7 +88,15 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
     return {
         gpulab::dense_bytes(m),           static_cast<double>(m.bytes()),
         nonzeros * (sizeof(T) + 8),       nonzeros * (sizeof(T) + 4) + (static_cast<double>(m.columns) + 1) * offset,
-        rows * longest * (sizeof(T) + 4), nonzeros * (2 * sizeof(T) + 4)};
+        rows * longest * (sizeof(T) + 4), nonzeros * (sizeof(T) + 4) + rows * 4};
+}
+
+template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
+    const auto rows = static_cast<double>(size.rows), columns = static_cast<double>(size.columns);
+    const double entry = sizeof(T) + 4, vectors = (rows + columns) * sizeof(T);
+    // cuda_bins sorts into 4 bytes and a value per entry, twice while bins are joined, from 40 bytes for each row.
+    return {.device = size.nonzeros * (entry + 4) + 12 * rows + vectors,
+            .host = 3 * size.nonzeros * entry + (8 + 40) * rows + vectors + (sizeof(T) + 8.0) * rows};
 }
 
 template <class T>
@@ -111,8 +119,10 @@ void run_variants(const Options& options, Report& report, const Problem<T>& prob
 }
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"formats", "memory and time of CSR, COO, ELL and CSC on several matrices"},
-            {"row-length", "rows of 1 to 1024 non-zeros, as many non-zeros in all: which rung wins where"}};
+    return {{"formats", "memory and time of CSR, COO, ELL and CSC on several matrices", {"--type", "--rows"}},
+            {"row-length",
+             "rows of 1 to 1024 non-zeros, as many non-zeros in all: which rung wins where",
+             {"--type", "--rows"}}};
 }
 
 template <class T> int run_study(const Options& options, std::size_t rows) {
@@ -125,6 +135,7 @@ template <class T> int run_study(const Options& options, std::size_t rows) {
 
 #define INSTANTIATE(T)                                                       \
     template FormatBytes format_bytes(const gpulab::Csr<T>&);                \
+    template MemoryNeed memory_need<T>(const gpulab::MatrixSize&);           \
     template void run_variants(const Options&, Report&, const Problem<T>&,   \
                                const std::vector<gpulab::Variant<Run<T>>>&); \
     template int run_study<T>(const Options&, std::size_t);

@@ -21,9 +21,16 @@ template <class T> int run_study(const gpulab::Options& options, std::size_t row
 /// Bytes a matrix takes in each format; ELL without building it, since it may explode.
 struct FormatBytes {
     double dense, csr, coo, csc, ell;
-    double strips; ///< of cuda_strips, the products it keeps included, its offsets left out
+    double bins; ///< of cuda_bins: 4 bytes and a value per entry, 4 bytes per row; what fills up its chunks left out
 };
 template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& matrix);
+
+/// Bytes that a run takes at its peak.
+struct MemoryNeed {
+    double device = 0; ///< COO, the largest format but ELL, which refuses for itself; with x, y and the offsets
+    double host = 0; ///< the matrix, what making or reading it takes, one conversion at a time, x, y and the reference
+};
+template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 
 /// Runs all chosen variants out of a table on one problem and adds them to the report.
 template <class T>

@@ -10,14 +10,21 @@
 
 namespace spmv {
 
-template <class T> void cpu_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    const gpulab::Coo<T> a = gpulab::to_coo(p.matrix);
+template <class T>
+void cpu_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch) {
     watch.time([&] {
         std::fill(y.begin(), y.end(), T{0}); // += needs a start: this belongs to the product
         for (std::size_t k = 0; k < a.nonzeros(); ++k)
-            y[static_cast<std::size_t>(a.row[k])] += a.value[k] * p.x[static_cast<std::size_t>(a.column[k])];
+            y[static_cast<std::size_t>(a.row[k])] += a.value[k] * x[static_cast<std::size_t>(a.column[k])];
     });
 }
+
+template <class T> void cpu_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    cpu_multiply_coo(gpulab::to_coo(p.matrix), p.x, y, watch);
+}
+
+template void cpu_multiply_coo(const gpulab::Coo<float>&, const std::vector<float>&, Output<float>&, Stopwatch&);
+template void cpu_multiply_coo(const gpulab::Coo<double>&, const std::vector<double>&, Output<double>&, Stopwatch&);
 
 template void cpu_coo(const Problem<float>&, Output<float>&, Stopwatch&);
 template void cpu_coo(const Problem<double>&, Output<double>&, Stopwatch&);

@@ -15,7 +15,8 @@ template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& 
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
     if (p.matrix.nonzeros() == 0) { // cuSPARSE takes no null pointers: y is zero
         gpulab::watch_stream(
-            watch, [&](cudaStream_t stream) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); });
+            watch, [&](cudaStream_t stream) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); },
+            [&](cudaStream_t stream) { out.poison_async(stream); });
         out.copy_to(y);
         return;
     }
@@ -32,11 +33,14 @@ template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& 
     CUSPARSE_CHECK(
         cusparseSpMV_preprocess(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
     CUDA_CHECK(cudaDeviceSynchronize());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        CUSPARSE_CHECK(cusparseSetStream(handle, stream));
-        CUSPARSE_CHECK(
-            cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            CUSPARSE_CHECK(cusparseSetStream(handle, stream));
+            CUSPARSE_CHECK(
+                cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(y);
 }
 

@@ -41,10 +41,13 @@ template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stop
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, warp_shared_threads / 32);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(a.row_start.data(), a.column.data(),
-                                                                       a.value.data(), a.x.data(), out.data(), a.rows);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(
+                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(y);
 }
 

@@ -28,10 +28,13 @@ template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Sto
 
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads / 32);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        warp_shuffle_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
-                                                            a.x.data(), out.data(), a.rows);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            warp_shuffle_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                                a.x.data(), out.data(), a.rows);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(y);
 }
 

@@ -50,10 +50,13 @@ template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch&
                         : lanes == 16 ? lanes_kernel<T, 16>
                                       : lanes_kernel<T, 32>;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, lanes_threads / lanes);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        kernel<<<blocks, lanes_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(), a.x.data(),
-                                                     out.data(), a.rows);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            kernel<<<blocks, lanes_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                         a.x.data(), out.data(), a.rows);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(y);
 }
 

@@ -112,10 +112,13 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
-            a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
+                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     first_row.check_guard_bands();
     out.copy_to(y);
 }

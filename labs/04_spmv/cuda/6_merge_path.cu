@@ -150,13 +150,16 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
-                                                                            a.value.data(), a.x.data(), out.data(),
-                                                                            point.data(), left_over.data());
-        left_over_kernel<<<gpulab::grid_size(tiles, 256), 256, 0, stream>>>(point.data(), left_over.data(), out.data(),
-                                                                            a.rows, tiles);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
+                                                                                a.value.data(), a.x.data(), out.data(),
+                                                                                point.data(), left_over.data());
+            left_over_kernel<<<gpulab::grid_size(tiles, 256), 256, 0, stream>>>(point.data(), left_over.data(),
+                                                                                out.data(), a.rows, tiles);
+        },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     point.check_guard_bands();
     left_over.check_guard_bands();
     out.copy_to(y);

@@ -4,10 +4,14 @@
 // not coalesce with CSR, reads 32 neighbours at each step here. No row pointers, no sum across threads.
 // Limit: the padding is read too. With rows of equal length there is none; with a few long rows the format explodes and
 // the matrix is refused.
-#include "device_problem.hpp"
+#include <string>
+
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/sparse/convert.hpp"
+#include "products.hpp"
+#include "spmv.hpp"
 
 namespace spmv {
 
@@ -25,21 +29,33 @@ __global__ void ell_kernel(const int* __restrict__ column, const T* __restrict__
     y[i] = sum;
 }
 
+template <class T>
+void ell_product(const gpulab::DeviceBuffer<int>& column, const gpulab::DeviceBuffer<T>& value,
+                 const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y, std::size_t width, cudaStream_t stream) {
+    constexpr unsigned threads = 128;
+    ell_kernel<<<gpulab::grid_size(y.size(), threads), threads, 0, stream>>>(column.data(), value.data(), x.data(),
+                                                                             y.data(), y.size(), width);
+}
+
 template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     const gpulab::Ell<T> a = gpulab::to_ell(p.matrix);
+    if (std::size_t free = 0, all = 0; cudaMemGetInfo(&free, &all) == cudaSuccess && a.bytes() > free)
+        throw gpulab::Unsupported("ELL takes " + std::to_string(a.bytes()) + " bytes, the device has " +
+                                  std::to_string(free) + " left");
     const gpulab::DeviceBuffer<int> column(a.column);
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
-
-    constexpr unsigned threads = 128;
-    const unsigned blocks = gpulab::grid_size(a.rows, threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        ell_kernel<<<blocks, threads, 0, stream>>>(column.data(), value.data(), x.data(), out.data(), a.rows, a.width);
-    });
+    gpulab::watch_stream(
+        watch, [&](cudaStream_t stream) { ell_product(column, value, x, out, a.width, stream); },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(y);
 }
 
-template void cuda_ell(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+#define INSTANTIATE(T)                                                                                              \
+    template void ell_product(const gpulab::DeviceBuffer<int>&, const gpulab::DeviceBuffer<T>&,                     \
+                              const gpulab::DeviceBuffer<T>&, gpulab::DeviceBuffer<T>&, std::size_t, cudaStream_t); \
+    template void cuda_ell(const Problem<T>&, Output<T>&, Stopwatch&);
+INSTANTIATE(float)
+INSTANTIATE(double)
 
 } // namespace spmv

@@ -9,6 +9,7 @@
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/sparse/convert.hpp"
+#include "products.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -38,23 +39,38 @@ __global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ 
     if (head && inside) atomicAdd(&y[i], sum);
 }
 
-template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    const gpulab::Coo<T> a = gpulab::to_coo(p.matrix);
-    const gpulab::DeviceBuffer<int> row(a.row), column(a.column);
-    const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
-    gpulab::DeviceBuffer<T> out(a.rows);
-
+template <class T>
+void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
+                 const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
+                 cudaStream_t stream) {
     constexpr unsigned threads = 256;
-    const unsigned blocks = gpulab::grid_size(a.nonzeros(), threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); // += needs a start: part of the product
-        coo_kernel<<<blocks, threads, 0, stream>>>(row.data(), column.data(), value.data(), x.data(), out.data(),
-                                                   a.nonzeros());
-    });
+    CUDA_CHECK(cudaMemsetAsync(y.data(), 0, y.bytes(), stream)); // += needs a start: part of the product
+    coo_kernel<<<gpulab::grid_size(value.size(), threads), threads, 0, stream>>>(
+        row.data(), column.data(), value.data(), x.data(), y.data(), value.size());
+}
+
+template <class T>
+void cuda_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x_host, Output<T>& y, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<int> row(a.row), column(a.column);
+    const gpulab::DeviceBuffer<T> value(a.value), x(x_host);
+    gpulab::DeviceBuffer<T> out(a.rows);
+    gpulab::watch_stream(
+        watch, [&](cudaStream_t stream) { coo_product(row, column, value, x, out, stream); },
+        [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(y);
 }
 
-template void cuda_coo(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_coo(const Problem<double>&, Output<double>&, Stopwatch&);
+template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    cuda_multiply_coo(gpulab::to_coo(p.matrix), p.x, y, watch);
+}
+
+#define INSTANTIATE(T)                                                                                     \
+    template void coo_product(const gpulab::DeviceBuffer<int>&, const gpulab::DeviceBuffer<int>&,          \
+                              const gpulab::DeviceBuffer<T>&, const gpulab::DeviceBuffer<T>&,              \
+                              gpulab::DeviceBuffer<T>&, cudaStream_t);                                     \
+    template void cuda_multiply_coo(const gpulab::Coo<T>&, const std::vector<T>&, Output<T>&, Stopwatch&); \
+    template void cuda_coo(const Problem<T>&, Output<T>&, Stopwatch&);
+INSTANTIATE(float)
+INSTANTIATE(double)
 
 } // namespace spmv

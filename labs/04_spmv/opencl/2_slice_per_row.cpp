@@ -29,10 +29,13 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
                      cl::Local(local * sizeof(T)));
 
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1) * width, local);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        [&](const cl::CommandQueue& queue) { out.poison_async(queue); });
     out.copy_to(y);
 }
 

@@ -24,10 +24,13 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
 
     constexpr std::size_t local = 128;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1), local);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        [&](const cl::CommandQueue& queue) { out.poison_async(queue); });
     out.copy_to(y);
 }
 

@@ -49,13 +49,29 @@ TEST_CASE("the program lists every variant (--list), study (--study list) and op
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     const std::string json = fresh_path(), broken = fresh_path();
     std::ofstream(broken) << "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n";
-    for (const std::string& arguments :
-         {std::string("--generate nothing"), std::string("--generate laplace2d:0"),
-          std::string("--generate random:5:9"), std::string("--generate laplace2d:1e6"),
-          std::string("--matrix /nonexistent.mtx"), std::string("--matrix /"), "--matrix " + broken,
-          std::string("--type half"), std::string("--rows 1 --study formats"), std::string("--study nothing"),
-          std::string("--variant cuda_nothing"), std::string("--backend vulkan"),
-          std::string("--generate lecture --write /nonexistent/folder/x.mtx"), std::string("stray")}) {
+    for (const std::string& arguments : {std::string("--generate nothing"),
+                                         std::string("--generate laplace2d:0"),
+                                         std::string("--generate random:5:9"),
+                                         std::string("--generate laplace2d:1e6"),
+                                         std::string("--matrix /nonexistent.mtx"),
+                                         std::string("--matrix /"),
+                                         "--matrix " + broken,
+                                         std::string("--type half"),
+                                         std::string("--rows 1 --study formats"),
+                                         std::string("--study nothing"),
+                                         std::string("--matrix /dev/zero"),
+                                         std::string("--generate powerlaw:1000:2:1.001"),
+                                         "--generate lecture --matrix " + broken,
+                                         std::string("--rows 100"),
+                                         std::string("--study formats --generate lecture"),
+                                         std::string("--study formats --matrix x.mtx"),
+                                         std::string("--study row-length --write x.mtx"),
+                                         std::string("--generate random:2e9:1000"),
+                                         std::string("--generate banded:2e9:2e9"),
+                                         std::string("--variant cuda_nothing"),
+                                         std::string("--backend vulkan"),
+                                         std::string("--generate lecture --write /nonexistent/folder/x.mtx"),
+                                         std::string("stray")}) {
         INFO(arguments);
         const Outcome outcome = spmv_program(arguments + " --json " + json);
         CHECK(outcome.exit_code == 2);
@@ -66,6 +82,24 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     }
     CHECK(spmv_program("--matrix " + broken).err == "spmv: " + broken + ":3: column 3 is not in 1 ... 2\n");
     fs::remove(broken);
+}
+
+TEST_CASE("memory is counted before it is taken: entries, rows, columns and vectors") {
+    const auto grows = [](gpulab::MatrixSize more, double device, double host) {
+        const auto base = spmv::memory_need<double>({1000, 1000, 1000});
+        const auto need = spmv::memory_need<double>({1000 + more.rows, 1000 + more.columns, 1000 + more.nonzeros});
+        return need.device - base.device >= device && need.host - base.host >= host;
+    };
+    CHECK(grows({0, 0, 1000}, 16e3, 24e3)); // an entry of COO; one of CSR and its copy in another format
+    CHECK(grows({1000, 0, 0}, 12e3, 32e3)); // an offset and an element of y; y, the reference and its scale
+    CHECK(grows({0, 1000, 0}, 8e3, 8e3));   // an element of x
+    const Outcome outcome = spmv_program("--generate random:2e9:1000");
+    CHECK(outcome.err.find("this problem needs") != std::string::npos);
+    // The header of a small file may announce much; believing it would refuse, or take, too much.
+    const std::string mtx = fresh_path();
+    std::ofstream(mtx) << "%%MatrixMarket matrix coordinate real general\n2 2 2000000000\n1 1 1\n";
+    CHECK(spmv_program("--matrix " + mtx).err == "spmv: " + mtx + ":3: the file ends after 1 of 2000000000 entries\n");
+    fs::remove(mtx);
 }
 
 TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
@@ -86,6 +120,7 @@ TEST_CASE("a matrix is written, read back and multiplied, and JSON says what it 
         REQUIRE(outcome.exit_code == 0);
         nlohmann::json run;
         std::ifstream(json) >> run;
+        CHECK(outcome.out.find("read " + mtx + ": ") != std::string::npos); // and how fast
         CHECK(run["lab"] == "spmv");
         CHECK(run["problem"]["matrix"] == mtx);
         CHECK(run["problem"]["type"] == type);

@@ -3,11 +3,13 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <new>
 #include <set>
 
 #include "checks.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
+#include "gpulab/sparse/parallel.hpp"
 #include "gpulab/sparse/rows.hpp"
 
 using gpulab::Coo;
@@ -36,7 +38,10 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
         REQUIRE_NOTHROW(gpulab::check_structure(c.matrix));
         const auto back = gpulab::to_csr(gpulab::to_csc(c.matrix));
         CHECK_NOTHROW(gpulab::check_structure(back));
-        if (sorted) {
+        if (c.name.find("shuffled") != std::string::npos) {
+            CHECK(gpulab::to_csr(gpulab::to_coo(c.matrix)) == back); // both sort
+            CHECK(back.nonzeros() == c.matrix.nonzeros());
+        } else if (sorted) {
             CHECK(gpulab::to_csr(gpulab::to_coo(c.matrix)) == c.matrix);
             CHECK(back == c.matrix);
         } else {
@@ -141,6 +146,9 @@ TEST_CASE("power-law rows reach the mean asked for, and few rows hold much of th
         CHECK((ratio > 6 && ratio < 10.5));
     }
     CHECK_THROWS_AS(gpulab::power_law_rows<float>(10, 10, 11, 2.5, 1), gpulab::UsageError);
+    // With an exponent near 1 almost every row is full or empty: no scale gives a mean of 2.
+    CHECK_THROWS_AS(gpulab::power_law_rows<float>(1000, 1000, 2, 1.001, 42), gpulab::UsageError);
+    CHECK_NOTHROW(gpulab::power_law_rows<float>(1000, 1000, 956, 1.001, 42));
 }
 
 TEST_CASE("a band holds every position within its half width and none beyond") {
@@ -149,6 +157,29 @@ TEST_CASE("a band holds every position within its half width and none beyond") {
     for (std::size_t i = 0; i < 9; ++i)
         for (std::size_t j = 0; j < 9; ++j) CHECK((dense[9 * i + j] != 0) == (std::max(i, j) - std::min(i, j) <= 2));
     CHECK(gpulab::banded<double>(3, 100, 5).nonzeros() == 9);
+}
+
+TEST_CASE("the size of a generated matrix is known before it is made") {
+    for (const char* what : {"lecture", "laplace2d:30x20", "laplace3d:9", "random:300x200:7", "random:2000:3-9",
+                             "powerlaw:3000x2000:8", "banded:500:3", "banded:5:100"}) {
+        INFO(what);
+        const auto m = gpulab::generate_matrix<float>(what, 1);
+        const gpulab::MatrixSize size = gpulab::generated_size(what);
+        CHECK(size.rows == m.rows);
+        CHECK(size.columns == m.columns);
+        const auto nonzeros = static_cast<double>(m.nonzeros());
+        CHECK((size.nonzeros >= 0.97 * nonzeros && size.nonzeros <= 1.3 * nonzeros));
+    }
+    CHECK_THROWS_AS(gpulab::generated_size("laplace2d:0"), gpulab::UsageError);
+}
+
+TEST_CASE("what a worker thread throws reaches the caller") {
+    for (const unsigned thrower : {0u, 3u})
+        CHECK_THROWS_AS(gpulab::detail::for_parts(4,
+                                                  [&](unsigned part) {
+                                                      if (part == thrower) throw std::bad_alloc();
+                                                  }),
+                        std::bad_alloc);
 }
 
 TEST_CASE("descriptions give the matrices they describe, and senseless ones an error that names them") {

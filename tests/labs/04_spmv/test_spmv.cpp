@@ -1,5 +1,6 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <vector>
 
 #include "checks.hpp"
@@ -73,17 +74,75 @@ TEMPLATE_TEST_CASE("every CUDA variant multiplies matrices of every shape", "[cu
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("every OpenCL kernel on small matrices, for oclgrind", "[.oclgrind]") {
-    check_all<float>(Backend::opencl, spmv::testing::small_cases<float>());
+    check_all<float>(Backend::opencl, spmv::testing::small_cases<float>({2, 33})); // a thousand times slower there
     check_all<double>(Backend::opencl, {{"lecture", gpulab::lecture_example<double>()},
                                         {"two rows of three empty", spmv::testing::mostly_empty<double>(40, 30, 9)}});
 }
 #endif
+
+TEMPLATE_TEST_CASE("the CPU's COO product takes entries in any order", "[cpu]", float, double) {
+    CHECK(spmv::testing::first_coo_fault<TestType>(spmv::cpu_multiply_coo<TestType>,
+                                                   spmv::testing::all_cases<TestType>()) == "");
+}
+#if defined(GPULAB_WITH_CUDA)
+TEMPLATE_TEST_CASE("CUDA's COO product takes entries in any order", "[cuda]", float, double) {
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        CHECK(spmv::testing::first_coo_fault<TestType>(spmv::cuda_multiply_coo<TestType>,
+                                                       spmv::testing::all_cases<TestType>()) == "");
+    }
+}
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("bins hold more rows than all multiprocessors together have sums for", "[cuda][large]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const auto third = [](std::size_t i) { return i % 3; };
+    CHECK(spmv::testing::first_fault<float>(
+              spmv::cuda_bins<float>,
+              {{"12 million rows of 0 to 2", gpulab::random_rows<float>(12000000, 3000, third, 7)}}) == "");
+}
+#endif
+
+TEMPLATE_TEST_CASE("every CUDA variant on small matrices, for the sanitizers", "[.sanitizer]", float, double) {
+    check_all<TestType>(Backend::cuda, spmv::testing::small_cases<TestType>());
+    check_all<TestType>(Backend::cuda, {{"power law", gpulab::power_law_rows<TestType>(3001, 3001, 8, 1.9, 5)},
+                                        {"one dense row of 5003", spmv::testing::one_dense_row<TestType>(5003)},
+                                        {"laplace2d:31x29", gpulab::laplace_2d<TestType>(31, 29)}});
+}
 
 TEST_CASE("ELL variants refuse a matrix that would explode, and say why") {
     const spmv::Problem<float> p = spmv::make_problem(spmv::testing::one_dense_row<float>(20011), 1);
     spmv::Output<float> y(p.matrix.rows);
     gpulab::Stopwatch once;
     CHECK_THROWS_AS(spmv::cpu_ell(p, y, once), gpulab::Unsupported);
+}
+
+TEST_CASE("more non-zeros than 32-bit offsets reach are refused in words") {
+    gpulab::Csr<float> m; // as far as narrow_offsets() looks
+    m.rows = 1;
+    m.row_start = {0, spmv::most_csr_nonzeros};
+    CHECK(spmv::narrow_offsets(m) == std::vector<std::int32_t>{0, 2147482623});
+    m.row_start = {0, spmv::most_csr_nonzeros + 1};
+    CHECK_THROWS_AS(spmv::narrow_offsets(m), gpulab::Unsupported);
+    m.row_start = {0, std::int64_t{1} << 32}; // would be 0 in 32 bits
+    CHECK_THROWS_AS(spmv::narrow_offsets(m), gpulab::Unsupported);
+}
+
+TEST_CASE("whole numbers show a single lost entry of a row of 20000, which the tolerance of random ones hides") {
+    const auto m = gpulab::random_rows<float>(
+        1, 20011, [](std::size_t) { return std::size_t{20011}; }, 1);
+    const spmv::Problem<float> whole = spmv::testing::whole_numbers(m), random = spmv::make_problem(m, 1);
+    const auto without = [](const spmv::Problem<float>& p, std::size_t k) {
+        return spmv::Output<float>{spmv::make_reference(p).y[0] - p.matrix.value[k] * p.x[k]};
+    };
+    std::size_t least = 0; // the smallest product
+    for (std::size_t k = 0; k < m.nonzeros(); ++k)
+        if (std::abs(random.matrix.value[k] * random.x[k]) < std::abs(random.matrix.value[least] * random.x[least]))
+            least = k;
+    CHECK(spmv::compare(spmv::make_reference(random), without(random, least)).passed);
+    for (const std::size_t k : {std::size_t{0}, least, std::size_t{20010}})
+        CHECK_FALSE(gpulab::compare(spmv::make_reference(whole).y, without(whole, k), 0.0).passed);
 }
 
 TEST_CASE("the check sees one wrong entry, one missing row and one NaN") {

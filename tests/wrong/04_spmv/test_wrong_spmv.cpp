@@ -9,21 +9,27 @@ using gpulab::Backend;
 
 namespace {
 
-void reject_all(Backend backend, std::span<const spmv::wrong::WrongVariant> table) {
-    REQUIRE(table.size() >= 10);
+/// Every variant of a table, on every device of a back end, must be rejected by the check of the right ones.
+/// @param check `check(run, cases)`: first_fault or first_coo_fault
+template <class T, class R>
+void reject_all(Backend backend, std::span<const spmv::wrong::WrongVariant<R>> table,
+                std::string (*check)(R*, const std::vector<spmv::testing::Case<T>>&)) {
+    REQUIRE(table.size() >= 1);
+    const auto cases = spmv::testing::small_cases<T>();
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
+        if (std::is_same_v<T, double> && !device.fp64) continue;
         gpulab::use(device);
         for (const auto& wrong : table) {
             if (wrong.needs_tool) continue; // see the oclgrind tests
             INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
             std::string fault; // an exception other than the check's own is no rejection: it fails the test
-            REQUIRE_NOTHROW(fault = spmv::testing::first_fault<float>(wrong.run, spmv::testing::small_cases<float>()));
+            REQUIRE_NOTHROW(fault = check(wrong.run, cases));
             CHECK(fault != "");
         }
         // The device still works, so none was rejected because another had broken it.
-        for (const auto& right : spmv::variants<float>())
+        for (const auto& right : spmv::variants<T>())
             if (right.backend == backend && right.name.ends_with("thread_per_row"))
-                CHECK(spmv::testing::first_fault<float>(right.run, spmv::testing::small_cases<float>()) == "");
+                CHECK(spmv::testing::first_fault<T>(right.run, cases) == "");
     }
 }
 
@@ -31,7 +37,10 @@ void reject_all(Backend backend, std::span<const spmv::wrong::WrongVariant> tabl
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("every wrong OpenCL kernel is rejected", "[opencl]") {
-    reject_all(Backend::opencl, spmv::wrong::opencl_variants());
+    REQUIRE(spmv::wrong::opencl_variants().size() >= 10);
+    reject_all<float>(Backend::opencl, spmv::wrong::opencl_variants(), spmv::testing::first_fault<float>);
+    reject_all<double>(Backend::opencl, spmv::wrong::opencl_double_variants(), spmv::testing::first_fault<double>);
+    reject_all<float>(Backend::opencl, spmv::wrong::opencl_coo_variants(), spmv::testing::first_coo_fault<float>);
 }
 
 // PoCL forgives these two, so oclgrind must see them: ctest runs this case for each, and a clean log fails.
@@ -53,5 +62,10 @@ TEST_CASE("the wrong OpenCL kernel named in GPULAB_WRONG_KERNEL runs, for oclgri
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("every wrong CUDA kernel is rejected", "[cuda]") { reject_all(Backend::cuda, spmv::wrong::cuda_variants()); }
+TEST_CASE("every wrong CUDA kernel is rejected", "[cuda]") {
+    REQUIRE(spmv::wrong::cuda_variants().size() >= 10);
+    reject_all<float>(Backend::cuda, spmv::wrong::cuda_variants(), spmv::testing::first_fault<float>);
+    reject_all<double>(Backend::cuda, spmv::wrong::cuda_double_variants(), spmv::testing::first_fault<double>);
+    reject_all<float>(Backend::cuda, spmv::wrong::cuda_coo_variants(), spmv::testing::first_coo_fault<float>);
+}
 #endif

@@ -4,6 +4,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/sparse/convert.hpp"
 #include "wrong_spmv.cl.hpp"
 #include "wrong_spmv.hpp"
 
@@ -11,16 +12,20 @@ namespace spmv::wrong {
 
 namespace {
 
-void launch(const char* name, unsigned items_per_row, const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
-    const gpulab::ClBuffer<std::int32_t> row_start(narrow_offsets(p.matrix)), column(p.matrix.column);
-    const gpulab::ClBuffer<float> value(p.matrix.value), x(p.x);
-    gpulab::ClBuffer<float> out(p.matrix.rows);
-    cl::Kernel kernel = gpulab::opencl_kernel(wrong_spmv_cl, name);
-    const cl_ulong rows = p.matrix.rows, columns = p.matrix.columns, nonzeros = p.matrix.nonzeros();
-    gpulab::set_args(kernel, row_start.data(), column.data(), value.data(), x.data(), out.data(), rows, columns,
-                     nonzeros);
+/// @param offsets,column,value the matrix as the kernel wants it; `last` is the kernel's last argument
+/// @param items of the kernel
+template <class T>
+void launch(const char* name, const std::vector<std::int32_t>& offsets, const std::vector<std::int32_t>& columns_of,
+            const std::vector<T>& values, const std::vector<T>& x_host, std::size_t last, std::size_t items,
+            Output<T>& y, Stopwatch& watch) {
+    const gpulab::ClBuffer<std::int32_t> row_start(offsets), column(columns_of);
+    const gpulab::ClBuffer<T> value(values), x(x_host);
+    gpulab::ClBuffer<T> out(y.size());
+    cl::Kernel kernel = gpulab::opencl_kernel(wrong_spmv_cl, name, sizeof(T) == 8 ? "-DREAL_IS_DOUBLE" : "");
+    gpulab::set_args(kernel, row_start.data(), column.data(), value.data(), x.data(), out.data(), cl_ulong{y.size()},
+                     cl_ulong{x_host.size()}, cl_ulong{last});
     constexpr std::size_t local = 128;
-    const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1) * items_per_row, local);
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(items, 1), local);
     gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
                                    events.add());
@@ -28,25 +33,67 @@ void launch(const char* name, unsigned items_per_row, const Problem<float>& p, O
     out.copy_to(y);
 }
 
-#define ITEM(kernel) [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch(kernel, 1, p, y, w); }
-#define SLICE(kernel) [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch(kernel, 32, p, y, w); }
+/// CSR with some work-items per row.
+template <class T>
+void launch_csr(const char* name, std::size_t items_per_row, const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    launch(name, narrow_offsets(p.matrix), p.matrix.column, p.matrix.value, p.x, p.matrix.nonzeros(),
+           p.matrix.rows * items_per_row, y, watch);
+}
+
+void launch_ell(const char* name, const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
+    const gpulab::Ell<float> a = gpulab::to_ell(p.matrix);
+    launch(name, {}, a.column, a.value, p.x, a.width, a.rows, y, watch);
+}
+
+/// COO with a work-item per entry. Entries in order give the right answer, so y must be zero where there are none.
+void launch_coo(const char* name, const gpulab::Coo<float>& a, const std::vector<float>& x, Output<float>& y,
+                Stopwatch& watch) {
+    launch(name, a.row, a.column, a.value, x, a.nonzeros(), a.nonzeros(), y, watch);
+    std::vector<bool> used(a.rows);
+    for (const std::int32_t i : a.row) used[static_cast<std::size_t>(i)] = true;
+    for (std::size_t i = 0; i < a.rows; ++i)
+        if (!used[i]) y[i] = 0;
+}
+
+#define ITEM(kernel) [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_csr(kernel, 1, p, y, w); }
+#define SLICE(kernel) [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_csr(kernel, 32, p, y, w); }
 
 } // namespace
 
-std::span<const WrongVariant> opencl_variants() {
+std::span<const WrongVariant<Run<double>>> opencl_double_variants() {
+    static const std::array table = {WrongVariant<Run<double>>{
+        "x_as_float", "x in float on the way",
+        [](const Problem<double>& p, Output<double>& y, Stopwatch& w) { launch_csr("x_as_float", 1, p, y, w); }}};
+    return table;
+}
+
+std::span<const WrongVariant<RunCoo<float>>> opencl_coo_variants() {
     static const std::array table = {
-        WrongVariant{"pointer_as_count", "the cumulative row pointer taken for a count", ITEM("pointer_as_count")},
-        WrongVariant{"accumulates", "y += on memory that nobody cleared", ITEM("accumulates")},
-        WrongVariant{"no_bounds_check", "items beyond the last row write", ITEM("no_bounds_check")},
-        WrongVariant{"last_entry_twice", "<= for < at the end of a row", ITEM("last_entry_twice")},
-        WrongVariant{"empty_rows_unwritten", "rows without entries left out", ITEM("empty_rows_unwritten")},
-        WrongVariant{"x_by_position", "x[k] for x[column[k]]", ITEM("x_by_position")},
-        WrongVariant{"transposed", "x[row] for x[column]", ITEM("transposed")},
-        WrongVariant{"writes_nothing", "an empty kernel", ITEM("writes_nothing")},
-        WrongVariant{"one_step_short", "the sum over lanes ends too early", SLICE("one_step_short")},
-        WrongVariant{"long_rows_cut", "no loop over a row longer than the slice", SLICE("long_rows_cut")},
-        WrongVariant{"no_first_barrier", "neighbours' sums read before any barrier", SLICE("no_first_barrier"), true},
-        WrongVariant{"barrier_in_branch", "a barrier that not every item reaches", SLICE("barrier_in_branch"), true},
+        WrongVariant<RunCoo<float>>{"assumes_rows_in_order", "entries of a row taken to stand together",
+                                    [](const gpulab::Coo<float>& a, const std::vector<float>& x, Output<float>& y,
+                                       Stopwatch& w) { launch_coo("assumes_rows_in_order", a, x, y, w); }}};
+    return table;
+}
+
+std::span<const WrongVariant<Run<float>>> opencl_variants() {
+    using V = WrongVariant<Run<float>>;
+    static const std::array table = {
+        V{"pointer_as_count", "the cumulative row pointer taken for a count", ITEM("pointer_as_count")},
+        V{"accumulates", "y += on memory that nobody cleared", ITEM("accumulates")},
+        V{"no_bounds_check", "items beyond the last row write", ITEM("no_bounds_check")},
+        V{"last_entry_twice", "<= for < at the end of a row", ITEM("last_entry_twice")},
+        V{"empty_rows_unwritten", "rows without entries left out", ITEM("empty_rows_unwritten")},
+        V{"x_by_position", "x[k] for x[column[k]]", ITEM("x_by_position")},
+        V{"transposed", "x[row] for x[column]", ITEM("transposed")},
+        V{"assumes_sorted", "columns taken to rise along a row", ITEM("assumes_sorted")},
+        V{"reads_one_past", "the entry behind the last one multiplied by 0", ITEM("reads_one_past")},
+        V{"padding_multiplied", "ELL padding not left out",
+          [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_ell("padding_multiplied", p, y, w); }},
+        V{"writes_nothing", "an empty kernel", ITEM("writes_nothing")},
+        V{"one_step_short", "the sum over lanes ends too early", SLICE("one_step_short")},
+        V{"long_rows_cut", "no loop over a row longer than the slice", SLICE("long_rows_cut")},
+        V{"no_first_barrier", "neighbours' sums read before any barrier", SLICE("no_first_barrier"), true},
+        V{"barrier_in_branch", "a barrier that not every item reaches", SLICE("barrier_in_branch"), true},
     };
     return table;
 }

@@ -1,10 +1,12 @@
 // Each kernel has one mistake. The right ones are in labs/04_spmv/cuda.
 // No kernel reads outside its arrays: every stray index is pulled back, so that only the mistake itself is at fault.
+// Except where that is the mistake: padding_multiplied and reads_one_past read one element outside, in the guard band.
 #include <array>
 
 #include "cuda/device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/sparse/convert.hpp"
 #include "wrong_spmv.hpp"
 
 namespace spmv::wrong {
@@ -79,6 +81,57 @@ __global__ void x_by_position(Arguments a) { // x[k] for x[column[k]]
     float sum = 0;
     for (int k = a.row_start[i]; k < a.row_start[i + 1]; ++k) sum += a.value[k] * a.x[k % a.columns];
     a.y[i] = sum;
+}
+
+__global__ void assumes_sorted(Arguments a) { // a column that is no larger than the one before: taken for the next row
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    for (int k = a.row_start[i]; k < a.row_start[i + 1]; ++k) {
+        if (k > a.row_start[i] && a.column[k] <= a.column[k - 1]) break;
+        sum += term(a, k);
+    }
+    a.y[i] = sum;
+}
+
+__global__ void reads_one_past(Arguments a) { // two entries at a time: an odd row multiplies the next entry by 0
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    for (int k = a.row_start[i]; k < a.row_start[i + 1]; k += 2) {
+        const float second = k + 1 < a.row_start[i + 1] ? 1.0f : 0.0f;
+        sum += a.value[k] * a.x[a.column[k]] + second * a.value[k + 1] * a.x[a.column[k + 1]];
+    }
+    a.y[i] = sum;
+}
+
+/// ELL; nonzeros stands for the width. Padding has value 0, but its column is -1.
+__global__ void padding_multiplied(Arguments a) {
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    for (int s = 0; s < a.nonzeros; ++s) sum += a.value[s * a.rows + i] * a.x[a.column[s * a.rows + i]];
+    a.y[i] = sum;
+}
+
+/// COO; row_start stands for the row of each entry, y is zero before. The first entry of a run of a row's entries
+/// stores the run's sum, as if a row had only one run.
+__global__ void assumes_rows_in_order(Arguments a) {
+    const int first = row_of_thread();
+    if (first >= a.nonzeros || (first > 0 && a.row_start[first] == a.row_start[first - 1])) return;
+    float sum = 0;
+    for (int k = first; k < a.nonzeros && a.row_start[k] == a.row_start[first]; ++k) sum += term(a, k);
+    a.y[a.row_start[first]] = sum;
+}
+
+/// Everything in double but x, which loses 29 of its 53 bits on the way.
+__global__ void x_as_float(const int* row_start, const int* column, const double* value, const double* x, double* y,
+                           int rows) {
+    const int i = row_of_thread();
+    if (i >= rows) return;
+    double sum = 0;
+    for (int k = row_start[i]; k < row_start[i + 1]; ++k) sum += value[k] * static_cast<float>(x[column[k]]);
+    y[i] = sum;
 }
 
 __global__ void writes_nothing(Arguments) {}
@@ -174,22 +227,86 @@ void launch(const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
     out.copy_to(y);
 }
 
+void launch_ell(const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
+    const gpulab::Ell<float> a = gpulab::to_ell(p.matrix);
+    const gpulab::DeviceBuffer<int> column(a.column);
+    const gpulab::DeviceBuffer<float> value(a.value), x(p.x);
+    gpulab::DeviceBuffer<float> out(a.rows);
+    const Arguments arguments{nullptr,
+                              column.data(),
+                              value.data(),
+                              x.data(),
+                              out.data(),
+                              static_cast<int>(a.rows),
+                              static_cast<int>(a.columns),
+                              static_cast<int>(a.width)};
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        padding_multiplied<<<gpulab::grid_size(a.rows, 128), 128, 0, stream>>>(arguments);
+    });
+    out.copy_to(y);
+}
+
+void launch_coo(const gpulab::Coo<float>& a, const std::vector<float>& x_host, Output<float>& y, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<int> row(a.row), column(a.column);
+    const gpulab::DeviceBuffer<float> value(a.value), x(x_host);
+    gpulab::DeviceBuffer<float> out(a.rows);
+    const Arguments arguments{row.data(),
+                              column.data(),
+                              value.data(),
+                              x.data(),
+                              out.data(),
+                              static_cast<int>(a.rows),
+                              static_cast<int>(a.columns),
+                              static_cast<int>(a.nonzeros())};
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
+        assumes_rows_in_order<<<gpulab::grid_size(a.nonzeros(), 128), 128, 0, stream>>>(arguments);
+    });
+    out.copy_to(y);
+}
+
+void launch_x_as_float(const Problem<double>& p, Output<double>& y, Stopwatch& watch) {
+    const DeviceProblem<double> a(p);
+    gpulab::DeviceBuffer<double> out(p.matrix.rows);
+    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+        x_as_float<<<gpulab::grid_size(p.matrix.rows, 128), 128, 0, stream>>>(
+            a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
+    });
+    out.copy_to(y);
+}
+
 } // namespace
 
-std::span<const WrongVariant> cuda_variants() {
+std::span<const WrongVariant<Run<double>>> cuda_double_variants() {
     static const std::array table = {
-        WrongVariant{"pointer_as_count", "the cumulative row pointer taken for a count", launch<pointer_as_count, 1>},
-        WrongVariant{"accumulates", "y += on memory that nobody cleared", launch<accumulates, 1>},
-        WrongVariant{"no_bounds_check", "threads beyond the last row write", launch<no_bounds_check, 1>},
-        WrongVariant{"last_entry_twice", "<= for < at the end of a row", launch<last_entry_twice, 1>},
-        WrongVariant{"empty_rows_unwritten", "rows without entries left out", launch<empty_rows_unwritten, 1>},
-        WrongVariant{"x_by_position", "x[k] for x[column[k]]", launch<x_by_position, 1>},
-        WrongVariant{"writes_nothing", "an empty kernel", launch<writes_nothing, 1>},
-        WrongVariant{"one_step_short", "the sum over lanes ends too early", launch<one_step_short, 32>},
-        WrongVariant{"long_rows_cut", "no loop over a row longer than the warp", launch<long_rows_cut, 32>},
-        WrongVariant{"no_atomics", "+= by several threads without an atomic", launch<no_atomics, 0>},
-        WrongVariant{"no_first_barrier", "neighbours' sums read before any barrier", launch<no_first_barrier, 64, 64>},
-        WrongVariant{"barrier_in_branch", "a barrier that not every thread reaches", launch<barrier_in_branch, 32>},
+        WrongVariant<Run<double>>{"x_as_float", "x in float on the way", launch_x_as_float}};
+    return table;
+}
+
+std::span<const WrongVariant<RunCoo<float>>> cuda_coo_variants() {
+    static const std::array table = {
+        WrongVariant<RunCoo<float>>{"assumes_rows_in_order", "entries of a row taken to stand together", launch_coo}};
+    return table;
+}
+
+std::span<const WrongVariant<Run<float>>> cuda_variants() {
+    using V = WrongVariant<Run<float>>;
+    static const std::array table = {
+        V{"pointer_as_count", "the cumulative row pointer taken for a count", launch<pointer_as_count, 1>},
+        V{"accumulates", "y += on memory that nobody cleared", launch<accumulates, 1>},
+        V{"no_bounds_check", "threads beyond the last row write", launch<no_bounds_check, 1>},
+        V{"last_entry_twice", "<= for < at the end of a row", launch<last_entry_twice, 1>},
+        V{"empty_rows_unwritten", "rows without entries left out", launch<empty_rows_unwritten, 1>},
+        V{"x_by_position", "x[k] for x[column[k]]", launch<x_by_position, 1>},
+        V{"assumes_sorted", "columns taken to rise along a row", launch<assumes_sorted, 1>},
+        V{"reads_one_past", "the entry behind the last one multiplied by 0", launch<reads_one_past, 1>},
+        V{"padding_multiplied", "ELL padding not left out", launch_ell},
+        V{"writes_nothing", "an empty kernel", launch<writes_nothing, 1>},
+        V{"one_step_short", "the sum over lanes ends too early", launch<one_step_short, 32>},
+        V{"long_rows_cut", "no loop over a row longer than the warp", launch<long_rows_cut, 32>},
+        V{"no_atomics", "+= by several threads without an atomic", launch<no_atomics, 0>},
+        V{"no_first_barrier", "neighbours' sums read before any barrier", launch<no_first_barrier, 64, 64>},
+        V{"barrier_in_branch", "a barrier that not every thread reaches", launch<barrier_in_branch, 32>},
     };
     return table;
 }

@@ -10,16 +10,21 @@
 namespace spmv::wrong {
 
 /// A known-wrong variant and what is wrong with it.
-struct WrongVariant {
+/// @tparam R Run<float>, Run<double> or, for entries in any order, RunCoo<float>
+template <class R> struct WrongVariant {
     std::string_view name;
     std::string_view mistake;
-    Run<float>* run;
+    R* run;
     /// The answer may be right all the same on a device that forgives missing barriers: only a tool that watches the
     /// barriers and the accesses (oclgrind, compute-sanitizer) is sure to see the mistake.
     bool needs_tool = false;
 };
 
-std::span<const WrongVariant> cuda_variants();
-std::span<const WrongVariant> opencl_variants();
+std::span<const WrongVariant<Run<float>>> cuda_variants();
+std::span<const WrongVariant<Run<double>>> cuda_double_variants();
+std::span<const WrongVariant<RunCoo<float>>> cuda_coo_variants();
+std::span<const WrongVariant<Run<float>>> opencl_variants();
+std::span<const WrongVariant<Run<double>>> opencl_double_variants();
+std::span<const WrongVariant<RunCoo<float>>> opencl_coo_variants();
 
 } // namespace spmv::wrong

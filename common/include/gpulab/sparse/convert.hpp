@@ -22,8 +22,8 @@ template <class T> Coo<T> to_coo(const Csr<T>& matrix);
 template <class T> Csc<T> to_csc(const Csr<T>& matrix);
 
 /// Pads every row to the longest.
-/// @throws Unsupported when that would store more than `most_padding` slots per non-zero (and more than a million):
-///         a few long rows make ELL explode
+/// @throws Unsupported when that would store more than a million slots and more than `most_padding` of them per
+///         non-zero (a few long rows make ELL explode), or more than main memory holds
 template <class T> Ell<T> to_ell(const Csr<T>& matrix, double most_padding = 10);
 
 /// All rows x columns values, row after row. For tests and tiny matrices.

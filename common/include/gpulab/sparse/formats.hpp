@@ -82,6 +82,13 @@ template <class T, template <class> class Format> double dense_bytes(const Forma
     return static_cast<double>(m.rows) * static_cast<double>(m.columns) * sizeof(T);
 }
 
+/// How large a matrix will be, known before there is one.
+struct MatrixSize {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    double nonzeros = 0; ///< about, or at most
+};
+
 /// Looks at the structure, which a kernel trusts: array lengths, offsets that rise from 0 to the number of
 /// non-zeros, column indices inside the matrix. Columns need not be sorted.
 /// @throws Error saying what is wrong and where

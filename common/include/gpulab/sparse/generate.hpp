@@ -31,7 +31,7 @@ Csr<T> random_rows(std::size_t rows, std::size_t columns, const std::function<st
 /// thousands of times longer than most. Columns as in random_rows().
 /// @param mean_length the number of non-zeros is rows * mean_length, to within a row's rounding
 /// @param exponent above 1; web graphs lie between 2 and 3
-/// @throws UsageError when the mean cannot be reached
+/// @throws UsageError when the mean cannot be reached to within a hundredth
 template <class T>
 Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length, double exponent, std::uint64_t seed);
 
@@ -40,6 +40,10 @@ template <class T> Csr<T> banded(std::size_t rows, std::size_t half_width, std::
 
 /// What generate_matrix() understands, one line each, for --help.
 extern const char* const generator_help;
+
+/// The size of the matrix that generate_matrix() would give, without making it.
+/// @throws UsageError as generate_matrix() does for a description that makes no sense
+MatrixSize generated_size(const std::string& description);
 
 /// A matrix from a description: `lecture`, `laplace2d:N` or `laplace2d:NXxNY`, `laplace3d:N` or `laplace3d:NXxNYxNZ`,
 /// `random:ROWS[xCOLUMNS]:LENGTH` or `random:ROWS[xCOLUMNS]:LEAST-MOST` (lengths uniform in between),

@@ -22,8 +22,18 @@ namespace gpulab {
 /// @throws Error "NAME:LINE: what is wrong" for anything that is not a well-formed file of the kinds above
 template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::string& name, unsigned parts = 0);
 
+/// What the header of a file announces.
+/// @param beginning of the file's text: the header and any part of the rest
+/// @return all zero when there is no well-formed header in it
+MatrixSize announced_size(std::string_view beginning);
+
+/// What a file will give, from its header and its length: more entries than it has room for are not believed.
+/// @throws UsageError as read_matrix_market() does when the file cannot be read
+MatrixSize matrix_market_size(const std::string& path);
+
 /// Reads a file into CSR, columns sorted.
-/// @throws UsageError when the file cannot be read, Error as parse_matrix_market(), or when the matrix does not fit
+/// @throws UsageError when the file cannot be read or is no regular file (a device may never end), Error as
+/// parse_matrix_market(), or when the matrix does not fit
 ///         main memory
 template <class T> Csr<T> read_matrix_market(const std::string& path);
 

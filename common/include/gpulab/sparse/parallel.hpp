@@ -1,5 +1,5 @@
 /// @file
-/// Cuts an index range into parts and gives each to a thread.
+/// Cuts an index range into parts and gives each to a thread. What a part throws reaches the caller.
 #pragma once
 
 #include <algorithm>
