@@ -22,14 +22,16 @@ template <class T> void cub_sum(const SumProblem<T>& p, Scalar<T>& sum, Stopwatc
     gpulab::DeviceBuffer<T> result(1);
     gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
     const auto n = static_cast<int>(p.size());
-    T* const to = mapped ? host.data() : result.data();
+    T* const to = mapped ? host.on_device() : result.data();
     std::size_t bytes = 0;
     CUDA_CHECK(cub::DeviceReduce::Sum(nullptr, bytes, a.data(), to, n)); // asks how much scratch memory it needs
     gpulab::DeviceBuffer<unsigned char> scratch(bytes);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         CUDA_CHECK(cub::DeviceReduce::Sum(scratch.data(), bytes, a.data(), to, n, stream));
         if (!mapped) CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream), host.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     result.check_guard_bands();
     sum[0] = host[0];
 }

@@ -44,10 +44,12 @@ template <class T> void cuda_one_block(const SumProblem<T>& p, Scalar<T>& sum, S
     gpulab::DeviceBuffer<T> result(1);
     gpulab::PinnedBuffer<T> host(1);
     const auto n = static_cast<unsigned>(p.size());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) { // kernel time: until the sum is in host memory
+    const auto launch = [&](cudaStream_t stream) { // kernel time: until the sum is in host memory
         one_block_kernel<<<1, std::max(n, 1u), 0, stream>>>(a.data(), n, result.data());
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     result.check_guard_bands();
     sum[0] = host[0];
 }

@@ -37,7 +37,7 @@ template <class T> void cuda_tree_interleaved(const SumProblem<T>& p, Scalar<T>&
     const std::size_t blocks = gpulab::grid_size(p.size(), threads);
     gpulab::DeviceBuffer<T> sums(blocks), sums_of_sums(gpulab::ceil_div(blocks, threads));
     gpulab::PinnedBuffer<T> host(1);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         const T* from = a.data();
         T *to = sums.data(), *other = sums_of_sums.data();
         std::size_t n = p.size();
@@ -51,7 +51,9 @@ template <class T> void cuda_tree_interleaved(const SumProblem<T>& p, Scalar<T>&
             n = grid;
         }
         CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { sums.poison_async(stream), sums_of_sums.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     sums.check_guard_bands();
     sums_of_sums.check_guard_bands();
     sum[0] = host[0];

@@ -34,13 +34,15 @@ template <class T> void cuda_shuffle(const SumProblem<T>& p, Scalar<T>& sum, Sto
     const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident * gpulab::multiprocessor_count());
     gpulab::DeviceBuffer<T> sums(blocks), result(1);
     gpulab::PinnedBuffer<T> host(1);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         shuffle_kernel<<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums.data());
         CUDA_CHECK_LAUNCH();
         shuffle_kernel<<<1, threads, 0, stream>>>(sums.data(), blocks, result.data());
         CUDA_CHECK_LAUNCH();
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     sums.check_guard_bands();
     result.check_guard_bands();
     sum[0] = host[0];

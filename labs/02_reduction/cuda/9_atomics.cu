@@ -31,12 +31,14 @@ template <class T> void cuda_atomics(const SumProblem<T>& p, Scalar<T>& sum, Sto
     const unsigned blocks = block_count<threads, loads, T>(p.size(), per_sm * gpulab::multiprocessor_count());
     gpulab::DeviceBuffer<T> result(1);
     gpulab::PinnedBuffer<T> host(1);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         CUDA_CHECK(cudaMemsetAsync(result.data(), 0, sizeof(T), stream));
         atomics_kernel<<<blocks, threads, 0, stream>>>(a.data(), p.size(), result.data());
         CUDA_CHECK_LAUNCH();
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     result.check_guard_bands();
     sum[0] = host[0];
 }

@@ -83,9 +83,12 @@ template <class T> void cuda_dot(const DotProblem<T>& p, Scalar<T>& dot, Stopwat
     gpulab::DeviceBuffer<unsigned> done(1);
     done.copy_from(std::vector<unsigned>{0});
     gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        dot_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums.data(), done.data(), host.data());
-    });
+    T* const result = host.on_device();
+    const auto launch = [&](cudaStream_t stream) {
+        dot_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums.data(), done.data(), result);
+    };
+    const auto poison = [&](cudaStream_t stream) { host.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     sums.check_guard_bands();
     done.check_guard_bands();
     dot[0] = host[0];

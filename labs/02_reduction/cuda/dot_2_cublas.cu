@@ -22,12 +22,15 @@ cublasStatus_t cublas_dot(cublasHandle_t handle, std::int64_t n, const double* a
 template <class T> void cuda_dot_cublas(const DotProblem<T>& p, Scalar<T>& dot, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
+    T* const result = host.on_device();
     const gpulab::CublasHandle handle;
     CUBLAS_CHECK(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         CUBLAS_CHECK(cublasSetStream(handle, stream));
-        CUBLAS_CHECK(cublas_dot(handle, static_cast<std::int64_t>(p.size()), a.data(), b.data(), host.data()));
-    });
+        CUBLAS_CHECK(cublas_dot(handle, static_cast<std::int64_t>(p.size()), a.data(), b.data(), result));
+    };
+    const auto poison = [&](cudaStream_t stream) { host.poison_async(stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     dot[0] = host[0];
 }
 

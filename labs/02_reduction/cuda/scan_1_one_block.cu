@@ -10,6 +10,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "poison_end.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -41,9 +42,11 @@ template <class T> void cuda_scan_one_block(const ScanProblem<T>& p, Prefixes<T>
     const gpulab::DeviceBuffer<T> a(p.a);
     gpulab::DeviceBuffer<T> result(p.size());
     const auto n = static_cast<unsigned>(p.size());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         scan_one_block_kernel<<<1, std::max(n, 1u), 0, stream>>>(a.data(), result.data(), n, p.kind == Scan::inclusive);
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { poison_end(result, stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     result.copy_to(out);
 }
 

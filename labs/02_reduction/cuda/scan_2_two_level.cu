@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "poison_end.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -49,7 +50,7 @@ template <class T> void cuda_scan_two_level(const ScanProblem<T>& p, Prefixes<T>
         n = gpulab::grid_size(n, threads);
         sums.emplace_back(n);
     }
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         // Up: scan level by level. Level 0 is the result, level k > 0 is sums[k - 1], scanned in place.
         scan_blocks_kernel<<<gpulab::grid_size(p.size(), threads), threads, 0, stream>>>(
             a.data(), result.data(), p.size(), sums[0].data(), p.kind == Scan::inclusive);
@@ -67,7 +68,9 @@ template <class T> void cuda_scan_two_level(const ScanProblem<T>& p, Prefixes<T>
             add_kernel<<<gpulab::grid_size(n, threads), threads, 0, stream>>>(level, n, sums[k - 1].data());
             CUDA_CHECK_LAUNCH();
         }
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { poison_end(result, stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     for (const auto& level : sums) level.check_guard_bands();
     result.copy_to(out);
 }

@@ -7,8 +7,9 @@
 //   - A block takes its tile by a ticket, in the order in which blocks start. Whoever a block waits for has therefore
 //     started before it and will get on; with tiles given out by blockIdx that would not be certain.
 //   - One warp looks back, 32 tiles at a time.
-//   - Status and value of a tile must be seen together. For 4-byte types both fit one 64-bit word, written at once. For
-//     double the value is written first and the status after it (release), and read in the opposite order (acquire).
+//   - Status and value of a tile must be seen together. A 64-bit word, which is written and read as one, holds 32 bits
+//     of a value and the status. A double takes two such words: when both have the same status, the halves belong
+//     together; when not, the other one is on its way. So no fence is needed, and no second read after the first.
 // Index: a warp owns 32 x V consecutive 16-byte vectors; in round r lane l loads vector 32 r + l of them, so a
 // warp always reads 512 neighbouring bytes. The rounds are scanned one after another by shuffles; no transposition
 // through shared memory is needed.
@@ -20,63 +21,76 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "poison_end.hpp"
 #include "scan.hpp"
 
 namespace reduction {
 
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned threads = 512;
 constexpr unsigned warps = threads / 32;
-constexpr unsigned resident = 4; // blocks that a multiprocessor shall hold: leaves 64 registers per thread
+constexpr unsigned resident = 2; // blocks that a multiprocessor shall hold: leaves 64 registers per thread
 /// 16-byte loads of each thread: as many as fit into the registers. Large tiles mean few look-backs.
-template <class T> constexpr unsigned vectors = sizeof(T) == 4 ? 10 : 8;
+constexpr unsigned vectors = 10;
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
 /// Elements of T in a 16-byte vector, and in a tile.
 template <class T> constexpr unsigned width = 16 / sizeof(T);
-template <class T> constexpr unsigned tile_size = width<T>* vectors<T>* threads;
+template <class T> constexpr unsigned tile_size = width<T>* vectors* threads;
 
 /// What is known of a tile. Cleared memory says `nothing`.
 enum Status : unsigned { nothing = 0, sum_of_tile = 1, sum_up_to_tile = 2 };
 
-/// What the tiles tell each other.
-/// words[0] is the ticket, words[1 + t] the status of tile t, with the value in the upper half for 4-byte types.
+using Word = unsigned long long;
+
+/// What a tile has published: a word for each 32 bits of a value, with the status in its lower half.
+template <class T> struct Notice {
+    static constexpr unsigned words = sizeof(T) / 4;
+    Word word[words];
+
+    __device__ Notice(Status status, T value) {
+        unsigned bits[words];
+        memcpy(bits, &value, sizeof(T));
+        for (unsigned w = 0; w < words; ++w) word[w] = Word{bits[w]} << 32 | status;
+    }
+
+    /// `nothing` also while one word is new and the other is not: a value is never put together from two.
+    __device__ Status status() const {
+        if (static_cast<unsigned>(word[0]) != static_cast<unsigned>(word[words - 1])) return nothing;
+        return static_cast<Status>(static_cast<unsigned>(word[0]));
+    }
+
+    __device__ T value() const {
+        unsigned bits[words];
+        for (unsigned w = 0; w < words; ++w) bits[w] = static_cast<unsigned>(word[w] >> 32);
+        T value;
+        memcpy(&value, bits, sizeof(T));
+        return value;
+    }
+};
+
+/// Where the tiles tell each other: the ticket, then the notice of each tile. Zeros before every launch.
 template <class T> struct Board {
-    using Word = unsigned long long;
     Word* words;
-    T* sums;     // only for 8-byte types: the sum of each tile,
-    T* prefixes; // and the sum of all elements up to its end
+    static std::size_t size(std::size_t tiles) { return 1 + tiles * Notice<T>::words; }
 
-    __device__ void publish(unsigned tile, Status status, T value) const {
-        ::cuda::atomic_ref<Word, ::cuda::thread_scope_device> word(words[1 + tile]);
-        if constexpr (sizeof(T) == 4) {
-            unsigned bits;
-            memcpy(&bits, &value, 4);
-            word.store(Word{bits} << 32 | status, ::cuda::memory_order_relaxed);
-        } else {
-            (status == sum_of_tile ? sums : prefixes)[tile] = value;
-            word.store(status, ::cuda::memory_order_release); // after the value
-        }
+    __device__ unsigned draw_ticket() const { return static_cast<unsigned>(atomicAdd(words, Word{1})); }
+
+    __device__ auto word(unsigned tile, unsigned w) const {
+        return ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>(
+            words[1 + tile * std::size_t{Notice<T>::words} + w]);
     }
-
-    __device__ Word look(unsigned tile) const {
-        return ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>(words[1 + tile])
-            .load(::cuda::memory_order_relaxed);
+    // Relaxed: nothing but the words themselves is handed over.
+    __device__ void publish(unsigned tile, const Notice<T>& notice) const {
+        for (unsigned w = 0; w < Notice<T>::words; ++w)
+            word(tile, w).store(notice.word[w], ::cuda::memory_order_relaxed);
     }
-    static __device__ Status status_of(Word word) { return static_cast<Status>(static_cast<unsigned>(word)); }
-
-    /// The value that belongs to a word from look() that was not `nothing`.
-    /// @pre for 8-byte types: an acquire fence stands between the two
-    __device__ T value_of(unsigned tile, Word word) const {
-        if constexpr (sizeof(T) == 4) {
-            const auto bits = static_cast<unsigned>(word >> 32);
-            T value;
-            memcpy(&value, &bits, 4);
-            return value;
-        } else {
-            return __ldcg(&(status_of(word) == sum_of_tile ? sums : prefixes)[tile]);
-        }
+    __device__ Notice<T> look(unsigned tile) const {
+        Notice<T> notice(nothing, 0);
+        for (unsigned w = 0; w < Notice<T>::words; ++w)
+            notice.word[w] = word(tile, w).load(::cuda::memory_order_relaxed);
+        return notice;
     }
 };
 
@@ -95,15 +109,13 @@ template <class T> __device__ T look_back(const Board<T>& board, unsigned tile, 
     T before = 0;
     for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) { // lane l looks at tile nearest - l
         const long long t = nearest - lane;
-        auto word = static_cast<typename Board<T>::Word>(sum_up_to_tile); // before tile 0 there is nothing to add
+        Notice<T> notice(sum_up_to_tile, 0); // before tile 0 there is nothing to add
         do {
-            if (t >= 0) word = board.look(static_cast<unsigned>(t));
-        } while (__any_sync(all_lanes, board.status_of(word) == nothing));
-        if constexpr (sizeof(T) == 8)
-            ::cuda::atomic_thread_fence(::cuda::memory_order_acquire, ::cuda::thread_scope_device);
-        const unsigned complete = __ballot_sync(all_lanes, board.status_of(word) == sum_up_to_tile);
+            if (t >= 0) notice = board.look(static_cast<unsigned>(t));
+        } while (__any_sync(all_lanes, notice.status() == nothing));
+        const unsigned complete = __ballot_sync(all_lanes, notice.status() == sum_up_to_tile);
         const unsigned last = complete ? __ffs(static_cast<int>(complete)) - 1u : 31u; // the nearest full prefix
-        T part = lane <= last && t >= 0 ? board.value_of(static_cast<unsigned>(t), word) : T{0};
+        T part = lane <= last ? notice.value() : T{0};
 #pragma unroll
         for (unsigned step = 16; step > 0; step /= 2) part += __shfl_xor_sync(all_lanes, part, step);
         before = part + before;
@@ -119,11 +131,11 @@ template <class T> struct alignas(16) Vector { T x[width<T>]; };
 template <class T, bool inclusive>
 __global__ void __launch_bounds__(threads, resident)
     look_back_kernel(const T* a, T* out, std::size_t n, Board<T> board) {
-    constexpr unsigned W = width<T>, V = vectors<T>;
+    constexpr unsigned W = width<T>, V = vectors;
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
     __shared__ unsigned my_tile;
-    if (threadIdx.x == 0) my_tile = static_cast<unsigned>(atomicAdd(board.words, 1ull));
+    if (threadIdx.x == 0) my_tile = board.draw_ticket();
     __syncthreads();
     const unsigned tile = my_tile;
     const std::size_t begin = tile * std::size_t{tile_size<T>} + warp * (32 * V * W);
@@ -172,10 +184,10 @@ __global__ void __launch_bounds__(threads, resident)
         if (lane == 0) before_me = 0;
         T before_tile = 0;
         if (tile > 0) {
-            if (lane == 0) board.publish(tile, sum_of_tile, of_tile);
+            if (lane == 0) board.publish(tile, {sum_of_tile, of_tile});
             before_tile = look_back(board, tile, lane);
         }
-        if (lane == 0) board.publish(tile, sum_up_to_tile, before_tile + of_tile);
+        if (lane == 0) board.publish(tile, {sum_up_to_tile, before_tile + of_tile});
         if (lane < warps) of_warps[lane] = before_tile + before_me; // now: what comes before each warp's part
     }
     __syncthreads();
@@ -203,18 +215,16 @@ template <class T> void cuda_scan_look_back(const ScanProblem<T>& p, Prefixes<T>
     const gpulab::DeviceBuffer<T> a(p.a);
     gpulab::DeviceBuffer<T> result(p.size());
     const unsigned tiles = gpulab::grid_size(p.size(), tile_size<T>);
-    gpulab::DeviceBuffer<unsigned long long> words(1 + std::size_t{tiles});
-    const std::size_t values = sizeof(T) == 4 ? 0 : tiles;
-    gpulab::DeviceBuffer<T> sums(values), prefixes(values);
-    const Board<T> board{words.data(), sums.data(), prefixes.data()};
+    gpulab::DeviceBuffer<Word> words(Board<T>::size(tiles));
+    const Board<T> board{words.data()};
     const auto kernel = p.kind == Scan::inclusive ? look_back_kernel<T, true> : look_back_kernel<T, false>;
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    const auto launch = [&](cudaStream_t stream) {
         CUDA_CHECK(cudaMemsetAsync(words.data(), 0, words.bytes(), stream));
         kernel<<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), board);
-    });
+    };
+    const auto poison = [&](cudaStream_t stream) { poison_end(result, stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     words.check_guard_bands();
-    sums.check_guard_bands();
-    prefixes.check_guard_bands();
     result.copy_to(out);
 }
 

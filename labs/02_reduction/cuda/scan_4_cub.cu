@@ -5,6 +5,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "poison_end.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -23,7 +24,9 @@ template <class T> void cuda_scan_cub(const ScanProblem<T>& p, Prefixes<T>& out,
     std::size_t bytes = 0;
     CUDA_CHECK(scan(nullptr, bytes, nullptr)); // asks how much scratch memory it needs
     gpulab::DeviceBuffer<unsigned char> scratch(bytes);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) { CUDA_CHECK(scan(scratch.data(), bytes, stream)); });
+    const auto launch = [&](cudaStream_t stream) { CUDA_CHECK(scan(scratch.data(), bytes, stream)); };
+    const auto poison = [&](cudaStream_t stream) { poison_end(result, stream); };
+    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
     result.copy_to(out);
 }
 

@@ -21,11 +21,13 @@ template <class T> void opencl_multi_stage(const SumProblem<T>& p, Scalar<T>& su
     cl::Kernel kernel = kernel_for<T>(multi_stage_cl, "multi_stage");
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, a.data(), n, cl::Local(local_size * sizeof(T)), sums.data());
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
                                    nullptr, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
-    });
+    };
+    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue); };
+    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
 
     sums.copy_to(host); // the same numbers again, and the guard bands checked
     double total = 0;

@@ -23,13 +23,15 @@ template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum
     const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(T));
     gpulab::set_args(first, a.data(), n, x, sums.data());
     gpulab::set_args(second, sums.data(), left, x, result.data());
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(first, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
                                    nullptr, events.add());
         queue.enqueueNDRangeKernel(second, cl::NullRange, cl::NDRange(local_size), cl::NDRange(local_size), nullptr,
                                    events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
-    });
+    };
+    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue), result.poison_async(queue); };
+    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
 
     std::vector<T> of_groups(groups);
     sums.copy_to(of_groups); // for its guard bands

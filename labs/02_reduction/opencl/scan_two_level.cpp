@@ -47,11 +47,13 @@ template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<
         steps.push_back({add, tiles_of(n)});
     }
 
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         for (const Step& step : steps)
             queue.enqueueNDRangeKernel(step.kernel, cl::NullRange, cl::NDRange(step.tiles * local_size),
                                        cl::NDRange(local_size), nullptr, events.add());
-    });
+    };
+    const auto poison = [&](const cl::CommandQueue& queue) { result.poison_async(queue); };
+    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
     for (const auto& of_tiles : sums) {
         std::vector<T> host(of_tiles.size());
         of_tiles.copy_to(host); // for its guard bands

@@ -18,11 +18,13 @@ template <class T> void opencl_series(const SeriesProblem<T>& p, Scalar<T>& sum,
     const cl_ulong terms = p.terms;
     gpulab::set_args(kernel, cl_int{p.series == Series::pi}, p.x, terms, cl::Local(local_size * sizeof(T)),
                      sums.data());
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
                                    nullptr, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
-    });
+    };
+    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue); };
+    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
 
     sums.copy_to(host);
     double total = 0;

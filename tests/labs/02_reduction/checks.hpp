@@ -9,11 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "dot.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
+#include "series.hpp"
 
 namespace reduction::testing {
 
@@ -116,6 +118,44 @@ std::string first_scan_fault(ScanRun<T>* run, Backend backend, const std::vector
                     return fmt::format("n = {}, {}, {}: {}", n, kind == Scan::inclusive ? "inclusive" : "exclusive",
                                        name_of(input), fault);
             }
+    return "";
+}
+
+/// Runs a variant of the dot product at every size with every kind of input on the current device.
+/// @return the first fault; "" when all answers are right
+template <class T> std::string first_dot_fault(DotRun<T>* run, Backend backend, const std::vector<std::size_t>& sizes) {
+    for (const std::size_t n : sizes)
+        for (const Input input : inputs) {
+            const bool whole = input == Input::whole; // then both are, and no product or sum rounds
+            const DotProblem<T> p{numbers<T>(input, n, gpulab::testing::seed),
+                                  numbers<T>(whole ? Input::whole : Input::positive, n, gpulab::testing::seed + 5)};
+            const Expected<T> expected = expected_dot(p);
+            Scalar<T> dot(1);
+            const std::string fault = gpulab::testing::fault_of(
+                run, p, dot, [&] { return compare(expected, dot, whole ? 0 : dot_tolerance<T>(backend, n)); });
+            if (!fault.empty()) return fmt::format("n = {}, {}: {}", n, name_of(input), fault);
+        }
+    return "";
+}
+
+/// Runs a variant of the series with every number of terms, pi and log(1 + x) at several x, on the current device.
+/// @return the first fault; "" when all answers are right
+template <class T>
+std::string first_series_fault(SeriesRun<T>* run, Backend backend, const std::vector<std::size_t>& sizes) {
+    for (const std::size_t terms : sizes) {
+        std::vector<SeriesProblem<T>> problems = {{Series::pi, T{1}, terms}};
+        for (const double x : {1.0, 0.5, -0.5, 0.999, -0.999, 0.0})
+            problems.push_back({Series::log, static_cast<T>(x), terms});
+        for (const SeriesProblem<T>& p : problems) {
+            const Expected<T> expected = expected_series(p);
+            Scalar<T> sum(1);
+            const std::string fault = gpulab::testing::fault_of(
+                run, p, sum, [&] { return compare(expected, sum, series_tolerance<T>(backend, terms)); });
+            if (!fault.empty())
+                return fmt::format("{}, x = {}, {} terms: {}", p.series == Series::pi ? "pi" : "log", p.x, terms,
+                                   fault);
+        }
+    }
     return "";
 }
 

@@ -12,7 +12,6 @@ using gpulab::testing::devices_or_skip;
 using gpulab::testing::straddling_sizes;
 using reduction::Scalar;
 using reduction::Series;
-using reduction::testing::Input;
 
 namespace {
 
@@ -37,18 +36,7 @@ template <class T> void check_dot(Backend backend, const std::vector<std::size_t
             CHECK(std::isnan(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 0, 1}})));
             CHECK(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 2, 1}}) ==
                   std::numeric_limits<T>::infinity());
-            for (const std::size_t n : sizes)
-                for (const Input input : reduction::testing::inputs) {
-                    INFO("n = " << n << ", " << name_of(input));
-                    const auto b = reduction::testing::numbers<T>(Input::positive, n, gpulab::testing::seed + 5);
-                    const reduction::DotProblem<T> p{reduction::testing::numbers<T>(input, n, gpulab::testing::seed),
-                                                     b};
-                    const auto expected = reduction::expected_dot(p);
-                    Scalar<T> dot(1);
-                    CHECK(gpulab::testing::fault_of(variant.run, p, dot, [&] {
-                              return compare(expected, dot, reduction::dot_tolerance<T>(backend, n));
-                          }) == "");
-                }
+            CHECK(reduction::testing::first_dot_fault(variant.run, backend, sizes) == "");
             ++checked;
         }
     }
@@ -63,19 +51,7 @@ template <class T> void check_series(Backend backend, const std::vector<std::siz
             if (variant.backend != backend || (variant.needs.fp64 && !device.fp64)) continue;
             INFO(variant.name << " on " << device.name);
             REQUIRE(variant.run != nullptr);
-            const auto check = [&](const reduction::SeriesProblem<T>& p) {
-                INFO((p.series == Series::pi ? "pi" : "log") << ", x = " << p.x << ", terms = " << p.terms);
-                const auto expected = reduction::expected_series(p);
-                Scalar<T> sum(1);
-                CHECK(gpulab::testing::fault_of(variant.run, p, sum, [&] {
-                          return compare(expected, sum, reduction::series_tolerance<T>(backend, p.terms));
-                      }) == "");
-            };
-            for (const std::size_t terms : sizes) {
-                check({Series::pi, T{1}, terms});
-                for (const double x : {1.0, 0.5, -0.5, 0.999, -0.999, 0.0})
-                    check({Series::log, static_cast<T>(x), terms});
-            }
+            CHECK(reduction::testing::first_series_fault(variant.run, backend, sizes) == "");
             ++checked;
         }
     }

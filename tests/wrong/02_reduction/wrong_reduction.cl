@@ -1,5 +1,6 @@
 // Each kernel has one mistake. The right ones are labs/02_reduction/opencl/1_multi_stage.cl and scan_two_level.cl.
-#define ARGUMENTS global const float *a, ulong n, local float *x, global float *sums
+#define ARGUMENTS_AFTER ulong n, local float *x, global float *sums
+#define ARGUMENTS global const float *a, ARGUMENTS_AFTER
 
 // Keeps all items of a group but the first 32 busy for a while. On hardware that runs 32 items in step, a missing
 // barrier does harm only when the others are late; here they are.
@@ -14,6 +15,14 @@ void tree(local float* x, size_t me) {
         if (me < step) x[me] += x[me + step];
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+}
+
+void finish(float mine, local float* x, global float* sums) { // right
+    const size_t me = get_local_id(0);
+    x[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    tree(x, me);
+    if (me == 0) sums[get_group_id(0)] = x[0];
 }
 
 float private_sum(global const float* a, ulong n) {
@@ -154,3 +163,66 @@ kernel void add_shifted(global float* out, ulong n, global const float* before, 
     const size_t i = get_global_id(0);
     if (i < n) out[i] += before[get_group_id(0) + shift];
 }
+
+// Dot products and series. Right but for the one thing that each name says.
+
+kernel void dot_squares(global const float* a, global const float* b, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i] * a[i];
+    finish(mine, x, sums);
+}
+
+kernel void dot_tail_dropped(global const float* a, global const float* b, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n / 4 * 4; i += get_global_size(0)) mine += a[i] * b[i];
+    finish(mine, x, sums);
+}
+
+kernel void dot_one_too_many(global const float* a, global const float* b, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i <= n; i += get_global_size(0)) mine += a[i] * b[i];
+    finish(mine, x, sums);
+}
+
+float size_of_term(int pi, float x, size_t i) {
+    return pi ? 4.0f / (2 * i + 1) : pow(fabs(x), (float)(i + 1)) / (i + 1);
+}
+float term(int pi, float x, size_t i) {
+    return (pi || x > 0) && i % 2 == 0 ? size_of_term(pi, x, i) : -size_of_term(pi, x, i);
+}
+
+kernel void series_one_sign(int pi, float argument, ARGUMENTS_AFTER) { // the stride is even: no sign should change
+    float mine = 0;
+    int sign = get_global_id(0) % 2 == 0 ? 1 : -1;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0), sign = -sign)
+        mine += sign * size_of_term(pi, argument, i);
+    finish(mine, x, sums);
+}
+
+kernel void series_from_one(int pi, float argument, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0) + 1; i < n; i += get_global_size(0)) mine += term(pi, argument, i);
+    finish(mine, x, sums);
+}
+
+kernel void series_one_too_many(int pi, float argument, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i <= n; i += get_global_size(0)) mine += term(pi, argument, i);
+    finish(mine, x, sums);
+}
+
+#if defined(USE_DOUBLE)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+kernel void added_in_float(global const double* a, ulong n, local double* x, global double* sums) {
+    const size_t me = get_local_id(0);
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += (float)a[i];
+    x[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
+        if (me < step) x[me] += x[me + step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];
+}
+#endif

@@ -45,13 +45,10 @@ void strided(const char* name, const SumProblem<float>& p, Scalar<float>& sum, S
     sum = sum_of_groups(name, p.a, p.size(), groups, groups, watch);
 }
 
-/// One element per item, without a test for the end. What lies behind the array are ones, so that the kernel stays
-/// inside the buffer and yet shows what it read.
+/// One element per item, without a test for the end: up to 1 KiB of the guard band behind the input is read.
 void reads_past_end(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
     const std::size_t groups = std::max<std::size_t>(1, gpulab::ceil_div(p.size(), local_size));
-    std::vector<float> padded = p.a;
-    padded.resize(groups * local_size, 1.0f);
-    sum = sum_of_groups("reads_past_end", padded, p.size(), groups, groups, watch);
+    sum = sum_of_groups("reads_past_end", p.a, p.size(), groups, groups, watch);
 }
 
 /// As printed in program 2.7: the second round takes whole groups of partial sums only.
@@ -60,6 +57,33 @@ void partial_sums_dropped(const SumProblem<float>& p, Scalar<float>& sum, Stopwa
     const std::size_t second_round = groups / local_size;
     sum = sum_of_groups("group_sums", p.a, p.size(), groups, second_round > 0 ? second_round * local_size : groups,
                         watch);
+}
+
+/// A kernel that adds up something in groups, and the host that adds up the groups' sums.
+template <class T, class... Arguments>
+void groups_of(const char* name, std::size_t n, Scalar<T>& sum, Stopwatch& watch, const Arguments&... arguments) {
+    const std::size_t groups = group_count(n);
+    const gpulab::ClBuffer<T> sums(groups);
+    cl::Kernel kernel = kernel_for<T>(wrong_reduction_cl, name);
+    gpulab::set_args(kernel, arguments..., cl_ulong{n}, cl::Local(local_size * sizeof(T)), sums.data());
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        enqueue(queue, events, kernel, groups);
+    };
+    gpulab::watch_queue(watch, launch, [&](const cl::CommandQueue& queue) { sums.poison_async(queue); });
+    std::vector<T> host(groups);
+    sums.copy_to(host);
+    double total = 0;
+    for (const T x : host) total += x;
+    sum[0] = static_cast<T>(total);
+}
+
+void dot(const char* name, const DotProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    const gpulab::ClBuffer<float> a(p.a), b(p.b);
+    groups_of(name, p.size(), sum, watch, a.data(), b.data());
+}
+
+void series(const char* name, const SeriesProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    groups_of(name, p.terms, sum, watch, cl_int{p.series == Series::pi}, p.x);
 }
 
 /// A scan with room for one mistake.
@@ -92,6 +116,8 @@ void scan(const Mistake& m, const ScanProblem<float>& p, Prefixes<float>& out, S
 }
 
 #define WRONG_SUM(name) [](const SumProblem<float>& p, Scalar<float>& s, Stopwatch& w) { strided(name, p, s, w); }
+#define WRONG_DOT(name) [](const DotProblem<float>& p, Scalar<float>& s, Stopwatch& w) { dot(name, p, s, w); }
+#define WRONG_SERIES(name) [](const SeriesProblem<float>& p, Scalar<float>& s, Stopwatch& w) { series(name, p, s, w); }
 #define WRONG_SCAN(...) \
     [](const ScanProblem<float>& p, Prefixes<float>& o, Stopwatch& w) { scan(Mistake{__VA_ARGS__}, p, o, w); }
 
@@ -109,6 +135,36 @@ std::span<const WrongSum> opencl_sums() {
         WrongSum{"stops_early", "the last step of the tree is missing", WRONG_SUM("stops_early")},
         WrongSum{"one_place_for_all", "groups overwrite each other's sum", WRONG_SUM("one_place_for_all")},
         WrongSum{"group_stride", "elements counted several times", WRONG_SUM("group_stride")},
+    };
+    return table;
+}
+
+std::span<const WrongDoubleSum> opencl_double_sums() {
+    static const std::array table = {
+        WrongDoubleSum{"added_in_float", "the accumulators are floats",
+                       [](const SumProblem<double>& p, Scalar<double>& sum, Stopwatch& watch) {
+                           const gpulab::ClBuffer<double> a(p.a);
+                           groups_of("added_in_float", p.size(), sum, watch, a.data());
+                       }},
+    };
+    return table;
+}
+
+std::span<const WrongDot> opencl_dots() {
+    static const std::array table = {
+        WrongDot{"dot_squares", "a is multiplied by itself", WRONG_DOT("dot_squares")},
+        WrongDot{"dot_tail_dropped", "n mod 4 products left out", WRONG_DOT("dot_tail_dropped")},
+        WrongDot{"dot_one_too_many", "<= n for < n", WRONG_DOT("dot_one_too_many")},
+    };
+    return table;
+}
+
+std::span<const WrongSeries> opencl_series() {
+    static const std::array table = {
+        WrongSeries{"series_one_sign", "an item alternates the sign from term to term, though its stride is even",
+                    WRONG_SERIES("series_one_sign")},
+        WrongSeries{"series_from_one", "the first term is left out", WRONG_SERIES("series_from_one")},
+        WrongSeries{"series_one_too_many", "<= terms for < terms", WRONG_SERIES("series_one_too_many")},
     };
     return table;
 }

@@ -6,6 +6,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "poison_end.hpp"
 #include "wrong_reduction.hpp"
 
 namespace reduction::wrong {
@@ -146,12 +147,10 @@ template <Kernel* kernel> void strided(const SumProblem<float>& p, Scalar<float>
     sum = sum_of_blocks(kernel, p.a, p.size(), blocks, blocks, watch);
 }
 
-/// What lies behind the array are ones: the kernel stays inside the buffer and yet shows what it read.
+/// Up to 1 KiB of the guard band behind the input is read.
 void past_end(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
-    std::vector<float> padded = p.a;
-    padded.resize(std::size_t{blocks} * threads, 1.0f);
-    sum = sum_of_blocks(reads_past_end, padded, p.size(), blocks, blocks, watch);
+    sum = sum_of_blocks(reads_past_end, p.a, p.size(), blocks, blocks, watch);
 }
 
 /// As printed in program 2.7: the second round takes whole blocks of partial sums only.
@@ -161,31 +160,138 @@ void partial_sums_dropped(const SumProblem<float>& p, Scalar<float>& sum, Stopwa
     sum = sum_of_blocks(block_sums, p.a, p.size(), blocks, second_round > 0 ? second_round * threads : blocks, watch);
 }
 
-/// The last block is told from the others by the wrong count, so none is ever the last. @param done counts tickets
-__global__ void never_last(const float* a, std::size_t n, float* sums, unsigned* done, float* result) {
-    finish(private_sum(a, n), sums);
+// One pass: sums, dot products and series whose last block adds up. What a thread adds is made by a `Term`.
+
+/// Ways to get the ticket wrong.
+enum class Ticket {
+    right,
+    never_last, ///< compared with a count that is never reached
+    not_reset   ///< counts on from launch to launch, so that only the first has a last block
+};
+
+/// @param done counts tickets
+template <Ticket ticket, class T, class Mine>
+__device__ void single_pass(const Mine& mine, T* sums, unsigned* done, T* result) {
+    __shared__ T x[threads];
+    const auto block_sum = [&](T value) {
+        x[threadIdx.x] = value;
+        __syncthreads();
+        for (unsigned half = threads / 2; half > 0; half /= 2) {
+            if (threadIdx.x < half) x[threadIdx.x] += x[threadIdx.x + half];
+            __syncthreads();
+        }
+        return x[0];
+    };
+    const T of_block = block_sum(mine());
     __shared__ bool last;
     if (threadIdx.x == 0) {
+        sums[blockIdx.x] = of_block;
         __threadfence();
-        last = atomicInc(done, gridDim.x - 1) == gridDim.x; // the count before mine: gridDim.x - 1 at most
+        if (ticket == Ticket::right) last = atomicInc(done, gridDim.x - 1) == gridDim.x - 1;
+        if (ticket == Ticket::never_last) last = atomicInc(done, gridDim.x - 1) == gridDim.x; // gridDim.x - 1 at most
+        if (ticket == Ticket::not_reset) last = atomicAdd(done, 1u) == gridDim.x - 1;
     }
     __syncthreads();
     if (!last) return;
-    float rest = 0;
+    T rest = 0;
     for (unsigned b = threadIdx.x; b < gridDim.x; b += threads) rest += __ldcg(&sums[b]);
-    finish(rest, result - blockIdx.x);
+    rest = block_sum(rest);
+    if (threadIdx.x == 0) *result = rest;
 }
 
-void ticket_never_drawn(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
-    const gpulab::DeviceBuffer<float> a(p.a);
-    const unsigned blocks = std::min(16u, gpulab::grid_size(p.size(), threads));
-    gpulab::DeviceBuffer<float> sums(blocks), result(1);
+/// Host side of all of them: launches `kernel(blocks, stream, sums, done, result)`, the result in mapped memory.
+template <class T, class Launch>
+void in_one_pass(std::size_t n, Scalar<T>& sum, Stopwatch& watch, const Launch& kernel) {
+    const unsigned blocks = std::min(16u, gpulab::grid_size(n, threads));
+    gpulab::DeviceBuffer<T> sums(blocks);
     gpulab::DeviceBuffer<unsigned> done(1);
     done.copy_from(std::vector<unsigned>{0});
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        never_last<<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums.data(), done.data(), result.data());
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
+    T* const result = host.on_device();
+    const auto launch = [&](cudaStream_t stream) { kernel(blocks, stream, sums.data(), done.data(), result); };
+    gpulab::watch_stream(watch, launch, [&](cudaStream_t stream) { host.poison_async(stream); });
+    sum[0] = host[0];
+}
+
+/// @tparam A accumulates in this type
+template <Ticket ticket, class A, class T>
+__global__ void sum_kernel(const T* a, std::size_t n, T* sums, unsigned* done, T* result) {
+    const auto mine = [=] {
+        A total = 0;
+        for (std::size_t i = blockIdx.x * threads + threadIdx.x; i < n; i += gridDim.x * threads)
+            total += static_cast<A>(a[i]);
+        return static_cast<T>(total);
+    };
+    single_pass<ticket>(mine, sums, done, result);
+}
+
+template <Ticket ticket, class A, class T>
+void sum_in_one_pass(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a);
+    in_one_pass(p.size(), sum, watch, [&](unsigned blocks, cudaStream_t stream, T* sums, unsigned* done, T* result) {
+        sum_kernel<ticket, A><<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums, done, result);
     });
-    result.copy_to(sum);
+}
+
+/// Ways to get a dot product wrong.
+enum class Dot { right, squares, tail_dropped, one_too_many };
+
+template <Dot mistake, Ticket ticket>
+__global__ void dot_kernel(const float* a, const float* b, std::size_t n, float* sums, unsigned* done, float* result) {
+    const auto mine = [=] {
+        float total = 0;
+        const std::size_t end = mistake == Dot::tail_dropped ? n / 4 * 4 : mistake == Dot::one_too_many ? n + 1 : n;
+        for (std::size_t i = blockIdx.x * threads + threadIdx.x; i < end; i += gridDim.x * threads)
+            total += a[i] * (mistake == Dot::squares ? a[i] : b[i]);
+        return total;
+    };
+    single_pass<ticket>(mine, sums, done, result);
+}
+
+template <Dot mistake, Ticket ticket = Ticket::right>
+void dot(const DotProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    in_one_pass(p.size(), sum, watch,
+                [&](unsigned blocks, cudaStream_t stream, float* sums, unsigned* done, float* result) {
+                    dot_kernel<mistake, ticket>
+                        <<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums, done, result);
+                });
+}
+
+/// Ways to get a series wrong.
+enum class Sequence {
+    right,
+    one_sign, ///< a thread alternates the sign from term to term, though its stride is even
+    from_one, ///< the first term is left out
+    one_too_many
+};
+
+template <Sequence mistake, Ticket ticket>
+__global__ void series_kernel(bool pi, float x, std::size_t terms, float* sums, unsigned* done, float* result) {
+    const auto mine = [=] {
+        float total = 0;
+        const std::size_t first = blockIdx.x * threads + threadIdx.x;
+        float sign = first % 2 == 0 ? 1 : -1;
+        for (std::size_t i = first + (mistake == Sequence::from_one ? 1 : 0);
+             mistake == Sequence::one_too_many ? i <= terms : i < terms; i += gridDim.x * threads) {
+            const auto power = static_cast<float>(i + 1);
+            const float size = pi ? 4 / static_cast<float>(2 * i + 1) : powf(fabsf(x), power) / power;
+            if (mistake != Sequence::one_sign) sign = (pi || x > 0) && i % 2 == 0 ? 1 : -1;
+            total += sign * size;
+            if (mistake == Sequence::one_sign) sign = -sign;
+        }
+        return total;
+    };
+    single_pass<ticket>(mine, sums, done, result);
+}
+
+template <Sequence mistake, Ticket ticket = Ticket::right>
+void series(const SeriesProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    in_one_pass(p.terms, sum, watch,
+                [&](unsigned blocks, cudaStream_t stream, float* sums, unsigned* done, float* result) {
+                    series_kernel<mistake, ticket>
+                        <<<blocks, threads, 0, stream>>>(p.series == Series::pi, p.x, p.terms, sums, done, result);
+                });
 }
 
 // Scans: one element per thread.
@@ -249,6 +355,82 @@ void scan(const ScanProblem<float>& p, Prefixes<float>& out, Stopwatch& watch) {
     result.copy_to(out);
 }
 
+/// Ways to get the look-back wrong.
+enum class Back {
+    right,
+    own_sum_missing, ///< the prefix that a tile publishes lacks its own sum
+    window_of_31,    ///< 32 tiles are looked at, and the next look starts 31 further back: one counts twice
+    ticket_not_reset ///< the second launch finds no tile left
+};
+
+/// Tile t's status (1: its sum is known, 2: its prefix is) and value, in one word; words[0] is the ticket.
+template <Back mistake>
+__global__ void look_back_kernel(const float* a, float* out, std::size_t n, unsigned long long* words, bool inclusive) {
+    __shared__ float x[threads];
+    __shared__ unsigned tile;
+    __shared__ float before_tile;
+    const unsigned t = threadIdx.x;
+    if (t == 0) tile = static_cast<unsigned>(atomicAdd(&words[0], 1ull));
+    __syncthreads();
+    if (tile >= gridDim.x) return; // stays inside the arrays even when nobody has reset the ticket
+    const std::size_t i = tile * std::size_t{threads} + t;
+    x[t] = i < n ? a[i] : 0;
+    __syncthreads();
+    for (unsigned stride = 1; stride < threads; stride *= 2) {
+        const float before = t >= stride ? x[t - stride] : 0;
+        __syncthreads();
+        if (t >= stride) x[t] += before;
+        __syncthreads();
+    }
+    const auto publish = [&](unsigned status, float value) {
+        atomicExch(&words[1 + tile], static_cast<unsigned long long>(__float_as_uint(value)) << 32 | status);
+    };
+    if (t < 32) {
+        const float own = x[threads - 1];
+        float before = 0;
+        if (t == 0 && tile > 0) publish(1, own);
+        __syncwarp();
+        for (long long nearest = static_cast<long long>(tile) - 1; nearest >= 0;
+             nearest -= mistake == Back::window_of_31 ? 31 : 32) {
+            const long long other = nearest - t;
+            unsigned long long word = 2; // before tile 0: a prefix of 0
+            do {
+                if (other >= 0) word = atomicAdd(&words[1 + other], 0ull);
+            } while (__any_sync(0xFFFFFFFFu, (word & 3) == 0));
+            const unsigned complete = __ballot_sync(0xFFFFFFFFu, (word & 3) == 2);
+            const unsigned last = complete ? __ffs(static_cast<int>(complete)) - 1 : 31;
+            float part = t <= last ? __uint_as_float(static_cast<unsigned>(word >> 32)) : 0;
+            for (unsigned step = 16; step > 0; step /= 2) part += __shfl_xor_sync(0xFFFFFFFFu, part, step);
+            before += part;
+            if (complete) break;
+        }
+        // Late, so that those that follow find sums and must look past the first 32 tiles.
+        if (mistake == Back::window_of_31) __nanosleep(100000);
+        if (t == 0) {
+            publish(2, mistake == Back::own_sum_missing ? before : before + own);
+            before_tile = before;
+        }
+    }
+    __syncthreads();
+    if (i < n) out[i] = before_tile + (inclusive ? x[t] : t > 0 ? x[t - 1] : 0);
+}
+
+template <Back mistake> void look_back(const ScanProblem<float>& p, Prefixes<float>& out, Stopwatch& watch) {
+    const unsigned tiles = gpulab::grid_size(p.size(), threads);
+    const gpulab::DeviceBuffer<float> a(p.a);
+    gpulab::DeviceBuffer<float> result(p.size());
+    gpulab::DeviceBuffer<unsigned long long> words(1 + std::size_t{tiles});
+    words.copy_from(std::vector<unsigned long long>(words.size(), 0));
+    constexpr std::size_t kept = mistake == Back::ticket_not_reset ? 1 : 0; // words that are not cleared
+    const auto launch = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(words.data() + kept, 0, words.bytes() - kept * sizeof(words.data()[0]), stream));
+        look_back_kernel<mistake>
+            <<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), words.data(), p.kind == Scan::inclusive);
+    };
+    gpulab::watch_stream(watch, launch, [&](cudaStream_t stream) { poison_end(result, stream); });
+    result.copy_to(out);
+}
+
 } // namespace
 
 std::span<const WrongSum> cuda_sums() {
@@ -264,7 +446,37 @@ std::span<const WrongSum> cuda_sums() {
         WrongSum{"lost_updates", "threads add to one number without an atomic", strided<lost_updates>},
         WrongSum{"block_stride", "elements counted several times", strided<block_stride>},
         WrongSum{"half_a_warp", "the shuffles cover 16 lanes of 32", strided<half_a_warp>},
-        WrongSum{"ticket_never_drawn", "no block is ever the last", ticket_never_drawn},
+        WrongSum{"ticket_never_drawn", "no block is ever the last", sum_in_one_pass<Ticket::never_last, float, float>},
+        WrongSum{"ticket_not_reset", "only the first launch has a last block",
+                 sum_in_one_pass<Ticket::not_reset, float, float>},
+    };
+    return table;
+}
+
+std::span<const WrongDoubleSum> cuda_double_sums() {
+    static const std::array table = {
+        WrongDoubleSum{"added_in_float", "the accumulators are floats", sum_in_one_pass<Ticket::right, float, double>},
+    };
+    return table;
+}
+
+std::span<const WrongDot> cuda_dots() {
+    static const std::array table = {
+        WrongDot{"squares", "a is multiplied by itself", dot<Dot::squares>},
+        WrongDot{"tail_dropped", "n mod 4 products left out", dot<Dot::tail_dropped>},
+        WrongDot{"one_too_many", "<= n for < n", dot<Dot::one_too_many>},
+        WrongDot{"ticket_not_reset", "only the first launch has a last block", dot<Dot::right, Ticket::not_reset>},
+    };
+    return table;
+}
+
+std::span<const WrongSeries> cuda_series() {
+    static const std::array table = {
+        WrongSeries{"one_sign", "a thread alternates the sign, though its stride is even", series<Sequence::one_sign>},
+        WrongSeries{"from_one", "the first term is left out", series<Sequence::from_one>},
+        WrongSeries{"one_too_many", "<= terms for < terms", series<Sequence::one_too_many>},
+        WrongSeries{"ticket_not_reset", "only the first launch has a last block",
+                    series<Sequence::right, Ticket::not_reset>},
     };
     return table;
 }
@@ -275,8 +487,16 @@ std::span<const WrongScan> cuda_scans() {
         WrongScan{"own_sum_added", "off by one block", scan<scan_blocks, false, 1>},
         WrongScan{"blocks_not_joined", "each block starts from 0", scan<scan_blocks, false, 0, false>},
         WrongScan{"no_barrier", "neighbours read what is being written", scan<scan_without_barrier>},
+        WrongScan{"own_sum_missing", "a tile's prefix lacks its own sum", look_back<Back::own_sum_missing>},
+        WrongScan{"window_of_31", "a tile in 32 is counted twice", look_back<Back::window_of_31>},
+        WrongScan{"ticket_not_reset", "the second launch finds no tile left", look_back<Back::ticket_not_reset>},
     };
     return table;
+}
+
+Controls cuda_controls() {
+    return {sum_in_one_pass<Ticket::right, float, float>, dot<Dot::right>, series<Sequence::right>,
+            look_back<Back::right>};
 }
 
 } // namespace reduction::wrong

@@ -1,16 +1,18 @@
 /// @file
-/// Sums and prefix sums with one classic mistake each. The tests must reject every one of them.
+/// Sums, dot products, series and prefix sums with one classic mistake each. The tests must reject every one of them.
 #pragma once
 
 #include <span>
 #include <string_view>
 
+#include "dot.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
+#include "series.hpp"
 
 namespace reduction::wrong {
 
-/// A known-wrong variant and what is wrong with it. @tparam Run SumRun<float> or ScanRun<float>
+/// A known-wrong variant and what is wrong with it. @tparam Run SumRun<float>, SumRun<double>, DotRun<float>, ...
 template <class Run> struct WrongVariant {
     std::string_view name;
     std::string_view mistake;
@@ -20,11 +22,30 @@ template <class Run> struct WrongVariant {
     bool cpu_device_forgives = false;
 };
 using WrongSum = WrongVariant<SumRun<float>>;
+using WrongDoubleSum = WrongVariant<SumRun<double>>;
+using WrongDot = WrongVariant<DotRun<float>>;
+using WrongSeries = WrongVariant<SeriesRun<float>>;
 using WrongScan = WrongVariant<ScanRun<float>>;
 
 std::span<const WrongSum> opencl_sums();
+std::span<const WrongDoubleSum> opencl_double_sums();
+std::span<const WrongDot> opencl_dots();
+std::span<const WrongSeries> opencl_series();
 std::span<const WrongScan> opencl_scans();
 std::span<const WrongSum> cuda_sums();
+std::span<const WrongDoubleSum> cuda_double_sums();
+std::span<const WrongDot> cuda_dots();
+std::span<const WrongSeries> cuda_series();
 std::span<const WrongScan> cuda_scans();
+
+/// The kernels that the wrong CUDA ones are made from, with no mistake switched on: these must pass, or the wrong ones
+/// would be rejected for something else.
+struct Controls {
+    SumRun<float>* sum;
+    DotRun<float>* dot;
+    SeriesRun<float>* series;
+    ScanRun<float>* scan;
+};
+Controls cuda_controls();
 
 } // namespace reduction::wrong
