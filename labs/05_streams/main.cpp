@@ -58,11 +58,19 @@ int main(int argc, char** argv) try {
     streams::Problem problem;
     problem.work = static_cast<unsigned>(work);
     problem.streams = count;
-    const auto generated = static_cast<double>(width) * static_cast<double>(height) * static_cast<double>(channels);
-    // On the device: image and result. On the host: image, reference, output, two copies of it, both in pinned memory.
-    gpulab::check_memory(options, 2 * generated, 8 * generated);
-    problem.image = input.empty() ? streams::random_image(width, height, static_cast<int>(channels), options.seed())
-                                  : gpulab::read_png(input);
+    // On the device: image, result, and what overwrites the result on the host. On the host: image, reference, output,
+    // two copies of it, and both in pinned memory. And what the link is measured with.
+    const auto check_memory = [&](double bytes) {
+        constexpr double link_bytes = 2.0 * (1 << 26);
+        gpulab::check_memory(options, 3 * bytes + link_bytes, 8 * bytes + link_bytes);
+    };
+    if (input.empty()) {
+        check_memory(static_cast<double>(width) * static_cast<double>(height) * static_cast<double>(channels));
+        problem.image = streams::random_image(width, height, static_cast<int>(channels), options.seed());
+    } else {
+        problem.image = gpulab::read_png(input);
+        check_memory(static_cast<double>(problem.bytes()));
+    }
     if (!options.study().empty()) return streams::run_study(options, problem);
 
     gpulab::OutputFile png, chrome; // opened now, so that an unwritable one is known before anything is measured
@@ -81,7 +89,7 @@ int main(int argc, char** argv) try {
     print_samples(problem, traces);
     if (lanes || !trace.empty())
         for (const auto& [title, timeline] : traces.timelines)
-            fmt::print("\n{}: overlap {:.1f} %\n{}", title, timeline.overlap_percent(), timeline.lanes());
+            fmt::print("\n{}: overlap {:.1f} %\n{}", title, streams::overlap_percent(timeline), timeline.lanes());
     if (!trace.empty()) chrome.write(gpulab::chrome_trace(traces.timelines));
     if (!output.empty() && !traces.last_right_name.empty()) {
         gpulab::Image result = problem.image;

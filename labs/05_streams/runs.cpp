@@ -17,6 +17,13 @@ gpulab::Parameters parameters(const Problem& p) {
             {"work", std::int64_t{p.work}}};
 }
 
+double overlap_percent(const gpulab::Timeline& timeline) {
+    gpulab::Timeline stages;
+    for (const gpulab::TraceEvent& e : timeline.events())
+        if (e.kind == "copy up" || e.kind == "kernel" || e.kind == "copy down") stages.add(e);
+    return stages.overlap_percent();
+}
+
 namespace {
 
 void print_link(const gpulab::Device& device, const Link& link, std::size_t bytes) {
@@ -39,7 +46,7 @@ bool has_copies(const gpulab::Timeline& t) {
 Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
                     std::span<const gpulab::Variant<Run>> table, bool show_link) {
     const auto jobs = gpulab::jobs(table, options);
-    Output reference{std::vector<unsigned char>(p.bytes()), {}}, out = reference;
+    Output reference{std::vector<unsigned char>(p.bytes()), {}, 0}, out = reference;
     Stopwatch sequential(1, 3, 1.0);
     cpu_sequential(p, reference, sequential);
     report.sequential_ms(sequential.kernel().median);
@@ -60,7 +67,10 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
         if (ran && linked) {
             const Link& link = links[job.device.id()];
             result.percent = 100 * bound_ms(link, p.bytes()) / result.kernel.median;
-            if (has_copies(out.timeline)) result.extra.push_back({"overlap_percent", out.timeline.overlap_percent()});
+            if (has_copies(out.timeline)) {
+                result.extra.push_back({"overlap_percent", overlap_percent(out.timeline)});
+                result.extra.push_back({"traced_ms", out.traced_ms});
+            }
             result.extra.push_back({"bound_ms", bound_ms(link, p.bytes())});
             result.extra.push_back({"together_ms", together_ms(link, p.bytes())});
             result.extra.push_back({"sum_ms", sum_ms(link, p.bytes())});

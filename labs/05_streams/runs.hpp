@@ -24,10 +24,15 @@ struct Traces {
 /// Runs variants on a problem, compares each output with the reference, and adds it to the report with
 ///   percent            of bound_ms() (GPU and OpenCL variants; CPU ones stand against the memory copy as ever)
 ///   bound_ms, together_ms, sum_ms   see link.hpp; from the rates measured in this run
-///   overlap_percent    from the timeline, where there are copies in it
+///   overlap_percent    from the timeline, where there are copies in it; see overlap_percent()
+///   traced_ms          what the pass took that the timeline was made from, with events around every command
 /// @param show_link print the link's rates before a device's first result
 Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
                     std::span<const gpulab::Variant<Run>> table, bool show_link);
+
+/// Of the time in which one of copy up, kernel and copy down runs, the percentage in which two or three of them do.
+/// Other kinds are drawn but not counted: the zero-copy kernel of cuda_mixed runs all the time, whatever the rest does.
+double overlap_percent(const gpulab::Timeline& timeline);
 
 /// The sizes and settings of a problem, for the report.
 gpulab::Parameters parameters(const Problem& p);

@@ -10,6 +10,7 @@ namespace streams {
 void poison(Output& out) {
     gpulab::poison(out.pixels);
     out.timeline.clear();
+    out.traced_ms = 0;
 }
 
 gpulab::Image random_image(std::size_t width, std::size_t height, int channels, std::uint64_t seed) {
@@ -48,6 +49,19 @@ std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
     return list;
 }
 
+std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count) {
+    const std::size_t strips = std::min(count, image.height);
+    // Strip j of n has the weight 2 (n - 1) + 2 j: from 2 (n - 1) to twice that. The first i of them have
+    const auto weight = [&](std::size_t i) { return strips == 1 ? i : 2 * (strips - 1) * i + (i - 1) * i; };
+    std::vector<Strip> list;
+    for (std::size_t i = 0; i < strips; ++i) {
+        const std::size_t begin = image.height * weight(i) / weight(strips);
+        const std::size_t end = image.height * weight(i + 1) / weight(strips);
+        if (end > begin) list.push_back({begin * image.row_bytes(), (end - begin) * image.row_bytes()});
+    }
+    return list;
+}
+
 gpulab::Comparison compare(const Output& reference, const Output& out) {
     return gpulab::compare(reference.pixels, out.pixels, 0);
 }
@@ -80,6 +94,8 @@ std::span<const gpulab::Variant<Run>> variants() {
                              GPULAB_IF_CUDA(cuda_mapped_write)},
         gpulab::Variant<Run>{"cuda_mixed", "the pipeline, and a small zero-copy kernel that fills the link's gaps",
                              cuda, GPULAB_IF_CUDA(cuda_mixed)},
+        gpulab::Variant<Run>{"cuda_growing", "the pipeline with strips that grow, as the way down falls behind", cuda,
+                             GPULAB_IF_CUDA(cuda_growing)},
     };
     return table;
 }

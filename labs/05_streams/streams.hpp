@@ -25,7 +25,7 @@ struct Problem {
     unsigned work = 0;           ///< rounds of work per byte before it is inverted
     std::size_t streams = 1;     ///< 1 ... 64: streams or queues, and strips
     double mapped_share = 0.10;  ///< cuda_mixed: the part of the rows that never goes through a copy engine, 0 ... 1
-    unsigned mapped_blocks = 32; ///< cuda_mixed: blocks that work on them
+    unsigned mapped_blocks = 32; ///< of a kernel that loads or stores across the link, when there is no work
     std::size_t bytes() const { return image.pixels.size(); }
 };
 
@@ -33,6 +33,7 @@ struct Problem {
 struct Output {
     std::vector<unsigned char> pixels; ///< as long as the image's
     gpulab::Timeline timeline;         ///< one pass, command by command; empty when there is nothing to see
+    double traced_ms = 0;              ///< what that pass took; the events make it slower than the timed ones
 };
 
 /// Marks the output as unwritten.
@@ -69,6 +70,10 @@ struct Strip {
 /// strips when the image has fewer rows. @pre count >= 1
 std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count);
 
+/// The same with heights that grow evenly from the first strip to the last, which is twice as high as the first, but
+/// for the rounding to whole rows. @pre count >= 1
+std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count);
+
 /// Every byte must be equal: the arithmetic is that of integers.
 gpulab::Comparison compare(const Output& reference, const Output& out);
 
@@ -78,7 +83,7 @@ std::span<const gpulab::Variant<Run>> variants();
 // The rungs. Each is described where it stands.
 Run cpu_sequential, cpu_threads;
 Run cuda_sync_pageable, cuda_sync_pinned, cuda_async_pageable, cuda_depth_first, cuda_breadth_first, cuda_pipeline,
-    cuda_mapped, cuda_mapped_write, cuda_mixed;
+    cuda_mapped, cuda_mapped_write, cuda_mixed, cuda_growing;
 Run opencl_in_order, opencl_queues, opencl_mapped;
 
 } // namespace streams

@@ -28,8 +28,9 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
 
 /// 1 ... 32 streams: how many strips does it take until fill and drain are short, and when do their fixed costs show?
 void stream_count(const Options& options, Report& report, Problem p) {
-    const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_depth_first", "cuda_breadth_first",
-                                      "cuda_pipeline", "cuda_mapped_write", "cuda_mixed"});
+    const auto table =
+        rows(options, {"opencl_queues", "opencl_mapped", "cuda_sync_pageable", "cuda_sync_pinned", "cuda_depth_first",
+                       "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write", "cuda_mixed", "cuda_growing"});
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
@@ -72,6 +73,18 @@ void mixed(const Options& options, Report& report, Problem p) {
         }
 }
 
+/// How many blocks fill the link, and how many hinder each other?
+void blocks(const Options& options, Report& report, Problem p) {
+    const auto table = rows(options, {"cuda_mapped", "cuda_mapped_write"});
+    for (const unsigned count : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
+        p.mapped_blocks = count;
+        gpulab::Parameters problem = parameters(p);
+        problem.push_back({"mapped_blocks", std::int64_t{count}});
+        report.begin(problem);
+        run_variants(options, report, p, table, false);
+    }
+}
+
 struct Study {
     const char* name;
     const char* summary;
@@ -83,6 +96,7 @@ constexpr Study studies[] = {
     {"streams", "1 ... 32 streams and strips", stream_count, "--streams"},
     {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work, "--work"},
     {"mixed", "how much of the image to leave to a zero-copy kernel beside the pipeline (CUDA)", mixed, ""},
+    {"blocks", "how many blocks for kernels that load and store across the link (CUDA)", blocks, ""},
     {"memory", "pageable against page-locked memory", memory, ""},
 };
 

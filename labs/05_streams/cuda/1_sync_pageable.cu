@@ -1,10 +1,12 @@
 // Rung 1: strip after strip, each step waited for. (Aula 17, the synchronous version)
 //
-// cudaMemcpy returns when the copy is done, so at any time one of three is at work: the way up, the multiprocessors, or
-// the way down. The image lies in ordinary, pageable memory, which the system may move: the driver first copies it
-// piece by piece into page-locked memory of its own, and from there the copy engine fetches it.
-// Limit: that detour
-// through the CPU, then the waiting.
+// The image lies in ordinary, pageable memory, which the system may move: the CPU copies it piece by piece into
+// page-locked memory of the driver's, and from there the copy engine fetches it. On the way up cudaMemcpy may return as
+// soon as the last piece is in the driver's memory, before the engine has fetched it; the kernel waits all the same,
+// because it is in the same stream. On the way down cudaMemcpy returns when the data is there. So strips never overlap:
+// at any time one of three is at work, the way up (but for its last piece), the multiprocessors, or the way down.
+//
+// Limit: that detour through the CPU, then the waiting.
 #include "pass.cuh"
 
 namespace streams {
@@ -16,7 +18,7 @@ void cuda_sync_pageable(const Problem& p, Output& out, Stopwatch& watch) {
     const unsigned char* const host_in = p.image.pixels.data();
     unsigned char* const host_out = out.pixels.data();
 
-    watch_passes(watch, out, &result, {host_out, p.bytes()}, [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in, &result}, {host_out, p.bytes()}, [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, 0, nullptr);

@@ -1,8 +1,9 @@
 // Rung 2: the same from page-locked (pinned) memory.
 //
 // Changed: the image lies in memory that the system promises not to move (cudaHostAlloc), so the copy engine reads and
-// writes it directly. Getting such memory is slow, and it is taken away from everybody else: allocate it once and reuse
-// it.
+// writes it directly, and cudaMemcpy returns when the copy is done, in both directions. Getting such memory is slow,
+// and it is taken away from everybody else: allocate it once and reuse it.
+//
 // Limit: the waiting. While a strip goes up nothing comes down, though the link can do both at once.
 #include "pass.cuh"
 
@@ -15,7 +16,7 @@ void cuda_sync_pinned(const Problem& p, Output& out, Stopwatch& watch) {
     const auto strips = equal_strips(p.image, p.streams);
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, &result, host_out.span(), [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, 0, nullptr);

@@ -5,8 +5,8 @@
 // while strip 0 is inverted and comes down: up to three things at a time. On GPUs of 2010 with one engine for both
 // directions this order was slow: the copy down of strip 0 stood in the engine's queue before the copy up of strip 1
 // and made it wait for the kernel. GPUs with an engine for each direction do not care.
-// Limit: the first strip goes up
-// alone (fill) and the last comes down alone (drain); fewer strips, longer ends.
+//
+// Limit: the first strip goes up alone (fill) and the last comes down alone (drain); fewer strips, longer ends.
 #include "pass.cuh"
 
 namespace streams {
@@ -19,7 +19,7 @@ void cuda_depth_first(const Problem& p, Output& out, Stopwatch& watch) {
     const std::vector<gpulab::Stream> streams(strips.size());
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, &result, host_out.span(), [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, i, streams[i]);

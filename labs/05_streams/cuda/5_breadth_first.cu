@@ -4,6 +4,7 @@
 // Changed: only the order in which the host issues. It is the order for a GPU with a single copy engine: no copy up
 // ever waits behind a copy down. Its price shows with many strips: nothing comes down before the host has issued all
 // copies up.
+//
 // Limit: as cuda_depth_first, fill and drain.
 #include "pass.cuh"
 
@@ -17,7 +18,7 @@ void cuda_breadth_first(const Problem& p, Output& out, Stopwatch& watch) {
     const std::vector<gpulab::Stream> streams(strips.size());
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, &result, host_out.span(), [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, i, streams[i]);

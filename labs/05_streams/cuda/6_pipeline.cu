@@ -3,10 +3,12 @@
 // Changed: a stream per stage instead of one per strip, however many strips there are. The order between stages is kept
 // by events: the kernel of strip i waits until `uploaded[i]` has happened, its copy down until `inverted[i]` has. Each
 // engine has one queue and is never asked to choose.
-// --streams gives the number of strips here. Making the first and the last ones smaller was tried and gained nothing:
-// the way down stays behind the way up by the largest strip of all, wherever it stands.
-// Limit: the slower direction of
-// the link, one strip, and a few microseconds for each strip.
+// --streams gives the number of strips here. Small strips at both ends gain nothing: with equal rates the way down
+// stays behind the way up by the largest strip of all, wherever it stands.
+//
+// Limit: the slower direction of the link, one strip, and some four microseconds for each strip: a copy engine that is
+// told to report the end of a copy begins the next one only when it has. A CUDA graph of the whole pass changes
+// nothing, because the host is not what it waits for.
 #include "pass.cuh"
 
 namespace streams {
@@ -24,7 +26,7 @@ void cuda_pipeline(const Problem& p, Output& out, Stopwatch& watch) {
     }
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, &result, host_out.span(), [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, 0, up);

@@ -2,32 +2,35 @@
 // there.
 //
 // Changed: page-locked memory gets an address on the device as well (zero copy). Every load crosses the link, and so
-// does every store; thousands of warps in flight keep both directions busy without a single stream. There are no
-// strips, and
-// --streams means nothing here. Worth it only when each byte is read once and written once, as here: a second read
-// would cross the link a second time. The timeline shows one kernel and no overlap, because the overlap is inside it.
-// Limit: the link, driven by loads and stores instead of the copy engines.
-#include "mapped.hpp"
+// does every store; both directions are busy without a single stream, and there is no fill and no drain. There are no
+// strips, and --streams means nothing here. Worth it only when each byte is read once and written once, as here: a
+// second read would cross the link a second time. The timeline shows one kernel and no overlap, because the overlap is
+// inside it.
+//
+// 32 blocks are enough to fill the link, and better than a thread for every 16 bytes, whose requests hinder each other
+// (study `blocks`).
+//
+// Limit: the link, which carries loads and stores at once less well than the copies of two engines.
 #include "pass.cuh"
 
 namespace streams {
 
 void cuda_mapped(const Problem& p, Output& out, Stopwatch& watch) {
-    MappedBytes in(p.bytes()), result(p.bytes());
-    std::memcpy(in.host().data(), p.image.pixels.data(), p.bytes());
+    gpulab::PinnedBuffer<unsigned char> in(p.bytes(), cudaHostAllocMapped), result(p.bytes(), cudaHostAllocMapped);
+    std::memcpy(in.data(), p.image.pixels.data(), p.bytes());
+    const unsigned char* const in_there = in.on_device();
+    unsigned char* const result_there = result.on_device();
     const gpulab::Stream stream;
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, nullptr, result.host(), [&](CudaRecorder& r) {
-        const Strip all{0, p.bytes()};
+    watch_passes(watch, out, {}, result.span(), [&](CudaRecorder& r) {
         r.begin_kernel(0, 0, stream);
-        invert_kernel<<<strip_blocks(all), block_threads, 0, stream>>>(in.on_device(), result.on_device(), all.bytes,
-                                                                       colours, p.work);
+        invert_stride_kernel<<<link_blocks(p), block_threads, 0, stream>>>(in_there, result_there, p.bytes(), colours,
+                                                                           p.work);
         CUDA_CHECK_LAUNCH();
         r.end(stream);
         stream.synchronize();
     });
-    result.check_guard_bands();
 }
 
 } // namespace streams

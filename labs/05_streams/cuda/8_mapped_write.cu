@@ -1,11 +1,14 @@
 // Rung 8: copy engine up, kernels down. Two stages instead of three.
 //
 // Changed from cuda_pipeline: the kernel writes its result straight into mapped host memory. Stores need no answer, so
-// the multiprocessors can push them out at the full rate of the link; loads across it would have to wait, and those the
-// copy engine does better. A strip is on its way back as soon as its first warp is done.
-// Limit: the link; and now the
-// kernel lasts as long as the way down, so heavy work and the copy down add up.
-#include "mapped.hpp"
+// the multiprocessors can push them out at the full rate of the link, and a strip is on its way back as soon as its
+// first warp is done. That is the hope.
+//
+// What came of it on an H200: less than the pipeline (see the hand-out). Alone, the stores are nearly as fast as a copy
+// engine; beside the other engine they hinder it, with a thread for every 16 bytes so much that both directions nearly
+// take turns. Few blocks ease it (study `blocks`). A negative result, kept because the idea is tempting.
+//
+// Limit: the link; and the kernel lasts as long as the way down, so heavy work and the copy down add up.
 #include "pass.cuh"
 
 namespace streams {
@@ -14,14 +17,15 @@ void cuda_mapped_write(const Problem& p, Output& out, Stopwatch& watch) {
     gpulab::DeviceBuffer<unsigned char> in(p.bytes());
     gpulab::PinnedBuffer<unsigned char> host_in(p.bytes());
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
-    MappedBytes result(p.bytes());
+    gpulab::PinnedBuffer<unsigned char> result(p.bytes(), cudaHostAllocMapped);
+    unsigned char* const result_there = result.on_device();
     const auto strips = equal_strips(p.image, p.streams);
     const gpulab::Stream up, work;
     std::vector<gpulab::Event> uploaded;
     for (std::size_t i = 0; i < strips.size(); ++i) uploaded.emplace_back(cudaEventDisableTiming);
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, nullptr, result.host(), [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in}, result.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, 0, up);
@@ -31,14 +35,13 @@ void cuda_mapped_write(const Problem& p, Output& out, Stopwatch& watch) {
             uploaded[i].record(up);
             CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
             r.begin_kernel(i, 1, work);
-            invert_kernel<<<strip_blocks(s), block_threads, 0, work>>>(
-                in.data() + s.first, result.on_device() + s.first, s.bytes, colours, p.work);
+            invert_stride_kernel<<<link_blocks(p), block_threads, 0, work>>>(
+                in.data() + s.first, result_there + s.first, s.bytes, colours, p.work);
             CUDA_CHECK_LAUNCH();
             r.end(work);
         }
         work.synchronize();
     });
-    result.check_guard_bands();
 }
 
 } // namespace streams

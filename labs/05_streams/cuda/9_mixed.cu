@@ -10,19 +10,9 @@
 // engines lose. A negative result, kept because the idea is tempting.
 //
 // Limit: the link in both directions.
-#include "mapped.hpp"
 #include "pass.cuh"
 
 namespace streams {
-
-/// Any number of blocks: each thread takes 16 bytes, then the 16 that are a whole grid further, ...
-static __global__ void invert_stride_kernel(const unsigned char* in, unsigned char* out, std::size_t bytes,
-                                            unsigned colours, unsigned work) {
-    const std::size_t stride = gridDim.x * std::size_t{blockDim.x} * thread_bytes;
-    for (std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes; first < bytes;
-         first += stride)
-        invert_16(in, out, first, bytes, colours, work);
-}
 
 void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
     // The image in two parts: rows for the pipeline, and rows for the mapped kernel.
@@ -31,8 +21,11 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
     const Strip mapped{piped.bytes(), mapped_rows * p.image.row_bytes()};
 
     gpulab::DeviceBuffer<unsigned char> in(piped.bytes()), result(piped.bytes());
-    MappedBytes host_in(p.bytes()), host_out(p.bytes());
-    std::memcpy(host_in.host().data(), p.image.pixels.data(), p.bytes());
+    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes(), cudaHostAllocMapped);
+    gpulab::PinnedBuffer<unsigned char> host_out(p.bytes(), cudaHostAllocMapped);
+    const unsigned char* const in_there = host_in.on_device();
+    unsigned char* const out_there = host_out.on_device();
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
     const auto strips = equal_strips(piped, p.streams);
     const gpulab::Stream up, work, down, beside;
     std::vector<gpulab::Event> uploaded, inverted;
@@ -42,19 +35,19 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
     }
     const unsigned colours = colour_bytes(p.image.channels);
 
-    watch_passes(watch, out, &result, host_out.host(), [&](CudaRecorder& r) {
+    watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         if (mapped.bytes > 0) { // first, because nothing else can use the way down yet
             r.begin_mapped(3, beside);
-            invert_stride_kernel<<<p.mapped_blocks, block_threads, 0, beside>>>(
-                host_in.on_device() + mapped.first, host_out.on_device() + mapped.first, mapped.bytes, colours, p.work);
+            invert_stride_kernel<<<link_blocks(p), block_threads, 0, beside>>>(
+                in_there + mapped.first, out_there + mapped.first, mapped.bytes, colours, p.work);
             CUDA_CHECK_LAUNCH();
             r.end(beside);
         }
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             r.begin_up(i, 0, up);
-            CUDA_CHECK(cudaMemcpyAsync(in.data() + s.first, host_in.host().data() + s.first, s.bytes,
-                                       cudaMemcpyHostToDevice, up));
+            CUDA_CHECK(
+                cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice, up));
             r.end(up);
             uploaded[i].record(up);
             CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
@@ -66,14 +59,13 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
             inverted[i].record(work);
             CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
             r.begin_down(i, 2, down);
-            CUDA_CHECK(cudaMemcpyAsync(host_out.host().data() + s.first, result.data() + s.first, s.bytes,
+            CUDA_CHECK(cudaMemcpyAsync(host_out.data() + s.first, result.data() + s.first, s.bytes,
                                        cudaMemcpyDeviceToHost, down));
             r.end(down);
         }
         down.synchronize();
         beside.synchronize();
     });
-    host_out.check_guard_bands();
 }
 
 } // namespace streams

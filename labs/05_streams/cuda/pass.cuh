@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
+#include <initializer_list>
 #include <string>
 
 #include "gpulab/cuda/buffer.hpp"
@@ -66,6 +68,20 @@ static __global__ void invert_kernel(const unsigned char* in, unsigned char* out
     if (first < bytes) invert_16(in, out, first, bytes, colours, work);
 }
 
+/// The same with any number of blocks: each thread takes 16 bytes, then the 16 that are a whole grid further, ...
+static __global__ void invert_stride_kernel(const unsigned char* in, unsigned char* out, std::size_t bytes,
+                                            unsigned colours, unsigned work) {
+    const std::size_t stride = gridDim.x * std::size_t{blockDim.x} * thread_bytes;
+    for (std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes; first < bytes;
+         first += stride)
+        invert_16(in, out, first, bytes, colours, work);
+}
+
+/// Blocks for a kernel that loads or stores across the link: few, because a link is full long before the
+/// multiprocessors are, and requests beyond that only stand in each other's way; as many again for every four rounds of
+/// work, which has to be done as well.
+inline unsigned link_blocks(const Problem& p) { return p.mapped_blocks * (1 + p.work / 4); }
+
 /// Blocks for a strip.
 inline unsigned strip_blocks(const Strip& strip) {
     return gpulab::grid_size(strip.bytes, block_threads * thread_bytes);
@@ -85,53 +101,68 @@ public:
     void begin_mapped(std::size_t lane, cudaStream_t s) { begin("mapped kernel", '*', 0, lane, s); }
     /// Ends the command begun last.
     void end(cudaStream_t stream) {
-        if (on_) marks_.back().end.record(stream);
+        if (on_) marks_[used_ - 1].end.record(stream);
+    }
+    /// Forgets the pass but keeps its events, so that the next one need not wait for new ones to be made.
+    void restart() {
+        used_ = 0;
+        if (on_) zero_.front().record(nullptr);
+        if (on_) zero_.front().synchronize();
     }
     /// @pre all commands are complete
     gpulab::Timeline timeline() const {
         gpulab::Timeline t;
-        for (const Mark& m : marks_)
+        for (std::size_t i = 0; i < used_; ++i) {
+            const Mark& m = marks_[i];
             t.add({"strip " + std::to_string(m.strip), m.kind, m.symbol, static_cast<int>(m.lane), us(m.begin),
                    us(m.end)});
+        }
         t.serialise_kinds(); // an event before a copy fires when the stream gets there, though the engine may be busy
         return t;
     }
 
 private:
     struct Mark {
-        const char* kind;
-        char symbol;
-        std::size_t strip, lane;
+        const char* kind = "";
+        char symbol = ' ';
+        std::size_t strip = 0, lane = 0;
         gpulab::Event begin, end;
     };
     void begin(const char* kind, char symbol, std::size_t strip, std::size_t lane, cudaStream_t stream) {
         if (!on_) return;
-        marks_.push_back({kind, symbol, strip, lane, gpulab::Event(), gpulab::Event()});
-        marks_.back().begin.record(stream);
+        if (used_ == marks_.size()) marks_.emplace_back();
+        Mark& mark = marks_[used_++];
+        mark.kind = kind;
+        mark.symbol = symbol;
+        mark.strip = strip;
+        mark.lane = lane;
+        mark.begin.record(stream);
     }
     double us(const gpulab::Event& e) const { return 1000.0 * gpulab::Event::ms_between(zero_.front(), e); }
 
     bool on_;
     std::deque<gpulab::Event> zero_;
     std::deque<Mark> marks_;
+    std::size_t used_ = 0; // of marks_, in this pass
 };
 
-/// Times `pass(recorder)` by the steady clock, then runs it once more with the recorder on for the timeline.
-/// Before each pass, outside the time, the result's memory on both sides is overwritten, so that nothing of an earlier
-/// pass can stand in for an answer.
+/// Times `pass(recorder)` by the steady clock, then runs it with the recorder on for the timeline.
+/// Before each pass, outside the time, all its memory but the image on the host is overwritten, so that nothing of an
+/// earlier pass can stand in for an answer: neither a result nor a strip that is already up.
 /// @param pass enqueues everything and returns when the last byte is in host_out
-/// @param device_out the result's memory on the device; nullptr when it has none
+/// @param on_device the pass's memory on the device: the image's copy and the result, as far as it has them
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
-/// @throws WrongResult when the recorded pass gives something else than the timed one, or wrote outside device_out
+/// @throws WrongResult when the recorded pass gives something else than the timed one, or wrote outside its memory
 template <class Pass>
-void watch_passes(Stopwatch& watch, Output& out, gpulab::DeviceBuffer<unsigned char>* device_out,
+void watch_passes(Stopwatch& watch, Output& out, std::initializer_list<gpulab::DeviceBuffer<unsigned char>*> on_device,
                   std::span<unsigned char> host_out, const Pass& pass) {
-    // The host's side is overwritten by the copy engine: the CPU would leave it in its caches, and the pass would have
-    // to drive it out of there.
+    // The host's side is overwritten by a copy down, so that its lines are where a pass itself leaves them, and not
+    // changed in the caches of the core that runs this.
     const gpulab::DeviceBuffer<unsigned char> blank(host_out.size());
     const auto reset = [&] {
+        CUDA_CHECK(cudaDeviceSynchronize()); // whatever the pass before did not wait for ends here, not in the next
         CUDA_CHECK(cudaMemcpy(host_out.data(), blank.data(), host_out.size(), cudaMemcpyDeviceToHost));
-        if (device_out) CUDA_CHECK(cudaMemset(device_out->data(), gpulab::poison_byte, device_out->bytes()));
+        for (auto* buffer : on_device) buffer->poison_async(nullptr);
         CUDA_CHECK(cudaDeviceSynchronize());
     };
     CudaRecorder off(false);
@@ -140,12 +171,18 @@ void watch_passes(Stopwatch& watch, Output& out, gpulab::DeviceBuffer<unsigned c
 
     reset();
     CudaRecorder on(true);
+    pass(on); // makes the events
+    reset();
+    on.restart();
+    const auto begin = std::chrono::steady_clock::now();
     pass(on);
+    out.traced_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    const bool same = std::equal(timed.begin(), timed.end(), host_out.begin()); // before anything else is waited for
+    CUDA_CHECK(cudaDeviceSynchronize());
     out.timeline = on.timeline();
-    if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
-        throw gpulab::WrongResult("two passes over the same image gave different results");
+    if (!same) throw gpulab::WrongResult("two passes over the same image gave different results");
     out.pixels = timed;
-    if (device_out) device_out->check_guard_bands();
+    for (const auto* buffer : on_device) buffer->check_guard_bands();
 }
 
 } // namespace streams

@@ -3,7 +3,9 @@
 // What CUDA calls a stream is a command queue here. An in-order queue runs one command after the other: strip up,
 // kernel, strip down, next strip. The commands are enqueued without waiting, and the host waits once, at the end; but
 // the queue itself overlaps nothing.
+//
 // Limit: one command at a time.
+#include "kernel.hpp"
 #include "pass.hpp"
 
 namespace streams {
@@ -19,7 +21,7 @@ void opencl_in_order(const Problem& p, Output& out, Stopwatch& watch) {
         kernels.push_back(invert_kernel(in.back().data(), result.back().data(), 0, s.bytes, p));
     }
 
-    watch_passes(watch, out, result, out.pixels, [&](ClRecorder& r) {
+    watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             queue.enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,

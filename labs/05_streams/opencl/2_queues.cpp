@@ -3,14 +3,15 @@
 // Changed: queues are independent of each other, so commands of different queues may overlap; whether they do is the
 // device's affair. And a buffer for each strip: OpenCL leaves undefined what happens when two queues write to one
 // buffer at a time, even to different parts of it.
-// Limit: pageable host memory on a GPU. On a CPU device all queues
-// share the same cores, and copies are work for them too.
+//
+// Limit: pageable host memory on a GPU. On a CPU device all queues share the same cores, and copies are work for them
+// too.
+#include "kernel.hpp"
 #include "pass.hpp"
 
 namespace streams {
 
 void opencl_queues(const Problem& p, Output& out, Stopwatch& watch) {
-
     const auto strips = equal_strips(p.image, p.streams);
     std::vector<gpulab::ClBuffer<unsigned char>> in, result;
     std::vector<cl::CommandQueue> queues;
@@ -22,7 +23,7 @@ void opencl_queues(const Problem& p, Output& out, Stopwatch& watch) {
         kernels.push_back(invert_kernel(in.back().data(), result.back().data(), 0, s.bytes, p));
     }
 
-    watch_passes(watch, out, result, out.pixels, [&](ClRecorder& r) {
+    watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             queues[i].enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,

@@ -3,8 +3,9 @@
 //
 // Changed: only the memory. OpenCL has no word for page-locked memory; a buffer with this flag, mapped, is where
 // drivers give it out, and copies from and to the mapped address go at the full rate and by themselves.
-// Limit: on a GPU
-// the link, with fill and drain. On a CPU device nothing is gained: all memory is alike there.
+//
+// Limit: on a GPU the link, with fill and drain. On a CPU device nothing is gained: all memory is alike there.
+#include "kernel.hpp"
 #include "pass.hpp"
 
 namespace streams {
@@ -23,7 +24,7 @@ void opencl_mapped(const Problem& p, Output& out, Stopwatch& watch) {
         kernels.push_back(invert_kernel(in.back().data(), result.back().data(), 0, s.bytes, p));
     }
 
-    watch_passes(watch, out, result, host_out.span(), [&](ClRecorder& r) {
+    watch_passes(watch, out, in, result, host_out.span(), [&](ClRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             queues[i].enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, host_in.data() + s.first, nullptr,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "gpulab/opencl/timing.hpp"
+#include "kernel.hpp"
 #include "pass.hpp"
 
 namespace streams {

@@ -1,8 +1,9 @@
 /// @file
-/// What the OpenCL rungs of this lab share: the kernel with its arguments, a recorder of commands, and timed passes.
+/// What the OpenCL rungs of this lab share: queues, host memory, a recorder of commands, and timed passes.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <span>
@@ -10,30 +11,11 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
-#include "invert.cl.hpp"
 #include "streams.hpp"
 
 namespace streams {
-
-inline constexpr std::size_t group_items = 256;
-inline constexpr std::size_t item_bytes = 16;
-
-/// Work-items for a strip, rounded up to whole groups.
-inline cl::NDRange strip_items(std::size_t bytes) {
-    return cl::NDRange(gpulab::round_up(gpulab::ceil_div(bytes, item_bytes), group_items));
-}
-
-/// The kernel with its arguments set. @param first where the strip begins in both buffers
-inline cl::Kernel invert_kernel(const cl::Buffer& in, const cl::Buffer& out, std::size_t first, std::size_t bytes,
-                                const Problem& p) {
-    cl::Kernel kernel = gpulab::opencl_kernel(invert_cl, "invert");
-    gpulab::set_args(kernel, in, out, cl_ulong{first}, cl_ulong{bytes}, cl_uint{colour_bytes(p.image.channels)},
-                     cl_uint{p.work});
-    return kernel;
-}
 
 /// An in-order queue of its own on the current device.
 inline cl::CommandQueue new_queue() {
@@ -96,20 +78,21 @@ private:
 };
 
 /// Times `pass(recorder)` by the steady clock, then runs it once more with the recorder on for the timeline.
-/// Before each pass, outside the time, the result's memory on both sides is overwritten, so that nothing of an earlier
-/// pass can stand in for an answer.
+/// Before each pass, outside the time, all its memory but the image on the host is overwritten, so that nothing of an
+/// earlier pass can stand in for an answer: neither a result nor a strip that is already up.
 /// @param pass enqueues everything and returns when the last byte is in host_out
-/// @param results the result's buffers on the device
+/// @param in,results the pass's buffers on the device: copies of the strips, and their results
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
 /// @throws WrongResult when the recorded pass gives something else than the timed one, or wrote outside the buffers
 template <class Pass>
-void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<unsigned char>>& results,
-                  std::span<unsigned char> host_out, const Pass& pass) {
+void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<unsigned char>>& in,
+                  std::vector<gpulab::ClBuffer<unsigned char>>& results, std::span<unsigned char> host_out,
+                  const Pass& pass) {
     const cl::CommandQueue& queue = gpulab::opencl().queue();
     const auto reset = [&] {
         std::memset(host_out.data(), gpulab::poison_byte, host_out.size());
-        for (const auto& buffer : results)
-            queue.enqueueFillBuffer(buffer.data(), cl_uchar{gpulab::poison_byte}, 0, buffer.bytes());
+        for (const auto& buffer : in) buffer.poison_async(queue);
+        for (const auto& buffer : results) buffer.poison_async(queue);
         queue.finish();
     };
     ClRecorder off(false);
@@ -118,15 +101,15 @@ void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<un
 
     reset();
     ClRecorder on(true);
+    const auto begin = std::chrono::steady_clock::now();
     pass(on);
+    out.traced_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     out.timeline = on.timeline();
     if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
         throw gpulab::WrongResult("two passes over the same image gave different results");
     out.pixels = timed;
-    for (const auto& buffer : results) {
-        std::vector<unsigned char> again(buffer.size());
-        buffer.copy_to(again); // checks the guard bands
-    }
+    for (const auto& buffer : in) buffer.check_guard_bands();
+    for (const auto& buffer : results) buffer.check_guard_bands();
 }
 
 } // namespace streams

@@ -1,0 +1,29 @@
+/// @file
+/// The kernel of the OpenCL rungs, with its arguments.
+#pragma once
+
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/context.hpp"
+#include "invert.cl.hpp"
+#include "streams.hpp"
+
+namespace streams {
+
+inline constexpr std::size_t group_items = 256;
+inline constexpr std::size_t item_bytes = 16;
+
+/// Work-items for a strip, rounded up to whole groups.
+inline cl::NDRange strip_items(std::size_t bytes) {
+    return cl::NDRange(gpulab::round_up(gpulab::ceil_div(bytes, item_bytes), group_items));
+}
+
+/// The kernel with its arguments set. @param first where the strip begins in both buffers
+inline cl::Kernel invert_kernel(const cl::Buffer& in, const cl::Buffer& out, std::size_t first, std::size_t bytes,
+                                const Problem& p) {
+    cl::Kernel kernel = gpulab::opencl_kernel(invert_cl, "invert");
+    gpulab::set_args(kernel, in, out, cl_ulong{first}, cl_ulong{bytes}, cl_uint{colour_bytes(p.image.channels)},
+                     cl_uint{p.work});
+    return kernel;
+}
+
+} // namespace streams
