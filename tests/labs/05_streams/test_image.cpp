@@ -1,4 +1,5 @@
 // PNG files: what is written comes back, and what is no PNG is one clear line.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -102,8 +103,16 @@ TEST_CASE("what is no PNG is refused by name", "[cpu]") {
 }
 
 namespace {
-/// A PNG of a header, a tiny data chunk and an end, with right checksums (computed here bit by bit).
-std::string header_only(unsigned width, unsigned height, char depth, char colour) {
+/// A PNG of a header, one data chunk and an end, with right checksums.
+std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed) {
+    static const auto table = [] {
+        std::array<std::uint32_t, 256> t{};
+        for (std::uint32_t i = 0; i < 256; ++i) {
+            t[i] = i;
+            for (int bit = 0; bit < 8; ++bit) t[i] = t[i] & 1 ? 0xEDB88320u ^ (t[i] >> 1) : t[i] >> 1;
+        }
+        return t;
+    }();
     const auto number = [](std::uint32_t v) {
         std::string s;
         for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
@@ -111,15 +120,43 @@ std::string header_only(unsigned width, unsigned height, char depth, char colour
     };
     const auto chunk = [&](const std::string& type, const std::string& data) {
         std::uint32_t crc = 0xFFFFFFFFu;
-        for (const char byte : type + data) {
-            crc ^= static_cast<unsigned char>(byte);
-            for (int i = 0; i < 8; ++i) crc = crc & 1 ? 0xEDB88320u ^ (crc >> 1) : crc >> 1;
-        }
+        for (const char byte : type + data) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 255] ^ (crc >> 8);
         return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
     };
     return std::string("\x89PNG\r\n\x1a\n") +
            chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) +
-           chunk("IDAT", std::string("\x78\x9c\x03\x00\x00\x00\x00\x01", 8)) + chunk("IEND", "");
+           (compressed.empty() ? "" : chunk("IDAT", compressed)) + chunk("IEND", "");
+}
+
+/// The same with data for no pixel at all.
+std::string header_only(unsigned width, unsigned height, char depth, char colour) {
+    return png_of(width, height, depth, colour, std::string("\x78\x9c\x03\x00\x00\x00\x00\x01", 8));
+}
+
+/// Compressed data that unfolds to 1 + 258 * runs zeros: a zero, then "258 bytes like the one before" again and again,
+/// in the fixed codes of deflate (RFC 1951, 3.2.6), which takes 13 bits for each 258 bytes.
+std::string zeros(std::size_t runs) {
+    std::string data("\x78\x01", 2);
+    unsigned held = 0, bits = 0;
+    const auto put_bit = [&](unsigned bit) {
+        held |= bit << bits;
+        if (++bits == 8) {
+            data += static_cast<char>(held);
+            held = bits = 0;
+        }
+    };
+    const auto put = [&](const char* code) {
+        for (; *code; ++code) put_bit(*code == '1');
+    };
+    put("1"
+        "10");       // the last block; fixed codes (the number 1, its lowest bit first)
+    put("00110000"); // a zero
+    for (std::size_t i = 0; i < runs; ++i)
+        put("11000101"
+            "00000"); // length 258, distance 1
+    put("0000000");   // end of block
+    while (bits > 0) put_bit(0);
+    return data + std::string(4, '\0'); // where the checksum belongs, which the decoder leaves aside
 }
 } // namespace
 
@@ -130,6 +167,45 @@ TEST_CASE("a PNG that announces a huge, an empty or a 16-bit image is refused be
     CHECK_THAT(complaint(header_only(5, 5, 16, 2)), ContainsSubstring("16 bits"));
     CHECK_THAT(complaint(header_only(5, 5, 8, 2)), ContainsSubstring("is damaged")); // too little data
     CHECK_THAT(complaint(header_only(5, 5, 9, 7)), ContainsSubstring("is damaged"));
+}
+
+TEST_CASE("a PNG whose data unfolds far beyond its pixels is refused, not unfolded", "[cpu]") {
+    const std::size_t row = 1 + 257;                        // a filter byte and 257 grey pixels
+    CHECK(complaint(png_of(257, 1, 8, 0, zeros(1))) == ""); // 259 zeros for 258: the generator is right
+    CHECK_THAT(complaint(png_of(257, 2, 8, 0, zeros(1))), ContainsSubstring("is damaged"));
+    CHECK(complaint(png_of(257, 1000, 8, 0, zeros(1000 * row / 258))) == "");
+    for (const std::size_t runs : {std::size_t{2000}, (std::size_t{300} << 20) / 258}) {
+        const std::string text = complaint(png_of(1, 1, 8, 6, zeros(runs)));
+        CHECK_THAT(text, ContainsSubstring("its data is more than the 1 x 1 pixels that it announces"));
+        CHECK(text.find('\n') == std::string::npos);
+    }
+    CHECK_THAT(complaint(png_of(64, 64, 8, 2, zeros((std::size_t{300} << 20) / 258))),
+               ContainsSubstring("its data is more than the 64 x 64 pixels"));
+}
+
+TEST_CASE("malformed PNG files each give one line that says what is wrong", "[cpu]") {
+    const std::string whole = right_png(9, 7, 3);
+    std::string wrong_sum = whole;
+    wrong_sum[whole.size() - 20] = static_cast<char>(wrong_sum[whole.size() - 20] ^ 1); // in the data
+    const std::pair<std::string, const char*> list[] = {
+        {whole.substr(0, whole.size() - 12), "is truncated"},
+        {whole.substr(0, 40), "is truncated"},
+        {wrong_sum, "wrong checksum at byte"},
+        {png_of(0, 5, 8, 2, zeros(1)), "has no pixels"},
+        {png_of(5, 0, 8, 2, zeros(1)), "has no pixels"},
+        {png_of(1u << 25, 1, 8, 0, zeros(1)), "are too many"},
+        {png_of(1, 1u << 25, 8, 0, zeros(1)), "are too many"},
+        {png_of(0xFFFFFFFFu, 0xFFFFFFFFu, 8, 6, zeros(1)), "are too many"},
+        {png_of(5, 5, 8, 2, ""), "is damaged"}, // no data at all
+        {png_of(5, 5, 8, 2, "xyz"), "is damaged"},
+        {png_of(5, 5, 8, 5, zeros(1)), "is damaged"}, // no such colour type
+    };
+    for (const auto& [bytes, expected] : list) {
+        const std::string text = complaint(bytes);
+        INFO(text);
+        CHECK_THAT(text, ContainsSubstring(expected));
+        CHECK(text.find('\n') == std::string::npos);
+    }
 }
 
 TEST_CASE("an image without pixels or beyond the limit is not written, and the old file stays", "[cpu]") {

@@ -76,6 +76,23 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     fs::remove(broken);
 }
 
+TEST_CASE("sizes beside --input are refused, because the image has its own") {
+    const std::string path = fresh_path();
+    gpulab::OutputFile file(path);
+    gpulab::write_png(file, streams::random_image(5, 4, 3, 1));
+    const std::string input = "--variant cpu_sequential --repeat 1 --input " + path;
+    REQUIRE(streams_program(input).exit_code == 0); // so that only the size can be at fault below
+    for (const std::string option : {"--width 5", "--height 4", "--channels 3", "--height=7"}) {
+        INFO(option);
+        const Outcome outcome = streams_program(input + " " + option);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.error_lines() == 1);
+        CHECK(outcome.err.find(option.substr(0, option.find_first_of(" =")) + ": --input brings an image") !=
+              std::string::npos);
+    }
+    fs::remove(path);
+}
+
 TEST_CASE("a PNG goes in, its negative comes out, and the negative of that is the first again") {
     const std::string first = fresh_path(), second = fresh_path(), third = fresh_path();
     const gpulab::Image image = streams::random_image(37, 23, 4, 5);
@@ -126,6 +143,7 @@ TEST_CASE("a run over everything passes what can run, shows sample pixels, and w
         CHECK(v["bound_ms"] > 0);
         CHECK(v["sum_ms"] >= v["bound_ms"].get<double>() * 0.5);
         if (name != "cuda_mapped") CHECK(v["overlap_percent"] >= 0);
+        if (name != "cuda_mapped") CHECK(v["traced_ms"] > 0);
         if (name == "opencl_in_order" || name == "cuda_sync_pinned") CHECK(v["overlap_percent"] < 1);
     }
     std::size_t processes = 0;

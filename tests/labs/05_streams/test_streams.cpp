@@ -1,9 +1,11 @@
 #include <algorithm>
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <numeric>
 #include <string>
 
 #include "checks.hpp"
+#include "runs.hpp"
 
 using gpulab::Backend;
 using gpulab::testing::devices_or_skip;
@@ -78,8 +80,10 @@ void check_timelines(Backend backend) {
                     if (e.name == f.name &&
                         ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down")))
                         CHECK(e.end_us <= f.end_us + 1);
-            CHECK(out.timeline.overlap_percent() >= 0);
-            CHECK(out.timeline.overlap_percent() <= 100);
+            const double span_ms = 1e-3 * out.timeline.span_us();
+            CHECK(span_ms <= out.traced_ms + 0.01); // what the host saw holds what the device noted
+            CHECK(streams::overlap_percent(out.timeline) >= 0);
+            CHECK(streams::overlap_percent(out.timeline) <= 100);
         }
     }
 }
@@ -124,20 +128,41 @@ TEST_CASE("strips cover every row once, for every height and number of strips", 
     for (std::size_t height = 1; height <= 70; ++height)
         for (std::size_t count = 1; count <= 64; ++count) {
             const gpulab::Image image{3, height, 4, {}};
-            const auto equal = streams::equal_strips(image, count);
-            std::size_t next = 0;
-            bool whole_rows = true;
-            for (const auto& s : equal) {
-                whole_rows = whole_rows && s.first == next && s.bytes > 0 && s.bytes % image.row_bytes() == 0;
-                next += s.bytes;
+            const auto equal = streams::equal_strips(image, count), growing = streams::growing_strips(image, count);
+            for (const auto* strips : {&equal, &growing}) {
+                std::size_t next = 0;
+                bool whole_rows = true;
+                for (const auto& s : *strips) {
+                    whole_rows = whole_rows && s.first == next && s.bytes > 0 && s.bytes % image.row_bytes() == 0;
+                    next += s.bytes;
+                }
+                if (!whole_rows || next != image.bytes())
+                    FAIL("height " << height << ", " << count << " strips: " << next << " of " << image.bytes());
             }
-            if (!whole_rows || next != image.bytes())
-                FAIL("height " << height << ", " << count << " strips: " << next << " of " << image.bytes());
+            CHECK(growing.size() <= count);
             const auto [least, most] = std::minmax_element(
                 equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
             CHECK(equal.size() == std::min(count, height));
             CHECK(most->bytes - least->bytes <= image.row_bytes());
         }
+}
+
+TEST_CASE("growing strips grow evenly, and the last is twice as high as the first", "[cpu]") {
+    const gpulab::Image image{1, 1500, 1, {}};
+    std::vector<std::size_t> heights;
+    for (const auto& s : streams::growing_strips(image, 5)) heights.push_back(s.bytes);
+    CHECK(heights == std::vector<std::size_t>{200, 250, 300, 350, 400}); // of 1500 = 7.5 times the first
+    CHECK(streams::growing_strips(image, 1).size() == 1);
+}
+
+TEST_CASE("only the three stages count as overlap, not a kernel that runs beside them all the time", "[cpu]") {
+    gpulab::Timeline t;
+    t.add({"a", "mapped kernel", '*', 3, 0, 100});
+    t.add({"a", "copy up", '>', 0, 0, 40});
+    t.add({"b", "copy up", '>', 0, 40, 80});
+    t.add({"a", "copy down", '<', 2, 60, 100}); // 60 ... 80 at once; stages busy 0 ... 100
+    CHECK(streams::overlap_percent(t) == Catch::Approx(20));
+    CHECK(t.overlap_percent() == Catch::Approx(100));
 }
 
 TEST_CASE("one round of work is a permutation of the bytes, so no information is lost", "[cpu]") {

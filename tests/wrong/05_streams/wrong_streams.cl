@@ -50,6 +50,13 @@ kernel void one_round_short(ARGUMENTS) { // counts from 1
     out[first + i] = (colours >> (i % 4) & 1) ? (uchar)(255 - rounds(v, work > 0 ? work - 1 : 0)) : v;
 }
 
+kernel void counts_in_a_byte(ARGUMENTS) { // the counter wraps
+    const size_t i = get_global_id(0);
+    if (i >= bytes) return;
+    const uchar v = in[first + i];
+    out[first + i] = (colours >> (i % 4) & 1) ? (uchar)(255 - rounds(v, (uchar)work)) : v;
+}
+
 kernel void first_strip_only(ARGUMENTS) { // the offset of the strip is forgotten
     const size_t i = get_global_id(0);
     if (i >= bytes) return;

@@ -1,9 +1,8 @@
+#include <algorithm>
 #include <array>
-#include <cstring>
 
 #include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/context.hpp"
+#include "opencl/pass.hpp"
 #include "wrong_streams.cl.hpp"
 #include "wrong_streams.hpp"
 
@@ -11,50 +10,47 @@ namespace streams::wrong {
 
 namespace {
 
-/// Strip up, kernel, strip down for each strip, in two queues: one for the copies up, one for the rest.
+/// Three queues, joined by events, through the same passes as the right variants.
 void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Output& out, Stopwatch& watch) {
-    gpulab::ClBuffer<unsigned char> in(p.bytes()), result(p.bytes());
+    std::vector<gpulab::ClBuffer<unsigned char>> in, result; // one of each: the strips have their offsets in it
+    in.emplace_back(p.bytes());
+    result.emplace_back(p.bytes());
+    const cl::Buffer &in_buffer = in.front().data(), &result_buffer = result.front().data();
     const cl::Context& context = gpulab::opencl().context();
-    const cl::CommandQueue up(context, gpulab::opencl().device()), work(context, gpulab::opencl().device());
+    const cl::CommandQueue up = new_queue(), work = new_queue(), down = new_queue();
     const auto strips = cut(p);
-    std::vector<unsigned char> seen(p.bytes(), gpulab::poison_byte);
-    const auto reset = [&] {
-        gpulab::poison(out.pixels);
-        for (const auto* buffer : {&in, &result})
-            work.enqueueFillBuffer(buffer->data(), cl_uchar{gpulab::poison_byte}, 0, buffer->bytes());
-        work.finish();
-    };
-    watch.time(
-        [&] {
-            cl::UserEvent late(context); // what waits for it has not begun when the host gets further
-            for (const Strip& s : strips) {
-                const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
-                const std::vector<cl::Event> gate = {late};
-                cl::Event uploaded;
-                up.enqueueWriteBuffer(in.data(), CL_FALSE, s.first, inside, p.image.pixels.data() + s.first,
-                                      missing == Missing::nothing ? nullptr : &gate, &uploaded);
-                const std::vector<cl::Event> wait = {uploaded};
-                cl::Kernel kernel = gpulab::opencl_kernel(wrong_streams_cl, name);
-                gpulab::set_args(kernel, in.data(), result.data(), cl_ulong{s.first}, cl_ulong{s.bytes},
-                                 cl_uint{colour_bytes(p.image.channels)}, static_cast<cl_uint>(p.image.channels),
-                                 cl_uint{p.work});
-                work.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(gpulab::round_up(s.bytes, 64)),
-                                          cl::NDRange(64),
-                                          missing == Missing::kernel_waits_for_copy_up ? nullptr : &wait);
-                work.enqueueReadBuffer(result.data(), CL_FALSE, s.first, inside, out.pixels.data() + s.first);
-            }
-            up.flush();
-            work.flush();
-            if (missing == Missing::host_waits_for_copy_down) seen = out.pixels;
-            if (missing == Missing::kernel_waits_for_copy_up) work.finish();
-            late.setStatus(CL_COMPLETE); // and now everything may end, so that nothing is left running
-            up.finish();
-            work.finish();
-        },
-        reset);
-    if (missing == Missing::host_waits_for_copy_down) out.pixels = seen;
-    std::vector<unsigned char> again(p.bytes());
-    result.copy_to(again); // checks the guard bands
+    std::vector<unsigned char> landing(p.bytes());
+    watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
+        cl::UserEvent late(context); // whatever the missing wait would have waited for waits for this
+        std::fill(landing.begin(), landing.end(), gpulab::poison_byte);
+        for (const Strip& s : strips) {
+            const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
+            std::vector<cl::Event> before_up, before_kernel, before_down;
+            if (missing == Missing::kernel_waits_for_copy_up) before_up.push_back(late);
+            if (missing == Missing::copy_down_waits_for_kernel) before_kernel.push_back(late);
+            if (missing == Missing::host_waits_for_copy_down) before_down.push_back(late);
+            cl::Event uploaded, inverted;
+            up.enqueueWriteBuffer(in_buffer, CL_FALSE, s.first, inside, p.image.pixels.data() + s.first, &before_up,
+                                  &uploaded);
+            if (missing != Missing::kernel_waits_for_copy_up) before_kernel.push_back(uploaded);
+            cl::Kernel kernel = gpulab::opencl_kernel(wrong_streams_cl, name);
+            gpulab::set_args(kernel, in_buffer, result_buffer, cl_ulong{s.first}, cl_ulong{s.bytes},
+                             cl_uint{colour_bytes(p.image.channels)}, static_cast<cl_uint>(p.image.channels),
+                             cl_uint{p.work});
+            work.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(gpulab::round_up(s.bytes, 64)),
+                                      cl::NDRange(64), &before_kernel, &inverted);
+            if (missing != Missing::copy_down_waits_for_kernel) before_down.push_back(inverted);
+            down.enqueueReadBuffer(result_buffer, CL_FALSE, s.first, inside, landing.data() + s.first, &before_down);
+        }
+        for (const cl::CommandQueue* queue : {&up, &work, &down}) queue->flush();
+        // What does not wait for `late` ends before it.
+        if (missing == Missing::kernel_waits_for_copy_up || missing == Missing::copy_down_waits_for_kernel)
+            down.finish();
+        if (missing == Missing::host_waits_for_copy_down) std::copy(landing.begin(), landing.end(), out.pixels.begin());
+        late.setStatus(CL_COMPLETE); // and now everything may end, so that nothing is left running
+        for (const cl::CommandQueue* queue : {&up, &work, &down}) queue->finish();
+        if (missing != Missing::host_waits_for_copy_down) std::copy(landing.begin(), landing.end(), out.pixels.begin());
+    });
 }
 
 template <Strips* cut = right_strips, Missing missing = Missing::nothing> Run* with() {
@@ -74,6 +70,7 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", KERNEL("rgba_as_rgb")},
         WrongVariant{"no_bounds_check", "the ragged group writes past the strip", KERNEL("no_bounds_check")},
         WrongVariant{"one_round_short", "work - 1 rounds", KERNEL("one_round_short")},
+        WrongVariant{"counts_in_a_byte", "work modulo 256", KERNEL("counts_in_a_byte")},
         WrongVariant{"first_strip_only", "the offset is forgotten", KERNEL("first_strip_only")},
         WrongVariant{"minus_from_256", "256 - v for 255 - v", KERNEL("minus_from_256")},
         WrongVariant{"remainder_lost", "height / N rows each (Aula 17)", with<remainder_lost>()},
@@ -82,6 +79,8 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"last_overruns", "the last strip is as large as the others", with<last_overruns>()},
         WrongVariant{"kernel_does_not_wait", "the kernel does not wait for the copy up",
                      with<right_strips, Missing::kernel_waits_for_copy_up>()},
+        WrongVariant{"copy_down_does_not_wait", "the copy down does not wait for the kernel",
+                     with<right_strips, Missing::copy_down_waits_for_kernel>()},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
                      with<right_strips, Missing::host_waits_for_copy_down>()},
     };

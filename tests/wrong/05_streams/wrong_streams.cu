@@ -2,9 +2,7 @@
 #include <array>
 #include <cstring>
 
-#include "gpulab/cuda/buffer.hpp"
-#include "gpulab/cuda/stream.hpp"
-#include "gpulab/math.hpp"
+#include "cuda/pass.cuh"
 #include "wrong_streams.hpp"
 
 namespace streams::wrong {
@@ -68,6 +66,13 @@ __global__ void one_round_short(Arguments a) {
     a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work > 0 ? a.work - 1 : 0) : v;
 }
 
+__global__ void counts_in_a_byte(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work & 255) : v;
+}
+
 __global__ void first_strip_only(Arguments a) {
     const std::size_t i = global_index();
     if (i >= a.bytes) return;
@@ -89,46 +94,45 @@ __global__ void late() {
     }
 }
 
-/// Strip up, kernel, strip down for each strip, in two streams: one for the copies up, one for the rest.
+/// The pipeline of three streams, through the same passes as the right variants.
 template <Kernel* kernel, Strips* cut = right_strips, Missing missing = Missing::nothing>
 void run(const Problem& p, Output& out, Stopwatch& watch) {
     gpulab::DeviceBuffer<unsigned char> in(p.bytes()), result(p.bytes());
-    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes()), host_out(p.bytes());
+    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes()), landing(p.bytes());
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
     const auto strips = cut(p);
-    const gpulab::Stream up, work;
-    std::vector<gpulab::Event> uploaded;
-    for (std::size_t i = 0; i < strips.size(); ++i) uploaded.emplace_back(cudaEventDisableTiming);
-    const auto reset = [&] {
-        std::memset(host_out.data(), gpulab::poison_byte, p.bytes());
-        CUDA_CHECK(cudaMemset(in.data(), gpulab::poison_byte, p.bytes()));
-        CUDA_CHECK(cudaMemset(result.data(), gpulab::poison_byte, p.bytes()));
-        CUDA_CHECK(cudaDeviceSynchronize());
-    };
-    watch.time(
-        [&] {
-            if (missing != Missing::nothing) late<<<1, 1, 0, up>>>();
-            for (std::size_t i = 0; i < strips.size(); ++i) {
-                const Strip s = strips[i];
-                const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
-                CUDA_CHECK(
-                    cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, inside, cudaMemcpyHostToDevice, up));
-                uploaded[i].record(up);
-                if (missing != Missing::kernel_waits_for_copy_up) CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
-                kernel<<<gpulab::grid_size(s.bytes, 64), 64, 0, work>>>(
-                    {in.data(), result.data(), s.first, s.bytes, colour_bytes(p.image.channels),
-                     static_cast<unsigned>(p.image.channels), p.work});
-                CUDA_CHECK_LAUNCH();
-                CUDA_CHECK(cudaMemcpyAsync(host_out.data() + s.first, result.data() + s.first, inside,
-                                           cudaMemcpyDeviceToHost, work));
-            }
-            if (missing == Missing::host_waits_for_copy_down)
-                out.pixels.assign(host_out.data(), host_out.data() + p.bytes());
-            CUDA_CHECK(cudaDeviceSynchronize()); // so that nothing is left running
-        },
-        reset);
-    if (missing != Missing::host_waits_for_copy_down) out.pixels.assign(host_out.data(), host_out.data() + p.bytes());
-    result.check_guard_bands();
+    const gpulab::Stream up, work, down;
+    std::vector<gpulab::Event> uploaded, inverted;
+    for (std::size_t i = 0; i < strips.size(); ++i) {
+        uploaded.emplace_back(cudaEventDisableTiming);
+        inverted.emplace_back(cudaEventDisableTiming);
+    }
+    watch_passes(watch, out, {&in, &result}, out.pixels, [&](CudaRecorder&) {
+        // Whatever the missing wait would have waited for is late.
+        if (missing == Missing::kernel_waits_for_copy_up) late<<<1, 1, 0, up>>>();
+        if (missing == Missing::copy_down_waits_for_kernel) late<<<1, 1, 0, work>>>();
+        if (missing == Missing::host_waits_for_copy_down) late<<<1, 1, 0, down>>>();
+        std::memset(landing.data(), gpulab::poison_byte, p.bytes());
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
+            CUDA_CHECK(
+                cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, inside, cudaMemcpyHostToDevice, up));
+            uploaded[i].record(up);
+            if (missing != Missing::kernel_waits_for_copy_up) CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
+            kernel<<<gpulab::grid_size(s.bytes, 64), 64, 0, work>>>({in.data(), result.data(), s.first, s.bytes,
+                                                                     colour_bytes(p.image.channels),
+                                                                     static_cast<unsigned>(p.image.channels), p.work});
+            CUDA_CHECK_LAUNCH();
+            inverted[i].record(work);
+            if (missing != Missing::copy_down_waits_for_kernel) CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
+            CUDA_CHECK(cudaMemcpyAsync(landing.data() + s.first, result.data() + s.first, inside,
+                                       cudaMemcpyDeviceToHost, down));
+        }
+        if (missing != Missing::host_waits_for_copy_down) down.synchronize();
+        std::memcpy(out.pixels.data(), landing.data(), p.bytes());
+        CUDA_CHECK(cudaDeviceSynchronize()); // so that nothing is left running
+    });
 }
 
 } // namespace
@@ -141,6 +145,7 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", run<rgba_as_rgb>},
         WrongVariant{"no_bounds_check", "the ragged block writes past the strip", run<no_bounds_check>},
         WrongVariant{"one_round_short", "work - 1 rounds", run<one_round_short>},
+        WrongVariant{"counts_in_a_byte", "work modulo 256", run<counts_in_a_byte>},
         WrongVariant{"first_strip_only", "the offset is forgotten", run<first_strip_only>},
         WrongVariant{"minus_from_256", "256 - v for 255 - v", run<minus_from_256>},
         WrongVariant{"remainder_lost", "height / N rows each (Aula 17)", run<no_mistake, remainder_lost>},
@@ -149,6 +154,8 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"last_overruns", "the last strip is as large as the others", run<no_mistake, last_overruns>},
         WrongVariant{"kernel_does_not_wait", "the kernel does not wait for the copy up",
                      run<no_mistake, right_strips, Missing::kernel_waits_for_copy_up>},
+        WrongVariant{"copy_down_does_not_wait", "the copy down does not wait for the kernel",
+                     run<no_mistake, right_strips, Missing::copy_down_waits_for_kernel>},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
                      run<no_mistake, right_strips, Missing::host_waits_for_copy_down>},
     };

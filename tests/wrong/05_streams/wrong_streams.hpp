@@ -22,7 +22,7 @@ std::span<const WrongVariant> cuda_variants();
 std::span<const WrongVariant> opencl_variants();
 
 /// Which wait is missing. "Late" work makes sure that it would have been needed.
-enum class Missing { nothing, kernel_waits_for_copy_up, host_waits_for_copy_down };
+enum class Missing { nothing, kernel_waits_for_copy_up, copy_down_waits_for_kernel, host_waits_for_copy_down };
 
 using Strips = std::vector<Strip>(const Problem&);
 
