@@ -1,7 +1,9 @@
 // Rung 7: ELLPACK, one thread per row.
 //
-// Changed: the format, not the mapping. Slot s of row i stands at s * rows + i, so the thread-per-row loop, which did
-// not coalesce with CSR, reads 32 neighbours at each step here. No row pointers, no sum across threads.
+// Changed: the format; the mapping is that of rung 1. Slot s of row i stands at s * rows + i, so the thread-per-row
+// loop, which did not coalesce with CSR, reads 32 neighbours at each step here. No row pointers, no sum across threads.
+// Against rung 1 it also has the __ldcs and __restrict__ of rung 4, offsets of 64 bits (rows * width may pass 2^31) and
+// a comparison per slot that leaves the padding out.
 // Limit: the padding is read too. With rows of equal length there is none; with a few long rows the format explodes and
 // the matrix is refused.
 #include <string>

@@ -14,7 +14,8 @@ using gpulab::testing::devices_or_skip;
 namespace {
 
 /// Every variant of a back end, on every device of it that can do T, on all matrices.
-template <class T> void check_all(Backend backend, const std::vector<spmv::testing::Case<T>>& cases) {
+template <class T>
+void check_all(Backend backend, const std::vector<spmv::testing::Case<T>>& cases, bool baselines = true) {
     int checked = 0, without_double = 0;
     for (const Device& device : devices_or_skip(backend)) {
         if (std::is_same_v<T, double> && !device.fp64) {
@@ -23,7 +24,7 @@ template <class T> void check_all(Backend backend, const std::vector<spmv::testi
         }
         gpulab::use(device);
         for (const auto& variant : spmv::variants<T>()) {
-            if (variant.backend != backend) continue;
+            if (variant.backend != backend || (variant.baseline && !baselines)) continue;
             INFO(variant.name << " on " << device.name);
             REQUIRE(variant.run != nullptr);
             CHECK(spmv::testing::first_fault<T>(variant.run, cases) == "");
@@ -104,11 +105,14 @@ TEST_CASE("bins hold more rows than all multiprocessors together have sums for",
 }
 #endif
 
-TEMPLATE_TEST_CASE("every CUDA variant on small matrices, for the sanitizers", "[.sanitizer]", float, double) {
-    check_all<TestType>(Backend::cuda, spmv::testing::small_cases<TestType>());
-    check_all<TestType>(Backend::cuda, {{"power law", gpulab::power_law_rows<TestType>(3001, 3001, 8, 1.9, 5)},
-                                        {"one dense row of 5003", spmv::testing::one_dense_row<TestType>(5003)},
-                                        {"laplace2d:31x29", gpulab::laplace_2d<TestType>(31, 29)}});
+// Without the vendor's kernels: compute-sanitizer's racecheck reports hazards inside cuSPARSE, which are not ours to
+// mend.
+TEMPLATE_TEST_CASE("every CUDA kernel of ours on small matrices, for the sanitizers", "[.sanitizer]", float, double) {
+    auto cases = spmv::testing::small_cases<TestType>();
+    cases.push_back({"power law", gpulab::power_law_rows<TestType>(3001, 3001, 8, 1.9, 5)});
+    cases.push_back({"one dense row of 5003", spmv::testing::one_dense_row<TestType>(5003)});
+    cases.push_back({"laplace2d:31x29", gpulab::laplace_2d<TestType>(31, 29)});
+    check_all<TestType>(Backend::cuda, cases, false);
 }
 
 TEST_CASE("ELL variants refuse a matrix that would explode, and say why") {
