@@ -26,7 +26,7 @@ void cuda_warp_tiles(const Problem<float>& p, Output<float>& c, Stopwatch& watch
         [&](cudaStream_t stream) {
             if (p.size() == 0) return;
             const int whole = gpulab::round_up(p.k, Square::depth); // all of k in one part
-            launch_warp_tile<Square>(a.data(), b.data(), out.data(), p.m, p.k, p.n, whole, 1, stream);
+            launch_warp_tile<Square>(a.data(), b.data(), out.data(), p.m, p.k, p.n, p.n % 4 == 0, whole, 1, stream);
         },
         [&](cudaStream_t stream) { out.poison_async(stream); });
     out.copy_to(c);

@@ -1,11 +1,13 @@
 // Rung 11: the tile, and the number of parts of k, chosen by the shape.
 //
-// Changed: a device of 132 multiprocessors is full when 132 of its large blocks (128 x 256 of C) run. If those of the
-// last wave fill it to nine tenths, the large tile is taken, which needs the fewest loads for its products. If not, a
-// smaller tile (64 x 128, three blocks on a multiprocessor) is, and where even those are too few, k is cut into parts
-// (split-K): the blocks of a part compute their share of every sum, and a second kernel adds the shares, always in the
-// same order, so that the result does not change from run to run.
-// Limit: the arithmetic units, and how well the last wave is filled.
+// Changed: a multiprocessor has as much to do as the blocks that fall to it, and the one with the most decides. 1024 x
+// 1024 elements are 32 large tiles (128 x 256), which leave 100 of 132 multiprocessors idle; 2047 x 2053 are 144, so
+// that twelve have two and the others wait. A smaller tile (64 x 128, three blocks on a multiprocessor) fills better,
+// and where that is not enough, k is cut into parts (split-K): the blocks of a part compute their share of every sum,
+// and a second kernel adds the shares, always in the same order, so that the result does not change from run to run.
+// The large tile needs the fewest loads and shares cost memory traffic, so for each product the costs of all choices
+// are estimated and the least is taken: by_shape.hpp. Limit: the arithmetic units, and where no choice fills the device
+// evenly.
 #include "by_shape.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
@@ -35,12 +37,10 @@ __global__ void add_shares_kernel(const float* __restrict__ shares, float* __res
 }
 
 void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
-    ByShape choice = choose_by_shape(p.m, p.k, p.n, gpulab::multiprocessor_count());
-    if (choice.large && !prepare_warp_tile<Large>()) choice = {}; // too little shared memory: the small tile, one part
+    const ByShape choice = choose_by_shape(p.m, p.k, p.n, gpulab::multiprocessor_count(), prepare_warp_tile<Large>());
     if (!choice.large && !prepare_warp_tile<Small>())
         throw gpulab::Unsupported("needs 50 KiB of shared memory per block");
     const std::size_t parts = choice.parts;
-    const std::size_t part = parts > 1 ? choice.part : gpulab::round_up(p.k, part_unit);
 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size()), shares(parts > 1 ? parts * p.size() : 0);
@@ -50,7 +50,7 @@ void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
         [&](cudaStream_t stream) {
             if (p.size() == 0) return;
             const auto launch = choice.large ? launch_warp_tile<Large> : launch_warp_tile<Small>;
-            launch(a.data(), b.data(), target, p.m, p.k, p.n, part, parts, stream);
+            launch(a.data(), b.data(), target, p.m, p.k, p.n, choice.vector, choice.part, parts, stream);
             if (parts > 1) {
                 CUDA_CHECK_LAUNCH();
                 add_shares_kernel<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(target, out.data(), p.size(),

@@ -17,30 +17,54 @@ inline constexpr std::size_t part_unit = 16;   ///< both kernels go through k in
 
 /// How a product is to be computed.
 struct ByShape {
-    bool large = false;    ///< the tile: 128 x 256 of C per block, or 64 x 128
-    bool vector = false;   ///< whether rows of B and C can be moved in 16-byte pieces
-    std::size_t part = 16; ///< columns of A (rows of B) in a part of k
-    std::size_t parts = 1; ///< how many parts k is cut into; none is empty
+    bool large = false;           ///< the tile: 128 x 256 of C per block, or 64 x 128
+    bool vector = false;          ///< whether rows of B and C can be moved in 16-byte pieces
+    std::size_t part = part_unit; ///< columns of A (rows of B) in a part of k
+    std::size_t parts = 1;        ///< how many parts k is cut into; none is empty
 };
 
-/// Chooses for a product of m x k by k x n on a device with this many multiprocessors.
-inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std::size_t multiprocessors) {
+/// What a choice costs: the multiply-adds of the multiprocessor that has the most to do, and in the same unit what
+/// comes on top. The four constants were fitted to times measured on an H200.
+inline double cost(const ByShape& choice, std::size_t m, std::size_t n, std::size_t multiprocessors) {
     using gpulab::ceil_div;
-    // The large tile needs the fewest loads, if its last wave of blocks fills nine tenths of the device. Counted in
-    // elements of C, so that a tile that hangs over the edge counts for what it covers.
-    const std::size_t tiles = ceil_div(m, large_rows) * ceil_div(n, large_columns);
-    const std::size_t waves = ceil_div(tiles, multiprocessors);
-    ByShape choice;
-    choice.large = 10 * m * n >= 9 * waves * multiprocessors * large_rows * large_columns && m * n > 0;
-    choice.vector = n % 4 == 0;
+    const std::size_t rows = choice.large ? large_rows : small_rows;
+    const std::size_t columns = choice.large ? large_columns : small_columns;
+    const std::size_t tiles = ceil_div(m, rows) * ceil_div(n, columns);
+    const std::size_t blocks = ceil_div(tiles * choice.parts, multiprocessors); // of the busiest multiprocessor
+    // A block takes the time of 24 more steps to fill its pipeline and to write C.
+    double work = static_cast<double>(blocks * rows * columns * (choice.part + 24));
+    // Small tiles take more loads; and one or two blocks of them do not keep a multiprocessor busy.
+    if (!choice.large) work *= blocks == 1 ? 1.20 : blocks == 2 ? 1.05 : 1.01;
+    // A share of an element that is written, read and added: 50 multiply-adds.
+    if (choice.parts > 1)
+        work += 50.0 * static_cast<double>(choice.parts * m * n) / static_cast<double>(multiprocessors);
+    return work;
+}
 
-    // Parts of k: as many as the blocks that fit at once allow, none shorter than 128.
-    const std::size_t small_tiles = ceil_div(m, small_rows) * ceil_div(n, small_columns);
-    const std::size_t room = multiprocessors * small_per_sm / std::max<std::size_t>(small_tiles, 1);
-    const std::size_t wanted = choice.large ? 1 : std::clamp<std::size_t>(room, 1, std::max<std::size_t>(k / 128, 1));
-    choice.part = gpulab::round_up(std::max<std::size_t>(ceil_div(k, wanted), 1), part_unit);
-    choice.parts = std::max<std::size_t>(ceil_div(k, choice.part), 1);
-    return choice;
+/// Chooses for a product of m x k by k x n on a device with this many multiprocessors: of both tiles, and of all
+/// numbers of parts that leave 64 columns to a part and 12 blocks to a multiprocessor, what costs least.
+/// @param large_fits whether the device has the shared memory for the large tile
+inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std::size_t multiprocessors,
+                               bool large_fits = true) {
+    using gpulab::ceil_div;
+    ByShape best;
+    double least = -1;
+    for (const bool large : {true, false}) {
+        if (large && !large_fits) continue;
+        const std::size_t tiles =
+            ceil_div(m, large ? large_rows : small_rows) * ceil_div(n, large ? large_columns : small_columns);
+        for (std::size_t wanted = 1; wanted == 1 || (64 * wanted <= k && tiles * wanted <= 12 * multiprocessors);
+             ++wanted) {
+            ByShape choice{.large = large, .vector = n % 4 == 0};
+            choice.part = std::max(gpulab::round_up(ceil_div(k, wanted), part_unit), part_unit);
+            choice.parts = std::max<std::size_t>(ceil_div(k, choice.part), 1);
+            const double costs = cost(choice, m, n, multiprocessors);
+            if (least >= 0 && costs >= least) continue;
+            best = choice;
+            least = costs;
+        }
+    }
+    return best;
 }
 
 } // namespace matmul

@@ -169,14 +169,16 @@ template <class G> bool prepare_warp_tile() {
     return true;
 }
 
-/// Launches the kernel over all of C. @pre m n > 0, prepare_warp_tile<G>()
+/// Launches the kernel over all of C.
+/// @param vector whether to move rows of B and C in 16-byte pieces
+/// @pre m n > 0, prepare_warp_tile<G>(); 4 divides n where vector is true
 template <class G>
-void launch_warp_tile(const float* a, const float* b, float* c, int m, int k, int n, int part, int parts,
+void launch_warp_tile(const float* a, const float* b, float* c, int m, int k, int n, bool vector, int part, int parts,
                       cudaStream_t stream) {
     constexpr int group = 8; // tiles from top to bottom before the next column of tiles
     const std::size_t tiles = gpulab::ceil_div(m, G::rows) * gpulab::ceil_div(n, G::columns);
     const dim3 blocks(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
-    const auto kernel = n % 4 == 0 ? warp_tile_kernel<G, true> : warp_tile_kernel<G, false>;
+    const auto kernel = vector ? warp_tile_kernel<G, true> : warp_tile_kernel<G, false>;
     kernel<<<blocks, G::threads, G::shared_bytes, stream>>>(a, b, c, m, k, n, part, group);
 }
 

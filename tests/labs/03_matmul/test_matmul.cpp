@@ -51,6 +51,26 @@ template <class T> void check_all(Backend backend, const std::vector<Shape>& tri
     CHECK(checked >= 3);
 }
 
+/// The same with whole numbers alone and each variant run once, for shapes that take long.
+void check_once(Backend backend, const std::vector<Shape>& tried) {
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const Shape& s : tried) {
+            const auto& [p, reference] = matmul::testing::examples<float>(s).whole;
+            matmul::Output<float> c(p.size());
+            for (const auto& variant : matmul::variants<float>()) {
+                if (variant.backend != backend || refused<float>(variant.name, {s}) > 0) continue;
+                INFO(variant.name << " on " << device.name << ", " << s.m << " x " << s.k << " x " << s.n);
+                gpulab::poison(c);
+                gpulab::Stopwatch once;
+                variant.run(p, c, once);
+                CHECK(gpulab::take_stray_write() == "");
+                CHECK(gpulab::compare(reference, c, 0).message == "");
+            }
+        }
+    }
+}
+
 /// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), exact in every arithmetic.
 template <class T> void check_by_hand(Backend backend) {
     const Problem<T> p{2, 3, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}};
@@ -135,51 +155,68 @@ TEST_CASE("every CUDA variant keeps the identity and infinities", "[cuda]") {
 }
 
 TEST_CASE("every CPU variant multiplies matrices that are long and thin", "[cpu]") {
-    check_all<float>(Backend::cpu, matmul::testing::long_shapes());
+    check_once(Backend::cpu, matmul::testing::long_shapes());
 }
 TEST_CASE("every OpenCL variant multiplies matrices that are long and thin", "[opencl]") {
-    check_all<float>(Backend::opencl, matmul::testing::long_shapes());
+    check_once(Backend::opencl, matmul::testing::long_shapes());
 }
 TEST_CASE("every CUDA variant multiplies matrices that are long and thin", "[cuda]") {
-    check_all<float>(Backend::cuda, matmul::testing::long_shapes());
+    check_once(Backend::cuda, matmul::testing::long_shapes());
 }
 
 namespace {
 
-/// Shapes that between them lead cuda_by_shape down each of its ways on an H200 (132 multiprocessors): the large tile,
-/// the small one, and the small one with k in parts; rows that are a multiple of 16 bytes long, and rows that are not.
-const std::vector<Shape> ways = {{1700, 65, 2300}, {1700, 65, 2301}, {1025, 300, 2500},   {1025, 301, 2501},
-                                 {200, 9001, 132}, {200, 9001, 130}, {256, 131'072, 256}, {65, 131'071, 63}};
+/// A shape and the way that cuda_by_shape takes for it on an H200 (132 multiprocessors).
+struct Way {
+    Shape shape;
+    bool large, vector, split;
+};
+const std::vector<Way> ways = {
+    {{1700, 65, 2300}, true, true, false},   {{1700, 65, 2301}, true, false, false},
+    {{1025, 300, 2500}, false, true, false}, {{1025, 301, 2501}, false, false, false},
+    {{256, 131'072, 252}, true, true, true}, {{255, 131'071, 250}, true, false, true},
+    {{200, 9001, 132}, false, true, true},   {{200, 9001, 130}, false, false, true},
+};
 
 } // namespace
 
 TEST_CASE("the choice by shape takes each of its ways") {
-    std::set<std::string> taken;
-    for (const Shape& s : ways) {
-        const matmul::ByShape way = matmul::choose_by_shape(s.m, s.k, s.n, 132);
-        CHECK(way.vector == (s.n % 4 == 0));
-        CHECK((way.parts - 1) * way.part < s.k); // no part is empty
-        CHECK(way.parts * way.part >= s.k);      // and none of k is left out
-        CHECK((way.parts == 1 || !way.large));
-        taken.insert(std::string(way.large ? "large" : way.parts > 1 ? "parts" : "small") + (way.vector ? " v" : " s"));
+    std::set<std::array<bool, 3>> taken;
+    for (const Way& way : ways) {
+        const auto& [m, k, n] = way.shape;
+        INFO(m << " x " << k << " x " << n);
+        const matmul::ByShape choice = matmul::choose_by_shape(m, k, n, 132);
+        CHECK(choice.large == way.large);
+        CHECK(choice.vector == way.vector);
+        CHECK((choice.parts > 1) == way.split);
+        taken.insert({choice.large, choice.vector, choice.parts > 1});
+        CHECK_FALSE(matmul::choose_by_shape(m, k, n, 132, false).large); // too little shared memory for it
     }
-    CHECK(taken == std::set<std::string>{"large v", "large s", "small v", "small s", "parts v", "parts s"});
-    for (const Shape& s : shapes()) {
+    CHECK(taken.size() == 8);
+}
+
+TEST_CASE("the choice by shape leaves nothing of k out and no part empty") {
+    std::vector<Shape> tried = shapes();
+    for (const Way& way : ways) tried.push_back(way.shape);
+    tried.insert(tried.end(), {{1024, 1024, 1024}, {8192, 8192, 8192}, {1 << 30, 1, 1}, {1, 1 << 30, 1}});
+    for (const Shape& s : tried)
         for (const std::size_t multiprocessors : {1, 8, 108, 132}) {
-            const matmul::ByShape way = matmul::choose_by_shape(s.m, s.k, s.n, multiprocessors);
-            CHECK(way.parts >= 1);
-            CHECK(way.part % matmul::part_unit == 0);
-            CHECK(way.parts * way.part >= s.k);
-            CHECK((way.parts == 1 || (way.parts - 1) * way.part < s.k));
+            INFO(s.m << " x " << s.k << " x " << s.n << " on " << multiprocessors);
+            const matmul::ByShape choice = matmul::choose_by_shape(s.m, s.k, s.n, multiprocessors);
+            CHECK(choice.vector == (s.n % 4 == 0));
+            CHECK(choice.parts >= 1);
+            CHECK(choice.part > 0);
+            CHECK(choice.part % matmul::part_unit == 0);
+            CHECK(choice.parts * choice.part >= s.k);
+            CHECK((choice.parts == 1 || (choice.parts - 1) * choice.part < s.k));
         }
-    }
 }
 
 #if defined(GPULAB_WITH_CUDA)
 TEST_CASE("every way of the choice by shape meets ragged edges and long sums", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
-        CHECK(first_fault<float>(matmul::cuda_by_shape, ways) == "");
+        for (const Way& way : ways) CHECK(first_fault<float>(matmul::cuda_by_shape, {way.shape}) == "");
         CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}}) == "");
     }
 }
@@ -230,17 +267,20 @@ TEST_CASE("any tile of the study computes the product", "[cuda]") {
 }
 
 TEST_CASE("small CUDA products for the sanitizers", "[.sanitizer]") {
-    check_all<float>(Backend::cuda,
-                     {{1, 1, 1}, {17, 1, 33}, {33, 31, 32}, {129, 65, 128}, {130, 17, 261}, {64, 700, 96}});
-    for (const Device& device : devices_or_skip(Backend::cuda)) {
-        gpulab::use(device);
-        CHECK(first_fault<float>(matmul::cuda_by_shape, {{1700, 17, 2300}, {1700, 17, 2301}, {65, 2000, 63}}) == "");
-    }
+    check_once(Backend::cuda, {{1, 1, 1},
+                               {17, 1, 33},
+                               {33, 31, 32},
+                               {129, 65, 128},
+                               {130, 17, 261},
+                               {64, 700, 96},
+                               {65, 2000, 63},   // k in parts
+                               {1700, 17, 2300}, // the large tile
+                               {1700, 17, 2301}});
 }
 #endif
 
 TEST_CASE("every OpenCL variant on small shapes, for oclgrind", "[.oclgrind]") {
-    check_all<float>(Backend::opencl, small_shapes());
+    check_once(Backend::opencl, small_shapes());
 }
 
 TEST_CASE("the reference is the product that a plain sum in double gives") {
