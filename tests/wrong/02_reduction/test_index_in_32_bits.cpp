@@ -1,6 +1,7 @@
 // Kernels that only the checks of more than 2^31 elements can reject, and that those must reject.
 #if defined(GPULAB_WITH_CUDA)
 #include <catch2/catch_test_macros.hpp>
+#include <utility>
 
 #include "checks.hpp"
 #include "index_in_32_bits.hpp"
@@ -34,13 +35,13 @@ TEST_CASE("CUDA kernels that count in 32 bits are rejected beyond 2^31 elements"
         reduction::DotProblem<float> two{ones_apart(apart), ones_apart(other_apart)};
         CHECK(large_fault(reduction::wrong::dot_index_in_32_bits, two, gpulab::ceil_div(large, apart * other_apart)) !=
               "");
-        const reduction::SumProblem<float> one{std::move(two.a)};
+        reduction::SumProblem<float> one{std::move(two.a)};
         CHECK(large_fault(reduction::wrong::sum_index_in_32_bits, one, gpulab::ceil_div(large, apart)) != "");
-        const reduction::ScanProblem<float> scan{Scan::inclusive, one.a};
+        // The device still works: neither was rejected because something else had broken it.
+        CHECK(large_fault(reduction::cuda_single_pass<float>, one, gpulab::ceil_div(large, apart)) == "");
+        const reduction::ScanProblem<float> scan{Scan::inclusive, std::move(one.a)};
         reduction::Prefixes<float> out = std::move(two.b);
         CHECK(reduction::testing::large_scan_fault(reduction::wrong::scan_index_in_32_bits, scan, out) != "");
-        // The device still works: nothing was rejected because something else had broken it.
-        CHECK(large_fault(reduction::cuda_single_pass<float>, one, gpulab::ceil_div(large, apart)) == "");
     }
 }
 #endif
