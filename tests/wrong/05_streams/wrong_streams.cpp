@@ -20,6 +20,7 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
     const cl::CommandQueue up = new_queue(), work = new_queue(), down = new_queue();
     const auto strips = cut(p);
     std::vector<unsigned char> landing(p.bytes());
+    int passes = 0;
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
         cl::UserEvent late(context); // whatever the missing wait would have waited for waits for this
         std::fill(landing.begin(), landing.end(), gpulab::poison_byte);
@@ -30,8 +31,10 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
             if (missing == Missing::copy_down_waits_for_kernel) before_kernel.push_back(late);
             if (missing == Missing::host_waits_for_copy_down) before_down.push_back(late);
             cl::Event uploaded, inverted;
-            up.enqueueWriteBuffer(in_buffer, CL_FALSE, s.first, inside, p.image.pixels.data() + s.first, &before_up,
-                                  &uploaded);
+            if (missing != Missing::later_copies_up || passes == 0)
+                up.enqueueWriteBuffer(in_buffer, CL_FALSE, s.first, inside, p.image.pixels.data() + s.first, &before_up,
+                                      &uploaded);
+            else up.enqueueMarkerWithWaitList(&before_up, &uploaded);
             if (missing != Missing::kernel_waits_for_copy_up) before_kernel.push_back(uploaded);
             cl::Kernel kernel = gpulab::opencl_kernel(wrong_streams_cl, name);
             gpulab::set_args(kernel, in_buffer, result_buffer, cl_ulong{s.first}, cl_ulong{s.bytes},
@@ -49,6 +52,7 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
         if (missing == Missing::host_waits_for_copy_down) std::copy(landing.begin(), landing.end(), out.pixels.begin());
         late.setStatus(CL_COMPLETE); // and now everything may end, so that nothing is left running
         for (const cl::CommandQueue* queue : {&up, &work, &down}) queue->finish();
+        ++passes;
         if (missing != Missing::host_waits_for_copy_down) std::copy(landing.begin(), landing.end(), out.pixels.begin());
     });
 }
@@ -79,6 +83,8 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"last_overruns", "the last strip is as large as the others", with<last_overruns>()},
         WrongVariant{"kernel_does_not_wait", "the kernel does not wait for the copy up",
                      with<right_strips, Missing::kernel_waits_for_copy_up>()},
+        WrongVariant{"copies_up_once", "only the first pass copies up, the others use what is there",
+                     with<right_strips, Missing::later_copies_up>()},
         WrongVariant{"copy_down_does_not_wait", "the copy down does not wait for the kernel",
                      with<right_strips, Missing::copy_down_waits_for_kernel>()},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",

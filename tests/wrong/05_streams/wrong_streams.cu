@@ -107,6 +107,7 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
         uploaded.emplace_back(cudaEventDisableTiming);
         inverted.emplace_back(cudaEventDisableTiming);
     }
+    int passes = 0;
     watch_passes(watch, out, {&in, &result}, out.pixels, [&](CudaRecorder&) {
         // Whatever the missing wait would have waited for is late.
         if (missing == Missing::kernel_waits_for_copy_up) late<<<1, 1, 0, up>>>();
@@ -116,8 +117,9 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
-            CUDA_CHECK(
-                cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, inside, cudaMemcpyHostToDevice, up));
+            if (missing != Missing::later_copies_up || passes == 0)
+                CUDA_CHECK(
+                    cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, inside, cudaMemcpyHostToDevice, up));
             uploaded[i].record(up);
             if (missing != Missing::kernel_waits_for_copy_up) CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
             kernel<<<gpulab::grid_size(s.bytes, 64), 64, 0, work>>>({in.data(), result.data(), s.first, s.bytes,
@@ -132,6 +134,7 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
         if (missing != Missing::host_waits_for_copy_down) down.synchronize();
         std::memcpy(out.pixels.data(), landing.data(), p.bytes());
         CUDA_CHECK(cudaDeviceSynchronize()); // so that nothing is left running
+        ++passes;
     });
 }
 
@@ -154,6 +157,8 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"last_overruns", "the last strip is as large as the others", run<no_mistake, last_overruns>},
         WrongVariant{"kernel_does_not_wait", "the kernel does not wait for the copy up",
                      run<no_mistake, right_strips, Missing::kernel_waits_for_copy_up>},
+        WrongVariant{"copies_up_once", "only the first pass copies up, the others use what is there",
+                     run<no_mistake, right_strips, Missing::later_copies_up>},
         WrongVariant{"copy_down_does_not_wait", "the copy down does not wait for the kernel",
                      run<no_mistake, right_strips, Missing::copy_down_waits_for_kernel>},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",

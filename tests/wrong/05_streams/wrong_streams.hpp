@@ -21,8 +21,14 @@ struct WrongVariant {
 std::span<const WrongVariant> cuda_variants();
 std::span<const WrongVariant> opencl_variants();
 
-/// Which wait is missing. "Late" work makes sure that it would have been needed.
-enum class Missing { nothing, kernel_waits_for_copy_up, copy_down_waits_for_kernel, host_waits_for_copy_down };
+/// What is missing: a wait, which "late" work makes needed, or every copy up but those of the first pass.
+enum class Missing {
+    nothing,
+    kernel_waits_for_copy_up,
+    copy_down_waits_for_kernel,
+    host_waits_for_copy_down,
+    later_copies_up
+};
 
 using Strips = std::vector<Strip>(const Problem&);
 
