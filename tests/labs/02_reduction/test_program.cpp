@@ -61,12 +61,20 @@ struct Ended {
     std::string error; ///< what it wrote on stderr
 };
 
-/// A file name that no other test process uses: ctest may run several at once in one folder.
+/// A file name that no other test process uses: ctest may run several at once in one folder. The file is removed when
+/// the tests end.
 std::string scratch(const std::string& name) {
+    struct Files {
+        std::set<std::string> names;
+        ~Files() {
+            for (const std::string& file : names) std::remove(file.c_str());
+        }
+    };
+    static Files files;
 #if defined(_WIN32)
-    return "reduction_" + name;
+    return *files.names.insert("reduction_" + name).first;
 #else
-    return "reduction_" + std::to_string(getpid()) + "_" + name;
+    return *files.names.insert("reduction_" + std::to_string(getpid()) + "_" + name).first;
 #endif
 }
 
@@ -104,11 +112,27 @@ TEST_CASE("the tables for float and double have the same rows") {
 }
 
 TEST_CASE("bad options end the program with one line and exit code 2") {
-    for (const char* const arguments :
-         {"--type int", "--op dot --type int", "--op product", "--type half", "--n -1", "--n 1.5", "--n 2^70",
-          "--op log --x -1", "--op log --x 2", "--variant cpu_nothing", "--study nothing", "--study ladder --type int",
-          "--study ladder --op dot", "--study size --n 100", "--study transfers --x 0.5", "--op sum --x 0.5",
-          "--op dot --variant cpu_sequential", "--json /no/such/folder/x.json --backend cpu --n 10", "--bad"}) {
+    for (const char* const arguments : {"--type int",
+                                        "--op dot --type int",
+                                        "--op product",
+                                        "--type half",
+                                        "--n -1",
+                                        "--n 1.5",
+                                        "--n 2^70",
+                                        "--op log --x -1",
+                                        "--op log --x 2",
+                                        "--variant cpu_nothing",
+                                        "--study nothing",
+                                        "--study ladder --type int",
+                                        "--study ladder --op dot",
+                                        "--study size --n 100",
+                                        "--study transfers --x 0.5",
+                                        "--op sum --x 0.5",
+                                        "--op pi --x 0.5",
+                                        "--study transfers --op inclusive-scan",
+                                        "--op dot --variant cpu_sequential",
+                                        "--json /no/such/folder/x.json --backend cpu --n 10",
+                                        "--bad"}) {
         INFO(arguments);
         const Ended ended = run(arguments);
         CHECK(ended.code == 2);
