@@ -1,4 +1,5 @@
-// Each kernel has one mistake. The right ones are labs/03_matmul/opencl/1_naive.cl, 2_local_tile.cl and 3_register_tile.cl.
+// Each kernel has one mistake. The right ones are 1_naive.cl, 2_local_tile.cl and 3_register_tile.cl in
+// labs/03_matmul/opencl.
 #define TILE 16
 
 // The tiled product with its mistakes chosen by the arguments, all known when the kernel is compiled.
