@@ -10,13 +10,45 @@
 #define DEPTH 16 // columns of A and rows of B in a tile
 
 // Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end, and outside the matrix.
-void load_line(REAL* line, global const REAL* row, int first, int length, int inside) {
-    if (inside && first + EACH <= length) {
-        vstore8(vload8(0, row + first), 0, line);
-    } else {
-        for (int s = 0; s < EACH; ++s) line[s] = inside && first + s < length ? row[first + s] : 0;
-    }
+#define AT(s) (inside && first + s < length ? row[first + s] : 0)
+REAL8 load_line(global const REAL* row, int first, int length, int inside) {
+    if (inside && first + EACH <= length) return vload8(0, row + first);
+    return (REAL8)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7));
 }
+
+// The steps between two barriers are written out instead of looped over. PoCL, which runs the items of a group one
+// after another, takes each pass of such a loop through all items before the next and keeps the sums in memory in
+// between; written out, an item does all its steps at once, with its sums in registers.
+
+// Column l of A's tile times row l of B's: 64 products, added to the sums s0 ... s7.
+#define STEP(l)                                   \
+    {                                             \
+        const REAL8 left = vload8(y, a_tile[l]);  \
+        const REAL8 right = vload8(x, b_tile[l]); \
+        s0 += left.s0 * right;                    \
+        s1 += left.s1 * right;                    \
+        s2 += left.s2 * right;                    \
+        s3 += left.s3 * right;                    \
+        s4 += left.s4 * right;                    \
+        s5 += left.s5 * right;                    \
+        s6 += left.s6 * right;                    \
+        s7 += left.s7 * right;                    \
+    }
+
+// Line e of A's tile, which becomes a column of it, and line e of B's.
+#define LOAD_A(e)                                                                           \
+    {                                                                                       \
+        const int i = (e) / (DEPTH / EACH), l = (e) % (DEPTH / EACH) * EACH;                \
+        const REAL8 line = load_line(a + (size_t)(row + i) * k, l0 + l, k, row + i < m);    \
+        a_tile[l + 0][i] = line.s0, a_tile[l + 1][i] = line.s1, a_tile[l + 2][i] = line.s2; \
+        a_tile[l + 3][i] = line.s3, a_tile[l + 4][i] = line.s4, a_tile[l + 5][i] = line.s5; \
+        a_tile[l + 6][i] = line.s6, a_tile[l + 7][i] = line.s7;                             \
+    }
+#define LOAD_B(e)                                                                                     \
+    {                                                                                                 \
+        const int l = (e) / ITEMS, j = (e) % ITEMS;                                                   \
+        vstore8(load_line(b + (size_t)(l0 + l) * n, column + j * EACH, n, l0 + l < k), j, b_tile[l]); \
+    }
 
 kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c, int m, int k, int n) {
     local REAL a_tile[DEPTH][SIDE]; // transposed: the eight rows of an item stand side by side
@@ -29,33 +61,17 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
 
     for (int l0 = 0; l0 < k; l0 += DEPTH) {
         // Each item brings eight neighbours of a row at a time; outside the matrices the tiles hold 0.
-        for (int e = item; e < SIDE * DEPTH / EACH; e += ITEMS * ITEMS) {
-            const int i = e / (DEPTH / EACH), l = e % (DEPTH / EACH) * EACH;
-            REAL line[EACH];
-            load_line(line, a + (size_t)(row + i) * k, l0 + l, k, row + i < m);
-            for (int s = 0; s < EACH; ++s) a_tile[l + s][i] = line[s];
-        }
-        for (int e = item; e < SIDE * DEPTH / EACH; e += ITEMS * ITEMS) {
-            const int l = e / ITEMS, j = e % ITEMS;
-            REAL line[EACH];
-            load_line(line, b + (size_t)(l0 + l) * n, column + j * EACH, n, l0 + l < k);
-            vstore8(vload8(0, line), j, b_tile[l]);
-        }
+        // clang-format off
+        LOAD_A(item) LOAD_A(item + ITEMS * ITEMS)
+        LOAD_B(item) LOAD_B(item + ITEMS * ITEMS)
         barrier(CLK_LOCAL_MEM_FENCE); // the tiles are complete
 
-        for (int l = 0; l < DEPTH; ++l) {
-            const REAL8 left = vload8(y, a_tile[l]);
-            const REAL8 right = vload8(x, b_tile[l]);
-            sum[0] = mad((REAL8)(left.s0), right, sum[0]);
-            sum[1] = mad((REAL8)(left.s1), right, sum[1]);
-            sum[2] = mad((REAL8)(left.s2), right, sum[2]);
-            sum[3] = mad((REAL8)(left.s3), right, sum[3]);
-            sum[4] = mad((REAL8)(left.s4), right, sum[4]);
-            sum[5] = mad((REAL8)(left.s5), right, sum[5]);
-            sum[6] = mad((REAL8)(left.s6), right, sum[6]);
-            sum[7] = mad((REAL8)(left.s7), right, sum[7]);
-        }
+        REAL8 s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7];
+        STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
+        STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15) // DEPTH of them
+        sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
         barrier(CLK_LOCAL_MEM_FENCE); // the tiles may be overwritten
+        // clang-format on
     }
 
     for (int i = 0; i < EACH; ++i) {
