@@ -57,7 +57,7 @@ template <class T> Output<T> reference_product(const Problem<T>& p);
 template <class T> double tolerance(std::size_t k);
 
 /// Compares c with the reference, element (i, j) on the scale |row i of A| |column j of B|: an upper bound of
-/// sum_l |a_il b_lj| by Cauchy and Schwarz, at most a third larger for random numbers, and far cheaper.
+/// sum_l |a_il b_lj| by Cauchy and Schwarz, about a third larger for long sums of random numbers, and far cheaper.
 template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c);
 
 /// The ladder, in reading order: one row per rung. A rung written for float only throws gpulab::Unsupported in the

@@ -19,7 +19,7 @@ using gpulab::Work;
 
 namespace {
 
-/// Rungs on the CPU, and OpenCL on it, take up to 2^31 operations (n = 1024): a second or so for the slowest.
+/// Rungs on the CPU, and OpenCL on it, take up to 2^31 operations (n = 1024): a few seconds for the slowest.
 constexpr double patience_flops = 2147483648.0;
 
 /// What a product costs a CPU. An element of C takes the time of some 64 operations however short its sum is: a task of

@@ -51,7 +51,7 @@ std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
 
 std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count) {
     const std::size_t strips = std::min(count, image.height);
-    // Strip j of n has the weight 2 (n - 1) + 2 j: from 2 (n - 1) to twice that. The first i of them have
+    // Strip j of n has the weight 2 (n - 1) + 2 j: from 2 (n - 1) to twice that. The first i have together:
     const auto weight = [&](std::size_t i) { return strips == 1 ? i : 2 * (strips - 1) * i + (i - 1) * i; };
     std::vector<Strip> list;
     for (std::size_t i = 0; i < strips; ++i) {

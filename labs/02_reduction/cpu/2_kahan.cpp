@@ -2,7 +2,7 @@
 //
 // Changed: each addition also computes what it rounded off, and the sum of these rests is added at the end. The error
 // no longer grows with n; see compensated.hpp.
-// Limit: four dependent operations where rung 1 had one.
+// Limit: some four more operations and a comparison for each element.
 #include "compensated.hpp"
 #include "reduction.hpp"
 

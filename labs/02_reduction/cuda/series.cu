@@ -1,8 +1,8 @@
 // The series on a CUDA device: cuda_single_pass whose elements are made instead of read.
 // (Alfaro Vigo & Rossetto, exercises 1.3 and 1.4)
 //
-// Thread t takes the terms t, t + G, t + 2G, ... with G threads in the grid. The sign follows from the index: with an
-// even G a thread would even keep the same sign throughout.
+// Thread t takes the terms t, t + G, t + 2G, ... with G threads in the grid. The sign follows from the index; G is
+// even, so a thread keeps the same sign throughout.
 // Limit: arithmetic. A division per term for pi, a power and a division per term for log(1 + x).
 #include "series.hpp"
 

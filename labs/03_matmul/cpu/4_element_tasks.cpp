@@ -3,8 +3,8 @@
 // Changed: the loops over i and j are gone; each pair (i, j) is a task of its own, and one thread per core takes the
 // next task that nobody has. (A thread per element would need a million threads for a 1000 x 1000 matrix.)
 // The book keeps the sum of floats in an int, which cuts off the fraction at every step; here it is a T.
-// Limit: the counter. Two tasks are an atomic increment apart, a cache line that all cores fight over; and each task
-// still walks down a column of B.
+// Limit: each task walks down a column of B, as in cpu_ijk. With short sums it is the counter: two tasks are an atomic
+// increment apart, a cache line that all threads fight over.
 #include <atomic>
 #include <thread>
 

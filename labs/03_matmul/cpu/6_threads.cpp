@@ -1,7 +1,7 @@
 // Rung 6: as many threads as cores, each with a band of rows. (Alfaro Vigo & Rossetto, exercise 1.2 of section 1.6)
 //
-// Changed: the number of threads is fixed and the rows are dealt out beforehand, the first m mod P threads taking one
-// row more; nothing is left to agree upon while they run. Each band is done in blocks, as in cpu_blocked.
+// Changed: the rows are dealt out beforehand, the first m mod P threads taking one row more; nothing is left to agree
+// upon while they run. And each band is done in blocks, as in cpu_blocked, which is where the gain comes from.
 // Limit: the arithmetic and the caches of all cores. What still separates this from a tuned library is the packing of
 // A and B and a kernel that keeps its sums in registers.
 #include <thread>

@@ -6,8 +6,8 @@
 // and where that is not enough, k is cut into parts (split-K): the blocks of a part compute their share of every sum,
 // and a second kernel adds the shares, always in the same order, so that the result does not change from run to run.
 // The large tile needs the fewest loads and shares cost memory traffic, so for each product the costs of all choices
-// are estimated and the least is taken: by_shape.hpp. Limit: the arithmetic units, and where no choice fills the device
-// evenly.
+// are estimated and the least is taken: by_shape.hpp.
+// Limit: the arithmetic units, and where no choice fills the device evenly.
 #include "by_shape.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
@@ -39,7 +39,7 @@ __global__ void add_shares_kernel(const float* __restrict__ shares, float* __res
 void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const ByShape choice = choose_by_shape(p.m, p.k, p.n, gpulab::multiprocessor_count(), prepare_warp_tile<Large>());
     if (!choice.large && !prepare_warp_tile<Small>())
-        throw gpulab::Unsupported("needs 50 KiB of shared memory per block");
+        throw gpulab::Unsupported("needs 49 KiB of shared memory per block");
     const std::size_t parts = choice.parts;
 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);

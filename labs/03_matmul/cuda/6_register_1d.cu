@@ -1,10 +1,11 @@
 // Rung 6: a column of eight elements per thread, kept in registers.
 //
 // Changed: a thread computes eight elements of one column of C. A number of B's tile, once in a register, serves eight
-// sums: nine loads from shared memory for eight multiply-adds, where there were sixteen.
+// sums: nine numbers from shared memory for eight multiply-adds, where there were sixteen. (Neighbours in a row of A's
+// tile can come four at a time, so there are fewer loads than numbers, here as in rung 4.)
 // Index: a block of 512 threads computes 64 x 64 elements; thread t has column t mod 64 and the rows 8 (t / 64) ...
 // A warp spans 32 columns of the same rows, so its reads of A's tile are the same word: one access for all.
-// Limit: shared memory still: more than one load for each multiply-add.
+// Limit: shared memory still, and nothing overlaps the loads from global memory: at each tile all wait for them.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "grid.cuh"

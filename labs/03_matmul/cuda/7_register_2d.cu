@@ -26,7 +26,7 @@ constexpr int threads = span * span;
 /// Any shape.
 __global__ void __launch_bounds__(threads)
     register_2d_kernel(const float* a, const float* b, float* c, int m, int k, int n) {
-    __shared__ float a_tile[side][depth + 1]; // one column more, so that a column's words lie in different banks
+    __shared__ float a_tile[side][depth + 1]; // one column more: a column's words lie in different banks
     __shared__ float b_tile[depth][side];
     const int t = threadIdx.x;
     const int row = block_y() * side, column = block_x() * side;

@@ -24,7 +24,7 @@ struct ByShape {
 };
 
 /// What a choice costs: the multiply-adds of the multiprocessor that has the most to do, and in the same unit what
-/// comes on top. The four constants were fitted to times measured on an H200.
+/// comes on top. The constants were fitted to times measured on an H200.
 inline double cost(const ByShape& choice, std::size_t m, std::size_t n, std::size_t multiprocessors) {
     using gpulab::ceil_div;
     const std::size_t rows = choice.large ? large_rows : small_rows;
@@ -42,7 +42,7 @@ inline double cost(const ByShape& choice, std::size_t m, std::size_t n, std::siz
 }
 
 /// Chooses for a product of m x k by k x n on a device with this many multiprocessors: of both tiles, and of all
-/// numbers of parts that leave 64 columns to a part and 12 blocks to a multiprocessor, what costs least.
+/// numbers of parts that leave at least 64 columns to a part and at most 12 blocks to a multiprocessor, what costs least.
 /// @param large_fits whether the device has the shared memory for the large tile
 inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std::size_t multiprocessors,
                                bool large_fits = true) {

@@ -5,6 +5,7 @@
 // The blog's kernel has three faults, mended here. It adds to y without clearing it. Its first halving step reads
 // neighbours' sums before any barrier. And its __syncthreads() stands in a branch that warps beyond the last row do not
 // take. Only lanes of one warp work together, so __syncwarp() is enough, and a whole warp may leave early.
+// Blocks have 512 threads instead of 128.
 // Limit: rows shorter than 32, where most lanes have nothing to do; and the trip through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"

@@ -4,11 +4,11 @@
 // two leave few lanes idle, and a warp has sixteen rows in flight. A lane should have two entries or more: on an H200,
 // with five entries per row, groups of four take 1.6 times as long as groups of two. The number of lanes is a template
 // parameter, so that the sum over the group is unrolled.
-// Changed besides, here and in all rungs below:
+// Changed besides, here and, unless a rung says otherwise, below:
 //   - values and columns are read once and never again: __ldcs marks them as the first to leave the cache, so that x,
 //     which is read again and again, stays;
 //   - __restrict__ promises that y overlaps nothing that is read, so loads need not wait for stores;
-//   - blocks of 128 threads instead of 512: a block ends when its longest row does.
+//   - in this rung blocks of 128 threads, as in rung 1, instead of 512: a block ends when its longest row does.
 // Limit: one number of lanes for all rows. Rows much longer than the mean keep their warp waiting.
 #include <bit>
 

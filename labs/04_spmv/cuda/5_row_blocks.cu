@@ -7,7 +7,8 @@
 // 1) * tile - 1, and block b takes the rows that begin in it. Its last row may end beyond: all threads of the block
 // then add up the rest of that row together. Which rows begin in which tile is found once per matrix, by binary search,
 // and kept: preparation outside the timing, like cuSPARSE's own (cusparseSpMV_preprocess). It depends on row_start
-// only. Limit: a row of a million non-zeros is the work of one block while all the others are long done.
+// only.
+// Limit: a row of a million non-zeros is the work of one block while all the others are long done.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -2,7 +2,7 @@
 //
 // Changed: the order of the entries. With random columns every entry of a CSR row fetches 32 bytes of x from the L2
 // cache to use one number of them, and all CSR rungs end at that rate. Here the rows are cut into as many bins as there
-// are multiprocessors. A block keeps the sums of its bin in shared memory while it runs along the bin's entries from
+// are multiprocessors, or more where their sums do not fit. A block keeps the sums of its bin in shared memory while it runs along the bin's entries from
 // the lowest column to the highest. Neighbouring lanes then find x at neighbouring places, and a multiprocessor reads x
 // once, from front to back. What jumps about now is the row, and the sums of the rows are in shared memory: atomic
 // additions there.

@@ -1,5 +1,5 @@
 /// @file
-/// Loads of what is read once: past the first-level cache, and first to leave the second-level one, so that x stays.
+/// Loads of what is read once: marked as the first to leave the caches, so that x stays.
 #pragma once
 
 namespace spmv {

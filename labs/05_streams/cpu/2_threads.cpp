@@ -2,7 +2,7 @@
 //
 // Changed: the rows are shared out, the first (height mod P) threads take one row more. The strips of the GPU variants
 // are cut the same way.
-// Limit: main memory for --work 0, the cores for more.
+// Limit: the cores: one byte at a time, with a test for alpha.
 #include <thread>
 #include <vector>
 

@@ -7,8 +7,8 @@
 // second read would cross the link a second time. The timeline shows one kernel and no overlap, because the overlap is
 // inside it.
 //
-// 32 blocks are enough to fill the link, and better than a thread for every 16 bytes, whose requests hinder each other
-// (study `blocks`).
+// 32 blocks are enough to fill the link, and better than a thousand, whose requests hinder each other (study `blocks`).
+// With --work N there are 32 (1 + N / 4), so that the arithmetic gets the whole GPU.
 //
 // Limit: the link, which carries loads and stores at once less well than the copies of two engines.
 #include "pass.cuh"

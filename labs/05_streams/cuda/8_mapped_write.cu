@@ -8,7 +8,7 @@
 // engine; beside the other engine they hinder it, with a thread for every 16 bytes so much that both directions nearly
 // take turns. Few blocks ease it (study `blocks`). A negative result, kept because the idea is tempting.
 //
-// Limit: the link; and the kernel lasts as long as the way down, so heavy work and the copy down add up.
+// Limit: the link; and heavy work and the way down share one kernel, where they overlap only in part.
 #include "pass.cuh"
 
 namespace streams {
