@@ -4,8 +4,8 @@
 // global memory serves 16 threads: 16 times fewer loads from there.
 // The printed kernel counts rows by threadIdx.x, which makes every access to global memory strided and lets the threads
 // of a warp meet in the same bank of shared memory; its names (i_bloc, i_blocos) do not agree either.
-// Limit: shared memory. A multiply-add of a warp still costs 1.25 loads from it (one of B's tile; four neighbours of A's
-// come by one), and a multiprocessor serves one warp's load per clock cycle where it could do four multiply-adds: a
+// Limit: shared memory. A multiply-add of a warp still costs 1.25 loads from it (one of B's tile; four neighbours of
+// A's come by one), and a multiprocessor serves one warp's load per clock cycle where it could do four multiply-adds: a
 // fifth of the arithmetic at most.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"

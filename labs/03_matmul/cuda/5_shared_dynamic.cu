@@ -2,10 +2,10 @@
 //
 // Changed: shared memory is asked for as the third launch parameter and the kernel cuts it into the two tiles itself,
 // as the book shows for arrays of several types. One kernel serves every tile: rows x columns of C, one element per
-// thread, from tiles of A (rows x depth) and B (depth x columns). The study `tile` tries many; here stands 32 x 32, which alone would gain a tenth (README).
-// This rung is a step in freedom, not in speed: with a depth that is known only at run time the compiler can neither
-// unroll the loop fully, nor compute addresses beforehand, nor bring four neighbours of A's tile by one load. The same
-// tile compiled in is half as fast again (cuda_static_tile in the study).
+// thread, from tiles of A (rows x depth) and B (depth x columns). The study `tile` tries many; here stands 32 x 32,
+// which alone would gain a tenth (README). This rung is a step in freedom, not in speed: with a depth that is known
+// only at run time the compiler can neither unroll the loop fully, nor compute addresses beforehand, nor bring four
+// neighbours of A's tile by one load. The same tile compiled in is half as fast again (cuda_static_tile in the study).
 // Limit: instructions. Seven are issued for each multiply-add, two of them loads from shared memory; the rung before
 // issues four, with one load and a quarter.
 #include "gpulab/cuda/buffer.hpp"

@@ -6,9 +6,9 @@
 // Index: thread (y, x) has the rows 4 y ... 4 y + 3 of the upper and of the lower half of the block's 128, and likewise
 // its columns: a quarter of a warp reads 128 consecutive bytes, each bank once.
 // Changed, too: the next tiles come from global memory into registers while this one is multiplied, and go to shared
-// memory after it; and a multiprocessor is to hold two blocks (__launch_bounds__), which caps the registers of a thread.
-// A row that is not a multiple of 16 bytes long is read by single floats.
-// Limit: the two barriers at each tile, at which all warps wait while the numbers pass through the registers.
+// memory after it; and a multiprocessor is to hold two blocks (__launch_bounds__), which caps the registers of a
+// thread. A row that is not a multiple of 16 bytes long is read by single floats. Limit: the two barriers at each tile,
+// at which all warps wait while the numbers pass through the registers.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "grid.cuh"

@@ -42,7 +42,8 @@ inline double cost(const ByShape& choice, std::size_t m, std::size_t n, std::siz
 }
 
 /// Chooses for a product of m x k by k x n on a device with this many multiprocessors: of both tiles, and of all
-/// numbers of parts that leave at least 64 columns to a part and at most 12 blocks to a multiprocessor, what costs least.
+/// numbers of parts that leave at least 64 columns to a part and at most 12 blocks to a multiprocessor, what costs
+/// least.
 /// @param large_fits whether the device has the shared memory for the large tile
 inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std::size_t multiprocessors,
                                bool large_fits = true) {

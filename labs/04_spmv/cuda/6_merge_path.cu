@@ -12,8 +12,8 @@
 //   4. the row that the block leaves unfinished goes to a list, which a second, small kernel adds to y.
 // Preparation outside the timing: the coordinates of each tile, which depend on row_start only (like cuSPARSE's
 // cusparseSpMV_preprocess).
-// Limit: the gather of x, where columns are random: each entry fetches 32 bytes from the L2 cache to use 4 of them. Where
-// they are regular: the searches, and products that pass through shared memory.
+// Limit: the gather of x, where columns are random: each entry fetches 32 bytes from the L2 cache to use 4 of them.
+// Where they are regular: the searches, and products that pass through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -2,12 +2,12 @@
 //
 // Changed: the order of the entries. With random columns every entry of a CSR row fetches 32 bytes of x from the L2
 // cache to use one number of them, and all CSR rungs end at that rate. Here the rows are cut into as many bins as there
-// are multiprocessors, or more where their sums do not fit. A block keeps the sums of its bin in shared memory while it runs along the bin's entries from
-// the lowest column to the highest. Neighbouring lanes then find x at neighbouring places, and a multiprocessor reads x
-// once, from front to back. What jumps about now is the row, and the sums of the rows are in shared memory: atomic
-// additions there.
-// The matrix does not grow. An entry is a value, and 16 bits each for its slot (the row's sum within the bin) and for
-// its column, counted from the first column of its chunk of 128 entries: 8 bytes in float and 12 in double, as in CSR.
+// are multiprocessors, or more where their sums do not fit. A block keeps the sums of its bin in shared memory while it
+// runs along the bin's entries from the lowest column to the highest. Neighbouring lanes then find x at neighbouring
+// places, and a multiprocessor reads x once, from front to back. What jumps about now is the row, and the sums of the
+// rows are in shared memory: atomic additions there. The matrix does not grow. An entry is a value, and 16 bits each
+// for its slot (the row's sum within the bin) and for its column, counted from the first column of its chunk of 128
+// entries: 8 bytes in float and 12 in double, as in CSR.
 //   - Rows of more than 512 entries get several slots, so that the lanes of a warp do not queue for one, and so that
 //     bins can share a row of any length.
 //   - Bins have equally many entries. Where a bin's rows are more than its slots, the shortest go to a second bin.

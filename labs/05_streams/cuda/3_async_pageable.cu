@@ -1,11 +1,10 @@
 // Rung 3: a stream for each strip, and still nothing overlaps. (Aula 17, the asynchronous version as printed)
 //
-// Changed from cuda_sync_pageable: cudaMemcpyAsync and the kernel of strip i go into stream i, and the host waits only at the end. Streams
-// promise order within themselves and none among each other, so strip 1 could go up while strip 0 is being worked on.
-// They do not, because the memory is pageable: the driver must make its own page-locked copy of the data before
-// cudaMemcpyAsync may return, and on the way down it returns when the data is there: the call is asynchronous by name
-// only. The timeline shows it.
-// Limit: as cuda_sync_pageable.
+// Changed from cuda_sync_pageable: cudaMemcpyAsync and the kernel of strip i go into stream i, and the host waits only
+// at the end. Streams promise order within themselves and none among each other, so strip 1 could go up while strip 0
+// is being worked on. They do not, because the memory is pageable: the driver must make its own page-locked copy of the
+// data before cudaMemcpyAsync may return, and on the way down it returns when the data is there: the call is
+// asynchronous by name only. The timeline shows it. Limit: as cuda_sync_pageable.
 #include "pass.cuh"
 
 namespace streams {
