@@ -34,6 +34,8 @@ template <class T> void check_dot(Backend backend, const std::vector<std::size_t
             CHECK(dot_of({{1, 2, 3, 4, 5}, {5, -4, 3, -2, 1}}) == 3); // 5 - 8 + 9 - 8 + 5
             CHECK(std::isnan(dot_of({{1, std::numeric_limits<T>::quiet_NaN(), 1}, {1, 1, 1}})));
             CHECK(std::isnan(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 0, 1}})));
+            CHECK(std::isnan(dot_of({{1, 0, 1}, {1, std::numeric_limits<T>::infinity(), 1}})));
+            CHECK(std::isnan(dot_of({{1, 0, 1}, {1, std::numeric_limits<T>::quiet_NaN(), 1}})));
             CHECK(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 2, 1}}) ==
                   std::numeric_limits<T>::infinity());
             CHECK(reduction::testing::first_dot_fault(variant.run, backend, sizes) == "");

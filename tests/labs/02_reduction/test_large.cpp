@@ -1,5 +1,4 @@
-// Arrays of more than 2^31 elements, on devices that have the memory.
-#if defined(GPULAB_WITH_CUDA)
+// Arrays of more than 2^31 elements, on GPUs that have the memory.
 #include <catch2/catch_test_macros.hpp>
 
 #include "gpulab_testing/testing.hpp"
@@ -16,20 +15,20 @@ using reduction::testing::other_apart;
 
 namespace {
 
-/// The CUDA devices; skips the test case, before anything large is allocated, when there are none or one is too small.
-const std::vector<Device>& large_devices() {
-    const std::vector<Device>& devices = devices_or_skip(Backend::cuda);
-    for (const Device& device : devices)
-        if (!reduction::testing::room_for_large(device)) SKIP("needs 20 GB on the device and 30 GB on the host");
+/// The GPUs of a back end; skips the test case, before anything large is allocated, when none has the memory.
+std::vector<Device> large_devices(Backend backend) {
+    std::vector<Device> devices = devices_or_skip(backend);
+    std::erase_if(devices, [](const Device& d) { return d.is_cpu || !reduction::testing::room_for_large(d); });
+    if (devices.empty()) SKIP("needs a GPU with 20 GB, and 30 GB on the host");
     return devices;
 }
 
-/// Calls check(run) on a device for every CUDA variant of a table that takes any n.
+/// Calls check(run) on a device for every variant of a table that takes any n.
 template <class Table, class Check> void check_all(const Device& device, const Table& table, const Check& check) {
     gpulab::use(device);
     int checked = 0;
     for (const auto& variant : table) {
-        if (variant.backend != Backend::cuda || variant.name.ends_with("one_block")) continue;
+        if (variant.backend != device.backend || variant.name.ends_with("one_block")) continue;
         INFO(variant.name << " on " << device.name);
         std::string fault;
         try {
@@ -46,16 +45,18 @@ template <class Table, class Check> void check_all(const Device& device, const T
 
 } // namespace
 
-TEST_CASE("every CUDA sum reaches elements beyond the 2^31st", "[cuda][large]") {
-    const auto& devices = large_devices();
+namespace {
+
+void check_sums(Backend backend) {
+    const auto devices = large_devices(backend);
     const reduction::SumProblem<float> p{ones_apart(apart)};
     for (const Device& device : devices)
         check_all(device, reduction::sum_variants<float>(),
                   [&](auto* run) { return reduction::testing::large_fault(run, p, gpulab::ceil_div(large, apart)); });
 }
 
-TEST_CASE("every CUDA dot product reaches elements beyond the 2^31st", "[cuda][large]") {
-    const auto& devices = large_devices();
+void check_dots(Backend backend) {
+    const auto devices = large_devices(backend);
     const reduction::DotProblem<float> p{ones_apart(apart), ones_apart(other_apart)};
     for (const Device& device : devices)
         check_all(device, reduction::dot_variants<float>(), [&](auto* run) {
@@ -63,15 +64,35 @@ TEST_CASE("every CUDA dot product reaches elements beyond the 2^31st", "[cuda][l
         });
 }
 
-TEST_CASE("every CUDA prefix sum reaches elements beyond the 2^31st", "[cuda][large]") {
-    const auto& devices = large_devices();
-    reduction::ScanProblem<float> p{Scan::inclusive, ones_apart(apart)};
+void check_scans(Backend backend) {
+    const auto devices = large_devices(backend);
+    const reduction::ScanProblem<float> p{Scan::inclusive, ones_apart(apart)};
     reduction::Prefixes<float> out(large);
-    for (const Device& device : devices) {
-        p.kind = Scan::inclusive;
+    for (const Device& device : devices)
         check_all(device, reduction::scan_variants<float>(),
                   [&](auto* run) { return reduction::testing::large_scan_fault(run, p, out); });
-        p.kind = Scan::exclusive;
+}
+
+} // namespace
+
+TEST_CASE("every CUDA sum reaches elements beyond the 2^31st", "[cuda][large]") { check_sums(Backend::cuda); }
+TEST_CASE("every OpenCL sum reaches elements beyond the 2^31st", "[opencl][large]") { check_sums(Backend::opencl); }
+TEST_CASE("every CUDA dot product reaches elements beyond the 2^31st", "[cuda][large]") { check_dots(Backend::cuda); }
+TEST_CASE("every OpenCL dot product reaches elements beyond the 2^31st", "[opencl][large]") {
+    check_dots(Backend::opencl);
+}
+TEST_CASE("every CUDA prefix sum reaches elements beyond the 2^31st", "[cuda][large]") { check_scans(Backend::cuda); }
+TEST_CASE("every OpenCL prefix sum reaches elements beyond the 2^31st", "[opencl][large]") {
+    check_scans(Backend::opencl);
+}
+
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("the exclusive prefix sum in one pass reaches elements beyond the 2^31st", "[cuda][large]") {
+    const auto devices = large_devices(Backend::cuda);
+    const reduction::ScanProblem<float> p{Scan::exclusive, ones_apart(apart)};
+    reduction::Prefixes<float> out(large);
+    for (const Device& device : devices) {
+        gpulab::use(device);
         CHECK(reduction::testing::large_scan_fault(reduction::cuda_scan_look_back<float>, p, out) == "");
     }
 }

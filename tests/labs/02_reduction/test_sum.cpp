@@ -3,6 +3,9 @@
 
 #include "checks.hpp"
 #include "compensated.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "opencl/launch.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::Device;
@@ -122,6 +125,20 @@ TEST_CASE("NaN and infinities come through every CUDA variant of the sum", "[cud
 }
 
 #if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("OpenCL sums and dot products join any number of groups", "[opencl]") {
+    devices_or_skip(Backend::opencl);
+    for (const std::size_t groups : {1, 255, 256, 257, 1000}) { // fewer and more than a group has items
+        INFO(groups << " groups");
+        reduction::wished_groups = groups;
+        check_all<float>(Backend::opencl, {1023, 300'007});
+        for (const Device& device : devices_or_skip(Backend::opencl)) {
+            gpulab::use(device);
+            CHECK(reduction::testing::first_dot_fault(reduction::opencl_dot<float>, Backend::opencl, {300'007}) == "");
+        }
+        reduction::wished_groups = 0;
+    }
+}
+
 TEST_CASE("every OpenCL sum at small sizes, for oclgrind", "[.oclgrind]") {
     check_all<float>(Backend::opencl, {1, 33, 300});
     check_all<double>(Backend::opencl, {33});

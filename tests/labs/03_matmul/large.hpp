@@ -32,9 +32,39 @@ template <class Body> void each_row(std::size_t rows, const Body& body) {
         });
 }
 
-/// What is wrong with a variant's product of a column by a row (k = 1) of whole numbers, or "".
+/// Which matrix is the large one.
+enum class Large { a, b, c };
+
+/// Column of A, and row of B, that holds the one non-zero of row i of A, or of column i of B, where that matrix is
+/// large.
+inline std::size_t place(std::size_t i, std::size_t k) { return 7 * i % k; }
+
+/// A product of whole numbers in which one matrix has more than 2^31 elements. Each element of C is one product and
+/// therefore known without a reference: k is 1, or each row of the large A (column of the large B) has one non-zero.
+/// @param in_fours whether the rows of A, B and C are multiples of 16 bytes long
+inline Problem<float> large_problem(Large matrix, bool in_fours) {
+    const std::size_t most = in_fours ? 65540 : 65537, half = in_fours ? 32772 : 32771;
+    if (matrix == Large::c) return whole_problem<float>(most, 1, half);
+    const bool a = matrix == Large::a;
+    Problem<float> p{a ? most : 1, half, a ? 1 : most, {}, {}};
+    p.a.resize(p.m * p.k);
+    p.b.resize(p.k * p.n);
+    const auto whole = [](std::size_t i) { return static_cast<float>(1 + i % 5); };
+    for (std::size_t l = 0; l < p.k; ++l) (a ? p.b : p.a)[l] = whole(l);
+    for (std::size_t i = 0; i < most; ++i)
+        (a ? p.a[i * p.k + place(i, p.k)] : p.b[place(i, p.k) * p.n + i]) = whole(i + 2);
+    return p;
+}
+
+/// Element (i, j) of such a product.
+inline float large_element(const Problem<float>& p, Large matrix, std::size_t i, std::size_t j) {
+    const std::size_t l = matrix == Large::c ? 0 : place(matrix == Large::a ? i : j, p.k);
+    return p.a[i * p.k + l] * p.b[l * p.n + j];
+}
+
+/// What is wrong with a variant's answer to such a product, or "".
 template <class RunLike>
-std::string fault_of_outer_product(const RunLike& run, const Problem<float>& p, Output<float>& c) {
+std::string large_fault(const RunLike& run, const Problem<float>& p, Large matrix, Output<float>& c) {
     const auto row = [&](std::size_t i) { return c.begin() + static_cast<std::ptrdiff_t>(i * p.n); };
     each_row(p.m, [&](std::size_t i) { std::fill_n(row(i), p.n, gpulab::poison_value<float>()); });
     gpulab::take_stray_write();
@@ -49,7 +79,7 @@ std::string fault_of_outer_product(const RunLike& run, const Problem<float>& p, 
     each_row(p.m, [&](std::size_t i) {
         const float* const got = c.data() + i * p.n;
         for (std::size_t j = 0; j < p.n; ++j)
-            if (got[j] != p.a[i] * p.b[j]) return worst.store(i);
+            if (got[j] != large_element(p, matrix, i, j)) return worst.store(i);
     });
     return worst < p.m ? fmt::format("row {} of {} is wrong", worst.load(), p.m) : "";
 }

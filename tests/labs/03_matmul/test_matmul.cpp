@@ -91,21 +91,25 @@ template <class T> void check_by_hand(Backend backend) {
 /// A row of A times the identity is that row; a non-finite number must come through, and only where it belongs: one in
 /// the last row of A reaches exactly that row of C, one in the last column of B exactly that column. At a size that one
 /// block takes, and at one with ragged edges on every side of several tiles.
-void check_identity_and_infinity(Backend backend) {
+template <class T> void check_identity_and_infinity(Backend backend) {
     for (const Shape& s : {Shape{24, 24, 24}, Shape{129, 131, 131}, Shape{257, 132, 132}}) {
-        Problem<float> identity = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
+        Problem<T> identity = matmul::make_problem<T>(s.m, s.k, s.n, gpulab::testing::seed);
         for (std::size_t i = 0; i < s.k; ++i)
-            for (std::size_t j = 0; j < s.n; ++j) identity.b[i * s.n + j] = i == j ? 1.0F : 0.0F;
-        Problem<float> infinite = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
-        infinite.a[s.m * s.k - 1] = std::numeric_limits<float>::infinity();  // in the last row
-        infinite.a[s.m / 2 * s.k] = std::numeric_limits<float>::quiet_NaN(); // and in one in the middle
-        infinite.b[s.n - 1] = std::numeric_limits<float>::quiet_NaN();       // in the last column
+            for (std::size_t j = 0; j < s.n; ++j) identity.b[i * s.n + j] = i == j ? T{1} : T{0};
+        Problem<T> infinite = matmul::make_problem<T>(s.m, s.k, s.n, gpulab::testing::seed);
+        infinite.a[s.m * s.k - 1] = std::numeric_limits<T>::infinity();  // in the last row
+        infinite.a[s.m / 2 * s.k] = std::numeric_limits<T>::quiet_NaN(); // and in one in the middle
+        const std::size_t middle = s.k / 2;
+        infinite.b[middle * s.n + s.n - 1] = std::numeric_limits<T>::quiet_NaN(); // in the last column
+        infinite.a[middle] = 0;                                                   // 0 times NaN is NaN,
+        infinite.b[(s.k - 1) * s.n] = 0; // and so is infinity times 0: nothing may be left out because it is 0
         for (const Device& device : devices_or_skip(backend)) {
+            if (std::is_same_v<T, double> && !device.fp64) continue;
             gpulab::use(device);
-            for (const auto& variant : matmul::variants<float>()) {
-                if (variant.backend != backend || refused<float>(variant.name, {s}) > 0) continue;
+            for (const auto& variant : matmul::variants<T>()) {
+                if (variant.backend != backend || refused<T>(variant.name, {s}) > 0) continue;
                 INFO(variant.name << " on " << device.name << ", " << s.m << " x " << s.k << " x " << s.n);
-                matmul::Output<float> c(s.m * s.n);
+                matmul::Output<T> c(s.m * s.n);
                 gpulab::Stopwatch once;
                 variant.run(identity, c, once);
                 CHECK(c == identity.a);
@@ -113,6 +117,28 @@ void check_identity_and_infinity(Backend backend) {
                 for (std::size_t i = 0; i < s.m; ++i)
                     for (std::size_t j = 0; j < s.n; ++j)
                         REQUIRE(std::isfinite(c[i * s.n + j]) == (i != s.m / 2 && i != s.m - 1 && j != s.n - 1));
+            }
+        }
+    }
+}
+
+/// Every variant that takes any shape, on every GPU of a back end with the memory, with one matrix of more than 2^31
+/// elements.
+void check_large(Backend backend, matmul::testing::Large matrix) {
+    std::vector<Device> devices = devices_or_skip(backend);
+    std::erase_if(devices, [](const Device& d) { return d.is_cpu || !matmul::testing::room_for_large(d); });
+    if (devices.empty()) SKIP("needs a GPU with 20 GB, and 30 GB on the host");
+    for (const bool in_fours : {false, true}) { // rows that are not, and that are, a multiple of 16 bytes long
+        const Problem<float> p = matmul::testing::large_problem(matrix, in_fours);
+        matmul::Output<float> c(p.size());
+        for (const Device& device : devices) {
+            gpulab::use(device);
+            for (const auto& variant : matmul::variants<float>()) {
+                if (variant.backend != backend || variant.name == "cuda_one_block") continue;
+                const bool vectors = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
+                if (in_fours && !vectors) continue; // one kernel for all n, or that of cuda_by_shape
+                INFO(variant.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
+                CHECK(matmul::testing::large_fault(variant.run, p, matrix, c) == "");
             }
         }
     }
@@ -146,12 +172,17 @@ TEST_CASE("every CUDA variant multiplies every shape of float and double", "[cud
     check_all<double>(Backend::cuda, shapes());
 }
 
-TEST_CASE("every CPU variant keeps the identity and infinities", "[cpu]") { check_identity_and_infinity(Backend::cpu); }
+TEST_CASE("every CPU variant keeps the identity and infinities", "[cpu]") {
+    check_identity_and_infinity<float>(Backend::cpu);
+    check_identity_and_infinity<double>(Backend::cpu);
+}
 TEST_CASE("every OpenCL variant keeps the identity and infinities", "[opencl]") {
-    check_identity_and_infinity(Backend::opencl);
+    check_identity_and_infinity<float>(Backend::opencl);
+    check_identity_and_infinity<double>(Backend::opencl);
 }
 TEST_CASE("every CUDA variant keeps the identity and infinities", "[cuda]") {
-    check_identity_and_infinity(Backend::cuda);
+    check_identity_and_infinity<float>(Backend::cuda);
+    check_identity_and_infinity<double>(Backend::cuda);
 }
 
 TEST_CASE("every CPU variant multiplies matrices that are long and thin", "[cpu]") {
@@ -212,6 +243,25 @@ TEST_CASE("the choice by shape leaves nothing of k out and no part empty") {
         }
 }
 
+TEST_CASE("every CUDA variant reaches elements of A beyond the 2^31st", "[cuda][large]") {
+    check_large(Backend::cuda, matmul::testing::Large::a);
+}
+TEST_CASE("every CUDA variant reaches elements of B beyond the 2^31st", "[cuda][large]") {
+    check_large(Backend::cuda, matmul::testing::Large::b);
+}
+TEST_CASE("every CUDA variant reaches elements of C beyond the 2^31st", "[cuda][large]") {
+    check_large(Backend::cuda, matmul::testing::Large::c);
+}
+TEST_CASE("every OpenCL variant reaches elements of A beyond the 2^31st", "[opencl][large]") {
+    check_large(Backend::opencl, matmul::testing::Large::a);
+}
+TEST_CASE("every OpenCL variant reaches elements of B beyond the 2^31st", "[opencl][large]") {
+    check_large(Backend::opencl, matmul::testing::Large::b);
+}
+TEST_CASE("every OpenCL variant reaches elements of C beyond the 2^31st", "[opencl][large]") {
+    check_large(Backend::opencl, matmul::testing::Large::c);
+}
+
 #if defined(GPULAB_WITH_CUDA)
 TEST_CASE("every way of the choice by shape meets ragged edges and long sums", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
@@ -223,28 +273,6 @@ TEST_CASE("every way of the choice by shape meets ragged edges and long sums", "
 
 TEST_CASE("every CUDA variant adds up long sums without losing a product", "[cuda]") {
     check_all<float>(Backend::cuda, matmul::testing::deep_shapes());
-}
-
-TEST_CASE("every CUDA variant reaches elements of C beyond the 2^31st", "[cuda][large]") {
-    for (const Device& device : devices_or_skip(Backend::cuda)) {
-        if (!matmul::testing::room_for_large(device)) SKIP("needs 20 GB on the device and 30 GB on the host");
-        gpulab::use(device);
-        constexpr std::size_t m = 65537;
-        matmul::Output<float> c;
-        c.reserve(m * 32772);
-        for (const std::size_t n : {32771, 32772}) { // rows that are not, and that are, a multiple of 16 bytes long
-            const Problem<float> p = matmul::testing::whole_problem<float>(m, 1, n);
-            c.resize(p.size());
-            for (const auto& variant : matmul::variants<float>()) {
-                if (variant.backend != Backend::cuda || variant.name == "cuda_one_block") continue;
-                const bool in_fours = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
-                if (n % 4 == 0 && !in_fours)
-                    continue; // one kernel for all n, or (the warp tiles) that of cuda_by_shape
-                INFO(variant.name << " on " << device.name << ", n = " << n);
-                CHECK(matmul::testing::fault_of_outer_product(variant.run, p, c) == "");
-            }
-        }
-    }
 }
 
 TEST_CASE("any tile of the study computes the product", "[cuda]") {

@@ -62,22 +62,30 @@ TEST_CASE("every wrong CUDA kernel is rejected", "[cuda]") {
     reject_all(Backend::cuda, matmul::wrong::cuda_variants());
 }
 
-TEST_CASE("an index of 32 bits is accepted up to 2^31 elements of C and rejected beyond", "[cuda][large]") {
+TEST_CASE("an index of 32 bits is accepted up to 2^31 elements and rejected beyond", "[cuda][large]") {
+    using matmul::testing::Large;
     const auto table = matmul::wrong::cuda_variants();
-    REQUIRE(std::ranges::count_if(table, [](const auto& wrong) { return wrong.large; }) == 1);
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::cuda)) {
         if (!matmul::testing::room_for_large(device)) SKIP("needs 20 GB on the device and 30 GB on the host");
         gpulab::use(device);
-        const auto p = matmul::testing::whole_problem<float>(65537, 1, 32771);
-        matmul::Output<float> c(p.size());
-        for (const auto& wrong : table) {
-            if (!wrong.large) continue;
-            INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
-            CHECK(first_fault<float>(wrong.run, matmul::testing::shapes()) == "");
-            std::string fault;
-            REQUIRE_NOTHROW(fault = matmul::testing::fault_of_outer_product(wrong.run, p, c));
-            CHECK(fault != "");
+        int rejected = 0;
+        for (const auto& [matrix, name] :
+             {std::pair{Large::a, "index_of_a_in_32_bits"}, std::pair{Large::b, "index_of_b_in_32_bits"},
+              std::pair{Large::c, "index_in_32_bits"}}) {
+            const auto p = matmul::testing::large_problem(matrix, false);
+            matmul::Output<float> c(p.size());
+            for (const auto& wrong : table) {
+                if (wrong.name != name) continue;
+                INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
+                CHECK(first_fault<float>(wrong.run, matmul::testing::shapes()) == "");
+                std::string fault;
+                REQUIRE_NOTHROW(fault = matmul::testing::large_fault(wrong.run, p, matrix, c));
+                CHECK(fault != "");
+                ++rejected;
+            }
         }
+        CHECK(rejected == 3);
+        CHECK(rejected == std::ranges::count_if(table, [](const auto& wrong) { return wrong.large; }));
     }
 }
 #endif

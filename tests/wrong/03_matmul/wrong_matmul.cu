@@ -119,6 +119,29 @@ __global__ void index_in_32_bits(const float* a, const float* b, float* c, int m
     if (e >= 0) c[e] = element(a, b, k, n, i, j);
 }
 
+/// Of an index that went through an int: negative beyond 2^31. What lies there is not read, only left out.
+__device__ float at_int(const float* x, int row, int width, int column) {
+    const int e =
+        static_cast<int>(static_cast<unsigned>(row) * static_cast<unsigned>(width) + static_cast<unsigned>(column));
+    return e >= 0 ? x[e] : 0;
+}
+
+__global__ void index_of_a_in_32_bits(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i >= m || j >= n) return;
+    float sum = 0;
+    for (int l = 0; l < k; ++l) sum += at_int(a, i, k, l) * b[std::size_t(l) * n + j];
+    c[std::size_t(i) * n + j] = sum;
+}
+
+__global__ void index_of_b_in_32_bits(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i >= m || j >= n) return;
+    float sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[std::size_t(i) * k + l] * at_int(b, l, n, j);
+    c[std::size_t(i) * n + j] = sum;
+}
+
 /// Split-K: part blockIdx.z of the sums.
 __global__ void share(const float* a, const float* b, float* shares, int m, int k, int n, int part) {
     const int i = row_index(), j = column_index(), begin = blockIdx.z * part, end = min(k, begin + part);
@@ -186,6 +209,8 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"share_added_twice", "the loop over the shares begins at the one already taken",
                      in_parts<false, true>},
         WrongVariant{"index_in_32_bits", "i * n + j in an int", launch<index_in_32_bits>, false, true},
+        WrongVariant{"index_of_a_in_32_bits", "i * k + l in an int", launch<index_of_a_in_32_bits>, false, true},
+        WrongVariant{"index_of_b_in_32_bits", "l * n + j in an int", launch<index_of_b_in_32_bits>, false, true},
     };
     return table;
 }
