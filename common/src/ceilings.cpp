@@ -48,15 +48,20 @@ template <class Work> double best_ms_on_all_threads(int rounds, const Work& work
 
 /// Independent multiply-adds on arrays small enough for registers; the compiler turns the inner loop into SIMD.
 template <class T> double cpu_gflop_per_s() {
-    constexpr int lanes = 64 / sizeof(T) * 10; // enough independent chains to cover the latency of an FMA
+    constexpr int lanes =
+        64 / sizeof(T) * 4; // enough independent chains to cover the latency of an FMA, few enough for registers
     constexpr std::int64_t steps = 1'000'000;
     std::vector<T> sink(static_cast<std::size_t>(hardware_threads()));
     const double ms = best_ms_on_all_threads(3, [&](int thread) {
         T x[lanes];
         for (int j = 0; j < lanes; ++j) x[j] = static_cast<T>(j + thread);
         const T factor = static_cast<T>(0.999), addend = static_cast<T>(0.001);
-        for (std::int64_t i = 0; i < steps; ++i)
+        for (std::int64_t i = 0; i < steps; ++i) {
             for (int j = 0; j < lanes; ++j) x[j] = x[j] * factor + addend;
+#if defined(__GNUC__)
+            asm volatile(""); // keeps the two loops in this order: exchanged, each chain would wait for itself
+#endif
+        }
         T sum = 0;
         for (int j = 0; j < lanes; ++j) sum += x[j];
         sink[static_cast<std::size_t>(thread)] = sum; // used, so that the loop is not optimised away

@@ -76,15 +76,8 @@ void check_scans(Backend backend) {
 } // namespace
 
 TEST_CASE("every CUDA sum reaches elements beyond the 2^31st", "[cuda][large]") { check_sums(Backend::cuda); }
-TEST_CASE("every OpenCL sum reaches elements beyond the 2^31st", "[opencl][large]") { check_sums(Backend::opencl); }
 TEST_CASE("every CUDA dot product reaches elements beyond the 2^31st", "[cuda][large]") { check_dots(Backend::cuda); }
-TEST_CASE("every OpenCL dot product reaches elements beyond the 2^31st", "[opencl][large]") {
-    check_dots(Backend::opencl);
-}
 TEST_CASE("every CUDA prefix sum reaches elements beyond the 2^31st", "[cuda][large]") { check_scans(Backend::cuda); }
-TEST_CASE("every OpenCL prefix sum reaches elements beyond the 2^31st", "[opencl][large]") {
-    check_scans(Backend::opencl);
-}
 
 #if defined(GPULAB_WITH_CUDA)
 TEST_CASE("the exclusive prefix sum in one pass reaches elements beyond the 2^31st", "[cuda][large]") {

@@ -252,15 +252,6 @@ TEST_CASE("every CUDA variant reaches elements of B beyond the 2^31st", "[cuda][
 TEST_CASE("every CUDA variant reaches elements of C beyond the 2^31st", "[cuda][large]") {
     check_large(Backend::cuda, matmul::testing::Large::c);
 }
-TEST_CASE("every OpenCL variant reaches elements of A beyond the 2^31st", "[opencl][large]") {
-    check_large(Backend::opencl, matmul::testing::Large::a);
-}
-TEST_CASE("every OpenCL variant reaches elements of B beyond the 2^31st", "[opencl][large]") {
-    check_large(Backend::opencl, matmul::testing::Large::b);
-}
-TEST_CASE("every OpenCL variant reaches elements of C beyond the 2^31st", "[opencl][large]") {
-    check_large(Backend::opencl, matmul::testing::Large::c);
-}
 
 #if defined(GPULAB_WITH_CUDA)
 TEST_CASE("every way of the choice by shape meets ragged edges and long sums", "[cuda]") {
