@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <string_view>
@@ -53,6 +54,9 @@ namespace gpulab {
 namespace {
 
 std::string file_content(const std::string& path) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+        throw UsageError(fmt::format("{}: is not a regular file", path)); // a pipe or a device may never end
     const auto close = [](std::FILE* f) { std::fclose(f); };
     errno = 0;
     const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
@@ -107,11 +111,26 @@ void check_chunks(const std::string& path, std::string_view file) {
     }
 }
 
+/// Fills a palette up to 256 colours with black ones: the decoder leaves those that are missing unset, and a damaged
+/// file may use them. @pre check_chunks(): the chunks are whole
+void fill_palette(std::string& file) {
+    for (std::size_t at = 8; file.compare(at + 4, 4, "IEND") != 0;) {
+        const std::size_t length = big_endian(file, at);
+        if (file.compare(at + 4, 4, "PLTE") == 0 && length < 768) {
+            file.insert(at + 8 + length, 768 - length, '\0');
+            file[at + 2] = 3, file[at + 3] = 0; // its length now: 768; the decoder does not look at the checksum
+            return;
+        }
+        at += length + 12;
+    }
+}
+
 } // namespace
 
 Image read_png(const std::string& path) {
-    const std::string file = file_content(path);
+    std::string file = file_content(path);
     check_chunks(path, file);
+    if (file[25] == 3) fill_palette(file);
     const std::uint32_t announced_width = big_endian(file, 16), announced_height = big_endian(file, 20);
     if (announced_width == 0 || announced_height == 0) throw UsageError(fmt::format("{}: has no pixels", path));
     if (file[24] == 16)

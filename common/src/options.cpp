@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 
@@ -177,6 +178,14 @@ void Options::choice(const std::string& name, std::string& value, const std::vec
 void Options::text(const std::string& name, std::string& value, const std::string& help) {
     lab_options_.push_back(name);
     app_->add_option(name, value, help)->type_name("TEXT");
+    checks_.push_back([=, this, &value] {
+        if (given(name) && value.empty()) throw UsageError(fmt::format("{}: is empty", name));
+    });
+}
+
+void Options::output(const std::string& name, std::string& value, const std::string& help) {
+    text(name, value, help);
+    outputs_.push_back(name);
 }
 
 void Options::flag(const std::string& name, bool& value, const std::string& help) {
@@ -202,6 +211,17 @@ bool Options::parse(int argc, const char* const* argv) {
     for (const char* name : {"--study", "--json", "--csv"})
         if (app_->count(name) > 0 && app_->get_option(name)->as<std::string>().empty())
             throw UsageError(fmt::format("{}: is empty", name));
+
+    std::map<std::filesystem::path, std::string> written; // and the option that names it
+    for (const std::string& name : outputs_) {
+        if (!given(name)) continue;
+        const std::string file = app_->get_option(name)->as<std::string>();
+        std::error_code ignored;
+        const auto [other, is_new] =
+            written.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(file), ignored), name);
+        if (!is_new && std::filesystem::path(file) != "/dev/null")
+            throw UsageError(fmt::format("{} and {} name the same file, {}", other->second, name, file));
+    }
 
     if (list_) {
         std::size_t width = 0;

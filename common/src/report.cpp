@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 #include <deque>
-#include <filesystem>
 #include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -101,10 +100,6 @@ struct Report::State {
     double best_percent = 0;
 
     explicit State(const Options& o) : options(o) {
-        std::error_code ignored;
-        if (!o.json().empty() &&
-            std::filesystem::weakly_canonical(o.json(), ignored) == std::filesystem::weakly_canonical(o.csv(), ignored))
-            throw UsageError("--json and --csv name the same file, " + o.json());
         if (!o.json().empty()) json = OutputFile(o.json());
         if (!o.csv().empty()) csv = OutputFile(o.csv());
     }

@@ -1,6 +1,7 @@
 #include "gpulab/sparse/convert.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
@@ -89,6 +90,9 @@ template <class T> Csr<T> to_csr(const Coo<T>& m) {
     csr.row_start[m.rows] = to;
     csr.column.resize(index(to));
     csr.value.resize(index(to));
+    const bool finite = std::all_of(m.value.begin(), m.value.end(), [](T v) { return std::isfinite(v); });
+    if (finite && !std::all_of(csr.value.begin(), csr.value.end(), [](T v) { return std::isfinite(v); }))
+        throw Error("entries at the same place add up to more than the type holds");
     return csr;
 }
 

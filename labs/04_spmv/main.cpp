@@ -121,7 +121,7 @@ int main(int argc, char** argv) try {
     options.text("--matrix", choice.matrix, "multiply this Matrix Market file");
     options.text("--generate", choice.generate,
                  std::string("or a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
-    options.text("--write", choice.write, "write the matrix to this Matrix Market file");
+    options.output("--write", choice.write, "write the matrix to this Matrix Market file");
     options.choice("--type", choice.type, {"float", "double"}, "of the values");
     options.size("--rows", choice.rows, 4, "rows of the studies' larger matrices [2^20]", std::size_t{1} << 26);
     options.variants(spmv::variants<float>()); // the same names for double

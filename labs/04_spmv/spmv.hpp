@@ -39,7 +39,8 @@ template <class T> Problem<T> make_problem(gpulab::Csr<T> matrix, std::uint64_t 
 template <class T> struct Reference {
     Output<T> y;
     /// For each row (1 + sqrt(length)) * sum |A[i][j] x[j]|: rounding in a sum of n terms grows like sqrt(n) when the
-    /// signs of the errors are random. 0 for an empty row, whose y must be exactly 0.
+    /// signs of the errors are random. At least 1 + length times the smallest normal number, below which roundings no
+    /// longer shrink. 0 for an empty row, whose y must be exactly 0.
     std::vector<double> scale;
 };
 template <class T> Reference<T> make_reference(const Problem<T>& p);

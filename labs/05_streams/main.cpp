@@ -39,13 +39,13 @@ int main(int argc, char** argv) try {
     bool lanes = false;
     gpulab::Options options("streams", "an image in strips: copies and kernels at the same time");
     options.text("--input", input, "PNG file to read instead of a generated image");
-    options.text("--output", output, "PNG file to write the result to");
+    options.output("--output", output, "PNG file to write the result to");
     options.size("--width", width, 1, "pixels of a row of the generated image", 1u << 24);
     options.size("--height", height, 1, "rows of the generated image", 1u << 24);
     options.size("--channels", channels, 1, "of the generated image: 1 grey, 2 with alpha, 3 RGB, 4 with alpha", 4);
     options.size("--work", work, 0, "rounds of work per byte before it is inverted", 1000000);
     options.size("--streams", count, 1, "streams or queues, and strips", 64);
-    options.text("--trace", trace, "write what ran when to this file (Chrome trace format), and draw it");
+    options.output("--trace", trace, "write what ran when to this file (Chrome trace format), and draw it");
     options.flag("--lanes", lanes, "draw what ran when");
     options.variants(streams::variants());
     options.studies(streams::study_list());

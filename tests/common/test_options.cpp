@@ -92,6 +92,7 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--repeat", "0"}) == "refused");
     CHECK(refused({"--warmup", "-1"}) == "refused");
     CHECK(refused({"--seed", "x"}) == "refused");
+    CHECK(refused({"--json", "x.json", "--csv", "./x.json"}) == "refused");
     CHECK(refused({"stray"}) == "refused");
     CHECK(refused({"--frobnicate"}) == "refused");
 }

@@ -160,8 +160,7 @@ TEST_CASE("JSON and CSV in one file are refused, however the file is written") {
     const std::string again = (fs::path(path).parent_path() / "." / fs::path(path).filename()).string();
     Options options("lab", "a test");
     const char* arguments[] = {"lab", "--json", path.c_str(), "--csv", again.c_str()};
-    REQUIRE(options.parse(5, arguments));
-    CHECK_THROWS_AS(Report(options, {}), gpulab::UsageError);
+    CHECK_THROWS_AS(options.parse(5, arguments), gpulab::UsageError);
     CHECK_FALSE(fs::exists(path));
 }
 

@@ -64,6 +64,8 @@ public:
                 const std::string& help);
     /// Free text: a file name.
     void text(const std::string& name, std::string& value, const std::string& help);
+    /// The name of a file that the program writes. No two such options, --json and --csv among them, may name the same.
+    void output(const std::string& name, std::string& value, const std::string& help);
     /// A switch.
     void flag(const std::string& name, bool& value, const std::string& help);
 
@@ -106,6 +108,7 @@ private:
     std::vector<VariantSummary> variants_;
     std::vector<StudySummary> studies_;
     std::vector<std::string> lab_options_; // added by size(), number(), ...
+    std::vector<std::string> outputs_ = {"--json", "--csv"};
     std::vector<std::function<void()>> checks_;
     bool list_ = false;
     std::vector<std::string> chosen_variants_;

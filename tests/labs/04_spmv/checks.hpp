@@ -168,6 +168,9 @@ template <class T> std::vector<Case<T>> all_cases() {
                              100, columns, [](std::size_t i) { return 50 + 13 * i; }, seed + columns)});
     cases.push_back({"9001 rows of at most 2", random_rows<T>(
                                                    9001, 50000, [](std::size_t i) { return i % 3; }, seed)});
+    // More rows and columns than 16 or 19 bits count, and than a grid of few blocks has threads.
+    cases.push_back({"530007 rows of at most 4", random_rows<T>(
+                                                     530007, 530007, [](std::size_t i) { return i % 5; }, seed)});
     cases.push_back({"one dense row of 20011", one_dense_row<T>(20011)});
     cases.push_back({"one dense column of 20011", one_dense_column<T>(20011)});
     cases.push_back({"laplace2d:101x67", laplace_2d<T>(101, 67)});

@@ -60,6 +60,8 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                          std::string("--rows 1 --study formats"),
                                          std::string("--study nothing"),
                                          std::string("--matrix /dev/zero"),
+                                         std::string("--matrix ''"),
+                                         std::string("--generate lecture --write o.mtx --csv ./o.mtx"),
                                          std::string("--generate powerlaw:1000:2:1.001"),
                                          "--generate lecture --matrix " + broken,
                                          std::string("--rows 100"),

@@ -59,6 +59,8 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
 TEST_CASE("entries of COO may come in any order, and those at one position add up") {
     const Coo<double> coo{3, 3, {2, 0, 2, 0, 2}, {1, 2, 0, 0, 1}, {1, 2, 3, 4, 10}};
     CHECK(gpulab::to_csr(coo) == Csr<double>{3, 3, {0, 2, 2, 4}, {0, 2, 0, 1}, {4, 2, 3, 11}});
+    const Coo<float> too_much{1, 1, {0, 0}, {0, 0}, {3e38F, 3e38F}};
+    CHECK_THROWS_AS(gpulab::to_csr(too_much), gpulab::Error);
 }
 
 TEST_CASE("a malformed matrix is refused before a kernel trusts it") {

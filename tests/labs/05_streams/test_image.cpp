@@ -103,8 +103,9 @@ TEST_CASE("what is no PNG is refused by name", "[cpu]") {
 }
 
 namespace {
-/// A PNG of a header, one data chunk and an end, with right checksums.
-std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed) {
+/// A PNG of a header, a palette unless empty, one data chunk and an end, with right checksums.
+std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed,
+                   const std::string& palette = "") {
     static const auto table = [] {
         std::array<std::uint32_t, 256> t{};
         for (std::uint32_t i = 0; i < 256; ++i) {
@@ -125,7 +126,8 @@ std::string png_of(unsigned width, unsigned height, char depth, char colour, con
     };
     return std::string("\x89PNG\r\n\x1a\n") +
            chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) +
-           (compressed.empty() ? "" : chunk("IDAT", compressed)) + chunk("IEND", "");
+           (palette.empty() ? "" : chunk("PLTE", palette)) + (compressed.empty() ? "" : chunk("IDAT", compressed)) +
+           chunk("IEND", "");
 }
 
 /// The same with data for no pixel at all.
@@ -167,6 +169,15 @@ TEST_CASE("a PNG that announces a huge, an empty or a 16-bit image is refused be
     CHECK_THAT(complaint(header_only(5, 5, 16, 2)), ContainsSubstring("16 bits"));
     CHECK_THAT(complaint(header_only(5, 5, 8, 2)), ContainsSubstring("is damaged")); // too little data
     CHECK_THAT(complaint(header_only(5, 5, 9, 7)), ContainsSubstring("is damaged"));
+}
+
+TEST_CASE("a colour that the palette does not have is black", "[cpu]") {
+    // Two pixels of 8 bits, colours 0 and 200 of a palette of one; a row with filter 0, stored without compression.
+    const std::string row = {'\0', '\0', '\xC8'};
+    const std::string stored = std::string("\x78\x01\x01\x03\x00\xFC\xFF", 7) + row + std::string("\0\xCB\0\xC9", 4);
+    const TemporaryPath file;
+    put(file.path, png_of(2, 1, 8, 3, stored, "\x0A\x14\x1E"));
+    CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{10, 20, 30, 0, 0, 0});
 }
 
 TEST_CASE("a PNG whose data unfolds far beyond its pixels is refused, not unfolded", "[cpu]") {

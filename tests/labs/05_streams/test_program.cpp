@@ -57,14 +57,27 @@ TEST_CASE("the program lists every variant, study and option and exits 0") {
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     const std::string json = fresh_path(), broken = fresh_path();
     std::ofstream(broken) << "this is no picture";
-    for (const std::string& arguments :
-         {std::string("--streams 0"), std::string("--streams 65"), std::string("--streams x"),
-          std::string("--height 0"), std::string("--width -1"), std::string("--channels 5"), std::string("--work -1"),
-          std::string("--width 16Mi --height 16Mi"), std::string("--variant cuda_nothing"),
-          std::string("--study nothing"), std::string("--input /nonexistent.png"), "--input " + broken,
-          std::string("--output /nonexistent/folder/x.png"), std::string("--trace /nonexistent/folder/x.json"),
-          std::string("--study streams --output x.png"), std::string("--study work --work 3"),
-          "--input " + broken + " --height 7", std::string("stray")}) {
+    for (const std::string& arguments : {std::string("--streams 0"),
+                                         std::string("--streams 65"),
+                                         std::string("--streams x"),
+                                         std::string("--height 0"),
+                                         std::string("--width -1"),
+                                         std::string("--channels 5"),
+                                         std::string("--work -1"),
+                                         std::string("--width 16Mi --height 16Mi"),
+                                         std::string("--variant cuda_nothing"),
+                                         std::string("--study nothing"),
+                                         std::string("--input /nonexistent.png"),
+                                         "--input " + broken,
+                                         std::string("--output /nonexistent/folder/x.png"),
+                                         std::string("--trace /nonexistent/folder/x.json"),
+                                         std::string("--study streams --output x.png"),
+                                         std::string("--study work --work 3"),
+                                         "--input " + broken + " --height 7",
+                                         std::string("--input /dev/zero"),
+                                         std::string("--output x.png --trace ./x.png"),
+                                         std::string("--input ''"),
+                                         std::string("stray")}) {
         INFO(arguments);
         const Outcome outcome = streams_program(arguments + " --json " + json);
         CHECK(outcome.exit_code == 2);
