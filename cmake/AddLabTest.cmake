@@ -7,7 +7,9 @@ include_guard(GLOBAL)
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
 #     [OCLGRIND])
 #
-# A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder.
+# A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
+# [large] too need tens of GB, of the host as well: one runs at a time, and `ctest -LE large` leaves them out.
+# The name of a test case has no semicolon: it would be two in a list.
 # OCLGRIND: its hidden test cases tagged [.oclgrind] run under oclgrind, and any finding fails.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
@@ -30,12 +32,23 @@ function(add_lab_test target)
         gpulab_embed_opencl(${target} ${kernels})
     endif()
 
+    # Catch2's script takes lists of labels apart, so they are set by a file of our own that ctest reads after Catch2's.
+    set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
+    file(WRITE ${labels_file} "")
+    set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
+    macro(gpulab_discover list spec labels) # further arguments: properties
+        catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover} ${ARGN})
+        file(APPEND ${labels_file} "foreach(test IN LISTS ${target}_${list})\n"
+                                   "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\")\n"
+                                   "endforeach()\n")
+    endmacro()
     foreach(backend cpu opencl cuda)
-        catch_discover_tests(${target} TEST_SPEC "[${backend}]" TEST_PREFIX "${target}: "
-                             DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4 LABELS "${TEST_LABELS};${backend}")
+        gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
+        gpulab_discover(${backend}_large "[${backend}][large]" "${TEST_LABELS};${backend};large"
+                        RESOURCE_LOCK large_memory)
     endforeach()
-    catch_discover_tests(${target} TEST_SPEC "~[cpu]~[opencl]~[cuda]~[.]" TEST_PREFIX "${target}: "
-                         DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4 LABELS "${TEST_LABELS}")
+    gpulab_discover(other "~[cpu]~[opencl]~[cuda]~[.]" "${TEST_LABELS}")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         gpulab_oclgrind_test("${target}: OpenCL kernels have no races, stray accesses or unset reads under oclgrind"
                              ${target} "${TEST_LABELS}")

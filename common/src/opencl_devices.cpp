@@ -92,8 +92,9 @@ GuardedMemory allocate_guarded(std::size_t bytes, unsigned char guard_value) {
     const std::size_t window = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
     memory.whole = cl::Buffer(context, CL_MEM_READ_WRITE, window + 2 * memory.guard);
     if (memory.guard > 0) {
-        queue.enqueueFillBuffer(memory.whole, guard_value, 0, memory.guard);
-        queue.enqueueFillBuffer(memory.whole, guard_value, memory.guard + bytes, window - bytes + memory.guard);
+        const std::vector<unsigned char> band(window - bytes + memory.guard, guard_value);
+        queue.enqueueWriteBuffer(memory.whole, CL_TRUE, 0, memory.guard, band.data());
+        queue.enqueueWriteBuffer(memory.whole, CL_TRUE, memory.guard + bytes, band.size(), band.data());
         cl_buffer_region region{memory.guard, window};
         memory.window = memory.whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region);
     } else {
@@ -126,7 +127,15 @@ void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char
         const std::vector<unsigned char> content(bytes, fill);
         queue.enqueueWriteBuffer(memory.window, CL_TRUE, 0, bytes, content.data());
     } else {
-        queue.enqueueFillBuffer(memory.whole, fill, memory.guard, bytes);
+        // NVIDIA's enqueueFillBuffer (driver 580) counts offset and size in 32 bits: from 4 GiB on it fills somewhere
+        // else, or breaks the context. So it is given pieces, each from its own beginning.
+        constexpr std::size_t piece = std::size_t{1} << 30;
+        cl::Buffer whole = memory.whole; // of which the pieces are parts: `window` is a part itself and can have none
+        for (std::size_t first = 0; first < bytes; first += piece) {
+            cl_buffer_region region{memory.guard + first, std::min(piece, bytes - first)};
+            queue.enqueueFillBuffer(whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region),
+                                    fill, 0, region.size);
+        }
     }
 }
 

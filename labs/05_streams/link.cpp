@@ -22,6 +22,19 @@ double sum_ms(const Link& link, std::size_t bytes) {
     return size / (link.up_alone * 1e6) + link.kernel_ms + size / (link.down_alone * 1e6);
 }
 
+double strips_ms(const Link& link, std::size_t bytes, std::size_t n) {
+    const auto strips = static_cast<double>(n), size = static_cast<double>(bytes) / strips;
+    const double copy = size / (std::min(link.up, link.down) * 1e6) + link.pause_ms;
+    return sum_ms(link, bytes) / strips + (strips - 1) * std::max(copy, link.kernel_ms / strips);
+}
+
+std::size_t best_strips(const Link& link, std::size_t bytes) {
+    std::size_t best = 1;
+    for (std::size_t n = 2; n <= 64; ++n)
+        if (strips_ms(link, bytes, n) < strips_ms(link, bytes, best)) best = n;
+    return best;
+}
+
 Link measure_link([[maybe_unused]] const gpulab::Device& device, [[maybe_unused]] const Problem& p) {
     static std::map<std::string, Link> known;
     gpulab::use(device);

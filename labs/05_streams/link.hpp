@@ -15,6 +15,8 @@ struct Link {
     double down = 0;       ///< device to host while the other direction is busy all the time
     double together = 0;   ///< the same amount both ways from a common start, by the time until both are through; more
                            ///< than the slower of `up` and `down`, because that one ends with the link to itself
+    double pause_ms = 0;   ///< what each strip of a copy costs beside its bytes, with both directions busy: the engine
+                           ///< waits until the last byte has arrived, reports it, and only then begins the next
     double kernel_ms = 0;  ///< the whole image, in device memory
 };
 
@@ -29,6 +31,15 @@ double together_ms(const Link& link, std::size_t bytes);
 
 /// One stage after the other, nothing at once: bytes / up_alone + kernel_ms + bytes / down_alone, in milliseconds.
 double sum_ms(const Link& link, std::size_t bytes);
+
+/// What a pipeline of n equal strips can come near: the first strip goes through all three stages with nothing else
+/// under way, and each of the others adds its time in the slowest stage,
+/// sum_ms / n + (n - 1) max(bytes / n / up + pause, bytes / n / down + pause, kernel_ms / n).
+/// It leaves out what handing over from stage to stage takes. @pre n > 0
+double strips_ms(const Link& link, std::size_t bytes, std::size_t n);
+
+/// The number of strips, 1 ... 64, for which strips_ms() is smallest.
+std::size_t best_strips(const Link& link, std::size_t bytes);
 
 /// Measures the link of an OpenCL or CUDA device (the rates once, then kept) and the kernel on this problem.
 Link measure_link(const gpulab::Device& device, const Problem& p);

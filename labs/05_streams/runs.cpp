@@ -31,9 +31,11 @@ void print_link(const gpulab::Device& device, const Link& link, std::size_t byte
         "\n{}  link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other direction busy\n"
         "        bound {:.4f} ms (the slowest stage); both ways at once and nothing else {:.4f} ms; kernel alone "
         "{:.4f} "
-        "ms; one stage after the other {:.4f} ms\n",
+        "ms; one stage after the other {:.4f} ms\n"
+        "        a strip costs {:.1f} us beside its bytes: equal strips can come near {:.4f} ms, {} of them\n",
         device.id(), link.up_alone, link.down_alone, link.up, link.down, bound_ms(link, bytes),
-        together_ms(link, bytes), link.kernel_ms, sum_ms(link, bytes));
+        together_ms(link, bytes), link.kernel_ms, sum_ms(link, bytes), 1e3 * link.pause_ms,
+        strips_ms(link, bytes, best_strips(link, bytes)), best_strips(link, bytes));
 }
 
 /// Whether the timeline can tell an overlap of stages: with a single kind of command there is none to see.
@@ -74,6 +76,8 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
             result.extra.push_back({"bound_ms", bound_ms(link, p.bytes())});
             result.extra.push_back({"together_ms", together_ms(link, p.bytes())});
             result.extra.push_back({"sum_ms", sum_ms(link, p.bytes())});
+            result.extra.push_back({"pause_ms", link.pause_ms});
+            result.extra.push_back({"strips_ms", strips_ms(link, p.bytes(), p.streams)});
         }
         const gpulab::Result& shown = report.add(std::move(result), work);
         if (shown.status != gpulab::Result::Status::passed) continue;

@@ -11,6 +11,7 @@
 // through OpenClContext, ClBuffer and watch_queue. What is missing here: when a step fails, what the earlier ones made
 // is not released.
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
@@ -49,7 +50,7 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const cl_kernel kernel = clCreateKernel(program, "saxpy", &code);
     check(code, "finding the kernel");
 
-    // 5. Three buffers. All bits set make a NaN: an element the kernel forgets to write will not pass for an answer.
+    // 5. Three buffers. c is filled with NaNs: an element that the kernel forgets to write will not pass for an answer.
     const std::size_t at_least_1 = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
     const cl_mem a = clCreateBuffer(context, CL_MEM_READ_ONLY, at_least_1, nullptr, &code);
     check(code, "allocating a");
@@ -58,11 +59,10 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const cl_mem out = clCreateBuffer(context, CL_MEM_WRITE_ONLY, at_least_1, nullptr, &code);
     check(code, "allocating c");
     if (n > 0) {
-        const cl_uint unwritten = 0xFFFFFFFFu;
+        std::fill(c.begin(), c.end(), std::numeric_limits<float>::quiet_NaN());
         check(clEnqueueWriteBuffer(queue, a, CL_TRUE, 0, bytes, p.a.data(), 0, nullptr, nullptr), "copying a in");
         check(clEnqueueWriteBuffer(queue, b, CL_TRUE, 0, bytes, p.b.data(), 0, nullptr, nullptr), "copying b in");
-        check(clEnqueueFillBuffer(queue, out, &unwritten, sizeof unwritten, 0, bytes, 0, nullptr, nullptr),
-              "marking c");
+        check(clEnqueueWriteBuffer(queue, out, CL_TRUE, 0, bytes, c.data(), 0, nullptr, nullptr), "marking c");
     }
 
     // 6. Arguments go in one by one, then the launch: how many work-items in all, how many in a group.

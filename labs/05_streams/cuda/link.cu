@@ -9,7 +9,7 @@ namespace streams {
 
 Link cuda_copy_rates() {
     constexpr std::size_t bytes = std::size_t{64} << 20;
-    constexpr int copies = 4, rounds = 7;
+    constexpr int copies = 4, rounds = 7, pieces = 16;
     gpulab::DeviceBuffer<unsigned char> device_up(bytes), device_down(bytes);
     gpulab::PinnedBuffer<unsigned char> host_up(bytes), host_down(bytes);
     std::memset(host_up.data(), 1, bytes); // every page exists
@@ -17,16 +17,20 @@ Link cuda_copy_rates() {
     gpulab::Stream up, down;
     gpulab::Event begin, up_end, down_end;
 
-    // Milliseconds of both directions from a common start. A direction that is only there to keep the link busy gets
-    // more to do, so that it is still at work when the one that counts is done.
-    const auto once = [&](int up_copies, int down_copies) {
+    // Milliseconds of both directions from a common start, for that many copies of `size` bytes each. A direction that
+    // is only there to keep the link busy gets more to do, so that it is still at work when the one that counts is
+    // done.
+    const auto once = [&](int up_copies, int down_copies, std::size_t size) {
         begin.record(up);
         CUDA_CHECK(cudaStreamWaitEvent(down, begin, 0));
         for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
+            const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // all of it once, then again
             if (i < up_copies)
-                CUDA_CHECK(cudaMemcpyAsync(device_up.data(), host_up.data(), bytes, cudaMemcpyHostToDevice, up));
+                CUDA_CHECK(
+                    cudaMemcpyAsync(device_up.data() + at, host_up.data() + at, size, cudaMemcpyHostToDevice, up));
             if (i < down_copies)
-                CUDA_CHECK(cudaMemcpyAsync(host_down.data(), device_down.data(), bytes, cudaMemcpyDeviceToHost, down));
+                CUDA_CHECK(cudaMemcpyAsync(host_down.data() + at, device_down.data() + at, size, cudaMemcpyDeviceToHost,
+                                           down));
         }
         up_end.record(up);
         down_end.record(down);
@@ -34,17 +38,21 @@ Link cuda_copy_rates() {
         down.synchronize();
         return std::pair{gpulab::Event::ms_between(begin, up_end), gpulab::Event::ms_between(begin, down_end)};
     };
-    // GB/s = 1e-6 bytes per ms.
-    const auto rates = [&](int up_copies, int down_copies) {
+    const auto medians = [&](int up_copies, int down_copies, std::size_t size) {
         std::vector<double> up_ms, down_ms;
-        once(up_copies, down_copies);
+        once(up_copies, down_copies, size);
         for (int i = 0; i < rounds; ++i) {
-            const auto [u, d] = once(up_copies, down_copies);
+            const auto [u, d] = once(up_copies, down_copies, size);
             up_ms.push_back(u);
             down_ms.push_back(d);
         }
-        return std::pair{1e-6 * up_copies * static_cast<double>(bytes) / gpulab::summarise(up_ms).median,
-                         1e-6 * down_copies * static_cast<double>(bytes) / gpulab::summarise(down_ms).median};
+        return std::pair{gpulab::summarise(up_ms).median, gpulab::summarise(down_ms).median};
+    };
+    // GB/s = 1e-6 bytes per ms.
+    const auto rates = [&](int up_copies, int down_copies) {
+        const auto [up_ms, down_ms] = medians(up_copies, down_copies, bytes);
+        return std::pair{1e-6 * up_copies * static_cast<double>(bytes) / up_ms,
+                         1e-6 * down_copies * static_cast<double>(bytes) / down_ms};
     };
     Link link;
     link.up_alone = rates(copies, 0).first;
@@ -53,6 +61,13 @@ Link cuda_copy_rates() {
     link.down = rates(2 * copies, copies).second;
     const auto [together_up, together_down] = rates(copies, copies);
     link.together = std::min(together_up, together_down);
+
+    // The same bytes in one piece and in many: what is more is pauses.
+    const auto through = [&](int count) {
+        const auto [up_ms, down_ms] = medians(count, count, bytes / static_cast<std::size_t>(count));
+        return std::max(up_ms, down_ms);
+    };
+    link.pause_ms = std::max(0.0, (through(pieces) - through(1)) / (pieces - 1));
     return link;
 }
 

@@ -13,22 +13,24 @@ namespace streams {
 Link opencl_copy_rates() {
     const bool is_cpu = gpulab::opencl().description().is_cpu;
     const std::size_t bytes = std::size_t{is_cpu ? 16u : 64u} << 20;
-    const int copies = 4, rounds = is_cpu ? 3 : 7;
+    const int copies = 4, rounds = is_cpu ? 3 : 7, pieces = 16;
     const gpulab::ClBuffer<unsigned char> device_up(bytes), device_down(bytes);
     const HostMemory host_up(bytes), host_down(bytes);
     std::memset(host_up.data(), 1, bytes); // every page exists
     std::memset(host_down.data(), 2, bytes);
     const cl::CommandQueue up = new_queue(), down = new_queue();
 
-    // Milliseconds of both directions. One that is only there to keep the link busy gets more to do, so that it is
-    // still at work when the one that counts is done.
-    const auto once = [&](int up_copies, int down_copies) {
+    // Milliseconds of both directions, for that many copies of `size` bytes each. One that is only there to keep the
+    // link busy gets more to do, so that it is still at work when the one that counts is done.
+    const auto once = [&](int up_copies, int down_copies, std::size_t size) {
         gpulab::ClEvents up_events, down_events;
         for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
+            const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // all of it once, then again
             if (i < up_copies)
-                up.enqueueWriteBuffer(device_up.data(), CL_FALSE, 0, bytes, host_up.data(), nullptr, up_events.add());
+                up.enqueueWriteBuffer(device_up.data(), CL_FALSE, at, size, host_up.data() + at, nullptr,
+                                      up_events.add());
             if (i < down_copies)
-                down.enqueueReadBuffer(device_down.data(), CL_FALSE, 0, bytes, host_down.data(), nullptr,
+                down.enqueueReadBuffer(device_down.data(), CL_FALSE, at, size, host_down.data() + at, nullptr,
                                        down_events.add());
         }
         up.flush();
@@ -37,18 +39,21 @@ Link opencl_copy_rates() {
         down.finish();
         return std::pair{up_events.elapsed_ms(), down_events.elapsed_ms()};
     };
-    // GB/s = 1e-6 bytes per ms.
-    const auto rates = [&](int up_copies, int down_copies) {
+    const auto medians = [&](int up_copies, int down_copies, std::size_t size) {
         std::vector<double> up_ms, down_ms;
-        once(up_copies, down_copies);
+        once(up_copies, down_copies, size);
         for (int i = 0; i < rounds; ++i) {
-            const auto [u, d] = once(up_copies, down_copies);
+            const auto [u, d] = once(up_copies, down_copies, size);
             up_ms.push_back(u);
             down_ms.push_back(d);
         }
+        return std::pair{gpulab::summarise(up_ms).median, gpulab::summarise(down_ms).median};
+    };
+    // GB/s = 1e-6 bytes per ms.
+    const auto rates = [&](int up_copies, int down_copies) {
+        const auto [up_ms, down_ms] = medians(up_copies, down_copies, bytes);
         const double unit = 1e-6 * static_cast<double>(bytes);
-        return std::pair{unit * up_copies / gpulab::summarise(up_ms).median,
-                         unit * down_copies / gpulab::summarise(down_ms).median};
+        return std::pair{unit * up_copies / up_ms, unit * down_copies / down_ms};
     };
     Link link;
     link.up_alone = rates(copies, 0).first;
@@ -57,6 +62,13 @@ Link opencl_copy_rates() {
     link.down = rates(2 * copies, copies).second;
     const auto [together_up, together_down] = rates(copies, copies);
     link.together = std::min(together_up, together_down);
+
+    // The same bytes in one piece and in many: what is more is pauses.
+    const auto through = [&](int count) {
+        const auto [up_ms, down_ms] = medians(count, count, bytes / static_cast<std::size_t>(count));
+        return std::max(up_ms, down_ms);
+    };
+    link.pause_ms = std::max(0.0, (through(pieces) - through(1)) / (pieces - 1));
     return link;
 }
 

@@ -1,7 +1,7 @@
 /// @file
-/// The checks of more than 2^31 elements, that right and wrong kernels go through: an index or a count of 32 bits fails
-/// here and nowhere else. The numbers are ones, far apart, among zeros: every sum of them is below 2^24, so that a
-/// float holds it exactly, whatever the order of summation, and is known without a reference.
+/// The checks of more elements than 32 bits count, that right and wrong kernels go through: an index or a count of 32
+/// bits fails here and nowhere else. The numbers are ones, far apart, among zeros: every sum of them is below 2^24, so
+/// that a float holds it exactly, whatever the order of summation, and is known without a reference.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <fmt/format.h>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "dot.hpp"
@@ -18,37 +17,37 @@
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab_testing/large.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
 
 namespace reduction::testing {
 
-/// More than 2^31, and no multiple of anything that a kernel rounds to.
-inline constexpr std::size_t large = (std::size_t{1} << 31) + 5;
+/// Every 641st element of the large arrays is a one, the 641st being the first. 641 divides 2^32 + 1 and leaves 321
+/// of 2^31 + 1 to the next multiple: of the last elements, those that 32 bits do not count, exactly one is a one, and
+/// none of the first elements, that an index gets back to when it wraps.
+inline constexpr std::size_t apart = 641;
 
-/// Every so many elements there is a one.
-inline constexpr std::size_t apart = 251, other_apart = 7;
-
-/// Whether device and host have the memory for two arrays of `large` floats.
-inline bool room_for_large(const gpulab::Device& device) {
-    return device.memory_bytes >= std::uint64_t{20} << 30 && gpulab::host_memory_bytes() >= std::uint64_t{30} << 30;
-}
-
-/// Calls `body(begin, end)` for the parts of 0 ... n - 1, on all CPU threads.
-template <class Body> void in_parts(std::size_t n, const Body& body) {
-    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
-    const std::size_t part = gpulab::ceil_div(n, threads);
-    std::vector<std::jthread> workers;
-    for (std::size_t begin = 0; begin < n; begin += part)
-        workers.emplace_back([&body, begin, end = std::min(n, begin + part)] { body(begin, end); });
-}
-
-/// `large` zeros with a one at every multiple of `step`.
-inline std::vector<float> ones_apart(std::size_t step) {
-    std::vector<float> a(large);
-    for (std::size_t i = 0; i < large; i += step) a[i] = 1;
+/// Zeros with a one at elements apart - 1, 2 apart - 1 and so on.
+inline std::vector<float> ones_apart(std::size_t n) {
+    std::vector<float> a(n);
+    for (std::size_t i = apart - 1; i < n; i += apart) a[i] = 1;
     return a;
 }
+
+/// How many of the first n there are.
+inline std::size_t ones_among(std::size_t n) { return n / apart; }
+
+/// Ones and zeros in turn: the other factor of a dot product.
+inline std::vector<float> every_other(std::size_t n) {
+    std::vector<float> b(n);
+    for (std::size_t i = 0; i < n; i += 2) b[i] = 1;
+    return b;
+}
+
+/// The dot product of ones_apart and every_other: ones stand at the even places of i = apart - 1, 2 apart - 1 ...,
+/// which, apart being odd, are the first, the third and so on.
+inline std::size_t ones_shared(std::size_t n) { return gpulab::ceil_div(ones_among(n), 2); }
 
 /// Runs a variant once. @return a stray write, or what judge() says
 template <class Run, class Problem, class Output, class Judge>
@@ -73,20 +72,20 @@ template <class Run, class Problem> std::string large_fault(Run* run, const Prob
     });
 }
 
-/// What is wrong with a variant's prefix sums of ones_apart(apart), or "". @param out space for them
+/// What is wrong with a variant's prefix sums of ones_apart(), or "". @param out space for them
 inline std::string large_scan_fault(ScanRun<float>* run, const ScanProblem<float>& p, Prefixes<float>& out) {
-    in_parts(out.size(), [&](std::size_t begin, std::size_t end) {
+    gpulab::testing::in_parts(out.size(), [&](std::size_t begin, std::size_t end) {
         std::fill(out.data() + begin, out.data() + end, gpulab::poison_value<float>());
     });
     return large_fault_of(run, p, out, [&]() -> std::string {
-        std::atomic<std::size_t> wrong{large};
-        in_parts(large, [&](std::size_t begin, std::size_t end) {
+        std::atomic<std::size_t> wrong{out.size()};
+        gpulab::testing::in_parts(out.size(), [&](std::size_t begin, std::size_t end) {
             for (std::size_t i = begin; i < end; ++i) {
                 const std::size_t counted = p.kind == Scan::inclusive ? i + 1 : i; // elements in this sum
-                if (out[i] != static_cast<float>(gpulab::ceil_div(counted, apart))) return wrong.store(i);
+                if (out[i] != static_cast<float>(ones_among(counted))) return wrong.store(i);
             }
         });
-        return wrong < large ? fmt::format("prefix {} is {}", wrong.load(), out[wrong]) : "";
+        return wrong < out.size() ? fmt::format("prefix {} is {}", wrong.load(), out[wrong]) : "";
     });
 }
 

@@ -1,6 +1,6 @@
 /// @file
-/// The check of products with more than 2^31 elements: a reference of 8 GB would take minutes, so the sums have one
-/// product each, and all threads judge them against it.
+/// The check of products with more elements than 32 bits count: a reference of 17 GB would take minutes, so the sums
+/// have one product each, and all threads judge them against it.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,11 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab_testing/large.hpp"
 #include "matmul.hpp"
 
 namespace matmul::testing {
-
-/// Whether device and host have the memory for products of 2^31 floats.
-inline bool room_for_large(const gpulab::Device& device) {
-    return device.memory_bytes >= std::uint64_t{20} << 30 && gpulab::host_memory_bytes() >= std::uint64_t{30} << 30;
-}
 
 /// Calls `body(row)` for every row of C, on all CPU threads.
 template <class Body> void each_row(std::size_t rows, const Body& body) {
@@ -39,14 +36,18 @@ enum class Large { a, b, c };
 /// large.
 inline std::size_t place(std::size_t i, std::size_t k) { return 7 * i % k; }
 
-/// A product of whole numbers in which one matrix has more than 2^31 elements. Each element of C is one product and
-/// therefore known without a reference: k is 1, or each row of the large A (column of the large B) has one non-zero.
+/// A product of whole numbers in which one matrix has more than `elements` elements. Each element of C is one product
+/// and therefore known without a reference: k is 1, or each row of the large A (column of the large B) has one
+/// non-zero.
+/// @param elements gpulab::testing::beyond_int or beyond_unsigned
 /// @param in_fours whether the rows of A, B and C are multiples of 16 bytes long
-inline Problem<float> large_problem(Large matrix, bool in_fours) {
-    const std::size_t most = in_fours ? 65540 : 65537, half = in_fours ? 32772 : 32771;
-    if (matrix == Large::c) return whole_problem<float>(most, 1, half);
+inline Problem<float> large_problem(Large matrix, std::size_t elements, bool in_fours) {
+    const std::size_t most = in_fours ? 65540 : 65537; // more than a grid has blocks along y
+    const std::size_t least = gpulab::ceil_div(elements, most);
+    const std::size_t other = in_fours ? gpulab::round_up(least, 4) + 4 : gpulab::round_up(least, 4) + 3;
+    if (matrix == Large::c) return whole_problem<float>(most, 1, other);
     const bool a = matrix == Large::a;
-    Problem<float> p{a ? most : 1, half, a ? 1 : most, {}, {}};
+    Problem<float> p{a ? most : 1, other, a ? 1 : most, {}, {}};
     p.a.resize(p.m * p.k);
     p.b.resize(p.k * p.n);
     const auto whole = [](std::size_t i) { return static_cast<float>(1 + i % 5); };

@@ -122,17 +122,14 @@ template <class T> void check_identity_and_infinity(Backend backend) {
     }
 }
 
-/// Every variant that takes any shape, on every GPU of a back end with the memory, with one matrix of more than 2^31
-/// elements.
+/// Every variant that takes any shape, on every GPU of a back end with the memory, with one matrix of more elements
+/// than 32 bits count.
 void check_large(Backend backend, matmul::testing::Large matrix) {
-    std::vector<Device> devices = devices_or_skip(backend);
-    std::erase_if(devices, [](const Device& d) { return d.is_cpu || !matmul::testing::room_for_large(d); });
-    if (devices.empty()) SKIP("needs a GPU with 20 GB, and 30 GB on the host");
-    for (const bool in_fours : {false, true}) { // rows that are not, and that are, a multiple of 16 bytes long
-        const Problem<float> p = matmul::testing::large_problem(matrix, in_fours);
-        matmul::Output<float> c(p.size());
-        for (const Device& device : devices) {
-            gpulab::use(device);
+    for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(backend, 2, 2)) {
+        gpulab::use(device);
+        for (const bool in_fours : {false, true}) { // rows that are not, and that are, a multiple of 16 bytes long
+            const Problem<float> p = matmul::testing::large_problem(matrix, elements, in_fours);
+            matmul::Output<float> c(p.size());
             for (const auto& variant : matmul::variants<float>()) {
                 if (variant.backend != backend || variant.name == "cuda_one_block") continue;
                 const bool vectors = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
@@ -243,14 +240,23 @@ TEST_CASE("the choice by shape leaves nothing of k out and no part empty") {
         }
 }
 
-TEST_CASE("every CUDA variant reaches elements of A beyond the 2^31st", "[cuda][large]") {
+TEST_CASE("every CUDA variant reaches elements of A that 32 bits do not count", "[cuda][large]") {
     check_large(Backend::cuda, matmul::testing::Large::a);
 }
-TEST_CASE("every CUDA variant reaches elements of B beyond the 2^31st", "[cuda][large]") {
+TEST_CASE("every CUDA variant reaches elements of B that 32 bits do not count", "[cuda][large]") {
     check_large(Backend::cuda, matmul::testing::Large::b);
 }
-TEST_CASE("every CUDA variant reaches elements of C beyond the 2^31st", "[cuda][large]") {
+TEST_CASE("every CUDA variant reaches elements of C that 32 bits do not count", "[cuda][large]") {
     check_large(Backend::cuda, matmul::testing::Large::c);
+}
+TEST_CASE("every OpenCL variant reaches elements of A that 32 bits do not count", "[opencl][large]") {
+    check_large(Backend::opencl, matmul::testing::Large::a);
+}
+TEST_CASE("every OpenCL variant reaches elements of B that 32 bits do not count", "[opencl][large]") {
+    check_large(Backend::opencl, matmul::testing::Large::b);
+}
+TEST_CASE("every OpenCL variant reaches elements of C that 32 bits do not count", "[opencl][large]") {
+    check_large(Backend::opencl, matmul::testing::Large::c);
 }
 
 #if defined(GPULAB_WITH_CUDA)

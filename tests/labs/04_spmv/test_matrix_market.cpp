@@ -142,7 +142,7 @@ TEST_CASE("every malformed file gives an error that names file and line") {
     }
 }
 
-TEST_CASE("a value too large for float is an error in float and none in double; one too small becomes 0") {
+TEST_CASE("a value too large for float is an error in float and none in double, and one too small becomes 0") {
     const std::string text = real_general + "1 1 1\n1 1 1e300\n";
     CHECK_NOTHROW(gpulab::parse_matrix_market<double>(text, "input"));
     CHECK_THROWS_AS(gpulab::parse_matrix_market<float>(text, "input"), gpulab::Error);

@@ -155,6 +155,8 @@ TEST_CASE("a run over everything passes what can run, shows sample pixels, and w
         ++traced;
         CHECK(v["bound_ms"] > 0);
         CHECK(v["sum_ms"] >= v["bound_ms"].get<double>() * 0.5);
+        CHECK(v["pause_ms"] >= 0);
+        CHECK(v["strips_ms"] > 0);
         if (name != "cuda_mapped") CHECK(v["overlap_percent"] >= 0);
         if (name != "cuda_mapped") CHECK(v["traced_ms"] > 0);
         if (name == "opencl_in_order" || name == "cuda_sync_pinned") CHECK(v["overlap_percent"] < 1);

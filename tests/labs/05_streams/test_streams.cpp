@@ -5,6 +5,7 @@
 #include <string>
 
 #include "checks.hpp"
+#include "link.hpp"
 #include "runs.hpp"
 
 using gpulab::Backend;
@@ -180,4 +181,23 @@ TEST_CASE("a single wrong byte anywhere fails the comparison", "[cpu]") {
     }
     CHECK(streams::compare(right, right).passed);
     CHECK_FALSE(streams::compare(right, Output{{1, 2, 3}, {}}).passed);
+}
+
+TEST_CASE("what a link can carry is worked out as by hand") {
+    // 6 MB: 2 ms up and 3 ms down alone, 3 ms and 4 ms with the other direction busy, a kernel of 1 ms.
+    const std::size_t bytes = 6'000'000;
+    streams::Link link{
+        .up_alone = 3, .down_alone = 2, .up = 2, .down = 1.5, .together = 1.5, .pause_ms = 0.1, .kernel_ms = 1};
+    const auto about = [](double ms) { return Catch::Approx(ms).epsilon(1e-12); };
+    CHECK(streams::bound_ms(link, bytes) == about(4));
+    CHECK(streams::together_ms(link, bytes) == about(4));
+    CHECK(streams::sum_ms(link, bytes) == about(6));
+    CHECK(streams::strips_ms(link, bytes, 1) == about(6));
+    CHECK(streams::strips_ms(link, bytes, 4) == about(6.0 / 4 + 3 * (4.0 / 4 + 0.1)));
+    // 6 / n + (n - 1) (4 / n + 0.1) = 3.9 + 2 / n + 0.1 n is smallest near n = sqrt(20): 4.8 at 4 as well as at 5.
+    CHECK(streams::strips_ms(link, bytes, streams::best_strips(link, bytes)) == about(4.8));
+    link.kernel_ms = 10; // the kernel decides: 15 / n + (n - 1) 10 / n
+    CHECK(streams::bound_ms(link, bytes) == about(10));
+    CHECK(streams::strips_ms(link, bytes, 5) == about(15.0 / 5 + 4 * 10.0 / 5));
+    CHECK(streams::best_strips(link, bytes) > 32); // its pauses hide behind it
 }

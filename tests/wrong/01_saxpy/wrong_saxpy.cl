@@ -82,3 +82,13 @@ kernel void before_the_start(ARGUMENTS) { // right, and one stray write in front
     if (i < n) c[i] = k * a[i] + b[i];
     if (i == 0) (c - 1)[0] = 0;
 }
+
+kernel void index_in_int(ARGUMENTS) { // beyond 2^31 elements negative, and as a ulong too large for n
+    const int i = get_global_id(0);
+    if ((ulong)i < n) c[i] = k * a[i] + b[i];
+}
+
+kernel void index_in_uint(ARGUMENTS) { // beyond 2^32 elements it begins at 0 again
+    const uint i = get_global_id(0);
+    if (i < n) c[i] = k * a[i] + b[i];
+}

@@ -48,6 +48,8 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"loses_the_sign", "|k| for k", WRONG("loses_the_sign")},
         WrongVariant{"tail_of_two_lost", "two elements left out when n mod 4 = 2", WRONG("tail_of_two_lost")},
         WrongVariant{"before_the_start", "a stray write before the output", WRONG("before_the_start")},
+        WrongVariant{"index_in_int", "the global index in an int", WRONG("index_in_int"), std::size_t{1} << 31},
+        WrongVariant{"index_in_uint", "as uint", WRONG("index_in_uint"), std::size_t{1} << 32},
     };
     return table;
 }

@@ -92,6 +92,12 @@ __global__ void before_the_start(float k, const float* a, const float* b, float*
     if (i == 0) (c - 1)[0] = 0;
 }
 
+/// Beyond 2^31 elements an int is negative, and as a std::size_t too large for n; beyond 2^32 an unsigned begins at 0.
+template <class Index> __global__ void index_in(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const auto i = static_cast<Index>(global_index());
+    if (static_cast<std::size_t>(i) < n) c[i] = k * a[i] + b[i];
+}
+
 template <Kernel* kernel> void launch(const Problem& p, Output& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
@@ -122,6 +128,8 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"writes_past_its_input", "a stray write behind an input", launch<writes_past_its_input>},
         WrongVariant{"loses_the_sign", "|k| for k", launch<loses_the_sign>},
         WrongVariant{"before_the_start", "a stray write before the output", launch<before_the_start>},
+        WrongVariant{"index_in_int", "the global index in an int", launch<index_in<int>>, std::size_t{1} << 31},
+        WrongVariant{"index_in_unsigned", "as unsigned", launch<index_in<unsigned>>, std::size_t{1} << 32},
     };
     return table;
 }

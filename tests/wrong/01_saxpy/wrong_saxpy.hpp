@@ -2,6 +2,7 @@
 /// SAXPY kernels with one classic mistake each. The tests must reject every one of them.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -14,6 +15,8 @@ struct WrongVariant {
     std::string_view name;
     std::string_view mistake;
     Run* run;
+    /// Not 0: the mistake shows only with more elements than this.
+    std::size_t right_up_to = 0;
 };
 
 std::span<const WrongVariant> cpu_variants();

@@ -1,6 +1,6 @@
 /// @file
-/// A sum, a dot product and a prefix sum that are right up to 2^31 - 1 elements: they count them in an int. Only the
-/// checks of large arrays can reject them.
+/// A sum, a dot product and a prefix sum that are right up to 2^31 - 1 elements, counting them in an int, or up to
+/// 2^32 - 1, counting them in an unsigned. Only the checks of large arrays can reject them.
 #pragma once
 
 #include "dot.hpp"
@@ -9,8 +9,8 @@
 
 namespace reduction::wrong {
 
-SumRun<float> sum_index_in_32_bits;
-DotRun<float> dot_index_in_32_bits;
-ScanRun<float> scan_index_in_32_bits;
+template <class Index> void sum_counted_in(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch);
+template <class Index> void dot_counted_in(const DotProblem<float>& p, Scalar<float>& dot, Stopwatch& watch);
+template <class Index> void scan_counted_in(const ScanProblem<float>& p, Prefixes<float>& out, Stopwatch& watch);
 
 } // namespace reduction::wrong

@@ -116,34 +116,41 @@ __global__ void vector_store_past_edge(const float* a, const float* b, float* c,
     for (int e = 0; e < 4; ++e) c[i * n + j + e] = sum[e];
 }
 
-/// Rows are counted in 32 bits, and so is the element. (What would fall before the array is left out.)
-__global__ void index_in_32_bits(const float* a, const float* b, float* c, int m, int k, int n) {
+/// Place of element (row, column) as an int has it: negative beyond 2^31. What lies there is neither read nor written.
+/// As an unsigned has it: the first elements again beyond 2^32.
+template <class Index> __device__ Index place(int row, int width, int column) {
+    return static_cast<Index>(static_cast<unsigned>(row) * static_cast<unsigned>(width) +
+                              static_cast<unsigned>(column));
+}
+__device__ bool is_there(int place) { return place >= 0; }
+__device__ bool is_there(unsigned) { return true; }
+
+template <class Index> __global__ void c_by(const float* a, const float* b, float* c, int m, int k, int n) {
     const int i = row_index(), j = column_index();
     if (i >= m || j >= n) return;
-    const int e = static_cast<int>(static_cast<unsigned>(i) * static_cast<unsigned>(n) + static_cast<unsigned>(j));
-    if (e >= 0) c[e] = element(a, b, k, n, i, j);
+    const Index e = place<Index>(i, n, j);
+    if (is_there(e)) c[e] = element(a, b, k, n, i, j);
 }
 
-/// Of an index that went through an int: negative beyond 2^31. What lies there is not read, only left out.
-__device__ float at_int(const float* x, int row, int width, int column) {
-    const int e =
-        static_cast<int>(static_cast<unsigned>(row) * static_cast<unsigned>(width) + static_cast<unsigned>(column));
-    return e >= 0 ? x[e] : 0;
-}
-
-__global__ void index_of_a_in_32_bits(const float* a, const float* b, float* c, int m, int k, int n) {
+template <class Index> __global__ void a_by(const float* a, const float* b, float* c, int m, int k, int n) {
     const int i = row_index(), j = column_index();
     if (i >= m || j >= n) return;
     float sum = 0;
-    for (int l = 0; l < k; ++l) sum += at_int(a, i, k, l) * b[std::size_t(l) * n + j];
+    for (int l = 0; l < k; ++l) {
+        const Index e = place<Index>(i, k, l);
+        if (is_there(e)) sum += a[e] * b[std::size_t(l) * n + j];
+    }
     c[std::size_t(i) * n + j] = sum;
 }
 
-__global__ void index_of_b_in_32_bits(const float* a, const float* b, float* c, int m, int k, int n) {
+template <class Index> __global__ void b_by(const float* a, const float* b, float* c, int m, int k, int n) {
     const int i = row_index(), j = column_index();
     if (i >= m || j >= n) return;
     float sum = 0;
-    for (int l = 0; l < k; ++l) sum += a[std::size_t(i) * k + l] * at_int(b, l, n, j);
+    for (int l = 0; l < k; ++l) {
+        const Index e = place<Index>(l, n, j);
+        if (is_there(e)) sum += a[std::size_t(i) * k + l] * b[e];
+    }
     c[std::size_t(i) * n + j] = sum;
 }
 
@@ -195,6 +202,7 @@ template <Kernel* kernel> void launch(const Problem<float>& p, Output<float>& c,
 } // namespace
 
 std::span<const WrongVariant> cuda_variants() {
+    constexpr std::size_t int_counts = std::size_t{1} << 31, unsigned_counts = std::size_t{1} << 32;
     static const std::array table = {
         WrongVariant{"no_first_barrier", "tiles are read before they are complete",
                      launch<tiled<false, true, true, false>>},
@@ -213,9 +221,12 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"last_part_lost", "k / part parts for k / part rounded up", in_parts<true, false>},
         WrongVariant{"share_added_twice", "the loop over the shares begins at the one already taken",
                      in_parts<false, true>},
-        WrongVariant{"index_in_32_bits", "i * n + j in an int", launch<index_in_32_bits>, false, true},
-        WrongVariant{"index_of_a_in_32_bits", "i * k + l in an int", launch<index_of_a_in_32_bits>, false, true},
-        WrongVariant{"index_of_b_in_32_bits", "l * n + j in an int", launch<index_of_b_in_32_bits>, false, true},
+        WrongVariant{"index_of_a_in_int", "i * k + l in an int", launch<a_by<int>>, false, int_counts},
+        WrongVariant{"index_of_b_in_int", "l * n + j in an int", launch<b_by<int>>, false, int_counts},
+        WrongVariant{"index_of_c_in_int", "i * n + j in an int", launch<c_by<int>>, false, int_counts},
+        WrongVariant{"index_of_a_in_unsigned", "as unsigned", launch<a_by<unsigned>>, false, unsigned_counts},
+        WrongVariant{"index_of_b_in_unsigned", "as unsigned", launch<b_by<unsigned>>, false, unsigned_counts},
+        WrongVariant{"index_of_c_in_unsigned", "as unsigned", launch<c_by<unsigned>>, false, unsigned_counts},
     };
     return table;
 }

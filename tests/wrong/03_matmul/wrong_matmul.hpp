@@ -16,8 +16,8 @@ struct WrongVariant {
     Run<float>* run;
     /// Whether a device may answer right by luck of timing; then only a tool that watches accesses proves the mistake.
     bool race = false;
-    /// Whether the mistake shows only where C has more than 2^31 elements.
-    bool large = false;
+    /// Not 0: the mistake shows only where a matrix has more elements than this.
+    std::size_t right_up_to = 0;
 };
 
 std::span<const WrongVariant> cuda_variants();
