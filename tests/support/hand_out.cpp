@@ -1,26 +1,16 @@
 #include "gpulab_testing/hand_out.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <regex>
 #include <stdexcept>
 
-#if !defined(_WIN32)
-#include <sys/wait.h>
-#endif
-
 namespace gpulab::testing {
 
-namespace fs = std::filesystem;
-
 namespace {
-std::string content(const fs::path& path) {
+std::string content(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path.string());
+    if (!file) throw std::runtime_error("cannot read " + path);
     return {std::istreambuf_iterator<char>(file), {}};
 }
 } // namespace
@@ -34,24 +24,12 @@ std::set<std::string> variants_in_ladder(const std::string& readme_path) {
     return names;
 }
 
-int Outcome::error_lines() const { return static_cast<int>(std::count(err.begin(), err.end(), '\n')); }
-
-Outcome run_program(const std::string& program, const std::string& arguments) {
-    const fs::path base = fs::temp_directory_path() / ("gpulab_run_" + std::to_string(std::random_device{}()));
-    const std::string out = base.string() + ".out", err = base.string() + ".err";
-    const std::string command = "\"" + program + "\" " + arguments + " > \"" + out + "\" 2> \"" + err + "\"";
-    Outcome outcome;
-    const int status = std::system(command.c_str());
-#if defined(_WIN32)
-    outcome.exit_code = status;
-#else
-    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-#endif
-    outcome.out = content(out);
-    outcome.err = content(err);
-    fs::remove(out);
-    fs::remove(err);
-    return outcome;
+std::set<std::string> absent_from(const std::string& readme_path, const std::set<std::string>& names) {
+    const std::string text = content(readme_path);
+    std::set<std::string> absent;
+    for (const std::string& name : names)
+        if (text.find("`" + name + "`") == std::string::npos) absent.insert(name);
+    return absent;
 }
 
 } // namespace gpulab::testing

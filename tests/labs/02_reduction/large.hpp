@@ -23,9 +23,9 @@
 
 namespace reduction::testing {
 
-/// Every 641st element of the large arrays is a one, the 641st being the first. 641 divides 2^32 + 1 and leaves 321
-/// of 2^31 + 1 to the next multiple: of the last elements, those that 32 bits do not count, exactly one is a one, and
-/// none of the first elements, that an index gets back to when it wraps.
+/// Every 641st element of the large arrays is a one, the 641st being the first. 641 divides 2^31 + 321 and 2^32 + 1: of
+/// the last elements, those that 32 bits do not count, exactly one is a one, and none of the first elements is, that an
+/// index gets back to when it wraps.
 inline constexpr std::size_t apart = 641;
 
 /// Zeros with a one at elements apart - 1, 2 apart - 1 and so on.

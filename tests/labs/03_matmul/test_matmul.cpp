@@ -353,24 +353,3 @@ TEST_CASE("a CPU is not asked for products that take minutes, however short thei
     CHECK(matmul::too_slow(options, "cpu_ikj", cpu, tall) == ""); // asked for by name
     CHECK(matmul::too_slow(options, "cuda_grid", gpu, tall) == "");
 }
-
-TEST_CASE("the README's ladder and the variant table name the same rungs") {
-    std::ifstream file(MATMUL_README);
-    REQUIRE(file);
-    std::stringstream text;
-    text << file.rdbuf();
-    const std::string readme = text.str();
-    std::set<std::string> in_ladder; // the first word in backticks of each table line that begins with "| `"
-    std::istringstream lines(readme);
-    for (std::string line; std::getline(lines, line);) {
-        if (!line.starts_with("| `")) continue;
-        const std::string name = line.substr(3, line.find('`', 3) - 3);
-        if (name.starts_with("cpu_") || name.starts_with("opencl_") || name.starts_with("cuda_"))
-            in_ladder.insert(name);
-    }
-    std::set<std::string> in_table;
-    for (const auto& variant : matmul::variants<float>()) in_table.emplace(variant.name);
-    CHECK(in_ladder == in_table);
-    CHECK(matmul::variants<float>().size() == matmul::variants<double>().size());
-    for (const auto& study : matmul::study_list()) CHECK(readme.find("`" + study.name + "`") != std::string::npos);
-}

@@ -1,0 +1,72 @@
+// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+#include <string>
+
+#include "gpulab/device.hpp"
+#include "gpulab_testing/hand_out.hpp"
+#include "gpulab_testing/program.hpp"
+#include "matmul.hpp"
+#include "studies.hpp"
+
+using gpulab::Backend;
+using gpulab::testing::names_of;
+using Words = std::set<std::string>;
+
+namespace {
+const gpulab::testing::Program program("matmul", MATMUL_PROGRAM);
+}
+
+TEST_CASE("the README's ladder is the variant table") {
+    CHECK(gpulab::testing::variants_in_ladder(MATMUL_README) == names_of(matmul::variants<float>()));
+    CHECK(names_of(matmul::variants<float>()) == names_of(matmul::variants<double>()));
+}
+
+TEST_CASE("the README names every study") {
+    CHECK(gpulab::testing::absent_from(MATMUL_README, gpulab::testing::names_of_studies(matmul::study_list())) ==
+          Words{});
+}
+
+TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
+    CHECK(program.missing("--list", names_of(matmul::variants<float>())) == Words{});
+    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(matmul::study_list())) == Words{});
+    CHECK(program.missing("--help", {"--m", "--k", "--n", "--type", "--variant", "--study", "--json", "--csv"}) ==
+          Words{});
+}
+
+TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
+    for (const std::string arguments :
+         {"--m 0", "--n -1", "--k 2^31", "--k 1.5", "--m ''", "--type half", "--variant cuda_magic",
+          "--variant cpu_ijk --m many", "--study speed", "--study ladder --m 64", "--study shape --n 64",
+          "--study tile --m 64", "--study tile --k 64", "--csv /nonexistent/folder/x.csv",
+          "--m 2000000 --k 2000000 --n 2000000", "stray"}) {
+        INFO(arguments);
+        CHECK(program.refusal_fault(arguments) == "");
+    }
+}
+
+TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
+    for (const std::string type : {"float", "double"}) {
+        INFO(type);
+        const gpulab::testing::ScratchFile csv;
+        const auto run = program.results("--m 65 --k 33 --n 47 --repeat 2 --type " + type + " --csv " + csv.path());
+        CHECK(run["lab"] == "matmul");
+        CHECK(run["problem"]["m"] == 65);
+        CHECK(run["problem"]["k"] == 33);
+        CHECK(run["problem"]["n"] == 47);
+        CHECK(run["problem"]["type"] == type);
+        CHECK(run["variants"].size() == gpulab::testing::rows_of(matmul::variants<float>()));
+        CHECK(gpulab::testing::run_fault(run) == "");
+        CHECK(csv.text().find("opencl_register_tile") != std::string::npos);
+    }
+}
+
+TEST_CASE("a missing back end is an error only when asked for by name") {
+    const int expected = gpulab::devices(Backend::cuda).empty() ? 2 : 0;
+    CHECK(program("--m 16 --k 16 --n 16 --backend cuda --repeat 1").exit_code == expected);
+}
+
+TEST_CASE("the study of tiles runs where there is CUDA, and says so where there is none") {
+    if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study tile --n 64") == "");
+    else CHECK(program.study_fault("tile", "--n 64", 10) == "");
+}

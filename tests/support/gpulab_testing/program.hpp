@@ -1,0 +1,78 @@
+/// @file
+/// Runs a lab's program as a user does: what it prints, what it writes, how it ends.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "gpulab/device.hpp"
+
+namespace gpulab::testing {
+
+/// A name for a file that no other test uses, also in another process. The file is not there yet; what is there when
+/// this goes is removed.
+class ScratchFile {
+public:
+    ScratchFile();
+    ~ScratchFile();
+    ScratchFile(const ScratchFile&) = delete;
+    ScratchFile& operator=(const ScratchFile&) = delete;
+
+    const std::string& path() const { return path_; }
+    std::string text() const;    ///< @throws std::runtime_error when it cannot be read
+    nlohmann::json json() const; ///< @throws as text(), and for what is no JSON
+    void write(const std::string& text) const;
+
+private:
+    std::string path_;
+};
+
+/// What a program said and how it ended.
+struct Outcome {
+    int exit_code = -1;
+    std::string out;
+    std::string err;
+};
+
+/// The program of one lab.
+class Program {
+public:
+    /// @param lab as it calls itself @param path of the executable
+    Program(std::string lab, std::string path) : lab_(std::move(lab)), path_(std::move(path)) {}
+
+    /// Runs it through the shell. @param arguments as typed, quoted by the caller where needed
+    Outcome operator()(const std::string& arguments) const;
+
+    /// What is wrong with how it refuses these arguments, or "": it must end with 2 and one line on stderr that begins
+    /// with its name, and leave no results file, not even a part of one.
+    std::string refusal_fault(const std::string& arguments) const;
+
+    /// Those of the words that it does not print. @throws std::runtime_error when it does not end with 0
+    std::set<std::string> missing(const std::string& arguments, const std::set<std::string>& words) const;
+
+    /// Runs it with --json besides. @return what it wrote @throws std::runtime_error when it does not end with 0
+    nlohmann::json results(const std::string& arguments) const;
+
+    /// What is wrong with a study's list of runs, or "": there must be at least `least`, and none with a variant that
+    /// failed. @param arguments its sizes and the like
+    std::string study_fault(const std::string& study, const std::string& arguments, std::size_t least = 1) const;
+
+private:
+    std::string lab_, path_;
+};
+
+/// What is wrong with one run in a results file, or "": a variant of a back end without a device must be skipped, those
+/// of the CPU and of OpenCL devices right; what was skipped has a reason, what was right a time, a rate and an error
+/// within its tolerance.
+std::string run_fault(const nlohmann::json& run);
+
+/// How many rows a run of a variant table has: one for each device of a variant's back end, or one to say that there is
+/// none.
+template <class Table> std::size_t rows_of(const Table& table) {
+    std::size_t rows = 0;
+    for (const auto& variant : table) rows += devices(variant.backend).empty() ? 1 : devices(variant.backend).size();
+    return rows;
+}
+
+} // namespace gpulab::testing

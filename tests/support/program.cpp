@@ -1,0 +1,120 @@
+#include "gpulab_testing/program.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <stdexcept>
+
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#endif
+
+namespace gpulab::testing {
+
+namespace fs = std::filesystem;
+
+ScratchFile::ScratchFile() {
+    std::random_device random;
+    path_ = (fs::temp_directory_path() / fmt::format("gpulab_test_{:08x}{:08x}", random(), random())).string();
+}
+
+ScratchFile::~ScratchFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+}
+
+std::string ScratchFile::text() const {
+    std::ifstream file(path_, std::ios::binary);
+    if (!file) throw std::runtime_error("cannot read " + path_);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+nlohmann::json ScratchFile::json() const { return nlohmann::json::parse(text()); }
+
+void ScratchFile::write(const std::string& text) const {
+    std::ofstream file(path_, std::ios::binary);
+    file << text;
+    if (!file.flush()) throw std::runtime_error("cannot write " + path_);
+}
+
+Outcome Program::operator()(const std::string& arguments) const {
+    const ScratchFile out, err;
+    const std::string command = fmt::format("\"{}\" {} > \"{}\" 2> \"{}\"", path_, arguments, out.path(), err.path());
+    Outcome outcome;
+    const int status = std::system(command.c_str());
+#if defined(_WIN32)
+    outcome.exit_code = status;
+#else
+    outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+#endif
+    outcome.out = out.text();
+    outcome.err = err.text();
+    return outcome;
+}
+
+std::string Program::refusal_fault(const std::string& arguments) const {
+    const ScratchFile json;
+    const Outcome outcome = (*this)(arguments + " --json " + json.path());
+    if (outcome.exit_code != 2) return fmt::format("exit code {}, not 2: {}", outcome.exit_code, outcome.err);
+    if (std::count(outcome.err.begin(), outcome.err.end(), '\n') != 1 || !outcome.err.ends_with('\n'))
+        return "not one line: " + outcome.err;
+    if (!outcome.err.starts_with(lab_ + ": ")) return "does not begin with the lab's name: " + outcome.err;
+    if (fs::exists(json.path()) || fs::exists(json.path() + ".part")) return "there is a results file";
+    return "";
+}
+
+std::set<std::string> Program::missing(const std::string& arguments, const std::set<std::string>& words) const {
+    const Outcome outcome = (*this)(arguments);
+    if (outcome.exit_code != 0) throw std::runtime_error(fmt::format("{} ends with {}", arguments, outcome.exit_code));
+    std::set<std::string> absent;
+    for (const std::string& word : words)
+        if (outcome.out.find(word) == std::string::npos) absent.insert(word);
+    return absent;
+}
+
+nlohmann::json Program::results(const std::string& arguments) const {
+    const ScratchFile json;
+    const Outcome outcome = (*this)(arguments + " --json " + json.path());
+    if (outcome.exit_code != 0)
+        throw std::runtime_error(fmt::format("{} ends with {}: {}", arguments, outcome.exit_code, outcome.err));
+    return json.json();
+}
+
+std::string Program::study_fault(const std::string& study, const std::string& arguments, std::size_t least) const {
+    const nlohmann::json runs = results(fmt::format("--study {} --repeat 1 --warmup 0 {}", study, arguments));
+    if (!runs.is_array()) return "no list";
+    if (runs.size() < least) return fmt::format("{} runs", runs.size());
+    for (const auto& run : runs) {
+        if (run.at("lab") != lab_ || run.at("study") != study) return "a run of something else: " + run.dump();
+        if (run.at("variants").empty()) return "a run without variants: " + run.dump();
+        for (const auto& v : run.at("variants"))
+            if (v.at("status") == "failed") return "wrong: " + v.dump();
+    }
+    return "";
+}
+
+std::string run_fault(const nlohmann::json& run) {
+    for (const auto& v : run.at("variants")) {
+        const std::string backend = v.at("backend"), status = v.at("status");
+        const auto fault = [&](const char* what) { return fmt::format("{}: {}", what, v.dump()); };
+        if (status == "skipped") {
+            if (v.at("reason").get<std::string>().empty()) return fault("skipped without a reason");
+            if (backend == "cpu") return fault("skipped on the CPU");
+            if (backend == "opencl" && !devices(Backend::opencl).empty()) return fault("skipped in OpenCL");
+        } else if (status == "passed") {
+            if (backend == "cuda" && devices(Backend::cuda).empty()) return fault("passed without a device");
+            if (!(v.at("kernel_ms").at("median") > 0 && v.at("total_ms") > 0)) return fault("no time");
+            if (!(v.at("percent_of_ceiling") > 0 && v.at("speedup") > 0)) return fault("no rate");
+            if (!(v.at("error") <= v.at("tolerance"))) return fault("passed with too large an error");
+        } else {
+            return fault("neither passed nor skipped");
+        }
+    }
+    return "";
+}
+
+} // namespace gpulab::testing
