@@ -13,11 +13,11 @@ struct Link {
     double down_alone = 0; ///< device to host with nothing going up
     double up = 0;         ///< host to device while the other direction is busy all the time
     double down = 0;       ///< device to host while the other direction is busy all the time
-    double together = 0;   ///< the same amount both ways from a common start, by the time until both are through; more
-                           ///< than the slower of `up` and `down`, because that one ends with the link to itself
-    double pause_ms = 0;   ///< what each strip of a copy costs beside its bytes, with both directions busy: the engine
-                           ///< waits until the last byte has arrived, reports it, and only then begins the next
-    double kernel_ms = 0;  ///< the whole image, in device memory
+    double together = 0; ///< the same amount both ways (CUDA: from a common start), by the time until both are through;
+                         ///< more than the slower of `up` and `down`, because that one ends with the link to itself
+    double pause_ms = 0;  ///< what each strip of a copy costs beside its bytes, with both directions busy: the engine
+                          ///< waits until the last byte has arrived, reports it, and only then begins the next
+    double kernel_ms = 0; ///< the whole image, in device memory
 };
 
 /// The shortest pass that a pipeline can come near, in milliseconds: its slowest stage, with both directions in use,

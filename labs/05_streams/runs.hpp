@@ -23,7 +23,7 @@ struct Traces {
 
 /// Runs variants on a problem, compares each output with the reference, and adds it to the report with
 ///   percent            of bound_ms() (GPU and OpenCL variants; CPU ones stand against the memory copy as ever)
-///   bound_ms, together_ms, sum_ms   see link.hpp; from the rates measured in this run
+///   bound_ms, together_ms, sum_ms, strips_ms, pause_ms   see link.hpp; from what was measured in this run
 ///   overlap_percent    from the timeline, where there are copies in it; see overlap_percent()
 ///   traced_ms          what the pass took that the timeline was made from, with events around every command
 /// @param show_link print the link's rates before a device's first result

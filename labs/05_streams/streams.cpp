@@ -76,7 +76,7 @@ std::span<const gpulab::Variant<Run>> variants() {
         gpulab::Variant<Run>{"opencl_queues", "a queue for each strip", opencl, GPULAB_IF_OPENCL(opencl_queues)},
         gpulab::Variant<Run>{"opencl_mapped", "a queue for each strip, host memory that the driver pins", opencl,
                              GPULAB_IF_OPENCL(opencl_mapped)},
-        gpulab::Variant<Run>{"cuda_sync_pageable", "strip up, kernel, strip down, each waited for", cuda,
+        gpulab::Variant<Run>{"cuda_sync_pageable", "strip up, kernel, strip down, each copy waited for", cuda,
                              GPULAB_IF_CUDA(cuda_sync_pageable)},
         gpulab::Variant<Run>{"cuda_sync_pinned", "the same from page-locked memory", cuda,
                              GPULAB_IF_CUDA(cuda_sync_pinned)},

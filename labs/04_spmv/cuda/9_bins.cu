@@ -13,7 +13,7 @@
 //   - Bins have equally many entries. Where a bin's rows are more than its slots, the shortest go to a second bin.
 // The sorting, on the CPU and outside the timing, depends on the matrix alone and serves every x.
 // Limit: nothing alone any more. On an H200 and the power-law matrix of 4 million rows (README) it takes 0.29 ms, of
-// which reading the matrix alone takes 0.16, the gather 0.09 more, the atomic additions 0.03. The preparation takes as
+// which reading the matrix alone takes 0.16, the gather 0.09 more, the atomic additions 0.04. The preparation takes as
 // long as thousands of products.
 // (Related, with the products written to memory in between: propagation blocking, Beamer et al., IPDPS 2017.)
 #include <algorithm>

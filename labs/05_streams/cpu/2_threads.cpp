@@ -1,8 +1,7 @@
 // Rung 2: P threads, each with a band of rows.
 //
-// Changed: the rows are shared out, the first (height mod P) threads take one row more. The strips of the GPU variants
-// are cut the same way.
-// Limit: the cores: one byte at a time, with a test for alpha.
+// Changed: the rows are shared out; bands differ by one row at most. The strips of the GPU variants are cut the same
+// way. Limit: the cores: one byte at a time, with a test for alpha.
 #include <thread>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Rung 1: strip after strip, each step waited for. (Aula 17, the synchronous version)
+// Rung 1: strip after strip, each copy waited for. (Aula 17, the synchronous version)
 //
 // The image lies in ordinary, pageable memory, which the system may move: the CPU copies it piece by piece into
 // page-locked memory of the driver's, and from there the copy engine fetches it. On the way up cudaMemcpy may return as

@@ -6,7 +6,7 @@
 // take the link away from the copy engines, which use it better. And its share of the rows must be such that both end
 // at about the same time (study `mixed`).
 //
-// What came of it on an H200: up to 3.5 % with few strips, nothing from 12 on. Both ways of moving bytes share the one
+// What came of it on an H200: up to 4 % with few strips, nothing from 8 on. Both ways of moving bytes share the one
 // link, and what the kernel moves the copy engines lose. A negative result, kept because the idea is tempting.
 //
 // Limit: the link in both directions.

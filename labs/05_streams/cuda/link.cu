@@ -48,7 +48,7 @@ Link cuda_copy_rates() {
         }
         return std::pair{gpulab::summarise(up_ms).median, gpulab::summarise(down_ms).median};
     };
-    // GB/s = 1e-6 bytes per ms.
+    // Bytes per millisecond times 1e-6 are GB/s.
     const auto rates = [&](int up_copies, int down_copies) {
         const auto [up_ms, down_ms] = medians(up_copies, down_copies, bytes);
         return std::pair{1e-6 * up_copies * static_cast<double>(bytes) / up_ms,

@@ -49,7 +49,7 @@ Link opencl_copy_rates() {
         }
         return std::pair{gpulab::summarise(up_ms).median, gpulab::summarise(down_ms).median};
     };
-    // GB/s = 1e-6 bytes per ms.
+    // Bytes per millisecond times 1e-6 are GB/s.
     const auto rates = [&](int up_copies, int down_copies) {
         const auto [up_ms, down_ms] = medians(up_copies, down_copies, bytes);
         const double unit = 1e-6 * static_cast<double>(bytes);
