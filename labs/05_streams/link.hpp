@@ -15,8 +15,8 @@ struct Link {
     double down = 0;       ///< device to host while the other direction is busy all the time
     double together = 0; ///< the same amount both ways (CUDA: from a common start), by the time until both are through;
                          ///< more than the slower of `up` and `down`, because that one ends with the link to itself
-    double pause_ms = 0;  ///< what each strip of a copy costs beside its bytes, with both directions busy: the engine
-                          ///< waits until the last byte has arrived, reports it, and only then begins the next
+    double pause_ms = 0; ///< what each strip of a copy costs beside its bytes, with both directions busy: the engine
+                         ///< waits until the last byte has arrived, reports it, and only then begins the next
     double kernel_ms = 0; ///< the whole image, in device memory
 };
 
