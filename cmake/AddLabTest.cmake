@@ -5,15 +5,17 @@ include_guard(GLOBAL)
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
-#     [OCLGRIND])
+#     [OCLGRIND] [THREADS])
 #
 # A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
 # [large] too need tens of GB, of the host as well: one runs at a time, and `ctest -LE large` leaves them out.
 # The name of a test case has no semicolon: it would be two in a list.
 # OCLGRIND: its hidden test cases tagged [.oclgrind] run under oclgrind, and any finding fails.
+# THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
+# out may show with more than two only.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
-    cmake_parse_arguments(TEST "OCLGRIND" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "OCLGRIND;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
     if(TEST_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
     endif()
@@ -49,6 +51,11 @@ function(add_lab_test target)
     endforeach()
     gpulab_discover(other "~[cpu]~[opencl]~[cuda]~[.]" "${TEST_LABELS}")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
+    if(TEST_THREADS)
+        add_test(NAME "${target}: the CPU variants are right with seven threads" COMMAND ${target} "[cpu]~[large]")
+        set_tests_properties("${target}: the CPU variants are right with seven threads" PROPERTIES
+                             LABELS "${TEST_LABELS};cpu" ENVIRONMENT "GPULAB_CPU_THREADS=7")
+    endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         gpulab_oclgrind_test("${target}: OpenCL kernels have no races, stray accesses or unset reads under oclgrind"
                              ${target} "${TEST_LABELS}")

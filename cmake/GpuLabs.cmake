@@ -5,7 +5,7 @@ option(GPULAB_CUDA "Build the CUDA variants when a CUDA compiler is found" ON)
 option(GPULAB_OPENCL "Build the OpenCL variants when an OpenCL library is found" ON)
 option(GPULAB_WERROR "Treat warnings as errors" OFF)
 option(GPULAB_NATIVE "Compile CPU code for this computer's processor" ON)
-option(GPULAB_SANITIZE "Build with the address and undefined-behaviour sanitizers" OFF)
+set(GPULAB_SANITIZE OFF CACHE STRING "ON: the address and undefined-behaviour sanitizers; thread: that for data races")
 
 set(GPULAB_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
 get_filename_component(GPULAB_ROOT ${GPULAB_ROOT} ABSOLUTE)

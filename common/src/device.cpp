@@ -1,7 +1,10 @@
 #include "gpulab/device.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <fstream>
+#include <string_view>
 #include <thread>
 
 #include "backends.hpp"
@@ -65,7 +68,17 @@ void use(const Device& device) {
     if (device.backend == Backend::opencl) detail::use_opencl_device(device);
 }
 
-int hardware_threads() { return static_cast<int>(std::max(1u, std::thread::hardware_concurrency())); }
+int hardware_threads() {
+    if (const char* const wished = std::getenv("GPULAB_CPU_THREADS")) {
+        int threads = 0;
+        const std::string_view text = wished;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+        if (error != std::errc() || end != text.data() + text.size() || threads < 1 || threads > 4096)
+            throw UsageError("GPULAB_CPU_THREADS=" + std::string(text) + ": not a number of threads, 1 ... 4096");
+        return threads;
+    }
+    return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
 
 std::uint64_t host_memory_bytes() {
 #if defined(_WIN32)

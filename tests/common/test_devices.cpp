@@ -1,7 +1,10 @@
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <string>
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
@@ -40,3 +43,20 @@ void check_ceilings(Backend backend) {
 TEST_CASE("the ceilings of the CPU can be measured", "[cpu]") { check_ceilings(Backend::cpu); }
 TEST_CASE("the ceilings of OpenCL devices can be measured", "[opencl]") { check_ceilings(Backend::opencl); }
 TEST_CASE("the ceilings of CUDA devices can be measured", "[cuda]") { check_ceilings(Backend::cuda); }
+
+#if !defined(_WIN32)
+TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
+    const char* const before = std::getenv("GPULAB_CPU_THREADS");
+    const std::string kept = before ? before : "";
+    setenv("GPULAB_CPU_THREADS", "7", 1);
+    CHECK(gpulab::hardware_threads() == 7);
+    for (const char* bad : {"", "0", "-1", "7x", "seven", "1000000"}) {
+        INFO("'" << bad << "'");
+        setenv("GPULAB_CPU_THREADS", bad, 1);
+        CHECK_THROWS_AS(gpulab::hardware_threads(), gpulab::UsageError);
+    }
+    if (before) setenv("GPULAB_CPU_THREADS", kept.c_str(), 1);
+    else unsetenv("GPULAB_CPU_THREADS");
+    CHECK(gpulab::hardware_threads() >= 1);
+}
+#endif

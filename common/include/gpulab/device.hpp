@@ -38,7 +38,8 @@ const std::string& why_no_devices(Backend backend);
 /// CUDA: cudaSetDevice. OpenCL: the context and queue that opencl() returns.
 void use(const Device& device);
 
-/// Threads the CPU runs at once; at least 1.
+/// Threads the CPU runs at once, at least 1; or as many as the environment variable GPULAB_CPU_THREADS says.
+/// @throws UsageError when that is no number from 1 to 4096
 int hardware_threads();
 
 /// Bytes of memory that this computer has.

@@ -5,6 +5,9 @@
 #include "checks.hpp"
 #include "dot.hpp"
 #include "series.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "opencl/launch.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::Device;
@@ -36,8 +39,15 @@ template <class T> void check_dot(Backend backend, const std::vector<std::size_t
             CHECK(std::isnan(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 0, 1}})));
             CHECK(std::isnan(dot_of({{1, 0, 1}, {1, std::numeric_limits<T>::infinity(), 1}})));
             CHECK(std::isnan(dot_of({{1, 0, 1}, {1, std::numeric_limits<T>::quiet_NaN(), 1}})));
-            CHECK(dot_of({{1, std::numeric_limits<T>::infinity(), 1}, {1, 2, 1}}) ==
-                  std::numeric_limits<T>::infinity());
+            for (const std::size_t at : {0, 1, 2}) {
+                constexpr T infinity = std::numeric_limits<T>::infinity();
+                std::vector<T> a = {1, 1, 1};
+                a[at] = infinity;
+                CHECK(dot_of({a, {1, 2, 3}}) == infinity);
+                CHECK(dot_of({{1, 2, 3}, a}) == infinity);
+            }
+            if (backend == Backend::cpu && std::is_same_v<T, float>) // products of more than a float holds
+                CHECK(dot_of({{T(1e30), T(1e30)}, {T(1e30), T(-1e30)}}) == 0);
             CHECK(reduction::testing::first_dot_fault(variant.run, backend, sizes) == "");
             ++checked;
         }
@@ -92,7 +102,28 @@ TEST_CASE("the series are right on CUDA devices", "[cuda]") {
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("the dot product and the series at small sizes, for oclgrind", "[.oclgrind]") {
     check_dot<float>(Backend::opencl, {33});
+    check_dot<double>(Backend::opencl, {33});
     check_series<float>(Backend::opencl, {33});
+    check_series<double>(Backend::opencl, {33});
+}
+
+TEST_CASE("OpenCL series join any number of groups, and many terms are as exact as few", "[opencl]") {
+    for (const Device& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        reduction::wished_groups = 1000; // more than a group has items
+        if (device.fp64)                 // a float's tolerance would hide late terms
+            CHECK(reduction::testing::first_series_fault(reduction::opencl_series<double>, Backend::opencl,
+                                                         {100'003}) == "");
+        reduction::wished_groups = 0;
+        // Near x = -1 the terms hardly fall, so that a sign or a power that is a little wrong adds up.
+        const reduction::SeriesProblem<float> p{Series::log, -0x1.fffffep-1f, 1u << 25};
+        Scalar<float> sum(1);
+        gpulab::Stopwatch once;
+        reduction::opencl_series<float>(p, sum, once);
+        CHECK(reduction::compare(reduction::expected_series(p), sum,
+                                 reduction::series_tolerance<float>(Backend::opencl, p.terms))
+                  .message == "");
+    }
 }
 #endif
 #if defined(GPULAB_WITH_CUDA)

@@ -52,6 +52,9 @@ template <class T> void check_by_hand(Backend backend) {
         CHECK(scan(Scan::exclusive, {7}) == Prefixes<T>{0});
         CHECK(scan(Scan::inclusive, {3, 1, 4, 1, 5}) == Prefixes<T>{3, 4, 8, 9, 14});
         CHECK(scan(Scan::exclusive, {3, 1, 4, 1, 5}) == Prefixes<T>{0, 3, 4, 8, 9});
+        if constexpr (!std::is_same_v<T, float>) // more than 24 bits
+            CHECK(scan(Scan::inclusive, {1 << 24, 1, 1 << 29}) ==
+                  Prefixes<T>{1 << 24, (1 << 24) + 1, (1 << 24) + 1 + (1 << 29)});
     });
 }
 
@@ -137,6 +140,7 @@ TEST_CASE("NaN and infinity stay where they belong in every CUDA prefix sum", "[
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("every OpenCL prefix sum at small sizes, for oclgrind", "[.oclgrind]") {
     check_all<float>(Backend::opencl, {33});
+    check_all<double>(Backend::opencl, {33});
     check_all<int>(Backend::opencl, {1025});
 }
 #endif

@@ -137,11 +137,22 @@ TEST_CASE("OpenCL sums and dot products join any number of groups", "[opencl]") 
         }
         reduction::wished_groups = 0;
     }
+    // Few groups, so that small sizes too end in the middle of a round of several loads.
+    for (const std::size_t groups : {1, 2, 3}) {
+        INFO(groups << " groups");
+        reduction::wished_groups = groups;
+        check_all<float>(Backend::opencl, straddling_sizes());
+        check_all<double>(Backend::opencl, straddling_sizes());
+        reduction::wished_groups = 0;
+    }
 }
 
 TEST_CASE("every OpenCL sum at small sizes, for oclgrind", "[.oclgrind]") {
     check_all<float>(Backend::opencl, {1, 33, 300});
     check_all<double>(Backend::opencl, {33});
+    reduction::wished_groups = 1; // a group that goes round several times
+    check_all<float>(Backend::opencl, {4095});
+    reduction::wished_groups = 0;
 }
 #endif
 
@@ -180,6 +191,10 @@ TEST_CASE("the reference keeps what plain additions lose") {
     // 1 + 2^100 - 2^100 added in order: a double forgets the 1, Kahan's own formula too, Neumaier's does not.
     const SumProblem<double> p{{1, 0x1p100, 1, -0x1p100}};
     CHECK(reduction::expected_sum(p).value[0] == 2);
+    Scalar<double> kahan(1);
+    gpulab::Stopwatch once;
+    reduction::cpu_kahan<double>(p, kahan, once);
+    CHECK(kahan[0] == 2);
     double plain = 0;
     for (const double x : p.a) plain += x;
     CHECK(plain == 0);
@@ -189,15 +204,19 @@ TEST_CASE("the reference keeps what plain additions lose") {
     CHECK(tenths.value() == 1'000'000);
 }
 
-TEST_CASE("a float accumulator stops at 2^24, the CPU variants do not") {
+TEST_CASE("a float accumulator stops at 2^24, the CPU variants do not", "[cpu]") {
     const SumProblem<float> p{{16'777'216, 1, 1, 1, 1}};
     float stuck = 0;
     for (const float x : p.a) stuck += x;
     CHECK(stuck == 16'777'216);
-    Scalar<float> sum(1);
-    gpulab::Stopwatch once;
-    reduction::cpu_sequential(p, sum, once);
-    CHECK(sum[0] == 16'777'220);
+    for_all<float>(Backend::cpu, [&](const auto& variant) {
+        Scalar<float> sum(1);
+        gpulab::Stopwatch once;
+        variant.run(p, sum, once);
+        CHECK(sum[0] == 16'777'220);
+        variant.run({{3e38f, 3e38f, -3e38f}}, sum, once); // more than a float holds on the way
+        CHECK(sum[0] == 3e38f);
+    });
 }
 
 TEST_CASE("the tolerance is tight enough to see one block of 256 missing among a million") {

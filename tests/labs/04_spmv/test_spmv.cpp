@@ -1,6 +1,7 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "checks.hpp"
@@ -51,7 +52,63 @@ template <class T> void check_by_hand(Backend backend) {
     }
 }
 
+/// Infinity and NaN come through where an entry meets them, and nowhere else: not in rows beside it, not where a format
+/// or a warp fills up with padding, and a stored 0 times infinity is NaN. Entries at the same place add up. Without the
+/// libraries, which may do as they like.
+template <class T> void check_specials(Backend backend) {
+    constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
+    gpulab::Csr<T> m; // 1 2 3 | . 4 . | . . . | . . 5 | (stored 0) . . | . 6 7
+    m.rows = 6, m.columns = 3;
+    m.row_start = {0, 3, 4, 4, 5, 6, 8};
+    m.column = {0, 1, 2, 1, 2, 0, 1, 2};
+    m.value = {1, 2, 3, 4, 5, 0, 6, 7};
+    gpulab::Csr<T> infinite = m, twice;
+    infinite.value[7] = inf;
+    twice.rows = 2, twice.columns = 3;
+    twice.row_start = {0, 3, 4};
+    twice.column = {1, 1, 1, 0};
+    twice.value = {1, 2, 4, 8};
+    struct Special {
+        gpulab::Csr<T> matrix;
+        std::vector<T> x, y;
+    };
+    const std::vector<Special> specials = {
+        {m, {inf, 1, 1}, {inf, 4, 0, 5, nan, 13}},   {m, {1, 1, inf}, {inf, 4, 0, inf, 0, inf}},
+        {m, {nan, 1, 1}, {nan, 4, 0, 5, nan, 13}},   {m, {1, -inf, 1}, {-inf, -inf, 0, 5, 0, -inf}},
+        {infinite, {1, 1, 0}, {3, 4, 0, 0, 0, nan}}, {twice, {1, 1, 1}, {7, 8}},
+    };
+    for (const Device& device : devices_or_skip(backend)) {
+        if (std::is_same_v<T, double> && !device.fp64) continue;
+        gpulab::use(device);
+        for (const auto& variant : spmv::variants<T>()) {
+            if (variant.backend != backend || variant.baseline) continue;
+            for (const Special& s : specials) {
+                spmv::Output<T> y(s.y.size());
+                gpulab::Stopwatch once;
+                variant.run({s.matrix, s.x}, y, once);
+                for (std::size_t i = 0; i < y.size(); ++i) {
+                    INFO(variant.name << " on " << device.name << ", case " << &s - specials.data() << ", row " << i);
+                    CHECK((std::isnan(s.y[i]) ? std::isnan(y[i]) : y[i] == s.y[i]));
+                }
+            }
+        }
+    }
+}
+
 } // namespace
+
+TEMPLATE_TEST_CASE("infinity and NaN stay in their rows in every CPU variant, and repeated entries add up", "[cpu]",
+                   float, double) {
+    check_specials<TestType>(Backend::cpu);
+}
+TEMPLATE_TEST_CASE("infinity and NaN stay in their rows in every OpenCL variant, and repeated entries add up",
+                   "[opencl]", float, double) {
+    check_specials<TestType>(Backend::opencl);
+}
+TEMPLATE_TEST_CASE("infinity and NaN stay in their rows in every CUDA variant, and repeated entries add up", "[cuda]",
+                   float, double) {
+    check_specials<TestType>(Backend::cuda);
+}
 
 TEMPLATE_TEST_CASE("every CPU variant multiplies the lecture's matrix by hand", "[cpu]", float, double) {
     check_by_hand<TestType>(Backend::cpu);
