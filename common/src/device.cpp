@@ -1,14 +1,13 @@
 #include "gpulab/device.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <thread>
 
 #include "backends.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/options.hpp"
 
 #if defined(_WIN32)
 #define NOMINMAX
@@ -70,12 +69,9 @@ void use(const Device& device) {
 
 int hardware_threads() {
     if (const char* const wished = std::getenv("GPULAB_CPU_THREADS")) {
-        int threads = 0;
-        const std::string_view text = wished;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
-        if (error != std::errc() || end != text.data() + text.size() || threads < 1 || threads > 4096)
-            throw UsageError("GPULAB_CPU_THREADS=" + std::string(text) + ": not a number of threads, 1 ... 4096");
-        return threads;
+        const std::int64_t threads = parse_size(wished, "GPULAB_CPU_THREADS");
+        if (threads < 1 || threads > 4096) throw UsageError("GPULAB_CPU_THREADS: 1 ... 4096 threads are possible");
+        return static_cast<int>(threads);
     }
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }

@@ -98,6 +98,7 @@ std::string Program::study_fault(const std::string& study, const std::string& ar
 }
 
 std::string run_fault(const nlohmann::json& run) {
+    if (run.at("variants").empty()) return "no variants";
     for (const auto& v : run.at("variants")) {
         const std::string backend = v.at("backend"), status = v.at("status");
         const auto fault = [&](const char* what) { return fmt::format("{}: {}", what, v.dump()); };

@@ -2,8 +2,9 @@
 //
 // Changed: which threads work. Thread t < s adds the element s places after its own, s = 128, 64, ..., 1. The threads
 // that work are the first s, so whole warps fall idle together, and a warp reads 32 neighbours: no two in one
-// shared-memory bank. Limit: most threads load one element and then wait. At the first step already half of them have
-// nothing to do.
+// shared-memory bank.
+//
+// Limit: most threads load one element and then wait. At the first step already half of them have nothing to do.
 #include <utility>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -2,9 +2,10 @@
 //
 // Changed: the grid fills the device at most once, whatever n is; a thread strides over the array and keeps its sum in
 // a register, where an addition costs no barrier. Only then comes the tree of rung 4, once per block instead of once
-// per 256 elements, and a second launch of one block adds up the few sums that are left. Two rounds for any n. Limit:
-// one 4-byte load in flight per thread, since each addition waits for its load and the next load comes after it; the
-// tree is now a small part.
+// per 256 elements, and a second launch of one block adds up the few sums that are left. Two rounds for any n.
+//
+// Limit: one 4-byte load in flight per thread, since each addition waits for its load and the next load comes after it;
+// the tree is now a small part.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

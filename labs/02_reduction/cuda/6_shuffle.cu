@@ -2,8 +2,9 @@
 //
 // Changed: block_sum() in block_sum.cuh. A thread reads a register of another thread of its warp (__shfl_xor_sync):
 // five steps add up a warp without shared memory and without a barrier. One number per warp then goes through shared
-// memory, and the first warp adds these up in the same way. Two barriers in all instead of nine. Limit: still one
-// 4-byte load in flight per thread.
+// memory, and the first warp adds these up in the same way. Two barriers in all instead of nine.
+//
+// Limit: still one 4-byte load in flight per thread.
 #include <algorithm>
 
 #include "block_sum.cuh"

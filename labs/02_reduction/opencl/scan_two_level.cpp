@@ -2,9 +2,11 @@
 // (Alfaro Vigo & Rossetto, exercise 2.3)
 //
 // Each group scans its tile of 1024 elements, four per item, and writes down the tile's sum. The exclusive scan of
-// these sums, found in the same way, is what has to be added to each tile. Limit: the result is written, read again and
-// written again. The single pass of cuda_scan_look_back cannot be written in OpenCL 1.2, which promises neither that
-// groups make progress while others wait nor an order of memory between them.
+// these sums, found in the same way, is what has to be added to each tile.
+//
+// Limit: the result is written, read again and written again. The single pass of cuda_scan_look_back cannot be written
+// in OpenCL 1.2, which promises neither that groups make progress while others wait nor an order of memory between
+// them.
 #include <vector>
 
 #include "gpulab/opencl/buffer.hpp"

@@ -7,8 +7,9 @@
 // its columns: a quarter of a warp reads 128 consecutive bytes, each bank once.
 // Changed, too: the next tiles come from global memory into registers while this one is multiplied, and go to shared
 // memory after it; and a multiprocessor is to hold two blocks (__launch_bounds__), which caps the registers of a
-// thread. A row that is not a multiple of 16 bytes long is read by single floats. Limit: the two barriers at each tile,
-// at which all warps wait while the numbers pass through the registers.
+// thread. A row that is not a multiple of 16 bytes long is read by single floats.
+//
+// Limit: the two barriers at each tile, at which all warps wait while the numbers pass through the registers.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "grid.cuh"

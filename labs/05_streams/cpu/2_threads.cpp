@@ -1,7 +1,9 @@
 // Rung 2: P threads, each with a band of rows.
 //
 // Changed: the rows are shared out; bands differ by one row at most. The strips of the GPU variants are cut the same
-// way. Limit: the cores: one byte at a time, with a test for alpha.
+// way.
+//
+// Limit: the cores: one byte at a time, with a test for alpha.
 #include <thread>
 #include <vector>
 

@@ -4,7 +4,9 @@
 // at the end. Streams promise order within themselves and none among each other, so strip 1 could go up while strip 0
 // is being worked on. They do not, because the memory is pageable: the driver must make its own page-locked copy of the
 // data before cudaMemcpyAsync may return, and on the way down it returns when the data is there: the call is
-// asynchronous by name only. The timeline shows it. Limit: as cuda_sync_pageable.
+// asynchronous by name only. The timeline shows it.
+//
+// Limit: as cuda_sync_pageable.
 #include "pass.cuh"
 
 namespace streams {
