@@ -70,9 +70,14 @@ struct Strip {
 /// strips when the image has fewer rows. @pre count >= 1
 std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count);
 
-/// The same with heights that grow evenly from the first strip to the last, which is twice as high as the first, but
-/// for the rounding to whole rows. @pre count >= 1
-std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count);
+/// The same with heights that grow evenly from the first strip to the last, but for the rounding to whole rows.
+/// @param last_to_first how many times as high as the first the last is
+/// @pre count >= 1, last_to_first >= 1
+std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count, std::size_t last_to_first = 2);
+
+/// cuda_polling's mark: a word that holds it has not arrived yet. No opaque pixel of four channels looks like it, and
+/// the others hardly ever do.
+inline constexpr std::uint32_t nothing_yet = 0x5E'ED'1A'77;
 
 /// Every byte must be equal: the arithmetic is that of integers.
 gpulab::Comparison compare(const Output& reference, const Output& out);
@@ -83,7 +88,7 @@ std::span<const gpulab::Variant<Run>> variants();
 // The rungs. Each is described where it stands.
 Run cpu_sequential, cpu_threads;
 Run cuda_sync_pageable, cuda_sync_pinned, cuda_async_pageable, cuda_depth_first, cuda_breadth_first, cuda_pipeline,
-    cuda_mapped, cuda_mapped_write, cuda_mixed, cuda_growing;
+    cuda_mapped, cuda_mapped_write, cuda_mixed, cuda_growing, cuda_polling;
 Run opencl_in_order, opencl_queues, opencl_mapped;
 
 } // namespace streams

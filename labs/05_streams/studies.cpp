@@ -28,10 +28,10 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
 
 /// 1 ... 32 streams: how many strips does it take until fill and drain are short, and when do their fixed costs show?
 void stream_count(const Options& options, Report& report, Problem p) {
-    const auto table =
-        rows(options, {"opencl_queues", "opencl_mapped", "cuda_sync_pageable", "cuda_sync_pinned", "cuda_depth_first",
-                       "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write", "cuda_mixed", "cuda_growing"});
-    for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+    const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_sync_pageable", "cuda_sync_pinned",
+                                      "cuda_depth_first", "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write",
+                                      "cuda_mixed", "cuda_growing", "cuda_polling"});
+    for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
         run_variants(options, report, p, table, false);

@@ -38,6 +38,12 @@ __device__ inline unsigned transform_word(unsigned word, unsigned colours, unsig
     return result;
 }
 
+/// The same for 16 bytes.
+__device__ inline uint4 transform_16(uint4 v, unsigned colours, unsigned work) {
+    return make_uint4(transform_word(v.x, colours, work), transform_word(v.y, colours, work),
+                      transform_word(v.z, colours, work), transform_word(v.w, colours, work));
+}
+
 /// Transforms the 16 bytes of a strip from `first` on, or what is left of it there.
 /// Wide accesses where both addresses allow them; byte by byte at a ragged end or an odd row length. A strip begins
 /// with a pixel, and 16 is a multiple of the 2 or 4 bytes of a pixel with alpha, so a byte's place in its word tells
@@ -46,12 +52,8 @@ __device__ inline void invert_16(const unsigned char* in, unsigned char* out, st
                                  unsigned colours, unsigned work) {
     const bool aligned = (reinterpret_cast<std::size_t>(in) | reinterpret_cast<std::size_t>(out)) % 16 == 0;
     if (aligned && first + thread_bytes <= bytes) {
-        uint4 v = *reinterpret_cast<const uint4*>(in + first);
-        v.x = transform_word(v.x, colours, work);
-        v.y = transform_word(v.y, colours, work);
-        v.z = transform_word(v.z, colours, work);
-        v.w = transform_word(v.w, colours, work);
-        *reinterpret_cast<uint4*>(out + first) = v;
+        const uint4 v = *reinterpret_cast<const uint4*>(in + first);
+        *reinterpret_cast<uint4*>(out + first) = transform_16(v, colours, work);
     } else {
         const std::size_t end = first + thread_bytes < bytes ? first + thread_bytes : bytes;
         for (std::size_t i = first; i < end; ++i)
@@ -87,6 +89,29 @@ inline unsigned strip_blocks(const Strip& strip) {
     return gpulab::grid_size(strip.bytes, block_threads * thread_bytes);
 }
 
+/// Blocks for a kernel that polls: about one for each multiprocessor of a large GPU, because waiting takes no more, and
+/// as many again for every four rounds of work.
+inline unsigned polling_blocks(const Problem& p, std::size_t bytes) {
+    const std::size_t enough = std::size_t{128} * (1 + p.work / 4);
+    return static_cast<unsigned>(std::min<std::size_t>(enough, strip_blocks({0, bytes})));
+}
+
+/// That many bytes of cuda_polling's mark. @pre bytes is a multiple of 4
+inline std::vector<unsigned char> marked_bytes(std::size_t bytes) {
+    std::vector<unsigned char> marks(bytes);
+    for (std::size_t i = 0; i < bytes; i += sizeof nothing_yet)
+        std::memcpy(&marks[i], &nothing_yet, sizeof nothing_yet);
+    return marks;
+}
+
+/// @throws WrongResult unless the buffer holds the marks again, or when something wrote outside it
+inline void expect_marks(const gpulab::DeviceBuffer<unsigned char>& in, const std::vector<unsigned char>& marks) {
+    std::vector<unsigned char> left(marks.size());
+    in.copy_to(left);
+    if (left != marks)
+        throw gpulab::WrongResult("a mark was not put back: the next pass would take this image for its own");
+}
+
 /// Notes start and end of each command by events around it, when it is on. Off, it does nothing at all, so that the
 /// timed passes carry no events.
 class CudaRecorder {
@@ -99,6 +124,9 @@ public:
     void begin_kernel(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("kernel", '#', strip, lane, s); }
     void begin_down(std::size_t strip, std::size_t lane, cudaStream_t s) { begin("copy down", '<', strip, lane, s); }
     void begin_mapped(std::size_t lane, cudaStream_t s) { begin("mapped kernel", '*', 0, lane, s); }
+    void begin_polling(std::size_t strip, std::size_t lane, cudaStream_t s) {
+        begin("polling kernel", '*', strip, lane, s);
+    }
     /// Ends the command begun last.
     void end(cudaStream_t stream) {
         if (on_) marks_[used_ - 1].end.record(stream);

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 #include <numeric>
 #include <string>
 
 #include "checks.hpp"
+#include "gpulab/input.hpp"
 #include "link.hpp"
 #include "runs.hpp"
 
@@ -73,13 +75,14 @@ void check_timelines(Backend backend) {
             variant.run(p, out, once);
             const auto& events = out.timeline.events();
             const bool mapped = variant.name == "cuda_mapped", mapped_write = variant.name == "cuda_mapped_write";
-            const bool mixed = variant.name == "cuda_mixed";
-            CHECK(events.size() == (mapped ? 1u : mapped_write ? 14u : mixed ? 22u : 21u));
+            const bool mixed = variant.name == "cuda_mixed", polling = variant.name == "cuda_polling";
+            CHECK(events.size() == (mapped ? 1u : mapped_write ? 14u : mixed ? 22u : polling ? 15u : 21u));
             for (const auto& e : events) CHECK(e.end_us >= e.begin_us);
             for (const auto& e : events)
                 for (const auto& f : events) // 0.5 us: the resolution of the events
                     if (e.name == f.name &&
-                        ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down")))
+                        ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down") ||
+                         (e.kind == "polling kernel" && f.kind == "copy down")))
                         CHECK(e.end_us <= f.end_us + 1);
             const double span_ms = 1e-3 * out.timeline.span_us();
             CHECK(span_ms <= out.traced_ms + 0.01); // what the host saw holds what the device noted
@@ -118,6 +121,29 @@ TEST_CASE("every CUDA variant has a timeline with each strip's commands in order
     check_timelines(Backend::cuda);
 }
 
+TEST_CASE("an image that is full of the mark, or has some of it, is inverted all the same", "[cuda][.sanitizer]") {
+    for (const gpulab::Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        for (const auto& variant : streams::variants()) {
+            if (variant.backend != Backend::cuda) continue;
+            for (const unsigned percent : {100u, 50u, 1u}) {
+                for (const std::size_t width : {64u, 5u}) {
+                    INFO(variant.name << " on " << device.name << ", " << percent << " % marks, width " << width);
+                    Problem p{streams::random_image(width, 50, 4, 1), 0, 7};
+                    for (std::size_t i = 0; i < p.bytes(); i += 4)
+                        if (gpulab::random_bits(2, i) % 100 < percent)
+                            std::memcpy(&p.image.pixels[i], &streams::nothing_yet, sizeof streams::nothing_yet);
+                    Output reference{std::vector<unsigned char>(p.bytes()), {}}, out = reference;
+                    gpulab::Stopwatch once;
+                    streams::cpu_sequential(p, reference, once);
+                    CHECK(gpulab::testing::fault_of(variant.run, p, out,
+                                                    [&] { return streams::compare(reference, out); }) == "");
+                }
+            }
+        }
+    }
+}
+
 TEST_CASE("every OpenCL variant on small images, for oclgrind", "[.oclgrind]") {
     check_all(Backend::opencl, small_cases());
 }
@@ -129,8 +155,9 @@ TEST_CASE("strips cover every row once, for every height and number of strips", 
     for (std::size_t height = 1; height <= 70; ++height)
         for (std::size_t count = 1; count <= 64; ++count) {
             const gpulab::Image image{3, height, 4, {}};
-            const auto equal = streams::equal_strips(image, count), growing = streams::growing_strips(image, count);
-            for (const auto* strips : {&equal, &growing}) {
+            const auto equal = streams::equal_strips(image, count), growing = streams::growing_strips(image, count),
+                       tenfold = streams::growing_strips(image, count, 10);
+            for (const auto* strips : {&equal, &growing, &tenfold}) {
                 std::size_t next = 0;
                 bool whole_rows = true;
                 for (const auto& s : *strips) {
@@ -141,6 +168,7 @@ TEST_CASE("strips cover every row once, for every height and number of strips", 
                     FAIL("height " << height << ", " << count << " strips: " << next << " of " << image.bytes());
             }
             CHECK(growing.size() <= count);
+            CHECK(tenfold.size() <= count);
             const auto [least, most] = std::minmax_element(
                 equal.begin(), equal.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
             CHECK(equal.size() == std::min(count, height));
@@ -148,12 +176,19 @@ TEST_CASE("strips cover every row once, for every height and number of strips", 
         }
 }
 
-TEST_CASE("growing strips grow evenly, and the last is twice as high as the first", "[cpu]") {
+TEST_CASE("growing strips grow evenly, and the last is as many times as high as the first as was asked", "[cpu]") {
     const gpulab::Image image{1, 1500, 1, {}};
-    std::vector<std::size_t> heights;
-    for (const auto& s : streams::growing_strips(image, 5)) heights.push_back(s.bytes);
-    CHECK(heights == std::vector<std::size_t>{200, 250, 300, 350, 400}); // of 1500 = 7.5 times the first
-    CHECK(streams::growing_strips(image, 1).size() == 1);
+    const auto heights = [&](std::size_t count, std::size_t last_to_first) {
+        std::vector<std::size_t> list;
+        for (const auto& s : streams::growing_strips(image, count, last_to_first)) list.push_back(s.bytes);
+        return list;
+    };
+    using Heights = std::vector<std::size_t>;
+    CHECK(heights(5, 2) == Heights{200, 250, 300, 350, 400}); // of 1500 = 7.5 times the first
+    CHECK(heights(4, 4) == Heights{150, 300, 450, 600});      // 10 times
+    CHECK(heights(3, 1) == Heights{500, 500, 500});
+    CHECK(heights(1, 10) == Heights{1500});
+    CHECK(streams::growing_strips(image, 5).back().bytes == 400);
 }
 
 TEST_CASE("only the three stages count as overlap, not a kernel that runs beside them all the time", "[cpu]") {

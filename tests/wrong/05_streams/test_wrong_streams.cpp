@@ -16,7 +16,7 @@ void reject_all(Backend backend, std::span<const streams::wrong::WrongVariant> t
             INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
             std::string fault; // an exception other than the check's own is no rejection: it fails the test
             REQUIRE_NOTHROW(fault = streams::testing::first_fault(wrong.run, streams::testing::all_cases()));
-            const bool planted_none = wrong.name == "no_mistake"; // the launcher itself is right
+            const bool planted_none = wrong.name.starts_with("no_mistake"); // the launcher itself is right
             CHECK((fault == "") == planted_none);
         }
         // The device still works, so none was rejected because another had broken it.

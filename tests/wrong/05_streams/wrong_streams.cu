@@ -1,6 +1,8 @@
 // One thread per byte, as in the lecture, and one mistake each but in the first, which is right.
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "cuda/pass.cuh"
 #include "wrong_streams.hpp"
@@ -94,6 +96,58 @@ __global__ void late() {
     }
 }
 
+/// What a kernel of cuda_polling may get wrong.
+enum class Polling { no_mistake, does_not_look, takes_an_old_flag, leaves_no_mark };
+
+template <Polling mistake>
+__global__ void polls(unsigned char* in, unsigned char* out, std::size_t words, unsigned colours, unsigned work,
+                      const unsigned* last_complete, unsigned pass) {
+    const std::size_t i = global_index();
+    if (i >= words) return;
+    unsigned* const at = reinterpret_cast<unsigned*>(in) + i;
+    unsigned v = __ldcv(at);
+    while (mistake != Polling::does_not_look && v == nothing_yet) {
+        const unsigned flag = __ldcv(last_complete);
+        const bool all_there = mistake == Polling::takes_an_old_flag ? flag != 0 : flag == pass;
+        __threadfence_system();
+        v = __ldcv(at);
+        if (all_there) break;
+    }
+    if (mistake != Polling::leaves_no_mark) *at = nothing_yet;
+    reinterpret_cast<unsigned*>(out)[i] = transform_word(v, colours, work);
+}
+
+/// Makes whatever stands behind it in its stream late, without a multiprocessor: a kernel that polls may hold them all.
+void CUDART_CB late_on_host(void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+
+/// One copy up, which is late, and one polling kernel for the whole image.
+template <Polling mistake> void run_polling(const Problem& p, Output& out, Stopwatch& watch) {
+    const std::size_t padded = gpulab::round_up(p.bytes(), 4);
+    const std::vector<unsigned char> marks = marked_bytes(padded);
+    gpulab::DeviceBuffer<unsigned char> in(marks), result(padded);
+    gpulab::PinnedBuffer<unsigned char> host_in(padded);
+    std::memset(host_in.data(), 0, padded);
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
+    gpulab::DeviceBuffer<unsigned> last_complete(std::vector<unsigned>{0});
+    gpulab::PinnedBuffer<unsigned> pass(1);
+    pass[0] = 0;
+    const gpulab::Stream up, work;
+    watch_passes(watch, out, {&result}, out.pixels, [&](CudaRecorder&) {
+        ++pass[0];
+        CUDA_CHECK(cudaLaunchHostFunc(up, late_on_host, nullptr));
+        CUDA_CHECK(cudaMemcpyAsync(in.data(), host_in.data(), padded, cudaMemcpyHostToDevice, up));
+        CUDA_CHECK(cudaMemcpyAsync(last_complete.data(), pass.data(), pass.bytes(), cudaMemcpyHostToDevice, up));
+        polls<mistake><<<gpulab::grid_size(padded / 4, 64), 64, 0, work>>>(in.data(), result.data(), padded / 4,
+                                                                           colour_bytes(p.image.channels), p.work,
+                                                                           last_complete.data(), pass[0]);
+        CUDA_CHECK_LAUNCH();
+        work.synchronize();
+        up.synchronize();
+        CUDA_CHECK(cudaMemcpy(out.pixels.data(), result.data(), p.bytes(), cudaMemcpyDeviceToHost));
+    });
+    expect_marks(in, marks);
+}
+
 /// The pipeline of three streams, through the same passes as the right variants.
 template <Kernel* kernel, Strips* cut = right_strips, Missing missing = Missing::nothing>
 void run(const Problem& p, Output& out, Stopwatch& watch) {
@@ -163,6 +217,11 @@ std::span<const WrongVariant> cuda_variants() {
                      run<no_mistake, right_strips, Missing::copy_down_waits_for_kernel>},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
                      run<no_mistake, right_strips, Missing::host_waits_for_copy_down>},
+        WrongVariant{"no_mistake_polling", "none: the same for kernels that poll", run_polling<Polling::no_mistake>},
+        WrongVariant{"does_not_look", "a polling kernel takes what is there", run_polling<Polling::does_not_look>},
+        WrongVariant{"takes_an_old_flag", "a flag of an earlier pass counts for this one",
+                     run_polling<Polling::takes_an_old_flag>},
+        WrongVariant{"leaves_no_mark", "the mark is not put back", run_polling<Polling::leaves_no_mark>},
     };
     return table;
 }
