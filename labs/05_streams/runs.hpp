@@ -31,7 +31,8 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
                     std::span<const gpulab::Variant<Run>> table, bool show_link);
 
 /// Of the time in which one of copy up, kernel and copy down runs, the percentage in which two or three of them do.
-/// Other kinds are drawn but not counted: the zero-copy kernel of cuda_mixed runs all the time, whatever the rest does.
+/// Other kinds are drawn but not counted: the zero-copy kernel of cuda_mixed runs all the time, whatever the rest does,
+/// and the kernels of cuda_polling mostly wait.
 double overlap_percent(const gpulab::Timeline& timeline);
 
 /// The sizes and settings of a problem, for the report.

@@ -75,8 +75,8 @@ std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count);
 /// @pre count >= 1, last_to_first >= 1
 std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count, std::size_t last_to_first = 2);
 
-/// cuda_polling's mark: a word that holds it has not arrived yet. No opaque pixel of four channels looks like it, and
-/// the others hardly ever do.
+/// cuda_polling's mark: a word that holds it has not arrived yet. Of four channels only a pixel with an alpha of 0x5E
+/// can look like it; of fewer channels, four neighbouring bytes 0x77, 0x1A, 0xED, 0x5E.
 inline constexpr std::uint32_t nothing_yet = 0x5E'ED'1A'77;
 
 /// Every byte must be equal: the arithmetic is that of integers.

@@ -11,7 +11,8 @@
 // The fill is short, and there are few pauses.
 //
 // What it relies on: CUDA promises nothing to a kernel that reads what a copy is writing. Here it is enough that a copy
-// engine writes each aligned word of 32 bits at once, in whatever order, and that a load past the caches sees it. Such
+// engine writes each aligned word of 32 bits once and at once, in whatever order, and that a load past the caches sees
+// it. Such
 // marks also carry all-reduce between GPUs in TensorRT-LLM (its "Lamport" kernels, with negative zero as the mark), but
 // there kernels do the writing. In a product take cuda_growing.
 //
@@ -51,7 +52,7 @@ __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size
 } // namespace
 
 void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
-    // Without an engine of its own the copy up might wait for the kernels, which wait for it.
+    // Without a copy engine the driver copies with kernels, and those might wait for the ones that wait for them.
     int device = 0, engines = 0;
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&engines, cudaDevAttrAsyncEngineCount, device));
@@ -75,6 +76,8 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
     const unsigned colours = colour_bytes(p.image.channels);
 
     watch_passes(watch, out, {&result}, host_out.span(), [&](CudaRecorder& r) {
+        // Both copies are handed over before the first kernel. Whatever connection or engine they share with it, they
+        // are never behind a kernel that waits for them.
         ++pass[0];
         r.begin_up(0, 0, up);
         CUDA_CHECK(cudaMemcpyAsync(in.data(), host_in.data(), padded, cudaMemcpyHostToDevice, up));
@@ -85,6 +88,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             // Up to 15 bytes more than whole rows, so that the next strip begins with a thread's 16 bytes again.
             const std::size_t end = gpulab::round_up(strips[i].first + strips[i].bytes, thread_bytes);
+            if (end == first) continue; // a strip of few bytes, which went with the one before
             r.begin_polling(i, 1, work);
             invert_arriving<<<polling_blocks(p, end - first), block_threads, 0, work>>>(
                 in.data() + first, result.data() + first, end - first, colours, p.work, last_complete.data(), pass[0]);
@@ -94,9 +98,8 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
 
             CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
             r.begin_down(i, 2, down);
-            if (first < p.bytes()) // a strip of few bytes may lie in the one before
-                CUDA_CHECK(cudaMemcpyAsync(host_out.data() + first, result.data() + first,
-                                           std::min(end, p.bytes()) - first, cudaMemcpyDeviceToHost, down));
+            CUDA_CHECK(cudaMemcpyAsync(host_out.data() + first, result.data() + first, std::min(end, p.bytes()) - first,
+                                       cudaMemcpyDeviceToHost, down));
             r.end(down);
             first = end;
         }

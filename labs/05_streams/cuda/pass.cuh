@@ -129,7 +129,7 @@ public:
     }
     /// Ends the command begun last.
     void end(cudaStream_t stream) {
-        if (on_) marks_[used_ - 1].end.record(stream);
+        if (on_) commands_[used_ - 1].end.record(stream);
     }
     /// Forgets the pass but keeps its events, so that the next one need not wait for new ones to be made.
     void restart() {
@@ -141,7 +141,7 @@ public:
     gpulab::Timeline timeline() const {
         gpulab::Timeline t;
         for (std::size_t i = 0; i < used_; ++i) {
-            const Mark& m = marks_[i];
+            const Command& m = commands_[i];
             t.add({"strip " + std::to_string(m.strip), m.kind, m.symbol, static_cast<int>(m.lane), us(m.begin),
                    us(m.end)});
         }
@@ -150,7 +150,7 @@ public:
     }
 
 private:
-    struct Mark {
+    struct Command {
         const char* kind = "";
         char symbol = ' ';
         std::size_t strip = 0, lane = 0;
@@ -158,25 +158,26 @@ private:
     };
     void begin(const char* kind, char symbol, std::size_t strip, std::size_t lane, cudaStream_t stream) {
         if (!on_) return;
-        if (used_ == marks_.size()) marks_.emplace_back();
-        Mark& mark = marks_[used_++];
-        mark.kind = kind;
-        mark.symbol = symbol;
-        mark.strip = strip;
-        mark.lane = lane;
-        mark.begin.record(stream);
+        if (used_ == commands_.size()) commands_.emplace_back();
+        Command& command = commands_[used_++];
+        command.kind = kind;
+        command.symbol = symbol;
+        command.strip = strip;
+        command.lane = lane;
+        command.begin.record(stream);
     }
     double us(const gpulab::Event& e) const { return 1000.0 * gpulab::Event::ms_between(zero_.front(), e); }
 
     bool on_;
     std::deque<gpulab::Event> zero_;
-    std::deque<Mark> marks_;
-    std::size_t used_ = 0; // of marks_, in this pass
+    std::deque<Command> commands_;
+    std::size_t used_ = 0; // of commands_, in this pass
 };
 
 /// Times `pass(recorder)` by the steady clock, then runs it with the recorder on for the timeline.
 /// Before each pass, outside the time, all its memory but the image on the host is overwritten, so that nothing of an
-/// earlier pass can stand in for an answer: neither a result nor a strip that is already up.
+/// earlier pass can stand in for an answer: neither a result nor a strip that is already up. (cuda_polling keeps its
+/// copy of the image out of this. It has marks there instead, and looks at the end whether they are back.)
 /// @param pass enqueues everything and returns when the last byte is in host_out
 /// @param on_device the pass's memory on the device: the image's copy and the result, as far as it has them
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
