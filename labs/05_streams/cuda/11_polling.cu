@@ -12,9 +12,8 @@
 //
 // What it relies on: CUDA promises nothing to a kernel that reads what a copy is writing. Here it is enough that a copy
 // engine writes each aligned word of 32 bits once and at once, in whatever order, and that a load past the caches sees
-// it. Such
-// marks also carry all-reduce between GPUs in TensorRT-LLM (its "Lamport" kernels, with negative zero as the mark), but
-// there kernels do the writing. In a product take cuda_growing.
+// it. Such marks also carry all-reduce between GPUs in TensorRT-LLM (its "Lamport" kernels, with negative zero as the
+// mark), but there kernels do the writing. In a product take cuda_growing.
 //
 // Limit: the link in both directions, the pauses of one engine instead of two, and the first strip.
 #include "pass.cuh"
@@ -88,7 +87,6 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             // Up to 15 bytes more than whole rows, so that the next strip begins with a thread's 16 bytes again.
             const std::size_t end = gpulab::round_up(strips[i].first + strips[i].bytes, thread_bytes);
-            if (end == first) continue; // a strip of few bytes, which went with the one before
             r.begin_polling(i, 1, work);
             invert_arriving<<<polling_blocks(p, end - first), block_threads, 0, work>>>(
                 in.data() + first, result.data() + first, end - first, colours, p.work, last_complete.data(), pass[0]);
@@ -98,8 +96,9 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
 
             CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
             r.begin_down(i, 2, down);
-            CUDA_CHECK(cudaMemcpyAsync(host_out.data() + first, result.data() + first, std::min(end, p.bytes()) - first,
-                                       cudaMemcpyDeviceToHost, down));
+            if (first < p.bytes()) // a strip of few bytes may have gone with the one before
+                CUDA_CHECK(cudaMemcpyAsync(host_out.data() + first, result.data() + first,
+                                           std::min(end, p.bytes()) - first, cudaMemcpyDeviceToHost, down));
             r.end(down);
             first = end;
         }

@@ -1,4 +1,5 @@
-// One thread per byte, as in the lecture, and one mistake each but in the first, which is right.
+// One thread per byte, as in the lecture, or per word where kernels poll. One mistake each, but in those whose name
+// says that there is none.
 #include <array>
 #include <chrono>
 #include <cstring>
