@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "gpulab/error.hpp"
@@ -20,6 +21,14 @@ std::size_t guard_bytes() {
         return round_up(static_cast<std::size_t>(wish), 512);
     }();
     return bytes;
+}
+
+bool poisons() {
+    static const bool on = [] {
+        const char* const text = std::getenv("GPULAB_POISON");
+        return !text || std::string_view(text) != "0";
+    }();
+    return on;
 }
 
 namespace {

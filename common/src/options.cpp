@@ -279,6 +279,11 @@ bool Options::wants(std::string_view variant, Backend backend) const {
            (chosen_backends_.empty() || contains(chosen_backends_, name_of(backend)));
 }
 
+bool Options::wants_any(Backend backend) const {
+    return std::any_of(variants_.begin(), variants_.end(),
+                       [&](const auto& v) { return v.backend == backend && wants(v.name, backend); });
+}
+
 bool Options::named(std::string_view variant) const { return contains(chosen_variants_, variant); }
 
 bool Options::named(Backend backend) const {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
@@ -28,9 +30,17 @@ struct Comparison {
 template <class T> constexpr unsigned char poison_byte_for() { return std::is_integral_v<T> ? 0xA7 : 0xFF; }
 
 /// The value that marks memory nobody has written: NaN for floating point, 0xA7A7... for integers.
+/// The NaN is the one with all bits set, as poison_byte_for() leaves it: no computation gives it.
 template <class T> constexpr T poison_value() {
-    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
+    if constexpr (sizeof(T) == 4 && std::is_floating_point_v<T>) return std::bit_cast<T>(0xFFFFFFFFu);
+    else if constexpr (std::is_floating_point_v<T>) return std::bit_cast<T>(0xFFFFFFFFFFFFFFFFu);
     else return static_cast<T>(0xA7A7A7A7A7A7A7A7u);
+}
+
+/// Whether a value is the mark of memory nobody has written; false for a NaN that was computed.
+template <class T> bool is_poison(const T& value) {
+    const T poison = poison_value<T>();
+    return std::memcmp(&value, &poison, sizeof(T)) == 0;
 }
 
 /// Fills an output before a variant runs, so that a stale or unwritten element cannot pass for an answer.

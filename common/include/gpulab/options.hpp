@@ -93,6 +93,8 @@ public:
 
     /// Whether the user chose this variant: by --variant, or by saying nothing.
     bool wants(std::string_view variant, Backend backend) const;
+    /// Whether the choice leaves this lab a variant on that back end.
+    bool wants_any(Backend backend) const;
     /// Whether the user asked for this variant by its name, so that being unable to run it is an error.
     bool named(std::string_view variant) const;
     /// The variants the user asked for by name; empty: all.

@@ -24,7 +24,9 @@ public:
     /// An output of n elements.
     /// @throws CudaError when the device has not that much memory
     explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()), guard_value_(guard_byte) {
-        allocate([&] { CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte_for<T>(), bytes())); });
+        allocate([&] {
+            if (poisons()) CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte_for<T>(), bytes()));
+        });
     }
 
     /// An input: allocates and copies in.
@@ -74,7 +76,7 @@ public:
     /// Poisons the elements again, in a stream: before each timed run, so that no run can pass off the result of an
     /// earlier one as its own.
     void poison_async(cudaStream_t stream) {
-        CUDA_CHECK(cudaMemsetAsync(data(), poison_byte_for<T>(), bytes(), stream));
+        if (poisons()) CUDA_CHECK(cudaMemsetAsync(data(), poison_byte_for<T>(), bytes(), stream));
     }
 
     /// Copies out to an array of the same length and checks the guard bands.
@@ -176,7 +178,7 @@ public:
 
     /// Poisons the elements again, in a stream; see DeviceBuffer::poison_async(). @pre made with cudaHostAllocMapped
     void poison_async(cudaStream_t stream) {
-        CUDA_CHECK(cudaMemsetAsync(on_device(), poison_byte_for<T>(), bytes(), stream));
+        if (poisons()) CUDA_CHECK(cudaMemsetAsync(on_device(), poison_byte_for<T>(), bytes(), stream));
     }
 
     /// @throws WrongResult when something wrote outside the buffer. @pre the streams that use it are empty
@@ -187,5 +189,10 @@ private:
     std::size_t size_ = 0;
     std::size_t guard_ = 0;
 };
+
+/// Poisons a buffer in a stream; see poisoning().
+template <class T> void poison(DeviceBuffer<T>& buffer, cudaStream_t stream) { buffer.poison_async(stream); }
+/// The same for page-locked memory that the device has mapped.
+template <class T> void poison(PinnedBuffer<T>& buffer, cudaStream_t stream) { buffer.poison_async(stream); }
 
 } // namespace gpulab

@@ -103,4 +103,7 @@ private:
     detail::GuardedMemory memory_;
 };
 
+/// Poisons a buffer in a queue; see poisoning().
+template <class T> void poison(const ClBuffer<T>& buffer, const cl::CommandQueue& queue) { buffer.poison_async(queue); }
+
 } // namespace gpulab

@@ -30,7 +30,8 @@ void flush_l2(OpenClContext& context);
 
 /// Runs `body(queue, events)` warmup() times untimed and repeats() times timed, on the current device.
 /// @param body enqueues its commands, each with `events.add()`; the time runs from the first to the last of them
-/// @param reset restores what body overwrites, in the same queue; runs untimed before each body
+/// @param reset poisons what body computes and restores what it overwrites, in the same queue; runs untimed before
+///        each body: `poisoning(out)`
 /// @throws cl::Error for a command that failed
 template <class Body>
 void watch_queue(Stopwatch& watch, Body&& body, const std::function<void(const cl::CommandQueue&)>& reset = {}) {
@@ -45,6 +46,7 @@ void watch_queue(Stopwatch& watch, Body&& body, const std::function<void(const c
         if (timed) watch.record(events.elapsed_ms());
     };
     watch.start();
+    if (reset) watch.notes_reset();
     for (int i = 0; i < watch.warmup(); ++i) once(false);
     while (watch.wants_more()) once(true);
 }
