@@ -5,17 +5,18 @@ include_guard(GLOBAL)
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
-#     [OCLGRIND] [THREADS])
+#     [OCLGRIND] [SANITIZER] [THREADS])
 #
 # A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
 # [large] too need tens of GB, of the host as well: one runs at a time, and `ctest -LE large` leaves them out.
 # The name of a test case has no semicolon: it would be two in a list.
 # OCLGRIND: its hidden test cases tagged [.oclgrind] run under oclgrind, and any finding fails.
+# SANITIZER: those tagged [.sanitizer] run under each tool of compute-sanitizer, and any finding fails.
 # THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
 # out may show with more than two only.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
-    cmake_parse_arguments(TEST "OCLGRIND;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
     if(TEST_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
     endif()
@@ -60,6 +61,12 @@ function(add_lab_test target)
         gpulab_oclgrind_test("${target}: OpenCL kernels have no races, stray accesses or unset reads under oclgrind"
                              ${target} "${TEST_LABELS}")
     endif()
+    if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
+        foreach(tool memcheck racecheck synccheck initcheck)
+            gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS}"
+                                  TOOL ${tool})
+        endforeach()
+    endif()
 endfunction()
 
 # gpulab_oclgrind_test(<name> <target> <labels> [CASES <tag>] [FINDS <text>])
@@ -86,4 +93,29 @@ function(gpulab_oclgrind_test name target labels)
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};oclgrind"
                          ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_EXPECT_PLATFORM=Oclgrind")
+endfunction()
+
+# gpulab_sanitizer_test(<name> <target> <labels> TOOL <tool> [CASES <tag>] [FINDS <text>])
+#
+# Runs the test cases of a tag ([.sanitizer] unless told) under one tool of NVIDIA's compute-sanitizer: memcheck,
+# racecheck, synccheck or initcheck. With buffers of exactly the size asked for, so that it sees the first byte outside,
+# and not poisoned, so that initcheck sees what nobody wrote. Any finding fails the test; with FINDS it passes only when
+# the tool's log holds that text: for kernels with a known mistake.
+find_program(GPULAB_COMPUTE_SANITIZER compute-sanitizer HINTS ${CUDAToolkit_BIN_DIR} PATHS /usr/local/cuda/bin)
+function(gpulab_sanitizer_test name target labels)
+    cmake_parse_arguments(CS "" "TOOL;CASES;FINDS" "" ${ARGN})
+    if(NOT CS_CASES)
+        set(CS_CASES "[.sanitizer]")
+    endif()
+    if(GPULAB_COMPUTE_SANITIZER)
+        string(MAKE_C_IDENTIFIER "${target}${CS_CASES}${CS_TOOL}" log)
+        add_test(NAME "${name}"
+                 COMMAND ${CMAKE_COMMAND} -DSANITIZER=${GPULAB_COMPUTE_SANITIZER} -DTOOL=${CS_TOOL}
+                         -DPROGRAM=$<TARGET_FILE:${target}> -DCASES=${CS_CASES} -DFINDS=${CS_FINDS}
+                         -DLOG=${CMAKE_CURRENT_BINARY_DIR}/${log}.log -P ${GPULAB_ROOT}/cmake/RunSanitizer.cmake)
+    else()
+        add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: compute-sanitizer is not installed")
+    endif()
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: "
+                         ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0")
 endfunction()

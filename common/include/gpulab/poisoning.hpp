@@ -8,9 +8,9 @@
 
 namespace gpulab {
 
-/// A reset for Stopwatch::time(), watch_stream() and watch_queue(): poisons each of the buffers before every run, in the
-/// run's own stream or queue. A kernel that works in its first run only, or that builds on a partial result of the run
-/// before, then gives NaN instead of a right answer.
+/// A reset for Stopwatch::time(), watch_stream() and watch_queue(): poisons each of the buffers before every run, in
+/// the run's own stream or queue. A kernel that works in its first run only, or that builds on a partial result of the
+/// run before, then gives NaN instead of a right answer.
 /// @param buffers outputs and intermediate results: std::vector on the CPU, DeviceBuffer or PinnedBuffer for CUDA,
 ///        ClBuffer for OpenCL. The reset refers to them: they must outlive it
 template <class... Buffers> auto poisoning(Buffers&... buffers) {

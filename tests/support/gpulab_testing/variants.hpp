@@ -65,7 +65,8 @@ public:
                                          [&](Faults& faults) { check(variant, faults); });
             };
             // A tag that begins with a dot hides the test case from ordinary runs, which go by the back end's tag.
-            const std::string tag = more.starts_with("[.") ? more : "[" + std::string(name_of(variant.backend)) + "]" + more;
+            const std::string tag =
+                more.starts_with("[.") ? more : "[" + std::string(name_of(variant.backend)) + "]" + more;
             detail::add_test_case(std::string(variant.name) + " " + sentence, tag, body, where);
         }
     }
@@ -90,8 +91,7 @@ std::size_t largest_near_tile(Backend backend);
 /// The comparison for inputs with NaN and infinities: where NaN is expected there must be NaN, but not the poison of an
 /// element that nobody wrote; everything else must be equal to the last bit, except that -0 equals 0.
 /// @return the first element that differs, or ""
-template <class T>
-std::string special_fault(const std::vector<T>& expected, const std::vector<T>& actual) {
+template <class T> std::string special_fault(const std::vector<T>& expected, const std::vector<T>& actual) {
     if (expected.size() != actual.size()) return "another length";
     for (std::size_t i = 0; i < expected.size(); ++i) {
         const bool both_nan = expected[i] != expected[i] && actual[i] != actual[i] && !is_poison(actual[i]);
