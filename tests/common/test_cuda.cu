@@ -148,3 +148,58 @@ TEST_CASE("what a CUDA kernel reads outside an input is NaN, and a poisoned outp
         CHECK(std::isnan(out[0]));
     }
 }
+
+namespace {
+
+__global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
+
+__global__ void planted_race_kernel(int* out) { // neighbours read without a barrier
+    __shared__ int values[64];
+    values[threadIdx.x] = static_cast<int>(threadIdx.x);
+    out[threadIdx.x] = values[63 - threadIdx.x];
+}
+
+__global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a branch that not every thread takes
+    if (threadIdx.x < 40) {
+        out[threadIdx.x] = 1;
+        __syncthreads();
+    }
+}
+
+__global__ void planted_unset_kernel(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
+
+/// Runs a kernel whose mistake a tool of compute-sanitizer must find. Only under that tool.
+template <class Launch> void run_planted(const Launch& launch) {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const DeviceBuffer<int> unset(64), out(64);
+    gpulab::Stopwatch once;
+    try {
+        gpulab::watch_stream(
+            once, [&](cudaStream_t s) { launch(const_cast<int*>(unset.data()), const_cast<int*>(out.data()), s); });
+    } catch (const gpulab::CudaError&) { // the tool stops the kernel
+    }
+    SUCCEED();
+}
+
+} // namespace
+
+TEST_CASE("a planted write outside a buffer, for memcheck", "[.planted-stray-cuda]") {
+    run_planted([](int*, int* out, cudaStream_t s) { planted_stray_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted race in shared memory, for racecheck", "[.planted-race-cuda]") {
+    run_planted([](int*, int* out, cudaStream_t s) { planted_race_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted barrier in a branch, for synccheck", "[.planted-branch-cuda]") {
+    run_planted([](int*, int* out, cudaStream_t s) { planted_divergent_barrier_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted read of unset memory, for initcheck", "[.planted-unset-cuda]") {
+    run_planted([](int* in, int* out, cudaStream_t s) { planted_unset_kernel<<<1, 64, 0, s>>>(in, out); });
+}
+TEST_CASE("kernels in CUDA buffers of exact size are clean, for compute-sanitizer", "[.sanitizer]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<int> out(10);
+    DeviceBuffer<int> inside(10);
+    fill(inside, 0, 10, 7);
+    inside.copy_to(out);
+    CHECK(out == std::vector<int>(10, 7));
+}
