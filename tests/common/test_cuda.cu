@@ -160,10 +160,9 @@ __global__ void planted_race_kernel(int* out) { // neighbours read without a bar
 }
 
 __global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a branch that not every thread takes
-    if (threadIdx.x < 40) {
-        out[threadIdx.x] = 1;
-        __syncthreads();
-    }
+    if (threadIdx.x % 2 == 0) __syncthreads();
+    __syncthreads(); // where the others meet those at the barrier above
+    out[threadIdx.x] = 1;
 }
 
 __global__ void planted_unset_kernel(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
