@@ -1,5 +1,6 @@
 # add_lab_test(): one test program, its test cases known to ctest with labels.
 include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 
 # add_lab_test(<target>
 #     LABELS <labels of all its tests, e.g. saxpy>

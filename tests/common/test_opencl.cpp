@@ -2,7 +2,11 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "misspelt.cl.hpp"
+#include "misspelt_below_ifdef.cl.hpp"
 
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
@@ -52,6 +56,38 @@ TEST_CASE("a fresh OpenCL output is poisoned, an empty one is allowed", "[opencl
         for (const float v : out) CHECK(std::isnan(v));
         CHECK_NOTHROW(ClBuffer<float>(0).copy_to(none));
         CHECK_NOTHROW(ClBuffer<float>(none).copy_to(none));
+    }
+}
+
+TEST_CASE("a kernel that does not compile is reported by its file and line, without the driver's own files",
+          "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto message = [](const std::string& text, const std::string& options) -> std::string {
+            try {
+                gpulab::opencl_kernel(text, "misspelt", options);
+            } catch (const gpulab::BuildError& e) {
+                return e.what();
+            }
+            return "it compiles";
+        };
+        using Catch::Matchers::ContainsSubstring, Catch::Matchers::StartsWith;
+        const std::string begin = "an OpenCL kernel does not compile for " + device.name + ":\n";
+        const std::string commented = message(misspelt_cl, "");
+        CHECK_THAT(commented, StartsWith(begin) && ContainsSubstring("tests/common/misspelt.cl:4:"));
+        CHECK_THAT(message(misspelt_below_ifdef_cl, "-DUNUSED=1"),
+                   StartsWith(begin) && ContainsSubstring("tests/common/misspelt_below_ifdef.cl:4:"));
+        // Texts put together: each part keeps its own lines.
+        CHECK_THAT(message(std::string("#define REAL float\n#define TILE 16\n") + misspelt_cl, ""),
+                   ContainsSubstring("tests/common/misspelt.cl:4:"));
+        // A text without a file: its line is all there is to say.
+        const std::string nameless =
+            message("kernel void misspelt(global int* out) {\n    out[0] = undeclared;\n}\n", "");
+        CHECK_THAT(nameless, ContainsSubstring(":2:"));
+        for (const char* const of_driver : {"temp", "/.cache/", "failed to build", " generated."}) {
+            CHECK_THAT(commented, !ContainsSubstring(of_driver));
+            CHECK_THAT(nameless, !ContainsSubstring(of_driver));
+        }
     }
 }
 

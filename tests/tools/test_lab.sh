@@ -165,5 +165,49 @@ END
         try tools/check-format.sh
         ends_with 0 ;;
 
+    "ctest says why tests were skipped, at its end and in the JUnit file")
+        mkdir "$scratch/a folder"
+        cd "$scratch/a folder" || fail "no folder"
+        cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.25)
+project(skips NONE)
+enable_testing()
+include("$root/cmake/TestSummary.cmake")
+END
+        cat >>CMakeLists.txt <<'END'
+function(skips name text)
+    file(WRITE ${CMAKE_BINARY_DIR}/${name} "${text}\n")
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E cat ${CMAKE_BINARY_DIR}/${name})
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: |SKIPPED:")
+endfunction()
+string(REPEAT "many words before it\n" 500 long)
+skips(line "skipped: no <GPU> & \"none; at all\", its driver's fault")
+skips(line_again "${long}skipped: no <GPU> & \"none; at all\", its driver's fault")
+skips(catch2 "test.cpp:25: SKIPPED:\nexplicitly with message:\n  a long reason that\n  goes on\n\n====")
+skips(silent "SKIPPED:")
+add_test(NAME good COMMAND ${CMAKE_COMMAND} -E echo "skipped: nothing")
+END
+        
+        try cmake -S . -B "the build" -G Ninja
+        ends_with 0
+        try ctest --test-dir "the build" --output-junit tests.xml
+        ends_with 0
+        [[ $out == *"Why tests were skipped:
+  2 tests: no <GPU> & \"none; at all\", its driver's fault
+  1 test: a long reason that goes on
+  1 test: no reason given"* ]] || fail "not the reasons: $out"
+        xml=$(<"the build/tests.xml")
+        want='<skipped message="no &lt;GPU&gt; &amp; &quot;none; at all&quot;, its driver'
+        [[ $(grep -cF "$want" <<<"$xml") == 2 ]] || fail "not twice in the file: $xml"
+        [[ $(grep -c '<testcase ' <<<"$xml") == 5 && $(grep -c '</testcase>' <<<"$xml") == 5 && $xml == *"</testsuite>"* ]] ||
+            fail "not a whole file: $xml"
+        # A run that writes no file says nothing of the one before, and one without a skip nothing at all.
+        for arguments in "" "-R good --output-junit tests.xml"; do
+            # shellcheck disable=SC2086
+            try ctest --test-dir "the build" $arguments
+            ends_with 0
+            [[ $out != *"Why tests"* ]] || fail "it speaks of skips: $out"
+        done ;;
+
     *) fail "no test of that name: $*" ;;
 esac
