@@ -25,6 +25,47 @@ TEST_CASE("a back end without devices says why") {
 }
 
 namespace {
+/// The ids of those devices of a machine with two GPUs, in CUDA and in OpenCL, that a wish means.
+std::string meant(const std::string& wish) {
+    const auto device = [](Backend backend, int index, const char* name, const char* platform) {
+        gpulab::Device d;
+        d.backend = backend, d.index = index, d.name = name, d.platform = platform;
+        return d;
+    };
+    std::string ids;
+    for (const gpulab::Device& d :
+         {device(Backend::cpu, 0, "Xeon Processor", ""), device(Backend::opencl, 0, "NVIDIA H200", "NVIDIA CUDA"),
+          device(Backend::opencl, 1, "pthread-Xeon", "Portable Computing Language"),
+          device(Backend::cuda, 0, "NVIDIA H200", ""),
+          device(Backend::cuda, 1, "NVIDIA GeForce RTX 3060 OpenCL:X", "")})
+        if (d.is_meant_by(wish)) ids += (ids.empty() ? "" : " ") + d.id();
+    return ids;
+}
+} // namespace
+
+TEST_CASE("--device takes an id, a back end or part of a name") {
+    CHECK(meant("cuda:0") == "cuda:0");
+    CHECK(meant("opencl:0") == "opencl:0");
+    CHECK(meant("cuda:10") == "");
+    CHECK(meant("cuda:") == "");
+    CHECK(meant("opencl:x") == "");          // nor is it part of the name of cuda:1
+    CHECK(meant("cuda") == "cuda:0 cuda:1"); // not the OpenCL device of the platform "NVIDIA CUDA"
+    CHECK(meant("opencl") == "opencl:0 opencl:1");
+    CHECK(meant("cpu") == "cpu:0");
+    CHECK(meant("CUDA") == "cuda:0 cuda:1");
+    CHECK(meant("OpenCL:1") == "opencl:1");
+    CHECK(meant("h200") == "opencl:0 cuda:0");
+    CHECK(meant("H200") == "opencl:0 cuda:0");
+    CHECK(meant("geforce rtx") == "cuda:1");
+    CHECK(meant("xeon") == "cpu:0 opencl:1");
+    CHECK(meant("nvidia cuda") == "opencl:0"); // the name of a platform
+    CHECK(meant("H200 NVIDIA") == "");         // the end of a name and the beginning of a platform
+    CHECK(meant("200") == "opencl:0 cuda:0");
+    CHECK(meant("20") == ""); // too short to mean anything
+    CHECK(meant("") == "");
+}
+
+namespace {
 void check_ceilings(Backend backend) {
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
         INFO(device.name);
