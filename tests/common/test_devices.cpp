@@ -1,10 +1,11 @@
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <string>
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/sparse/parallel.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
@@ -85,19 +86,19 @@ TEST_CASE("the ceilings of the CPU can be measured", "[cpu]") { check_ceilings(B
 TEST_CASE("the ceilings of OpenCL devices can be measured", "[opencl]") { check_ceilings(Backend::opencl); }
 TEST_CASE("the ceilings of CUDA devices can be measured", "[cuda]") { check_ceilings(Backend::cuda); }
 
-#if !defined(_WIN32)
 TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
-    const char* const before = std::getenv("GPULAB_CPU_THREADS");
-    const std::string kept = before ? before : "";
-    setenv("GPULAB_CPU_THREADS", "7", 1);
-    CHECK(gpulab::hardware_threads() == 7);
-    for (const char* bad : {"", "0", "-1", "7x", "seven", "1000000"}) {
+    {
+        const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "7");
+        CHECK(gpulab::hardware_threads() == 7);
+        CHECK(gpulab::detail::parts_for(1000, 100) == 7);
+        CHECK(gpulab::detail::parts_for(699, 100) == 6);
+        CHECK(gpulab::detail::parts_for(99, 100) == 1);
+    }
+    for (const char* bad : {"", "0", "-1", "7x", "seven", "4097", "1000000"}) {
         INFO("'" << bad << "'");
-        setenv("GPULAB_CPU_THREADS", bad, 1);
+        const gpulab::testing::Environment set("GPULAB_CPU_THREADS", bad);
         CHECK_THROWS_AS(gpulab::hardware_threads(), gpulab::UsageError);
     }
-    if (before) setenv("GPULAB_CPU_THREADS", kept.c_str(), 1);
-    else unsetenv("GPULAB_CPU_THREADS");
-    CHECK(gpulab::hardware_threads() >= 1);
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "4096");
+    CHECK(gpulab::hardware_threads() == 4096);
 }
-#endif
