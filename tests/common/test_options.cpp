@@ -101,3 +101,86 @@ TEST_CASE("without --repeat a stopwatch stops early, with it never") {
     CHECK(none.stopwatch().repeats() == 20);
     CHECK(none.seed() == 42);
 }
+
+TEST_CASE("--device and --backend choose devices, and only variants of those are wanted") {
+    const auto chosen = [](std::vector<const char*> arguments) {
+        Options options("lab", "a test");
+        parse(options, std::move(arguments));
+        std::string ids;
+        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+            for (const gpulab::Device& d : options.devices(backend)) ids += d.id() + ' ';
+        return ids;
+    };
+    std::string all, opencl;
+    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+        for (const gpulab::Device& d : gpulab::devices(backend)) {
+            all += d.id() + ' ';
+            if (backend == Backend::opencl) opencl += d.id() + ' ';
+        }
+    CHECK(chosen({}) == all);
+    CHECK(chosen({"--backend", "opencl"}) == opencl);
+    CHECK(chosen({"--device", "cpu:0"}) == "cpu:0 ");
+    CHECK(chosen({"--device", "cpu:0,cpu"}) == "cpu:0 ");
+    if (!opencl.empty()) {
+        CHECK(chosen({"--device", "opencl"}) == opencl);
+        CHECK(chosen({"--device", "cpu,opencl:0"}) == "cpu:0 opencl:0 ");
+    }
+
+    const auto wanted = [](std::vector<const char*> arguments) {
+        Options options("lab", "a test");
+        parse(options, std::move(arguments));
+        std::string backends;
+        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
+            if (options.wants("any", backend)) backends += std::string(name_of(backend)) + ' ';
+            if (!options.wants("any", backend)) CHECK(options.devices(backend).empty());
+        }
+        return backends;
+    };
+    CHECK(wanted({}) == "cpu opencl cuda "); // those without a device are listed with the reason
+    CHECK(wanted({"--backend", "cpu"}) == "cpu ");
+    CHECK(wanted({"--backend", "cpu,cuda"}) == "cpu cuda ");
+    CHECK(wanted({"--device", "cpu:0"}) == "cpu ");
+    CHECK(wanted({"--device", "CPU"}) == "cpu ");
+    CHECK(wanted({"--device", "cpu", "--backend", "cpu"}) == "cpu ");
+    CHECK(wanted({"--device", "cpu", "--backend", "cuda"}) == "");
+
+    Options options("lab", "a test");
+    parse(options, {"--device", "CPU"});
+    CHECK(options.named(Backend::cpu));
+    CHECK_FALSE(options.named(Backend::opencl));
+    Options by_id("lab", "a test");
+    parse(by_id, {"--device", "cpu:0"});
+    CHECK_FALSE(by_id.named(Backend::cpu));
+    CHECK(by_id.devices(Backend::cpu).size() == 1);
+    Options by_backend("lab", "a test");
+    parse(by_backend, {"--backend", "cpu,opencl"});
+    CHECK(by_backend.named(Backend::cpu));
+    CHECK(by_backend.named(Backend::opencl));
+    CHECK_FALSE(by_backend.named(Backend::cuda));
+}
+
+TEST_CASE("a device that is not there is refused with those that are, and a missing back end with its reason") {
+    const auto complaint = [](const std::string& wish) {
+        Options options("lab", "a test");
+        const std::array<const char*, 3> arguments{"lab", "--device", wish.c_str()};
+        CHECK_THROWS_AS(options.parse(3, arguments.data()), UsageError);
+        try {
+            options.parse(3, arguments.data());
+        } catch (const UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string cpu = "cpu:0 (" + gpulab::devices(Backend::cpu)[0].name + ")";
+    CHECK(complaint("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));
+    CHECK(complaint("cpu:1").starts_with("--device: no device is 'cpu:1'; this machine has " + cpu));
+    for (const Backend backend : {Backend::opencl, Backend::cuda}) {
+        const std::string name(name_of(backend));
+        const auto& found = gpulab::devices(backend);
+        for (const gpulab::Device& d : found)
+            CHECK(complaint("cpu:1").find(d.id() + " (" + d.name + ")") != std::string::npos);
+        const std::string why = found.empty() ? " (" + gpulab::why_no_devices(backend) + ")" : "";
+        CHECK(complaint(name + ":99").starts_with("--device: no device is '" + name + ":99'" + why + "; this machine"));
+        if (found.empty()) CHECK(complaint(name).starts_with("--device: no device is '" + name + "'" + why + ";"));
+    }
+}
