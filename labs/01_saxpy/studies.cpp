@@ -81,7 +81,9 @@ void table(const Options& options, Report& report, bool with_transfers) {
         }
     }
     for (const Device& device : kernel_devices(options)) {
-        fmt::print("\n{}  {}, {}\n", device.id(), device.name, with_transfers ? "with transfers" : "kernel only");
+        const std::string title =
+            fmt::format("{}  {}, {}", device.id(), device.name, with_transfers ? "with transfers" : "kernel only");
+        fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
         fmt::print("{:>51} {:>21}\n", "", "GFLOP/s");
         fmt::print("{:>10} {:>14} {:>14} {:>10} {:>12} {:>10}\n", "n", "sequential ms",
                    with_transfers ? "total ms" : "kernel ms", "speed-up", "sequential", "parallel");
@@ -99,9 +101,11 @@ void table(const Options& options, Report& report, bool with_transfers) {
 /// Block sizes 32 ... 1024, with the occupancy the runtime computes for CUDA.
 void block_size(const Options& options, Report& report, std::size_t n) {
     report.column("threads per block", "threads");
-    report.column("occupancy_percent", "occupancy");
-    report.column("blocks_per_sm", "blocks/SM");
-    report.column("warps_per_sm", "warps/SM");
+    if (!options.devices(Backend::cuda).empty()) { // OpenCL does not say
+        report.column("occupancy_percent", "occupancy");
+        report.column("blocks_per_sm", "blocks/SM");
+        report.column("warps_per_sm", "warps/SM");
+    }
     const Case c(options, n);
     Output out(n);
     for (unsigned threads = 32; threads <= 1024; threads *= 2) {

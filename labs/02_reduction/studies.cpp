@@ -81,8 +81,9 @@ template <class T> void transfers(const Options& options, Report& report) {
         }
     }
     for (const Device& device : devices) {
-        fmt::print("\n{}  {}, dot product of {}s, kernel alone and with the transfers\n", device.id(), device.name,
-                   name_of_type<T>());
+        const std::string title = fmt::format("{}  {}, dot product of {}s, kernel alone and with the transfers",
+                                              device.id(), device.name, name_of_type<T>());
+        fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
         fmt::print("{:>43} {:>17} {:>18}\n", "", "speed-up", "GFLOP/s");
         fmt::print("{:>8} {:>13} {:>10} {:>9} {:>8} {:>8} {:>10} {:>7}\n", "n", "sequential ms", "kernel ms",
                    "total ms", "kernel", "total", "sequential", "total");
