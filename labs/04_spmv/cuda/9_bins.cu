@@ -254,7 +254,8 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
     watch.tile(gpulab::multiprocessor_count() * (bins_threads / 32) * unroll * chunk, "nnz"); // under way at once
     watch.tile(most_per_slot, "row length");
     watch.tile(chunk_columns, "columns");
-    watch.tile(least_work, "items"); // rows and non-zeros together
+    watch.tile(gpulab::multiprocessor_count() * most_slots, "sums"); // of one bin per multiprocessor
+    watch.tile(least_work, "items");                                 // rows and non-zeros together
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
