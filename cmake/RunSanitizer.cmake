@@ -7,8 +7,6 @@ if(TOOL STREQUAL "memcheck")
     set(options --leak-check no)
 elseif(TOOL STREQUAL "racecheck")
     set(options --racecheck-report all)
-elseif(TOOL STREQUAL "initcheck")
-    set(options --track-unused-memory no)
 endif()
 execute_process(COMMAND ${SANITIZER} --tool ${TOOL} ${options} --log-file ${LOG} ${PROGRAM} "${CASES}"
                 RESULT_VARIABLE rc OUTPUT_VARIABLE output ERROR_VARIABLE output)

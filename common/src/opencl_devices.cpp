@@ -4,6 +4,8 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <regex>
+#include <sstream>
 
 #include "backends.hpp"
 #include "gpulab/math.hpp"
@@ -26,6 +28,18 @@ std::vector<cl::Device>& handles() {
 std::string trimmed(std::string text) {
     while (!text.empty() && (text.back() == '\0' || text.back() == ' ')) text.pop_back();
     return text;
+}
+
+/// The lines of a build log that speak of the kernel's text. What comes from a .cl file of ours has its name from a
+/// #line; a file with an absolute path is one of the driver's own, which holds a text that has no file.
+std::string compiler_lines(const std::string& log) {
+    static const std::regex chatter("[0-9]+ (error|warning)s?.* generated\\.|Device .* failed to build the program");
+    static const std::regex file_of_driver("(^| )/[^ :]+\\.cl:");
+    std::string lines, line;
+    for (std::istringstream all(log); std::getline(all, line);)
+        if (!line.empty() && !std::regex_match(line, chatter))
+            lines += (lines.empty() ? "" : "\n") + std::regex_replace(line, file_of_driver, "$1<kernel>:");
+    return lines.empty() ? log : lines;
 }
 
 std::map<int, std::unique_ptr<OpenClContext>>& contexts() {
@@ -231,8 +245,9 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
         program.build({device_}, ("-cl-std=CL1.2 " + options).c_str());
     } catch (const cl::Error& e) {
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
-        throw BuildError(fmt::format("an OpenCL kernel does not compile for {} ({}): {}", description_.name,
-                                     opencl_error_name(e.err()), log.empty() ? "the driver gives no log" : log));
+        throw BuildError(fmt::format("an OpenCL kernel does not compile for {}:\n{}", description_.name,
+                                     log.empty() ? opencl_error_name(e.err()) + ", and the driver gives no log"
+                                                 : compiler_lines(log)));
     }
     return programs_.emplace(key, program).first->second;
 }

@@ -22,15 +22,9 @@ void parse(Options& options, std::vector<const char*> arguments) {
 }
 
 using Run = void(int, std::vector<int>&, gpulab::Stopwatch&);
-void one(int, std::vector<int>& out, gpulab::Stopwatch& watch) {
-    watch.time([&] { out = {1}; });
-}
-void refuses(int, std::vector<int>&, gpulab::Stopwatch&) { throw gpulab::Unsupported("too large"); }
-void strays(int, std::vector<int>&, gpulab::Stopwatch&) { throw gpulab::WrongResult("wrote outside"); }
-
-const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, one},
-                          gpulab::Variant<Run>{"cpu_refuses", "cannot", Backend::cpu, refuses},
-                          gpulab::Variant<Run>{"cpu_strays", "writes outside", Backend::cpu, strays}};
+const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, nullptr},
+                          gpulab::Variant<Run>{"cpu_refuses", "cannot", Backend::cpu, nullptr},
+                          gpulab::Variant<Run>{"cpu_strays", "writes outside", Backend::cpu, nullptr}};
 
 } // namespace
 
@@ -108,70 +102,85 @@ TEST_CASE("without --repeat a stopwatch stops early, with it never") {
     CHECK(none.seed() == 42);
 }
 
-TEST_CASE("jobs pair every chosen variant with every chosen device") {
+TEST_CASE("--device and --backend choose devices, and only variants of those are wanted") {
+    const auto chosen = [](std::vector<const char*> arguments) {
+        Options options("lab", "a test");
+        parse(options, std::move(arguments));
+        std::string ids;
+        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+            for (const gpulab::Device& d : options.devices(backend)) ids += d.id() + ' ';
+        return ids;
+    };
+    std::string all, opencl;
+    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
+        for (const gpulab::Device& d : gpulab::devices(backend)) {
+            all += d.id() + ' ';
+            if (backend == Backend::opencl) opencl += d.id() + ' ';
+        }
+    CHECK(chosen({}) == all);
+    CHECK(chosen({"--backend", "opencl"}) == opencl);
+    CHECK(chosen({"--device", "cpu:0"}) == "cpu:0 ");
+    CHECK(chosen({"--device", "cpu:0,cpu"}) == "cpu:0 ");
+    if (!opencl.empty()) {
+        CHECK(chosen({"--device", "opencl"}) == opencl);
+        CHECK(chosen({"--device", "cpu,opencl:0"}) == "cpu:0 opencl:0 ");
+    }
+
+    const auto wanted = [](std::vector<const char*> arguments) {
+        Options options("lab", "a test");
+        parse(options, std::move(arguments));
+        std::string backends;
+        for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
+            if (options.wants("any", backend)) backends += std::string(name_of(backend)) + ' ';
+            if (!options.wants("any", backend)) CHECK(options.devices(backend).empty());
+        }
+        return backends;
+    };
+    CHECK(wanted({}) == "cpu opencl cuda "); // those without a device are listed with the reason
+    CHECK(wanted({"--backend", "cpu"}) == "cpu ");
+    CHECK(wanted({"--backend", "cpu,cuda"}) == "cpu cuda ");
+    CHECK(wanted({"--device", "cpu:0"}) == "cpu ");
+    CHECK(wanted({"--device", "CPU"}) == "cpu ");
+    CHECK(wanted({"--device", "cpu", "--backend", "cpu"}) == "cpu ");
+    CHECK(wanted({"--device", "cpu", "--backend", "cuda"}) == "");
+
     Options options("lab", "a test");
-    options.variants(table);
-    parse(options, {"--backend", "cpu", "--variant", "cpu_one,cpu_strays"});
-    const auto list = gpulab::jobs(table, options);
-    REQUIRE(list.size() == 2);
-    CHECK(list[0].variant.name == "cpu_one");
-    CHECK(list[1].variant.name == "cpu_strays");
-    CHECK(list[0].device.id() == "cpu:0");
+    parse(options, {"--device", "CPU"});
+    CHECK(options.named(Backend::cpu));
+    CHECK_FALSE(options.named(Backend::opencl));
+    Options by_id("lab", "a test");
+    parse(by_id, {"--device", "cpu:0"});
+    CHECK_FALSE(by_id.named(Backend::cpu));
+    CHECK(by_id.devices(Backend::cpu).size() == 1);
+    Options by_backend("lab", "a test");
+    parse(by_backend, {"--backend", "cpu,opencl"});
+    CHECK(by_backend.named(Backend::cpu));
+    CHECK(by_backend.named(Backend::opencl));
+    CHECK_FALSE(by_backend.named(Backend::cuda));
 }
 
-TEST_CASE("choices that leave nothing to run are an error, not an empty success") {
-    Options options("lab", "a test");
-    options.variants(table);
-    const std::array others = {gpulab::Variant<Run>{"cpu_other", "of another operation", Backend::cpu, one}};
-    options.variants(others);
-    parse(options, {"--variant", "cpu_other"});
-    CHECK_THROWS_AS(gpulab::jobs(table, options), UsageError);
-}
-
-TEST_CASE("a variant that cannot is skipped with its reason, and an error when asked for by name") {
-    std::vector<int> out(1);
-    Options all("lab", "a test");
-    all.variants(table);
-    parse(all, {});
-    const gpulab::Job<Run> job{table[1], gpulab::devices(Backend::cpu).front(), ""};
-    const gpulab::Result skipped = gpulab::run(job, 0, out, all);
-    CHECK(skipped.status == gpulab::Result::Status::skipped);
-    CHECK(skipped.reason == "too large");
-    CHECK_FALSE(skipped.ran());
-
-    Options named("lab", "a test");
-    named.variants(table);
-    parse(named, {"--variant", "cpu_refuses"});
-    CHECK_THROWS_AS(gpulab::run(job, 0, out, named), UsageError);
-}
-
-TEST_CASE("a variant that writes outside its output has failed without a comparison") {
-    std::vector<int> out(1);
-    Options options("lab", "a test");
-    options.variants(table);
-    parse(options, {});
-    const gpulab::Job<Run> job{table[2], gpulab::devices(Backend::cpu).front(), ""};
-    const gpulab::Result result = gpulab::run(job, 0, out, options);
-    CHECK(result.status == gpulab::Result::Status::failed);
-    CHECK_FALSE(result.ran());
-}
-
-TEST_CASE("needs that a device does not meet are named") {
-    gpulab::Device old_gpu;
-    old_gpu.backend = Backend::cuda;
-    old_gpu.name = "Old";
-    old_gpu.compute_capability = 75;
-    CHECK(gpulab::unmet_need({.compute_capability = 80}, old_gpu) == "needs compute capability 8.0, Old has 7.5");
-    CHECK(gpulab::unmet_need({.compute_capability = 75}, old_gpu).empty());
-    gpulab::Device no_double;
-    no_double.name = "Phone";
-    no_double.fp64 = false;
-    CHECK(gpulab::unmet_need({.fp64 = true}, no_double) == "needs double precision, Phone has none");
-}
-
-TEST_CASE("a problem larger than the memory is refused before anything is allocated") {
-    Options options("lab", "a test");
-    parse(options, {"--backend", "cpu"});
-    CHECK_NOTHROW(gpulab::check_memory(options, 1e3, 1e3));
-    CHECK_THROWS_AS(gpulab::check_memory(options, 0, 1e18), UsageError);
+TEST_CASE("a device that is not there is refused with those that are, and a missing back end with its reason") {
+    const auto complaint = [](const std::string& wish) {
+        Options options("lab", "a test");
+        const std::array<const char*, 3> arguments{"lab", "--device", wish.c_str()};
+        CHECK_THROWS_AS(options.parse(3, arguments.data()), UsageError);
+        try {
+            options.parse(3, arguments.data());
+        } catch (const UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string cpu = "cpu:0 (" + gpulab::devices(Backend::cpu)[0].name + ")";
+    CHECK(complaint("no such thing").starts_with("--device: no device is 'no such thing'; this machine has " + cpu));
+    CHECK(complaint("cpu:1").starts_with("--device: no device is 'cpu:1'; this machine has " + cpu));
+    for (const Backend backend : {Backend::opencl, Backend::cuda}) {
+        const std::string name(name_of(backend));
+        const auto& found = gpulab::devices(backend);
+        for (const gpulab::Device& d : found)
+            CHECK(complaint("cpu:1").find(d.id() + " (" + d.name + ")") != std::string::npos);
+        const std::string why = found.empty() ? " (" + gpulab::why_no_devices(backend) + ")" : "";
+        CHECK(complaint(name + ":99").starts_with("--device: no device is '" + name + ":99'" + why + "; this machine"));
+        if (found.empty()) CHECK(complaint(name).starts_with("--device: no device is '" + name + "'" + why + ";"));
+    }
 }
