@@ -11,7 +11,7 @@ function(gpulab_embed_opencl target)
         add_custom_command(
             OUTPUT ${header}
             COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${source} -DHEADER=${header}
-                    -P ${GPULAB_ROOT}/cmake/EmbedText.cmake
+                    -DROOT=${GPULAB_ROOT} -P ${GPULAB_ROOT}/cmake/EmbedText.cmake
             DEPENDS ${source} ${GPULAB_ROOT}/cmake/EmbedText.cmake
             COMMENT "Embedding ${file}"
             VERBATIM)

@@ -1,8 +1,23 @@
-# cmake -DSOURCE=x.cl -DHEADER=x.cl.hpp -P EmbedText.cmake: a C++ header that holds the text of a file.
+# cmake -DSOURCE=x.cl -DHEADER=x.cl.hpp -DROOT=... -P EmbedText.cmake: a C++ header that holds the text of a file.
 get_filename_component(file ${SOURCE} NAME)
 string(REGEX REPLACE "^[0-9]+_" "" name ${file})
 string(MAKE_C_IDENTIFIER ${name} name)
 file(READ ${SOURCE} text)
+
+# Compilers name the file and line that a #line tells them. Where the first line is a comment, the #line takes its place:
+# then lines also count right for oclgrind, which prints the line of the text that it was given.
+file(RELATIVE_PATH path ${ROOT} ${SOURCE})
+if(path MATCHES "^\\.\\./")
+    set(path ${file}) # not a file of this repository
+endif()
+if(text MATCHES "^//[^\n]*[^\n\\\\]\n")
+    string(FIND "${text}" "\n" end)
+    string(SUBSTRING "${text}" ${end} -1 text)
+    string(PREPEND text "#line 2 \"${path}\"")
+else()
+    string(PREPEND text "#line 1 \"${path}\"\n")
+endif()
+
 # A string literal may be limited to 16 kB, but adjacent ones are joined: one literal per line.
 string(REPLACE "\\" "\\\\" text "${text}")
 string(REPLACE "\"" "\\\"" text "${text}")

@@ -3,23 +3,28 @@
 #include <cmath>
 #include <fmt/format.h>
 
-namespace gpulab {
+namespace gpulab::detail {
 
-Comparison make_comparison(bool same_size, std::size_t expected_size, std::size_t actual_size, bool all_within,
-                           std::size_t worst, double expected, double actual, double error, double tolerance) {
-    Comparison result;
-    result.tolerance = tolerance;
-    result.worst = worst;
-    result.error = error;
-    result.passed = same_size && all_within && error <= tolerance && std::isfinite(tolerance);
-    if (!same_size) {
-        result.error = std::numeric_limits<double>::quiet_NaN();
-        result.message = fmt::format("expected {} elements, got {}", expected_size, actual_size);
-    } else if (!result.passed) {
-        result.message = fmt::format("element {} of {}: expected {:.9g}, got {:.9g} (error {:.3g}, tolerance {:.3g})",
-                                     worst, expected_size, expected, actual, error, tolerance);
+std::string in_digits(float value) { return fmt::format("{}", value); }
+std::string in_digits(double value) { return fmt::format("{}", value); }
+
+std::string failure_message(const Comparison& comparison, std::size_t n, const std::string& expected,
+                            const std::string& actual, const Diagnosis& diagnosis, bool integers) {
+    if (comparison.wrong == 0 || !std::isfinite(comparison.tolerance))
+        return fmt::format("the tolerance {} accepts nothing: it must be finite and not negative",
+                           comparison.tolerance);
+    std::string error = fmt::format("{:.3g}", comparison.error);
+    std::string tolerance = fmt::format("{:.3g}", comparison.tolerance);
+    if (error == tolerance) { // three digits do not tell them apart
+        error = in_digits(comparison.error);
+        tolerance = in_digits(comparison.tolerance);
     }
-    return result;
+    const std::string what = diagnosis.what(integers);
+    const bool one = comparison.first == comparison.worst;
+    return fmt::format("{} of {} elements wrong: {}{}. {}: element {}, expected {}, got {}{} error {}, tolerance {}.",
+                       comparison.wrong, n, diagnosis.where(), what.empty() ? "" : "; looks like: " + what,
+                       one ? "First and worst" : "First", comparison.first, expected, actual,
+                       one ? "," : fmt::format(". Worst: element {},", comparison.worst), error, tolerance);
 }
 
-} // namespace gpulab
+} // namespace gpulab::detail

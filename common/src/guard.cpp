@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "gpulab/error.hpp"
@@ -11,15 +12,24 @@
 
 namespace gpulab {
 
+std::size_t detail::guard_bytes_from(const char* text) {
+    if (!text) return 4096;
+    const std::int64_t wish = parse_size(text, "GPULAB_GUARD_BYTES");
+    if (wish > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
+    return round_up(static_cast<std::size_t>(wish), 512);
+}
+
 std::size_t guard_bytes() {
-    static const std::size_t bytes = [] {
-        const char* text = std::getenv("GPULAB_GUARD_BYTES");
-        if (!text) return std::size_t{4096};
-        const std::int64_t wish = parse_size(text, "GPULAB_GUARD_BYTES");
-        if (wish > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
-        return round_up(static_cast<std::size_t>(wish), 512);
-    }();
+    static const std::size_t bytes = detail::guard_bytes_from(std::getenv("GPULAB_GUARD_BYTES"));
     return bytes;
+}
+
+bool poisons() {
+    static const bool on = [] {
+        const char* const text = std::getenv("GPULAB_POISON");
+        return !text || std::string_view(text) != "0";
+    }();
+    return on;
 }
 
 namespace {

@@ -19,7 +19,8 @@ void check_memory(const Options& options, double device_bytes, double host_bytes
     if (host > 0 && host_bytes > host)
         throw UsageError(fmt::format("this problem needs {:.1f} GiB of main memory; this computer has {:.1f} GiB",
                                      host_bytes / gib, host / gib));
-    for (const Backend backend : {Backend::opencl, Backend::cuda})
+    for (const Backend backend : {Backend::opencl, Backend::cuda}) {
+        if (!options.wants_any(backend)) continue; // its devices take no part
         for (const Device& device : options.devices(backend)) {
             const auto memory = static_cast<double>(device.memory_bytes);
             const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
@@ -27,6 +28,7 @@ void check_memory(const Options& options, double device_bytes, double host_bytes
                 throw UsageError(fmt::format("this problem needs {:.1f} GiB on {} ({}), which has {:.1f} GiB",
                                              needed / gib, device.id(), device.name, memory / gib));
         }
+    }
 }
 
 } // namespace gpulab

@@ -24,6 +24,7 @@ void Stopwatch::record(double ms) {
 void Stopwatch::start() {
     times_ms_.clear();
     started_ = {};
+    reset_ = false;
 }
 
 bool Stopwatch::wants_more() {

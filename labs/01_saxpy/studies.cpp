@@ -65,9 +65,10 @@ void table(const Options& options, Report& report, bool with_transfers) {
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             Run* const run = cuda ? GPULAB_IF_CUDA(cuda_many_blocks) : GPULAB_IF_OPENCL(opencl_one_item);
-            Result r = gpulab::measure(cuda ? "cuda_many_blocks" : "opencl_one_item", device, out, options,
-                                       [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); });
-            if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+            Result r = gpulab::measure(
+                cuda ? "cuda_many_blocks" : "opencl_one_item", device, out, options,
+                [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); },
+                [&] { return compare(c.problem, c.reference, out); });
             // The files hold the columns of the printed table beside those of every run.
             const double flops = 2.0 * static_cast<double>(n);
             const double ms = with_transfers ? r.total_ms : r.kernel.median;
@@ -113,9 +114,10 @@ void block_size(const Options& options, Report& report, std::size_t n) {
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             BlockSizeRun* const run = cuda ? GPULAB_IF_CUDA(cuda_block_size) : GPULAB_IF_OPENCL(opencl_block_size);
-            Result r = gpulab::measure(cuda ? "cuda_block_size" : "opencl_block_size", device, out, options,
-                                       [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, threads); });
-            if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+            Result r = gpulab::measure(
+                cuda ? "cuda_block_size" : "opencl_block_size", device, out, options,
+                [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, threads); },
+                [&] { return compare(c.problem, c.reference, out); });
 #if defined(GPULAB_WITH_CUDA)
             if (cuda) {
                 gpulab::use(device);
@@ -141,9 +143,10 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             StridedRun* const run = cuda ? GPULAB_IF_CUDA(cuda_strided) : GPULAB_IF_OPENCL(opencl_strided);
-            Result r = gpulab::measure(cuda ? "cuda_strided" : "opencl_strided", device, out, options,
-                                       [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, stride); });
-            if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+            Result r = gpulab::measure(
+                cuda ? "cuda_strided" : "opencl_strided", device, out, options,
+                [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, stride); },
+                [&] { return compare(c.problem, c.reference, out); });
             report.add(std::move(r), saxpy_work(n));
         }
     }
@@ -162,9 +165,10 @@ void threads(const Options& options, Report& report, std::size_t n) {
     double one_thread_ms = 0;
     for (unsigned p = 1;; p = std::min(2 * p, most)) {
         report.begin({{"n", whole(n)}, {"threads", p}});
-        Result r = gpulab::measure("cpu_blocks", cpu, out, options,
-                                   [&](Output& o, Stopwatch& watch) { cpu_blocks_of(c.problem, o, watch, p); });
-        if (r.ran()) r.judge(compare(c.problem, c.reference, out));
+        Result r = gpulab::measure(
+            "cpu_blocks", cpu, out, options,
+            [&](Output& o, Stopwatch& watch) { cpu_blocks_of(c.problem, o, watch, p); },
+            [&] { return compare(c.problem, c.reference, out); });
         if (p == 1) one_thread_ms = r.kernel.median;
         report.sequential_ms(one_thread_ms);
         const double s = gpulab::speedup(one_thread_ms, r.kernel.median);
@@ -189,9 +193,9 @@ void divergence(const Options& options, Report& report, std::size_t size) {
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             DivergenceRun* const run = cuda ? GPULAB_IF_CUDA(cuda_divergence) : GPULAB_IF_OPENCL(opencl_divergence);
-            Result r = gpulab::measure(cuda ? "cuda_divergence" : "opencl_divergence", device, out, options,
-                                       [&](Mixed& o, Stopwatch& w) { run(branch, o, w); });
-            if (r.ran()) r.judge(gpulab::compare(reference, out, 0));
+            Result r = gpulab::measure(
+                cuda ? "cuda_divergence" : "opencl_divergence", device, out, options,
+                [&](Mixed& o, Stopwatch& w) { run(branch, o, w); }, [&] { return gpulab::compare(reference, out, 0); });
             report.add(std::move(r), {.bytes = 4.0 * static_cast<double>(n)});
         }
     }
@@ -208,8 +212,7 @@ void distances(const Options& options, Report& report, std::size_t n) {
     report.sequential_ms(sequential.kernel().median);
     const auto size = static_cast<double>(n);
     for (const auto& job : jobs) {
-        Result result = gpulab::run(job, problem, d, options);
-        if (result.ran()) result.judge(compare(reference, d));
+        Result result = gpulab::run(job, problem, d, options, [&] { return compare(reference, d); });
         report.add(std::move(result), {.bytes = 16 * size, .flops = 9 * size});
     }
 }

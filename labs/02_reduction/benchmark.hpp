@@ -29,13 +29,16 @@ template <class Run, class Problem, class Output> double sequential_ms(Run* run,
 
 /// Runs every job and reports it.
 /// @param out the output, poisoned before each run
-/// @param judge `judge(result, out)`: compares the output and calls result.judge()
+/// @param judge `judge(backend, out)`: compares the output with the tolerance for that back end
+/// @param note `note(result, out)`: adds columns to the result of a variant that ran
 template <class Run, class Problem, class Output, class Judge>
 void measure_all(const gpulab::Options& options, gpulab::Report& report, const std::vector<gpulab::Job<Run>>& jobs,
-                 const Problem& problem, Output& out, const gpulab::Work& work, const Judge& judge) {
+                 const Problem& problem, Output& out, const gpulab::Work& work, const Judge& judge,
+                 const std::function<void(gpulab::Result&, const Output&)>& note = {}) {
     for (const auto& job : jobs) {
-        gpulab::Result result = gpulab::run(job, problem, out, options);
-        if (result.ran()) judge(result, out);
+        gpulab::Result result =
+            gpulab::run(job, problem, out, options, [&] { return judge(job.variant.backend, out); });
+        if (note && result.kernel.repeats > 0) note(result, out);
         report.add(std::move(result), work);
     }
 }
@@ -54,9 +57,10 @@ void measure_sums(const gpulab::Options& options, gpulab::Report& report,
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
     report.sequential_ms(sequential_ms(cpu_sequential<T>, problem, sum));
-    measure_all(options, report, jobs, problem, sum, sum_work<T>(n), [&](gpulab::Result& r, const Scalar<T>& out) {
-        r.judge(compare(expected, out, tolerance<T>(r.backend, n)));
-    });
+    measure_all(options, report, jobs, problem, sum, sum_work<T>(n),
+                [&](gpulab::Backend backend, const Scalar<T>& out) {
+                    return compare(expected, out, tolerance<T>(backend, n));
+                });
 }
 
 } // namespace reduction

@@ -40,7 +40,7 @@ template <class T> int dot(const Options& options, std::size_t n) {
     Scalar<T> out(1);
     report.sequential_ms(sequential_ms(cpu_dot<T>, problem, out));
     measure_all(options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
-                [&](Result& r, const auto& o) { r.judge(compare(expected, o, dot_tolerance<T>(r.backend, n))); });
+                [&](Backend backend, const auto& o) { return compare(expected, o, dot_tolerance<T>(backend, n)); });
     return report.finish();
 }
 
@@ -59,12 +59,13 @@ template <class T> int series(const Options& options, Series which, double x, st
     report.sequential_ms(sequential_ms(cpu_series<T>, problem, out));
     // Nothing moves; per term a division, an addition and two operations for the denominator or the power.
     const auto arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
-    measure_all(options, report, jobs, problem, out,
-                {.flops = 4.0 * static_cast<double>(terms), .arithmetic = arithmetic}, [&](Result& r, const auto& o) {
-                    r.judge(compare(expected, o, series_tolerance<T>(r.backend, terms)));
-                    r.extra = {{"value", static_cast<double>(o[0])},
-                               {"distance_to_limit", std::abs(static_cast<double>(o[0]) - limit)}};
-                });
+    measure_all(
+        options, report, jobs, problem, out, {.flops = 4.0 * static_cast<double>(terms), .arithmetic = arithmetic},
+        [&](Backend backend, const auto& o) { return compare(expected, o, series_tolerance<T>(backend, terms)); },
+        [&](Result& r, const auto& o) {
+            r.extra = {{"value", static_cast<double>(o[0])},
+                       {"distance_to_limit", std::abs(static_cast<double>(o[0]) - limit)}};
+        });
     return report.finish();
 }
 
@@ -81,7 +82,7 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
     report.sequential_ms(sequential_ms(cpu_scan<T>, problem, out));
     measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
-        [&](Result& r, const auto& o) { r.judge(compare(problem, expected, o, scan_tolerance<T>(r.backend, n))); });
+        [&](Backend backend, const auto& o) { return compare(problem, expected, o, scan_tolerance<T>(backend, n)); });
     return report.finish();
 }
 

@@ -68,11 +68,13 @@ template <class T> void transfers(const Options& options, Report& report) {
             const bool cuda = device.backend == Backend::cuda;
             DotRun<T>* const run = cuda ? GPULAB_IF_CUDA(cuda_dot<T>) : GPULAB_IF_OPENCL(opencl_dot<T>);
             const char* const name = cuda ? "cuda_dot" : "opencl_dot";
-            Result r = gpulab::measure(name, device, dot, options, [&](Scalar<T>& out, Stopwatch& watch) {
-                if (std::is_same_v<T, double> && !device.fp64) throw gpulab::Unsupported("no double precision");
-                run(problem, out, watch);
-            });
-            if (r.ran()) r.judge(compare(expected, dot, dot_tolerance<T>(r.backend, n)));
+            Result r = gpulab::measure(
+                name, device, dot, options,
+                [&](Scalar<T>& out, Stopwatch& watch) {
+                    if (std::is_same_v<T, double> && !device.fp64) throw gpulab::Unsupported("no double precision");
+                    run(problem, out, watch);
+                },
+                [&] { return compare(expected, dot, dot_tolerance<T>(device.backend, n)); });
             const auto elements = static_cast<double>(n);
             rows.push_back(
                 {n, sequential, report.add(std::move(r), {.bytes = 2 * sizeof(T) * elements, .flops = 2 * elements})});

@@ -37,8 +37,9 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     // 2 m k n operations must be done, and A, B and C each pass the memory once, whatever the variant.
     const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
     for (auto& job : jobs) {
-        gpulab::Result result = gpulab::run(job, problem, c, options); // poisons c, then runs the variant
-        if (result.ran()) result.judge(matmul::compare(problem, reference, c));
+        // Poisons c, runs the variant and judges what it leaves in c.
+        gpulab::Result result =
+            gpulab::run(job, problem, c, options, [&] { return matmul::compare(problem, reference, c); });
         report.add(result, work);
     }
     return report.finish();

@@ -48,9 +48,8 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
     Output<T> c(problem.size());
     for (auto& job : jobs) {
         if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device, problem);
-        Result result = gpulab::run(job, problem, c, options);
-        if (result.ran()) {
-            result.judge(compare(problem, reference, c));
+        Result result = gpulab::run(job, problem, c, options, [&] { return compare(problem, reference, c); });
+        if (result.kernel.repeats > 0) {
             if (job.variant.baseline) baseline_ms[job.device.id()] = result.kernel.median;
             const auto baseline = baseline_ms.find(job.device.id());
             if (baseline != baseline_ms.end())
@@ -98,11 +97,13 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
         report.sequential_ms(sequential);
         for (const Device& device : found) {
             const auto add = [&](std::string_view name, TileRun<T>* run) {
-                Result result = gpulab::measure(name, device, c, options, [&](Output<T>& out, Stopwatch& watch) {
-                    if (!run) throw gpulab::Unsupported("built without CUDA");
-                    run(problem, out, watch, t);
-                });
-                if (result.ran()) result.judge(compare(problem, reference, c));
+                Result result = gpulab::measure(
+                    name, device, c, options,
+                    [&](Output<T>& out, Stopwatch& watch) {
+                        if (!run) throw gpulab::Unsupported("built without CUDA");
+                        run(problem, out, watch, t);
+                    },
+                    [&] { return compare(problem, reference, c); });
                 report.add(std::move(result), work_of(problem));
             };
             add("cuda_tile", GPULAB_IF_CUDA(cuda_tile<T>));

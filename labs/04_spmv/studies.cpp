@@ -111,8 +111,8 @@ void run_variants(const Options& options, Report& report, const Problem<T>& prob
     cpu_sequential(problem, y, sequential);
     report.sequential_ms(sequential.kernel().median);
     for (const auto& job : jobs) {
-        gpulab::Result result = gpulab::run(job, problem, y, options); // poisons y, then runs the variant
-        if (result.ran()) result.judge(compare(reference, y));
+        // Poisons y, runs the variant and judges what it leaves in y.
+        gpulab::Result result = gpulab::run(job, problem, y, options, [&] { return compare(reference, y); });
         const std::string format = format_of(job.variant.name);
         result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes, format)}};
         report.add(std::move(result), work(problem.matrix));

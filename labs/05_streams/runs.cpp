@@ -67,10 +67,8 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
             links[job.device.id()] = measure_link(job.device, p);
             if (show_link) say_link(report, links[job.device.id()], p.bytes());
         }
-        gpulab::Result result = gpulab::run(job, p, out, options);
-        const bool ran = result.ran();
-        if (ran) result.judge(compare(reference, out));
-        if (ran && linked) {
+        gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
+        if (result.kernel.repeats > 0 && linked) {
             const Link& link = links[job.device.id()];
             result.percent = 100 * bound_ms(link, p.bytes()) / result.kernel.median;
             if (has_copies(out.timeline)) {

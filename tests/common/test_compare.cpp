@@ -1,7 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "gpulab/compare.hpp"
@@ -54,11 +56,168 @@ TEST_CASE("arrays of different lengths fail, whatever they hold") {
     CHECK_FALSE(compare(Floats{}, Floats{1}, 1e30).passed);
 }
 
-TEST_CASE("the message names the worst element, both values, the error and the tolerance") {
-    const auto c = compare(Floats{1, 2, 3}, Floats{1, 4, 3.25f}, 0.1);
+TEST_CASE("a failure counts the wrong elements and tells the first from the worst") {
+    const auto c = compare(Floats{1, 2, 3, 4}, Floats{1, 2.5f, 3, 9}, 0.1);
     CHECK_FALSE(c.passed);
-    CHECK(c.worst == 1);
-    CHECK(c.message == "element 1 of 3: expected 2, got 4 (error 2, tolerance 0.1)");
+    CHECK(c.wrong == 2);
+    CHECK(c.first == 1);
+    CHECK(c.worst == 3);
+    CHECK(c.error == 5);
+    CHECK(c.message == "2 of 4 elements wrong: elements 1 and 3. First: element 1, expected 2, got 2.5. "
+                       "Worst: element 3, error 5, tolerance 0.1.");
+    const auto right = compare(Floats{1, 2, 3, 4}, Floats{1, 2.05f, 3, 4}, 0.1);
+    CHECK(right.passed);
+    CHECK(right.wrong == 0);
+    CHECK(right.worst == 1);
+    CHECK(right.message == "");
+}
+
+TEST_CASE("a failure message gives values with all the digits that tell them apart, and no more") {
+    CHECK(compare(Floats{0.1f}, Floats{0.10000001f}, 0).message ==
+          "1 of 1 elements wrong: all. First and worst: element 0, expected 0.1, got 0.10000001, error 7.45e-09, "
+          "tolerance 0.");
+    CHECK(compare(std::vector<double>{0.1}, std::vector<double>{0.30000000000000004}, 0.1).message ==
+          "1 of 1 elements wrong: all. First and worst: element 0, expected 0.1, got 0.30000000000000004, error 0.2, "
+          "tolerance 0.1.");
+    CHECK(
+        compare(std::vector<std::int64_t>{9007199254740993}, std::vector<std::int64_t>{9007199254740992}, 0).message ==
+        "1 of 1 elements wrong: all. First and worst: element 0, expected 9007199254740993, got 9007199254740992, "
+        "error 1, tolerance 0.");
+    CHECK(compare(std::vector<unsigned char>{200}, std::vector<unsigned char>{7}, 0).message ==
+          "1 of 1 elements wrong: all. First and worst: element 0, expected 200, got 7, error 193, tolerance 0.");
+    // Three digits would show the error as no larger than the tolerance.
+    CHECK(compare(std::vector<double>{0}, std::vector<double>{1.0009765625}, 1).message ==
+          "1 of 1 elements wrong: all. First and worst: element 0, expected 0, got 1.0009765625, error 1.0009765625, "
+          "tolerance 1.");
+}
+
+TEST_CASE("a tolerance that is no bound says so") {
+    CHECK(compare(Floats{1}, Floats{1}, std::numeric_limits<double>::infinity()).message ==
+          "the tolerance inf accepts nothing: it must be finite and not negative");
+    CHECK_FALSE(compare(Floats{}, Floats{}, -1).passed);
+    CHECK(compare(Floats{}, Floats{}, -1).message ==
+          "the tolerance -1 accepts nothing: it must be finite and not negative");
+}
+
+namespace {
+
+/// No element is a simple function of its neighbours, and none is zero.
+Floats thousand() {
+    Floats values(1000);
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i * i) + 1.25f;
+    return values;
+}
+
+/// The beginning of the message, up to the first value, when the elements of which `is_wrong(i)` are 0.5 too large.
+template <class IsWrong> std::string where(const IsWrong& is_wrong) {
+    const Floats expected = thousand();
+    Floats actual = expected;
+    for (std::size_t i = 0; i < actual.size(); ++i)
+        if (is_wrong(i)) actual[i] += 0.5f;
+    const std::string message = compare(expected, actual, 0.1).message;
+    return message.substr(0, message.find(". First") + 1);
+}
+
+/// What the message says the wrong ones look like, when element i is wrong(i) instead.
+template <class Wrong> std::string look(const Wrong& wrong, std::size_t begin = 0, std::size_t end = 1000) {
+    const Floats expected = thousand();
+    Floats actual = expected;
+    for (std::size_t i = begin; i < end; ++i) actual[i] = wrong(i);
+    const std::string message = compare(expected, actual, 0.1).message, before = "; looks like: ";
+    const std::size_t at = message.find(before);
+    if (at == std::string::npos) return "";
+    return message.substr(at + before.size(), message.find(". First") - at - before.size());
+}
+
+} // namespace
+
+TEST_CASE("a failure says in words which elements are wrong") {
+    using Index = std::size_t;
+    CHECK(where([](Index) { return true; }) == "1000 of 1000 elements wrong: all.");
+    CHECK(where([](Index i) { return i == 17; }) == "1 of 1000 elements wrong: only element 17.");
+    CHECK(where([](Index i) { return i < 3; }) == "3 of 1000 elements wrong: the first 3.");
+    CHECK(where([](Index i) { return i >= 997; }) == "3 of 1000 elements wrong: the last 3.");
+    CHECK(where([](Index i) { return i >= 745; }) == "255 of 1000 elements wrong: the last 255.");
+    CHECK(where([](Index i) { return i >= 744; }) == "256 of 1000 elements wrong: all from element 744 on.");
+    CHECK(where([](Index i) { return i > 0; }) == "999 of 1000 elements wrong: all from element 1 on.");
+    CHECK(where([](Index i) { return i >= 32 && i < 64; }) == "32 of 1000 elements wrong: elements 32 to 63.");
+    CHECK(where([](Index i) { return i == 0 || i > 989; }) == "11 of 1000 elements wrong: elements 0 and 990 to 999.");
+    CHECK(where([](Index i) { return i % 32 == 0; }) == "32 of 1000 elements wrong: every 32nd.");
+    CHECK(where([](Index i) { return i % 32 == 31; }) == "31 of 1000 elements wrong: every 32nd, from element 31 on.");
+    CHECK(where([](Index i) { return i % 2 == 1; }) == "500 of 1000 elements wrong: every 2nd, from element 1 on.");
+    CHECK(where([](Index i) { return i % 101 == 0; }) == "10 of 1000 elements wrong: every 101st.");
+    CHECK(where([](Index i) { return i % 33 == 0; }) == "31 of 1000 elements wrong: every 33rd.");
+    CHECK(where([](Index i) { return i % 12 == 0; }) == "84 of 1000 elements wrong: every 12th.");
+    CHECK(where([](Index i) { return i % 100 == 0 && i < 500; }) ==
+          "5 of 1000 elements wrong: every 100th, up to element 400.");
+    CHECK(where([](Index i) { return i % 16 >= 12; }) ==
+          "248 of 1000 elements wrong: 4 of every 16, from element 12 on.");
+    CHECK(where([](Index i) { return i % 333 < 3; }) ==
+          "10 of 1000 elements wrong: 3 of every 333."); // cut short by the end
+    CHECK(where([](Index i) { return i != 500; }) == "999 of 1000 elements wrong: elements 0 to 499 and 501 to 999.");
+    CHECK(where([](Index i) { return i % 32 != 0; }) ==
+          "968 of 1000 elements wrong: 31 of every 32, from element 1 on.");
+    CHECK(where([](Index i) { return i % 100 != 0 && i > 9; }) ==
+          "981 of 1000 elements wrong: nearly all between element 10 and element 999.");
+    CHECK(where([](Index i) { return i % 100 != 50; }) ==
+          "990 of 1000 elements wrong: all but every 100th, from element 50 on.");
+    CHECK(where([](Index i) { return i == 3 || i == 17 || i == 90; }) ==
+          "3 of 1000 elements wrong: scattered between element 3 and element 90.");
+    // Regular in their distance but not in their length, and the other way round.
+    CHECK(where([](Index i) { return i == 0 || i == 100 || i == 101 || i == 200; }) ==
+          "4 of 1000 elements wrong: scattered between element 0 and element 200.");
+    CHECK(where([](Index i) { return i == 0 || i == 100 || i == 200 || i == 201; }) ==
+          "4 of 1000 elements wrong: scattered between element 0 and element 201.");
+    CHECK(where([](Index i) { return i / 2 == 0 || i / 2 == 50 || i == 200; }) ==
+          "5 of 1000 elements wrong: scattered between element 0 and element 200.");
+}
+
+TEST_CASE("a failure says in words what the wrong elements hold") {
+    const Floats e = thousand();
+    using Index = std::size_t;
+    const std::string unwritten = "never written, or computed from what nobody wrote";
+    CHECK(look([](Index) { return gpulab::poison_value<float>(); }) == unwritten);
+    CHECK(look([](Index) { return gpulab::poison_value<float>(); }, 990) == unwritten);
+    CHECK(look([&](Index i) { return i < 12 ? gpulab::poison_value<float>() : e[i] + 0.5f; }) ==
+          "12 of them " + unwritten);
+    CHECK(look([](Index) { return nan_f; }) == "NaN"); // a kernel's own NaN is none of ours
+    CHECK(look([&](Index i) { return i < 12 ? nan_f : 7.0f; }) == "12 of them NaN");
+    CHECK(look([](Index) { return 0.0f; }) == "zero");
+    CHECK(look([&](Index i) { return i == 0 ? 77 : e[i - 1]; }) == "off by one: what is expected one element before");
+    CHECK(look([&](Index i) { return i == 999 ? 77 : e[i + 1]; }) == "off by one: what is expected one element after");
+    CHECK(look([&](Index i) { return i % 2 == 0 ? e[i] : e[i + 1]; }, 0, 999) ==
+          "off by one: what is expected one element after");
+    CHECK(look([&](Index i) { return 2 * e[i]; }) == "twice the expected value");
+    CHECK(look([&](Index i) { return e[i] / 2; }) == "half the expected value");
+    CHECK(look([&](Index i) { return -e[i]; }) == "the expected value with the other sign");
+    CHECK(look([&](Index i) { return e[i] + 0.5f; }) == "");
+    CHECK(look([&](Index i) { return i == 500 ? e[i] + 0.5f : 2 * e[i]; }) == "");
+    CHECK(look([&](Index) { return 5e6f; }, 0, 1) == ""); // no neighbour speaks for a shift
+}
+
+TEST_CASE("what was never written is told by its bits") {
+    CHECK(gpulab::is_poison(gpulab::poison_value<float>()));
+    CHECK(gpulab::is_poison(gpulab::poison_value<double>()));
+    CHECK(gpulab::is_poison(gpulab::poison_value<int>()));
+    CHECK_FALSE(gpulab::is_poison(nan_f));
+    CHECK_FALSE(gpulab::is_poison(-nan_f));
+    CHECK_FALSE(gpulab::is_poison(std::numeric_limits<double>::quiet_NaN()));
+    CHECK_FALSE(gpulab::is_poison(-1));
+    // Memory is filled byte by byte, a vector value by value: both must be the same.
+    const auto same = []<class T>(T value) {
+        unsigned char bytes[sizeof(T)], filled[sizeof(T)];
+        std::memcpy(bytes, &value, sizeof(T));
+        std::memset(filled, gpulab::poison_byte_for<T>(), sizeof(T));
+        return std::memcmp(bytes, filled, sizeof(T)) == 0;
+    };
+    CHECK(same(gpulab::poison_value<float>()));
+    CHECK(same(gpulab::poison_value<double>()));
+    CHECK(same(gpulab::poison_value<int>()));
+    CHECK(same(gpulab::poison_value<std::uint64_t>()));
+    CHECK(same(gpulab::poison_value<unsigned char>()));
+    CHECK(compare(std::vector<int>{4, 5, 6}, std::vector<int>{4, 5, gpulab::poison_value<int>()}, 0).message ==
+          "1 of 3 elements wrong: only element 2; looks like: never written. First and worst: element 2, expected 6, "
+          "got -1482184793, error 1.48e+09, tolerance 0.");
 }
 
 TEST_CASE("the scale makes the error relative, and a scale of 0 demands the exact result") {

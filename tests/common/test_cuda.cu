@@ -79,6 +79,27 @@ TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side", "[
     CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
 }
 
+TEST_CASE("damage to a CUDA buffer that was thrown is not noted again when the buffer is freed", "[cuda]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to see a stray write with");
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<int> out(10);
+    gpulab::take_stray_write();
+    {
+        DeviceBuffer<int> damaged(10);
+        fill(damaged, 0, 11, 7);
+        CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
+        DeviceBuffer<int> moved(std::move(damaged));
+        DeviceBuffer<int> assigned(1);
+        assigned = std::move(moved);
+    }
+    CHECK(gpulab::take_stray_write() == "");
+    {
+        DeviceBuffer<int> damaged(10);
+        fill(damaged, 0, 11, 7);
+    }
+    CHECK(gpulab::take_stray_write() != "");
+}
+
 TEST_CASE("kernel time is measured, with a reset before each run and with a cold cache", "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     DeviceBuffer<int> out(10);
@@ -118,9 +139,14 @@ TEST_CASE("page-locked memory starts poisoned, and a stray write to it is seen, 
     {
         gpulab::PinnedBuffer<int> outside(10, cudaHostAllocMapped);
         fill_host(outside, 11);
+    }
+    CHECK(gpulab::take_stray_write() == "the kernel wrote past the end of a buffer (1 elements past the last)");
+    {
+        gpulab::PinnedBuffer<int> outside(10, cudaHostAllocMapped);
+        fill_host(outside, 11);
         CHECK_THROWS_AS(outside.check_guard_bands(), gpulab::WrongResult);
     }
-    CHECK(gpulab::take_stray_write() != "");
+    CHECK(gpulab::take_stray_write() == ""); // it has been told of
 }
 
 namespace {
@@ -147,4 +173,58 @@ TEST_CASE("what a CUDA kernel reads outside an input is NaN, and a poisoned outp
         result.copy_to(out);
         CHECK(std::isnan(out[0]));
     }
+}
+
+namespace {
+
+__global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
+
+__global__ void planted_race_kernel(int* out) { // neighbours read without a barrier
+    __shared__ int values[64];
+    values[threadIdx.x] = static_cast<int>(threadIdx.x);
+    out[threadIdx.x] = values[63 - threadIdx.x];
+}
+
+__global__ void planted_divergent_barrier_kernel(int* out) { // a barrier in a branch that not every thread takes
+    if (threadIdx.x % 2 == 0) __syncthreads();
+    __syncthreads(); // where the others meet those at the barrier above
+    out[threadIdx.x] = 1;
+}
+
+__global__ void planted_unset_kernel(const int* in, int* out) { out[threadIdx.x] = in[threadIdx.x] + 1; }
+
+/// Runs a kernel whose mistake a tool of compute-sanitizer must find. Only under that tool.
+template <class Launch> void run_planted(const Launch& launch) {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const DeviceBuffer<int> unset(64), out(64);
+    gpulab::Stopwatch once;
+    try {
+        gpulab::watch_stream(
+            once, [&](cudaStream_t s) { launch(const_cast<int*>(unset.data()), const_cast<int*>(out.data()), s); });
+    } catch (const gpulab::CudaError&) { // the tool stops the kernel
+    }
+    SUCCEED();
+}
+
+} // namespace
+
+TEST_CASE("a planted write outside a buffer, for memcheck", "[.planted-stray-cuda]") {
+    run_planted([](int*, int* out, cudaStream_t s) { planted_stray_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted race in shared memory, for racecheck", "[.planted-race-cuda]") {
+    run_planted([](int*, int* out, cudaStream_t s) { planted_race_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted barrier in a branch, for synccheck", "[.planted-branch-cuda]") {
+    run_planted([](int*, int* out, cudaStream_t s) { planted_divergent_barrier_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted read of unset memory, for initcheck", "[.planted-unset-cuda]") {
+    run_planted([](int* in, int* out, cudaStream_t s) { planted_unset_kernel<<<1, 64, 0, s>>>(in, out); });
+}
+TEST_CASE("kernels in CUDA buffers of exact size are clean, for compute-sanitizer", "[.sanitizer]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<int> out(10);
+    DeviceBuffer<int> inside(10);
+    fill(inside, 0, 10, 7);
+    inside.copy_to(out);
+    CHECK(out == std::vector<int>(10, 7));
 }

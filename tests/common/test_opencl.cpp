@@ -2,7 +2,11 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <string>
 #include <vector>
+
+#include "misspelt.cl.hpp"
+#include "misspelt_below_ifdef.cl.hpp"
 
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
@@ -55,6 +59,38 @@ TEST_CASE("a fresh OpenCL output is poisoned, an empty one is allowed", "[opencl
     }
 }
 
+TEST_CASE("a kernel that does not compile is reported by its file and line, without the driver's own files",
+          "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto message = [](const std::string& text, const std::string& options) -> std::string {
+            try {
+                gpulab::opencl_kernel(text, "misspelt", options);
+            } catch (const gpulab::BuildError& e) {
+                return e.what();
+            }
+            return "it compiles";
+        };
+        using Catch::Matchers::ContainsSubstring, Catch::Matchers::StartsWith;
+        const std::string begin = "an OpenCL kernel does not compile for " + device.name + ":\n";
+        const std::string commented = message(misspelt_cl, "");
+        CHECK_THAT(commented, StartsWith(begin) && ContainsSubstring("tests/common/misspelt.cl:4:"));
+        CHECK_THAT(message(misspelt_below_ifdef_cl, "-DUNUSED=1"),
+                   StartsWith(begin) && ContainsSubstring("tests/common/misspelt_below_ifdef.cl:4:"));
+        // Texts put together: each part keeps its own lines.
+        CHECK_THAT(message(std::string("#define REAL float\n#define TILE 16\n") + misspelt_cl, ""),
+                   ContainsSubstring("tests/common/misspelt.cl:4:"));
+        // A text without a file: its line is all there is to say.
+        const std::string nameless =
+            message("kernel void misspelt(global int* out) {\n    out[0] = undeclared;\n}\n", "");
+        CHECK_THAT(nameless, ContainsSubstring(":2:"));
+        for (const char* const of_driver : {"temp", "/.cache/", "failed to build", " generated."}) {
+            CHECK_THAT(commented, !ContainsSubstring(of_driver));
+            CHECK_THAT(nameless, !ContainsSubstring(of_driver));
+        }
+    }
+}
+
 TEST_CASE("a stray write of an OpenCL kernel is a wrong result, on either side", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
@@ -67,6 +103,49 @@ TEST_CASE("a stray write of an OpenCL kernel is a wrong result, on either side",
         CHECK_THROWS_AS(after.copy_to(out), gpulab::WrongResult);
         fill(before, -1, 10, 7);
         CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
+    }
+}
+
+TEST_CASE("damage to an OpenCL buffer is noted when the buffer is let go, unless it was thrown before", "[opencl]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to see a stray write with");
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto guard = static_cast<int>(gpulab::guard_bytes() / sizeof(int)); // elements of a guard band
+        const auto noted = [](int first, int last) { // by an input of 10 elements that a kernel wrote to
+            gpulab::take_stray_write();
+            {
+                const ClBuffer<int> input(std::vector<int>(10, 1));
+                fill(input, first, last, 7);
+            }
+            return gpulab::take_stray_write();
+        };
+        CHECK(noted(0, 10) == "");
+        CHECK(noted(10, 11) == "the kernel wrote past the end of a buffer (1 elements past the last)");
+        CHECK(noted(9 + guard, 10 + guard) ==
+              "the kernel wrote past the end of a buffer (" + std::to_string(guard) + " elements past the last)");
+        CHECK(noted(-1, 0) == "the kernel wrote before the start of a buffer (1 elements before)");
+        CHECK(noted(-guard, 1 - guard) ==
+              "the kernel wrote before the start of a buffer (" + std::to_string(guard) + " elements before)");
+
+        std::vector<int> out(10);
+        {
+            ClBuffer<int> damaged(10);
+            fill(damaged, 0, 11, 7);
+            CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
+            ClBuffer<int> moved(std::move(damaged));
+            ClBuffer<int> assigned(1);
+            assigned = std::move(moved);
+            CHECK_THROWS_AS(assigned.check_guard_bands(), gpulab::WrongResult); // still seen by who looks again
+        }
+        CHECK(gpulab::take_stray_write() == ""); // the next variant is not blamed for it
+        {
+            ClBuffer<int> damaged(10), fresh(10);
+            fill(damaged, 0, 11, 7);
+            CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult);
+            std::swap(damaged, fresh); // what was told of goes with the memory
+            fill(damaged, 0, 11, 7);
+        }
+        CHECK(gpulab::take_stray_write() != "");
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
+#include <iostream>
 #include <string>
 
 #include "gpulab_testing/testing.hpp"
@@ -23,9 +24,12 @@ std::vector<LargeDevice> large_devices_or_skip(Backend backend, std::size_t on_d
                 break;
             }
     }
-    if (list.empty())
-        SKIP("needs a GPU with " + std::to_string(10 * on_device) + " GB, and " + std::to_string(10 * on_host) +
-             " GB on the host");
+    if (list.empty()) {
+        const std::string reason = "needs a GPU with " + std::to_string(10 * on_device) + " GB, and " +
+                                   std::to_string(10 * on_host) + " GB on the host";
+        std::cout << "skipped: " << reason << std::endl; // in one line, for cmake/SkipReasons.cmake
+        SKIP(reason);
+    }
     return list;
 }
 

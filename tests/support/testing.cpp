@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <iostream>
 #include <string_view>
 
 namespace gpulab::testing {
@@ -22,6 +23,7 @@ const std::vector<std::size_t>& small_sizes() {
 void skip_or_fail(const std::string& reason) {
     const char* const required = std::getenv("GPULAB_REQUIRE_DEVICES");
     if (required && std::string_view(required) == "1") FAIL("required here, but missing: " << reason);
+    std::cout << "skipped: " << reason << std::endl; // in one line, for cmake/SkipReasons.cmake
     SKIP(reason);
 }
 

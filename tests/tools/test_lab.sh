@@ -57,6 +57,38 @@ case $* in
         try "$root/lab" run
         ends_with 2 && says_one_line && names "$err" "${labs[@]}" ;;
 
+    "test with a word too many ends with 2 and one line")
+        try "$root/lab" test "${labs[0]}" "${labs[1]:-more}"
+        ends_with 2 && says_one_line && names "$err" "${labs[0]}" "${labs[1]:-more}"
+        try "$root/lab" test "${labs[0]}" --lrage
+        ends_with 2 && says_one_line && names "$err" --lrage --large ;;
+
+    "test runs the tests of one lab, the large ones only with --large")
+        mkdir -p "$scratch/copy/labs/01_a" "$scratch/copy/tests/wrong/01_a" "$scratch/bin"
+        cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+        touch "$scratch/copy/labs/01_a/CMakeLists.txt" "$scratch/copy/tests/wrong/01_a/CMakeLists.txt"
+        for program in cmake ctest; do
+            cat >"$scratch/bin/$program" <<END
+#!/bin/sh
+if [ "\$1" = --version ]; then echo cmake version 9.9; else echo $program "\$@" >>"$scratch/called"; fi
+END
+            chmod +x "$scratch/bin/$program"
+        done
+        called() { # called OPTION... -> what ./lab test calls in the end
+            rm -f "$scratch/called"
+            try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" test "$@"
+            ends_with 0
+            grep '^ctest' "$scratch/called"
+        }
+        jobs=$(getconf _NPROCESSORS_ONLN)
+        want="ctest --preset default --parallel $((jobs < 12 ? jobs : 12))"
+        [[ $(called) == "$want" ]] || fail "all: $(called)"
+        [[ $(called a) == "$want -L ^a\$" ]] || fail "one lab: $(called a)"
+        grep -q '^cmake --build .* --target labs/01_a/all tests/wrong/01_a/all$' "$scratch/called" ||
+            fail "not the lab's targets: $(<"$scratch/called")"
+        [[ $(called a --large) == "$want -C large -L ^a\$" ]] || fail "one lab, large: $(called a --large)"
+        [[ $(called --large) == "$want -C large" ]] || fail "all, large: $(called --large)" ;;
+
     "list shows every folder of labs with its summary")
         try "$root/lab" list
         ends_with 0
@@ -163,7 +195,55 @@ END
         try tools/check-format.sh --fix
         ends_with 0
         try tools/check-format.sh
-        ends_with 0 ;;
+        ends_with 0
+        echo 'int  g( ){return 2 ;}' >not_added.cpp
+        try tools/check-format.sh
+        [[ $rc != 0 ]] || fail "it passed over a file that git does not know yet"
+        names "$err" not_added.cpp ;;
+
+    "ctest says why tests were skipped, at its end and in the JUnit file")
+        mkdir "$scratch/a folder"
+        cd "$scratch/a folder" || fail "no folder"
+        cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.25)
+project(skips NONE)
+enable_testing()
+include("$root/cmake/TestSummary.cmake")
+END
+        cat >>CMakeLists.txt <<'END'
+function(skips name text)
+    file(WRITE ${CMAKE_BINARY_DIR}/${name} "${text}\n")
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E cat ${CMAKE_BINARY_DIR}/${name})
+    set_tests_properties(${name} PROPERTIES SKIP_REGULAR_EXPRESSION "skipped: |SKIPPED:")
+endfunction()
+string(REPEAT "many words before it\n" 500 long)
+skips(line "skipped: no <GPU> & \"none; at all\", its driver's fault")
+skips(line_again "${long}skipped: no <GPU> & \"none; at all\", its driver's fault")
+skips(catch2 "test.cpp:25: SKIPPED:\nexplicitly with message:\n  a long reason that\n  goes on\n\n====")
+skips(silent "SKIPPED:")
+add_test(NAME good COMMAND ${CMAKE_COMMAND} -E echo "skipped: nothing")
+END
+        
+        try cmake -S . -B "the build" -G Ninja
+        ends_with 0
+        try ctest --test-dir "the build" --output-junit tests.xml
+        ends_with 0
+        [[ $out == *"Why tests were skipped:
+  2 tests: no <GPU> & \"none; at all\", its driver's fault
+  1 test: a long reason that goes on
+  1 test: no reason given"* ]] || fail "not the reasons: $out"
+        xml=$(<"the build/tests.xml")
+        want='<skipped message="no &lt;GPU&gt; &amp; &quot;none; at all&quot;, its driver'
+        [[ $(grep -cF "$want" <<<"$xml") == 2 ]] || fail "not twice in the file: $xml"
+        [[ $(grep -c '<testcase ' <<<"$xml") == 5 && $(grep -c '</testcase>' <<<"$xml") == 5 && $xml == *"</testsuite>"* ]] ||
+            fail "not a whole file: $xml"
+        # A run that writes no file says nothing of the one before, and one without a skip nothing at all.
+        for arguments in "" "-R good --output-junit tests.xml"; do
+            # shellcheck disable=SC2086
+            try ctest --test-dir "the build" $arguments
+            ends_with 0
+            [[ $out != *"Why tests"* ]] || fail "it speaks of skips: $out"
+        done ;;
 
     *) fail "no test of that name: $*" ;;
 esac

@@ -2,15 +2,16 @@
 /// Is the answer right? The whole output against a reference; NaN and what nobody wrote always fail.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "gpulab/diagnosis.hpp"
+#include "gpulab/poison.hpp"
 
 namespace gpulab {
 
@@ -20,25 +21,34 @@ struct Comparison {
     double error = std::numeric_limits<double>::quiet_NaN(); ///< the worst error found, in units of the scale
     double tolerance = 0;
     std::size_t worst = 0; ///< where the worst error stands
-    std::string message;   ///< when failed: worst index, both values, error and tolerance
+    std::size_t wrong = 0; ///< how many elements are beyond the tolerance; 0 for arrays of different lengths
+    std::size_t first = 0; ///< the first of them
+    std::string message;   ///< when failed: how many are wrong, where, what it looks like, both values of the first
 };
 
-/// What every byte of an array of T holds that nobody has written: all bits set, a NaN, for floating point and
-/// structures of it; for integers a pattern that is no likely answer (-1 is one: "not found").
-template <class T> constexpr unsigned char poison_byte_for() { return std::is_integral_v<T> ? 0xA7 : 0xFF; }
+namespace detail {
 
-/// The value that marks memory nobody has written: NaN for floating point, 0xA7A7... for integers.
-template <class T> constexpr T poison_value() {
-    if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
-    else return static_cast<T>(0xA7A7A7A7A7A7A7A7u);
+/// How far one element is from what is expected, in units of the scale: 0 when they are equal, NaN when one is NaN.
+/// @param scale called with i only where the two differ
+template <class T, class Scale> double error_at(std::size_t i, T expected, T actual, const Scale& scale) {
+    if (expected == actual) return 0; // equal infinities, too; false for NaN
+    double difference = std::abs(static_cast<double>(actual) - static_cast<double>(expected));
+    if (std::isnan(difference)) return std::numeric_limits<double>::quiet_NaN();
+    if (difference == 0) difference = 1; // integers beyond 2^53 that a double cannot tell apart
+    const double s = static_cast<double>(scale(i));
+    return s > 0 && std::isfinite(s) ? difference / s : std::numeric_limits<double>::infinity();
 }
 
-/// Fills an output before a variant runs, so that a stale or unwritten element cannot pass for an answer.
-template <class T> void poison(std::vector<T>& values) { std::fill(values.begin(), values.end(), poison_value<T>()); }
+std::string in_digits(float value); ///< as few digits as tell it from all others: 0.1f is "0.1"
+std::string in_digits(double value);
+template <class T> std::string in_digits(T value) { return std::to_string(value); }
 
-/// Builds the outcome for one pair of arrays; used by compare().
-Comparison make_comparison(bool same_size, std::size_t expected_size, std::size_t actual_size, bool all_within,
-                           std::size_t worst, double expected, double actual, double error, double tolerance);
+/// The message of a comparison that failed.
+/// @param expected,actual the values of the first wrong element
+std::string failure_message(const Comparison& comparison, std::size_t n, const std::string& expected,
+                            const std::string& actual, const Diagnosis& diagnosis, bool integers);
+
+} // namespace detail
 
 /// Compares every element: |actual - expected| <= tolerance * scale(i).
 ///
@@ -51,36 +61,39 @@ Comparison make_comparison(bool same_size, std::size_t expected_size, std::size_
 ///              only the exact result passes
 template <class T, class Scale>
 Comparison compare(std::span<const T> expected, std::span<const T> actual, double tolerance, const Scale& scale) {
-    if (expected.size() != actual.size())
-        return make_comparison(false, expected.size(), actual.size(), false, 0, 0, 0, 0, tolerance);
-    double worst_error = 0;
-    std::size_t worst = 0;
-    bool all_within = true;
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        const double e = static_cast<double>(expected[i]);
-        const double a = static_cast<double>(actual[i]);
-        double error = 0;
-        if (expected[i] != actual[i]) { // also true for NaN; equal infinities stay at error 0
-            double difference = std::abs(a - e);
-            if (difference == 0) difference = 1; // integers beyond 2^53 that a double cannot tell apart
-            const double s = static_cast<double>(scale(i));
-            error = s > 0 && std::isfinite(s) ? difference / s : std::numeric_limits<double>::infinity();
-            if (std::isnan(difference)) error = std::numeric_limits<double>::quiet_NaN();
-        }
+    Comparison result;
+    result.tolerance = tolerance;
+    const std::size_t n = expected.size();
+    if (actual.size() != n) {
+        result.message = "expected " + std::to_string(n) + " elements, got " + std::to_string(actual.size());
+        return result;
+    }
+    result.error = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const double error = detail::error_at(i, expected[i], actual[i], scale);
         const bool within = error <= tolerance; // NaN is never within
-        if (all_within && !within) {            // the first failure outranks any error within tolerance
-            all_within = false;
-            worst_error = error;
-            worst = i;
-        } else if (within == all_within && error > worst_error) {
-            worst_error = error;
-            worst = i;
+        if (!within && result.wrong++ == 0) {   // the first failure outranks any error within tolerance
+            result.first = result.worst = i;
+            result.error = error;
+        } else if (within == (result.wrong == 0) && error > result.error) {
+            result.worst = i;
+            result.error = error;
         }
     }
-    const bool any = !expected.empty();
-    return make_comparison(true, expected.size(), actual.size(), all_within, worst,
-                           any ? static_cast<double>(expected[worst]) : 0, any ? static_cast<double>(actual[worst]) : 0,
-                           worst_error, tolerance);
+    result.passed = result.wrong == 0 && result.error <= tolerance && std::isfinite(tolerance);
+    if (result.passed) return result;
+
+    Diagnosis diagnosis; // a second pass, for the message only
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto matches = [&](auto e, auto a) { return detail::error_at(i, e, a, scale) <= tolerance; };
+        if (matches(expected[i], actual[i])) diagnosis.right(i);
+        else diagnosis.wrong(i, n, looks_of(i, expected, actual[i], matches));
+    }
+    const std::size_t at = result.first;
+    result.message =
+        detail::failure_message(result, n, n == 0 ? "" : detail::in_digits(expected[at]),
+                                n == 0 ? "" : detail::in_digits(actual[at]), diagnosis, std::is_integral_v<T>);
+    return result;
 }
 
 /// Compares with one scale for all elements; 1 makes the tolerance absolute.

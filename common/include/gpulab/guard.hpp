@@ -12,6 +12,10 @@ namespace gpulab {
 /// 0 gives buffers of exactly the size asked for, so that compute-sanitizer and oclgrind see the first byte outside.
 std::size_t guard_bytes();
 
+namespace detail {
+std::size_t guard_bytes_from(const char* text); // of GPULAB_GUARD_BYTES; nullptr when it is not set
+} // namespace detail
+
 /// What the bytes of an output's guard band hold: 3.4e38 as a float, so that reading them shows as well.
 inline constexpr unsigned char guard_byte = 0x7F;
 
@@ -22,6 +26,10 @@ inline constexpr unsigned char input_guard_byte = 0xFF;
 /// What every byte of a fresh output holds: NaN as float or double, -1 as an integer.
 inline constexpr unsigned char poison_byte = 0xFF;
 
+/// Whether buffers and resets poison: yes, unless the environment variable GPULAB_POISON is 0. Then fresh CUDA memory
+/// stays unset, so that compute-sanitizer's initcheck sees a kernel read what nobody wrote.
+bool poisons();
+
 /// Looks at both bands after a kernel.
 /// @param before,after the bands, copied to the host; `bytes` each
 /// @param element_bytes size of one element, for the message
@@ -31,7 +39,9 @@ void check_guards(const unsigned char* before, const unsigned char* after, std::
                   unsigned char expected = guard_byte);
 
 /// Remembers that a buffer was freed with a damaged guard band, which a destructor cannot throw: an input, or scratch
-/// memory that is never copied out.
+/// memory that is never copied out. A buffer whose damage was thrown already notes nothing.
+///
+/// A variant that throws may leave a note behind, of its inputs: take it before the next one runs.
 void note_stray_write(const std::string& message) noexcept;
 
 /// What note_stray_write() was told since the last call; "" when nothing.

@@ -64,19 +64,22 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
     return list;
 }
 
-/// Runs a computation on a device: poisons the output, times the kernel, then times the whole way from host data to
-/// host data.
+/// Runs a computation on a device and judges it: poisons the output, times the kernel and judges the output of the last
+/// timed run; then times the whole way from host data to host data and judges the output of that, which is the
+/// kernel's first run on fresh memory.
 ///
 /// @param name what the result is called
 /// @param output handed to body; `poison(output)` must be callable
 /// @param options repeats, warm-up, and whether the user asked for this name
 /// @param body `body(output, watch)`: a variant with its problem, or a study's kernel with its parameters
-/// @return the result, not yet judged: compare the output and call Result::judge() if Result::ran().
-///         A body that throws Unsupported is skipped, one that throws WrongResult has failed
+/// @param judge a function of no arguments that compares the output and returns a Comparison
+/// @return passed; failed, when a comparison said so or the body threw WrongResult or wrote outside a buffer; skipped,
+///         when it threw Unsupported
 /// @throws UsageError when the user asked for this variant by name and it is Unsupported
 /// @throws Error and the back ends' exceptions for what went wrong on the device
-template <class Output, class Body>
-Result measure(std::string_view name, const Device& device, Output& output, const Options& options, const Body& body) {
+template <class Output, class Body, class Judge>
+Result measure(std::string_view name, const Device& device, Output& output, const Options& options, const Body& body,
+               const Judge& judge) {
     Result result;
     result.variant = name;
     result.backend = device.backend;
@@ -84,11 +87,23 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
     result.has_device = true;
 
     use(device);
+    take_stray_write(); // of someone else
+    const auto judge_run = [&] {
+        if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
+        const Comparison comparison = judge();
+        result.tolerance = comparison.tolerance;
+        if (!comparison.passed) {
+            result.error = comparison.error;
+            throw WrongResult(comparison.message);
+        }
+        result.error = std::max(result.error, comparison.error);
+    };
     try {
         poison(output);
         Stopwatch watch = options.stopwatch();
         body(output, watch);
         result.kernel = watch.kernel();
+        judge_run();
 
         // Everything is warm now (contexts, compiled kernels), so whole passes can be timed.
         std::vector<double> totals;
@@ -104,8 +119,8 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
             spent_ms += took.count();
         }
         result.total_ms = summarise(totals).median;
-        if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
-        result.status = Result::Status::unjudged;
+        judge_run();
+        result.status = Result::Status::passed;
     } catch (const Unsupported& e) {
         if (options.named(name)) throw UsageError(std::string(name) + ": " + e.what());
         result.reason = e.what();
@@ -117,12 +132,13 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
     return result;
 }
 
-/// Runs one job as jobs() gave it; see measure().
-template <class Run, class Problem, class Output>
-Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options) {
+/// Runs one job as jobs() gave it and judges it; see measure().
+template <class Run, class Problem, class Output, class Judge>
+Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options, const Judge& judge) {
     if (job.skip.empty())
-        return measure(job.variant.name, job.device, output, options,
-                       [&](Output& out, Stopwatch& watch) { job.variant.run(problem, out, watch); });
+        return measure(
+            job.variant.name, job.device, output, options,
+            [&](Output& out, Stopwatch& watch) { job.variant.run(problem, out, watch); }, judge);
     Result result;
     result.variant = job.variant.name;
     result.backend = job.variant.backend;
@@ -132,7 +148,7 @@ Result run(const Job<Run>& job, const Problem& problem, Output& output, const Op
     return result;
 }
 
-/// Stops a run that would not fit, before anything is allocated.
+/// Stops a run that would not fit, before anything is allocated. Only the devices that a chosen variant runs on count.
 /// @param device_bytes what the hungriest variant needs on a device
 /// @param host_bytes what the program needs in main memory
 /// @throws UsageError naming the device, what is needed and what there is

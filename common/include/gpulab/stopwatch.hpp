@@ -2,8 +2,11 @@
 /// Collects the kernel times of a variant: warm-up runs that do not count, then repeats that do.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,12 +23,19 @@ struct Timing {
 /// Median, minimum and maximum of a set of times. The median of an even count is the mean of the middle two.
 Timing summarise(std::vector<double> times_ms);
 
+/// A size at which a variant cuts its work: a block, a tile in shared memory, a whole grid before it strides.
+struct Tile {
+    std::size_t size = 0;
+    std::string_view of; ///< what is counted: "elements", "rows", "nnz", "m"; a string literal
+};
+
 /// How often a variant repeats its kernel, and the times it took.
 ///
 /// A variant hands its kernel to the stopwatch, which runs it warmup() times untimed and then repeats()
 /// times timed: `time()` here for CPU code, `watch_stream()` (cuda/timing.hpp) for CUDA and
-/// `watch_queue()` (opencl/timing.hpp) for OpenCL. All three accept a reset that runs, untimed, before every
-/// run, for algorithms that overwrite their input.
+/// `watch_queue()` (opencl/timing.hpp) for OpenCL. All three take a reset that runs, untimed, before every run. It
+/// poisons what the kernel is about to compute (`poisoning(out)`, in gpulab/poisoning.hpp), so that no run passes off
+/// the result of an earlier one as its own, and restores what an algorithm in place overwrites.
 class Stopwatch {
 public:
     /// @param warmup    runs before the first timed one, at least 0
@@ -37,6 +47,7 @@ public:
 
     int warmup() const { return warmup_; }
     int repeats() const { return repeats_; }
+    double budget_s() const { return budget_s_; }
     bool flush_l2() const { return flush_l2_; }
 
     /// Adds one timed run. Called by the timing helpers of each back end.
@@ -53,6 +64,7 @@ public:
     template <class Body> void time(Body&& body, const std::function<void()>& reset = {}) {
         using Clock = std::chrono::steady_clock;
         start();
+        if (reset) notes_reset();
         for (int i = 0; i < warmup_; ++i) {
             if (reset) reset();
             body();
@@ -68,6 +80,19 @@ public:
     /// Forgets earlier times; the helpers call it first, so that the last measured section counts.
     void start();
 
+    /// Notes that a reset runs before every run; the timing helpers call it.
+    void notes_reset() { reset_ = true; }
+    /// Whether the last measured section had a reset.
+    bool had_reset() const { return reset_; }
+
+    /// A variant names a size at which it cuts its work; the tests then try the sizes on both sides of it.
+    /// Naming the same one again changes nothing. @param size at least 1 @param of a string literal
+    void tile(std::size_t size, std::string_view of = "elements") {
+        if (std::none_of(tiles_.begin(), tiles_.end(), [&](const Tile& t) { return t.size == size && t.of == of; }))
+            tiles_.push_back({size, of});
+    }
+    const std::vector<Tile>& tiles() const { return tiles_; }
+
     const std::vector<double>& times_ms() const { return times_ms_; }
     Timing kernel() const { return summarise(times_ms_); }
 
@@ -76,6 +101,8 @@ private:
     int repeats_;
     double budget_s_;
     bool flush_l2_;
+    bool reset_ = false;
+    std::vector<Tile> tiles_;
     std::vector<double> times_ms_;
     std::chrono::steady_clock::time_point started_{};
 };

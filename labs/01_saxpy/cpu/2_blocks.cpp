@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 
@@ -22,7 +23,8 @@ void cpu_blocks_of(const Problem& p, Output& c, Stopwatch& watch, unsigned threa
     const std::size_t share = p.size() / threads;
     const std::size_t remainder = p.size() % threads;
 
-    watch.time([&] {
+    watch.tile(threads);
+    const auto run = [&] {
         std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
         for (std::size_t t = 0; t < threads; ++t) {
             const std::size_t begin = t * share + std::min(t, remainder);
@@ -31,7 +33,8 @@ void cpu_blocks_of(const Problem& p, Output& c, Stopwatch& watch, unsigned threa
                 for (std::size_t i = begin; i < end; ++i) c[i] = p.k * p.a[i] + p.b[i];
             });
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 } // namespace saxpy

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -15,13 +16,15 @@ namespace saxpy {
 void cpu_interleaved(const Problem& p, Output& c, Stopwatch& watch) {
     const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
 
-    watch.time([&] {
+    watch.tile(threads);
+    const auto run = [&] {
         std::vector<std::jthread> workers;
         for (std::size_t t = 0; t < threads; ++t)
             workers.emplace_back([&, t] {
                 for (std::size_t i = t; i < p.size(); i += threads) c[i] = p.k * p.a[i] + p.b[i];
             });
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 } // namespace saxpy

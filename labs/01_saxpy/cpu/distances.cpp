@@ -3,17 +3,20 @@
 
 #include <cmath>
 
+#include "gpulab/poisoning.hpp"
+
 namespace saxpy {
 
 void cpu_distances(const DistanceProblem& p, Distances& d, gpulab::Stopwatch& watch) {
-    watch.time([&] {
+    const auto run = [&] {
         for (std::size_t i = 0; i < p.size(); ++i) {
             const float dx = p.points[i].x - p.from.x;
             const float dy = p.points[i].y - p.from.y;
             const float dz = p.points[i].z - p.from.z;
             d[i] = std::sqrt(dx * dx + dy * dy + dz * dz);
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(d));
 }
 
 } // namespace saxpy

@@ -1,10 +1,11 @@
 // The two branches of study divergence on the CPU: the reference. Element i starts from i + 1.
+#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {
 
 void cpu_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
-    watch.time([&] {
+    const auto run = [&] {
         for (std::size_t i = 0; i < out.size(); ++i) {
             const bool first = branch == Branch::even_odd ? i % 2 == 0 : i / 32 % 2 == 0;
             auto x = static_cast<std::uint32_t>(i + 1);
@@ -21,7 +22,8 @@ void cpu_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
             }
             out[i] = x;
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(out));
 }
 
 } // namespace saxpy

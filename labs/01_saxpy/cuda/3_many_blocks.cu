@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -25,9 +26,13 @@ void cuda_many_blocks(const Problem& p, Output& c, Stopwatch& watch) {
 
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) { // only this is kernel time
-        many_blocks_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-    });
+    watch.tile(threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) { // only this is kernel time
+            many_blocks_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out)); // before every run, so that no earlier result can pass for this one
 
     out.copy_to(c); // copy out
 }

@@ -11,6 +11,7 @@
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -28,9 +29,13 @@ void cuda_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
     constexpr int threads = 256;
     const auto resident = static_cast<unsigned>(gpulab::occupancy(grid_stride_kernel, threads).blocks_per_sm);
     const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident * gpulab::multiprocessor_count());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        grid_stride_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-    });
+    watch.tile(blocks * std::size_t{threads});
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            grid_stride_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

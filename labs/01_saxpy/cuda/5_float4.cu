@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -33,9 +34,13 @@ void cuda_float4(const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::DeviceBuffer<float> out(p.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(p.size() / 4, threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        float4_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-    });
+    watch.tile(4 * threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            float4_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

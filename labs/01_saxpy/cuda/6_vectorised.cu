@@ -11,6 +11,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -61,9 +62,13 @@ void cuda_vectorised(const Problem& p, Output& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     const unsigned blocks = gpulab::grid_size(p.size() / 4, tile);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        vectorised_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-    });
+    watch.tile(4 * std::size_t{tile});
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            vectorised_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace saxpy {
 
@@ -30,9 +31,13 @@ void distances(Point from, const std::vector<AnyPoint>& points, Distances& d, gp
     gpulab::DeviceBuffer<float> out(points.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(points.size(), threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        distances_kernel<<<blocks, threads, 0, stream>>>(from, in.data(), out.data(), points.size());
-    });
+    watch.tile(threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            distances_kernel<<<blocks, threads, 0, stream>>>(from, in.data(), out.data(), points.size());
+        },
+        gpulab::poisoning(out));
     out.copy_to(d);
 }
 

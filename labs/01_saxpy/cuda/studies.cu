@@ -4,6 +4,7 @@
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "studies.hpp"
 
 namespace saxpy {
@@ -50,9 +51,13 @@ void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned thr
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-    });
+    watch.tile(threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -67,9 +72,13 @@ void cuda_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stride
     constexpr unsigned threads = 256;
     const std::size_t rows = gpulab::ceil_div(p.size(), stride);
     const dim3 blocks(gpulab::grid_size(rows, threads), stride);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
-    });
+    watch.tile(threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            strided_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -77,9 +86,13 @@ void cuda_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
     gpulab::DeviceBuffer<std::uint32_t> result(out.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(out.size(), threads);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        divergence_kernel<<<blocks, threads, 0, stream>>>(branch == Branch::even_odd, result.data(), out.size());
-    });
+    watch.tile(threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            divergence_kernel<<<blocks, threads, 0, stream>>>(branch == Branch::even_odd, result.data(), out.size());
+        },
+        gpulab::poisoning(result));
     result.copy_to(out);
 }
 

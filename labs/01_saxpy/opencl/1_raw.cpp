@@ -11,11 +11,11 @@
 // through OpenClContext, ClBuffer and watch_queue. What is missing here: when a step fails, what the earlier ones made
 // is not released.
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
-#include "2_one_item.cl.hpp" // the text of the kernel, the same as in the next rung
+#include "1_raw.cl.hpp" // the text of the kernel
 #include "gpulab/opencl/context.hpp"
 #include "saxpy.hpp"
 
@@ -43,14 +43,14 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     check(code, "making a queue");
 
     // 4. Compile. A kernel with a mistake fails here, while the program runs.
-    const char* text = one_item_cl;
+    const char* text = raw_cl;
     const cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &code);
     check(code, "taking in the kernel's text");
     check(clBuildProgram(program, 1, &device, "-cl-std=CL1.2", nullptr, nullptr), "compiling the kernel");
     const cl_kernel kernel = clCreateKernel(program, "saxpy", &code);
     check(code, "finding the kernel");
 
-    // 5. Three buffers. c is filled with NaNs: an element that the kernel forgets to write will not pass for an answer.
+    // 5. Three buffers.
     const std::size_t at_least_1 = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
     const cl_mem a = clCreateBuffer(context, CL_MEM_READ_ONLY, at_least_1, nullptr, &code);
     check(code, "allocating a");
@@ -58,11 +58,10 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     check(code, "allocating b");
     const cl_mem out = clCreateBuffer(context, CL_MEM_WRITE_ONLY, at_least_1, nullptr, &code);
     check(code, "allocating c");
+    const std::vector<float> nans(n, gpulab::poison_value<float>());
     if (n > 0) {
-        std::fill(c.begin(), c.end(), std::numeric_limits<float>::quiet_NaN());
         check(clEnqueueWriteBuffer(queue, a, CL_TRUE, 0, bytes, p.a.data(), 0, nullptr, nullptr), "copying a in");
         check(clEnqueueWriteBuffer(queue, b, CL_TRUE, 0, bytes, p.b.data(), 0, nullptr, nullptr), "copying b in");
-        check(clEnqueueWriteBuffer(queue, out, CL_TRUE, 0, bytes, c.data(), 0, nullptr, nullptr), "marking c");
     }
 
     // 6. Arguments go in one by one, then the launch: how many work-items in all, how many in a group.
@@ -74,11 +73,21 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     check(clSetKernelArg(kernel, 4, sizeof count, &count), "setting n");
     const std::size_t local = 256;
     const std::size_t global = std::max<std::size_t>((n + local - 1) / local, 1) * local;
-    for (int i = 0; i < watch.warmup(); ++i) // the first launch also finishes the compilation: it does not count
+    watch.tile(local);
+    // c is marked before every run: an element that the kernel forgets to write cannot pass for an answer.
+    const auto mark_c = [&] {
+        if (n > 0)
+            check(clEnqueueWriteBuffer(queue, out, CL_TRUE, 0, bytes, nans.data(), 0, nullptr, nullptr), "marking c");
+    };
+    for (int i = 0; i < watch.warmup(); ++i) { // the first launch also finishes the compilation: it does not count
+        mark_c();
         check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr), "launching");
+    }
     check(clFinish(queue), "running the kernel");
     watch.start();
+    watch.notes_reset();
     while (watch.wants_more()) {
+        mark_c();
         cl_event done = nullptr; // the device notes when the command started and ended
         check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, &done), "launching");
         check(clWaitForEvents(1, &done), "running the kernel");

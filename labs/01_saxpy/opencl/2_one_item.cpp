@@ -11,6 +11,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {
@@ -25,11 +26,14 @@ void opencl_one_item(const Problem& p, Output& c, Stopwatch& watch) {
 
     constexpr std::size_t local = 256;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
-    gpulab::watch_queue(watch,
-                        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { // only this is kernel time
-                            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local),
-                                                       nullptr, events.add());
-                        });
+    watch.tile(local);
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { // only this is kernel time
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
 
     out.copy_to(c); // copy out
 }

@@ -7,6 +7,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace saxpy {
 
@@ -22,10 +23,14 @@ void distances(const char* name, Point from, const std::vector<AnyPoint>& points
     gpulab::set_args(kernel, from.x, from.y, from.z, in.data(), out.data(), n);
     constexpr std::size_t local = 256;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
+    watch.tile(local);
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
     out.copy_to(d);
 }
 

@@ -8,6 +8,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "studies.cl.hpp"
 
 namespace saxpy {
@@ -18,12 +19,18 @@ cl::Kernel study_kernel(const char* name) {
     return gpulab::opencl_kernel(studies_cl, name, "-DROUNDS=" + std::to_string(mixing_rounds) + "u");
 }
 
-void launch(const cl::Kernel& kernel, std::size_t items, std::size_t local, Stopwatch& watch) {
+template <class T>
+void launch(const cl::Kernel& kernel, std::size_t items, std::size_t local, gpulab::ClBuffer<T>& out,
+            Stopwatch& watch) {
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(items, 1), local);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
+    watch.tile(local);
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
 }
 
 } // namespace
@@ -38,7 +45,7 @@ void opencl_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned t
     gpulab::ClBuffer<float> out(p.size());
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
-    launch(kernel, n, threads, watch);
+    launch(kernel, n, threads, out, watch);
     out.copy_to(c);
 }
 
@@ -50,10 +57,14 @@ void opencl_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stri
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
     const std::size_t local = 256;
     const std::size_t rows = gpulab::grid_size(gpulab::ceil_div(n, stride), local) * local;
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(rows, stride), cl::NDRange(local, 1), nullptr,
-                                   events.add());
-    });
+    watch.tile(local);
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(rows, stride), cl::NDRange(local, 1), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 
@@ -62,7 +73,7 @@ void opencl_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
     gpulab::ClBuffer<std::uint32_t> result(out.size());
     const cl_ulong n = out.size();
     gpulab::set_args(kernel, cl_int{branch == Branch::even_odd}, result.data(), n);
-    launch(kernel, n, 256, watch);
+    launch(kernel, n, 256, result, watch);
     result.copy_to(out);
 }
 

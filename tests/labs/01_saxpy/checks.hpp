@@ -1,13 +1,15 @@
 /// @file
-/// The one check that right and wrong SAXPY kernels go through.
+/// The checks that right and wrong SAXPY kernels go through.
 #pragma once
 
 #include <fmt/format.h>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "gpulab/error.hpp"
 #include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy::testing {
@@ -23,9 +25,60 @@ inline std::string first_fault(Run* run, const std::vector<std::size_t>& sizes) 
         Stopwatch once;
         cpu_sequential(p, reference, once);
         const std::string fault = gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
-        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
+        if (!fault.empty()) return fmt::format("n = {}, k = {}: {}", n, p.k, fault);
     }
     return "";
+}
+
+/// Three elements by hand, exact in every arithmetic: 2 (1, 2, 3) + (10, 20, 30) = (12, 24, 36); and signs and a factor
+/// below 1.
+inline std::string fault_by_hand(Run* run) {
+    Output c(3);
+    Stopwatch once;
+    run({2, {1, 2, 3}, {10, 20, 30}}, c, once);
+    if (c != Output{12, 24, 36})
+        return fmt::format("2 (1, 2, 3) + (10, 20, 30) should be (12, 24, 36), got ({}, {}, {})", c[0], c[1], c[2]);
+    run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once);
+    if (c != Output{-1, 0, 0})
+        return fmt::format("-0.5 (4, -2, 6) + (1, -1, 3) should be (-1, 0, 0), got ({}, {}, {})", c[0], c[1], c[2]);
+    return "";
+}
+
+/// NaN, infinities and denormals in a and in b, in every pair, at every place of a vector and of a tile. All finite
+/// results are exact, so they must be equal to the last bit.
+/// @param n elements; 169 of them hold every pair once
+/// @param k_is_0 whether 0 is one of the factors: BLAS lets a library leave a alone where k is 0, though 0 times NaN is
+///        NaN
+inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    constexpr float tiny = std::numeric_limits<float>::denorm_min(), small = std::numeric_limits<float>::min();
+    static constexpr float values[] = {1, nan, inf, -inf, 0, tiny, -3 * tiny, small, small - tiny, -2, 0.5f, -0.0f, 7};
+    for (const float k : {2.0f, -1.0f, 0.0f, inf, nan}) {
+        if (k == 0 && !k_is_0) continue;
+        Problem p{k, Output(n), Output(n)};
+        Output expected(n), c(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            p.a[i] = values[i % 13];
+            p.b[i] = values[i / 13 % 13];
+            expected[i] = k * p.a[i] + p.b[i]; // exact: k is a power of two, so that fusing changes nothing
+        }
+        for (Stopwatch watch : {Stopwatch(0, 1), Stopwatch(1, 2)}) {
+            gpulab::poison(c);
+            run(p, c, watch);
+            const std::string fault = gpulab::testing::special_fault(expected, c);
+            if (!fault.empty()) return fmt::format("n = {}, k = {}: {}", n, k, fault);
+        }
+    }
+    return "";
+}
+
+/// The tiles that a variant names, seen in a run of n elements; and what it should have done beside its answer, or "".
+inline std::string manners_fault(const gpulab::Variant<Run>& variant, std::size_t n, std::vector<gpulab::Tile>& tiles) {
+    Output c(n);
+    Stopwatch once;
+    variant.run(make_problem(n, gpulab::testing::seed), c, once);
+    tiles = once.tiles();
+    return gpulab::testing::manners_fault(variant.backend, variant.baseline, once);
 }
 
 } // namespace saxpy::testing

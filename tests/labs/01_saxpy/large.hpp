@@ -25,7 +25,7 @@ inline Problem large_problem(std::size_t n) {
 }
 
 /// What is wrong with a variant's answer to it, or "". @param c space for the answer
-inline std::string large_fault(Run* run, const Problem& p, Output& c) {
+template <class AnyRun> std::string large_fault(const AnyRun& run, const Problem& p, Output& c) {
     gpulab::testing::in_parts(c.size(), [&](std::size_t begin, std::size_t end) {
         std::fill(c.data() + begin, c.data() + end, gpulab::poison_value<float>());
     });

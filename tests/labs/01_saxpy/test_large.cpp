@@ -2,32 +2,57 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "large.hpp"
+#include "studies.hpp"
 
 using gpulab::Backend;
 
 namespace {
 
-void check_large(Backend backend) {
+/// Runs something on the largest problem of each device.
+template <class AnyRun> void check_large(Backend backend, const AnyRun& run) {
     for (const auto& [device, n] : gpulab::testing::large_devices_or_skip(backend, 3, 3)) {
         gpulab::use(device);
         const saxpy::Problem p = saxpy::testing::large_problem(n);
         saxpy::Output c(n);
-        int checked = 0;
-        for (const auto& variant : saxpy::variants()) {
-            if (variant.backend != backend || variant.name == "cuda_one_block") continue;
-            INFO(variant.name << " on " << device.name << ", n = " << n);
-            CHECK(saxpy::testing::large_fault(variant.run, p, c) == "");
-            ++checked;
-        }
-        CHECK(checked >= 4);
+        INFO("on " << device.name << ", n = " << n);
+        CHECK(saxpy::testing::large_fault(run, p, c) == "");
     }
+}
+
+void check_variants(Backend backend) {
+    int checked = 0;
+    for (const auto& variant : saxpy::variants()) {
+        if (variant.backend != backend || variant.name == "cuda_one_block") continue;
+        INFO(variant.name);
+        check_large(backend, variant.run);
+        ++checked;
+    }
+    CHECK(checked >= 4);
+}
+
+/// The kernels of the studies index like rungs: a block size, and strides whose product with the rows passes 2^32.
+[[maybe_unused]] void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided) {
+    check_large(backend,
+                [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { block_size(p, c, w, 256); });
+    check_large(backend, [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { strided(p, c, w, 1); });
+    check_large(backend, [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { strided(p, c, w, 32); });
 }
 
 } // namespace
 
 TEST_CASE("every CUDA variant reaches elements that 32 bits do not count", "[cuda][large]") {
-    check_large(Backend::cuda);
+    check_variants(Backend::cuda);
 }
 TEST_CASE("every OpenCL variant reaches elements that 32 bits do not count", "[opencl][large]") {
-    check_large(Backend::opencl);
+    check_variants(Backend::opencl);
 }
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("the CUDA kernels of the studies reach elements that 32 bits do not count", "[cuda][large]") {
+    check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided);
+}
+#endif
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("the OpenCL kernels of the studies reach elements that 32 bits do not count", "[opencl][large]") {
+    check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided);
+}
+#endif

@@ -1,5 +1,4 @@
 #include <catch2/catch_test_macros.hpp>
-#include <cmath>
 #include <vector>
 
 #include "checks.hpp"
@@ -9,8 +8,11 @@
 using gpulab::Backend;
 using gpulab::Device;
 using gpulab::testing::devices_or_skip;
+using gpulab::testing::Faults;
+using gpulab::testing::sizes_next_to;
 using gpulab::testing::small_sizes;
 using gpulab::testing::straddling_sizes;
+using gpulab::testing::VariantCases;
 
 namespace {
 
@@ -22,66 +24,63 @@ std::vector<std::size_t> sizes_for(std::string_view variant, std::vector<std::si
     return sizes;
 }
 
-/// Every variant of a back end, on every device of it, at all sizes.
-void check_all(Backend backend, const std::vector<std::size_t>& sizes) {
-    int checked = 0;
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : saxpy::variants()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            REQUIRE(variant.run != nullptr);
-            CHECK(saxpy::testing::first_fault(variant.run, sizes_for(variant.name, sizes)) == "");
-            ++checked;
-        }
-    }
-    CHECK(checked >= 3);
+/// A grid-striding kernel names a grid's worth of elements only when n is large enough to fill the grid.
+constexpr std::size_t enough_for_a_grid = std::size_t{1} << 22;
+
+/// All that one variant must do, on the current device.
+void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
+    const bool one_block = v.name == "cuda_one_block";
+    faults.check("three elements by hand", [&] { return saxpy::testing::fault_by_hand(v.run); });
+    faults.check("every size",
+                 [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, straddling_sizes())); });
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&] {
+        return saxpy::testing::manners_fault(v, one_block ? one_block_holds : enough_for_a_grid, tiles);
+    });
+    faults.check("sizes next to its tile", [&] {
+        const std::size_t largest = gpulab::testing::largest_near_tile(v.backend);
+        return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes_next_to(tiles, largest)));
+    });
+    faults.check("NaN, infinities and denormals",
+                 [&] { return saxpy::testing::special_fault(v.run, one_block ? 1000 : 100003, !v.baseline); });
+    if (!one_block) // past 2^24, where a float no longer counts every integer and a 16-bit number of groups has wrapped
+        faults.check("2^24 + 8 elements", [&] { return saxpy::testing::first_fault(v.run, {(1 << 24) + 8}); });
 }
 
-/// Three elements by hand: 2 (1, 2, 3) + (10, 20, 30) = (12, 24, 36), exact in every arithmetic.
-void check_by_hand(Backend backend) {
-    const saxpy::Problem p{2, {1, 2, 3}, {10, 20, 30}};
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : saxpy::variants()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            saxpy::Output c(3);
-            gpulab::Stopwatch once;
-            variant.run(p, c, once);
-            CHECK(c == saxpy::Output{12, 24, 36});
-            variant.run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once); // signs, and a factor below 1
-            CHECK(c == saxpy::Output{-1, 0, 0});
+void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& faults,
+                     const std::vector<std::size_t>& sizes) {
+    gpulab::Stopwatch once;
+    // From (1, 1, 1) to (1, 1, 1), (4, 5, 1) and (2, 3, 3).
+    const saxpy::DistanceProblem tiny{{1, 1, 1}, {{1, 1, 1}, {4, 5, 1}, {2, 3, 3}}};
+    faults.check("three distances by hand", [&] {
+        saxpy::Distances d(3);
+        v.run(tiny, d, once);
+        return saxpy::compare({0, 5, 3}, d).message;
+    });
+    faults.check("manners", [&] { return gpulab::testing::manners_fault(v.backend, v.baseline, once); });
+    faults.check("every size", [&]() -> std::string {
+        std::vector<std::size_t> all = sizes;
+        for (const std::size_t n : sizes_next_to(once.tiles(), sizes.back())) all.push_back(n);
+        for (const std::size_t n : all) {
+            const saxpy::DistanceProblem p = saxpy::make_distance_problem(n, gpulab::testing::seed + n);
+            saxpy::Distances reference(n), d(n);
+            saxpy::cpu_distances(p, reference, once);
+            const std::string fault =
+                gpulab::testing::fault_of(v.run, p, d, [&] { return saxpy::compare(reference, d); });
+            if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
         }
-    }
+        return "";
+    });
 }
 
-void check_distances(Backend backend, const std::vector<std::size_t>& sizes) {
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : saxpy::distance_variants()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            REQUIRE(variant.run != nullptr);
-
-            // By hand: from (1, 1, 1) to (1, 1, 1), (4, 5, 1) and (2, 3, 3).
-            const saxpy::DistanceProblem tiny{{1, 1, 1}, {{1, 1, 1}, {4, 5, 1}, {2, 3, 3}}};
-            saxpy::Distances by_hand(3);
-            gpulab::Stopwatch once;
-            variant.run(tiny, by_hand, once);
-            CHECK(by_hand[0] == 0);
-            CHECK(std::abs(by_hand[1] - 5) <= 5 * saxpy::distance_tolerance);
-            CHECK(std::abs(by_hand[2] - 3) <= 3 * saxpy::distance_tolerance);
-
-            for (const std::size_t n : sizes) {
-                INFO("n = " << n);
-                const saxpy::DistanceProblem p = saxpy::make_distance_problem(n, gpulab::testing::seed + n);
-                saxpy::Distances reference(n), d(n);
-                saxpy::cpu_distances(p, reference, once);
-                CHECK(gpulab::testing::fault_of(variant.run, p, d, [&] { return saxpy::compare(reference, d); }) == "");
-            }
-        }
-    }
+/// The same at small sizes, for tools a thousand times slower than the device: a whole tile and a ragged one.
+void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&] { return saxpy::testing::manners_fault(v, 33, tiles); });
+    std::vector<std::size_t> sizes = small_sizes();
+    for (const gpulab::Tile& tile : tiles) sizes.push_back(tile.size + 5);
+    std::erase_if(sizes, [](std::size_t n) { return n > 10000; }); // a grid's worth of elements is too much
+    faults.check("small sizes", [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes)); });
 }
 
 /// The kernels of the studies compute right answers too.
@@ -120,60 +119,29 @@ void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::Stri
     }
 }
 
+const VariantCases variants(saxpy::variants(), "computes k a + b", "", check_variant);
+const VariantCases distances(saxpy::distance_variants(), "computes distances", "",
+                             [](const auto& v, Faults& faults) { check_distances(v, faults, straddling_sizes()); });
 } // namespace
-
-TEST_CASE("every CPU variant computes three elements by hand", "[cpu]") { check_by_hand(Backend::cpu); }
-TEST_CASE("every OpenCL variant computes three elements by hand", "[opencl]") { check_by_hand(Backend::opencl); }
-TEST_CASE("every CUDA variant computes three elements by hand", "[cuda]") { check_by_hand(Backend::cuda); }
-
-TEST_CASE("every CPU variant computes k a + b at every size", "[cpu]") { check_all(Backend::cpu, straddling_sizes()); }
-TEST_CASE("every OpenCL variant computes k a + b at every size", "[opencl]") {
-    check_all(Backend::opencl, straddling_sizes());
-}
-TEST_CASE("every CUDA variant computes k a + b at every size", "[cuda]") {
-    check_all(Backend::cuda, straddling_sizes());
-}
-
-namespace {
-/// Past 2^24, where a float no longer counts every integer and a 16-bit number of groups has wrapped.
-void check_large(Backend backend) {
-    const std::size_t n = (1 << 24) + 7;
-    const saxpy::Problem p = saxpy::make_problem(n, gpulab::testing::seed);
-    saxpy::Output reference(n), c(n);
-    gpulab::Stopwatch once;
-    saxpy::cpu_sequential(p, reference, once);
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : saxpy::variants()) {
-            if (variant.backend != backend || variant.name == "cuda_one_block") continue;
-            if (device.is_cpu && variant.name == "opencl_grid_stride") continue; // half a second a run there
-            INFO(variant.name << " on " << device.name);
-            gpulab::poison(c);
-            variant.run(p, c, once);
-            CHECK(saxpy::compare(p, reference, c).message == "");
-        }
-    }
-}
-} // namespace
-
-TEST_CASE("CPU variants are right past 2^24 elements", "[cpu]") { check_large(Backend::cpu); }
-TEST_CASE("OpenCL variants are right past 2^24 elements", "[opencl]") { check_large(Backend::opencl); }
-TEST_CASE("CUDA variants are right past 2^24 elements", "[cuda]") { check_large(Backend::cuda); }
-
-TEST_CASE("distances come out right on the CPU", "[cpu]") { check_distances(Backend::cpu, small_sizes()); }
-TEST_CASE("distances come out right on OpenCL devices", "[opencl]") {
-    check_distances(Backend::opencl, straddling_sizes());
-}
-TEST_CASE("distances come out right on CUDA devices", "[cuda]") { check_distances(Backend::cuda, straddling_sizes()); }
 
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("the kernels of the studies are right on OpenCL devices", "[opencl]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence,
                   {0, 1, 33, 1025, 100003});
 }
-TEST_CASE("every OpenCL kernel at small sizes, for oclgrind", "[.oclgrind]") {
-    check_all(Backend::opencl, small_sizes());
-    check_distances(Backend::opencl, {1, 257});
+
+namespace {
+// For oclgrind: small sizes, with a ragged group.
+const VariantCases oclgrind_variants(saxpy::variants(), "under oclgrind", "[.oclgrind]", check_small,
+                                     gpulab::testing::only_on<Backend::opencl>);
+const VariantCases oclgrind_distances(
+    saxpy::distance_variants(), "under oclgrind", "[.oclgrind]",
+    [](const auto& v, Faults& faults) {
+        check_distances(v, faults, {1, 257});
+    },
+    gpulab::testing::only_on<Backend::opencl>);
+} // namespace
+TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence, {33});
 }
 #endif
@@ -182,6 +150,21 @@ TEST_CASE("every OpenCL kernel at small sizes, for oclgrind", "[.oclgrind]") {
 TEST_CASE("the kernels of the studies are right on CUDA devices", "[cuda]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence,
                   {0, 1, 33, 1025, 100003});
+}
+
+namespace {
+// For compute-sanitizer: small sizes, with a whole tile and a ragged one.
+const VariantCases sanitizer_variants(saxpy::variants(), "under compute-sanitizer", "[.sanitizer]", check_small,
+                                      gpulab::testing::only_on<Backend::cuda>);
+const VariantCases sanitizer_distances(
+    saxpy::distance_variants(), "under compute-sanitizer", "[.sanitizer]",
+    [](const auto& v, Faults& faults) {
+        check_distances(v, faults, {1, 257});
+    },
+    gpulab::testing::only_on<Backend::cuda>);
+} // namespace
+TEST_CASE("the CUDA kernels of the studies under compute-sanitizer", "[.sanitizer]") {
+    check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence, {33, 1025});
 }
 
 TEST_CASE("one block refuses what does not fit it and says so", "[cuda]") {

@@ -2,6 +2,7 @@
 /// Runs a lab's program as a user does: what it prints, what it writes, how it ends.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -35,6 +36,24 @@ struct Outcome {
     std::string err;
 };
 
+/// Whether a variant, given its name and the id of its device, gives a wrong answer in its own test as well. The tests
+/// of the program then leave it to that one, so that a student who breaks one rung sees the tests of that rung fail.
+using KnownWrong = std::function<bool(const std::string& variant, const std::string& device)>;
+
+/// KnownWrong from a variant table: runs the variant of that name on that device.
+/// @param fault `fault(run)`: what is wrong with a variant on the current device, or ""
+template <class Table, class Fault> KnownWrong known_wrong(const Table& table, const Fault& fault) {
+    return [table, fault](const std::string& name, const std::string& id) {
+        for (const auto& variant : table)
+            for (const Device& device : devices(variant.backend)) {
+                if (variant.name != name || device.id() != id) continue;
+                use(device);
+                return !std::string(fault(variant.run)).empty();
+            }
+        return false; // a kernel of a study
+    };
+}
+
 /// The program of one lab.
 class Program {
 public:
@@ -51,12 +70,15 @@ public:
     /// Those of the words that it does not print. @throws std::runtime_error when it does not end with 0
     std::set<std::string> missing(const std::string& arguments, const std::set<std::string>& words) const;
 
-    /// Runs it with --json besides. @return what it wrote @throws std::runtime_error when it does not end with 0
+    /// Runs it with --json besides.
+    /// @return what it wrote
+    /// @throws std::runtime_error when its exit code is not 0, or 1 although no variant failed, or 0 although one did
     nlohmann::json results(const std::string& arguments) const;
 
     /// What is wrong with a study's list of runs, or "": there must be at least `least`, and none with a variant that
-    /// failed. @param arguments its sizes and the like
-    std::string study_fault(const std::string& study, const std::string& arguments, std::size_t least = 1) const;
+    /// failed. @param arguments its sizes and the like @param known_wrong see run_fault()
+    std::string study_fault(const std::string& study, const std::string& arguments, std::size_t least = 1,
+                            const KnownWrong& known_wrong = {}) const;
 
 private:
     std::string lab_, path_;
@@ -65,7 +87,8 @@ private:
 /// What is wrong with one run in a results file, or "": a variant of a back end without a device must be skipped, those
 /// of the CPU and of OpenCL devices right; what was skipped has a reason, what was right a time, a rate and an error
 /// within its tolerance.
-std::string run_fault(const nlohmann::json& run);
+/// @param known_wrong excuses a variant that the program calls wrong when its own test says so too
+std::string run_fault(const nlohmann::json& run, const KnownWrong& known_wrong = {});
 
 /// How many rows a run of a variant table has: one for each device of a variant's back end, or one to say that there is
 /// none.

@@ -77,6 +77,26 @@ kernel void tail_of_two_lost(ARGUMENTS) { // a tail of two elements after whole 
     if (i < n && !(n % 4 == 2 && n > 4 && i >= n - 2)) c[i] = k * a[i] + b[i];
 }
 
+kernel void right(ARGUMENTS) { // for comparison: no mistake
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+kernel void clamps(ARGUMENTS) { // NaN and infinities are lost
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = fmin(fmax(k * a[i] + b[i], -FLT_MAX), FLT_MAX);
+}
+
+kernel void nan_not_written(ARGUMENTS) { // leaves the poison where it computes NaN
+    const size_t i = get_global_id(0);
+    if (i < n && !isnan(k * a[i] + b[i])) c[i] = k * a[i] + b[i];
+}
+
+kernel void skips_zero(ARGUMENTS) { // 0 times NaN is lost
+    const size_t i = get_global_id(0);
+    if (i < n) c[i] = k == 0 ? b[i] : k * a[i] + b[i];
+}
+
 kernel void before_the_start(ARGUMENTS) { // right, and one stray write in front
     const size_t i = get_global_id(0);
     if (i < n) c[i] = k * a[i] + b[i];

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "wrong_saxpy.cl.hpp"
 #include "wrong_saxpy.hpp"
 
@@ -11,7 +13,9 @@ namespace saxpy::wrong {
 
 namespace {
 
-void launch(const char* name, const Problem& p, Output& c, Stopwatch& watch) {
+/// @param runs how many runs of a measurement do anything
+void launch(const char* name, const Problem& p, Output& c, Stopwatch& watch,
+            int runs = std::numeric_limits<int>::max()) {
     const gpulab::ClBuffer<float> a(p.a), b(p.b);
     gpulab::ClBuffer<float> out(p.size());
     cl::Kernel kernel = gpulab::opencl_kernel(wrong_saxpy_cl, name);
@@ -19,16 +23,24 @@ void launch(const char* name, const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
     constexpr std::size_t local = 256;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
+    const auto run = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        if (runs-- > 0)
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        else queue.enqueueMarkerWithWaitList(nullptr, events.add());
+    };
+    gpulab::watch_queue(watch, run, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
 #define WRONG(kernel) [](const Problem& p, Output& c, Stopwatch& w) { launch(kernel, p, c, w); }
 
+/// Launches its kernel in the first run only; the poison before the next ones shows it.
+void first_run_only(const Problem& p, Output& c, Stopwatch& watch) { launch("right", p, c, watch, 1); }
+
 } // namespace
+
+void opencl_right(const Problem& p, Output& c, Stopwatch& watch) { launch("right", p, c, watch); }
 
 std::span<const WrongVariant> opencl_variants() {
     static const std::array table = {
@@ -48,6 +60,10 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"loses_the_sign", "|k| for k", WRONG("loses_the_sign")},
         WrongVariant{"tail_of_two_lost", "two elements left out when n mod 4 = 2", WRONG("tail_of_two_lost")},
         WrongVariant{"before_the_start", "a stray write before the output", WRONG("before_the_start")},
+        WrongVariant{"first_run_only", "does nothing from the second run on", first_run_only},
+        WrongVariant{"clamps", "NaN and infinities are lost", WRONG("clamps")},
+        WrongVariant{"nan_not_written", "a NaN is not written", WRONG("nan_not_written")},
+        WrongVariant{"skips_zero", "0 times NaN is lost", WRONG("skips_zero")},
         WrongVariant{"index_in_int", "the global index in an int", WRONG("index_in_int"), std::size_t{1} << 31},
         WrongVariant{"index_in_uint", "as uint", WRONG("index_in_uint"), std::size_t{1} << 32},
     };

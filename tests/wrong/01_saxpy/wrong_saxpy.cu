@@ -1,9 +1,11 @@
 // Each kernel has one mistake. The right one is labs/01_saxpy/cuda/3_many_blocks.cu.
 #include <array>
+#include <cfloat>
 
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "wrong_saxpy.hpp"
 
 namespace saxpy::wrong {
@@ -92,24 +94,50 @@ __global__ void before_the_start(float k, const float* a, const float* b, float*
     if (i == 0) (c - 1)[0] = 0;
 }
 
+__global__ void right(float k, const float* a, const float* b, float* c, std::size_t n) { // for comparison: no mistake
+    const std::size_t i = global_index();
+    if (i < n) c[i] = k * a[i] + b[i];
+}
+
+__global__ void clamps(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = fminf(fmaxf(k * a[i] + b[i], -FLT_MAX), FLT_MAX);
+}
+
+__global__ void nan_not_written(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n && !isnan(k * a[i] + b[i])) c[i] = k * a[i] + b[i];
+}
+
+__global__ void skips_zero(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t i = global_index();
+    if (i < n) c[i] = k == 0 ? b[i] : k * a[i] + b[i];
+}
+
 /// Beyond 2^31 elements an int is negative, and as a std::size_t too large for n; beyond 2^32 an unsigned begins at 0.
 template <class Index> __global__ void index_in(float k, const float* a, const float* b, float* c, std::size_t n) {
     const auto i = static_cast<Index>(global_index());
     if (static_cast<std::size_t>(i) < n) c[i] = k * a[i] + b[i];
 }
 
-template <Kernel* kernel> void launch(const Problem& p, Output& c, Stopwatch& watch) {
+/// @tparam runs how many runs of a measurement do anything
+template <Kernel* kernel, int runs = 1 << 30> void launch(const Problem& p, Output& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     constexpr unsigned threads = 256;
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    int left = runs;
+    const auto run = [&](cudaStream_t stream) {
+        if (left-- <= 0) return;
         kernel<<<gpulab::grid_size(p.size(), threads), threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(),
                                                                              p.size());
-    });
+    };
+    gpulab::watch_stream(watch, run, gpulab::poisoning(out));
     out.copy_to(c);
 }
 
 } // namespace
+
+void cuda_right(const Problem& p, Output& c, Stopwatch& watch) { launch<right>(p, c, watch); }
 
 std::span<const WrongVariant> cuda_variants() {
     static const std::array table = {
@@ -128,6 +156,10 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"writes_past_its_input", "a stray write behind an input", launch<writes_past_its_input>},
         WrongVariant{"loses_the_sign", "|k| for k", launch<loses_the_sign>},
         WrongVariant{"before_the_start", "a stray write before the output", launch<before_the_start>},
+        WrongVariant{"first_run_only", "does nothing from the second run on", launch<right, 1>},
+        WrongVariant{"clamps", "NaN and infinities are lost", launch<clamps>},
+        WrongVariant{"nan_not_written", "a NaN is not written", launch<nan_not_written>},
+        WrongVariant{"skips_zero", "0 times NaN is lost", launch<skips_zero>},
         WrongVariant{"index_in_int", "the global index in an int", launch<index_in<int>>, std::size_t{1} << 31},
         WrongVariant{"index_in_unsigned", "as unsigned", launch<index_in<unsigned>>, std::size_t{1} << 32},
     };

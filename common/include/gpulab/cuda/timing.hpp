@@ -26,7 +26,8 @@ private:
 /// Runs `body(stream)` warmup() times untimed and repeats() times between two events.
 /// Every launch in it is checked, and the stream is empty again when this returns.
 /// @param body launches kernels and copies into the stream it is given, and does not wait for them
-/// @param reset restores what body overwrites, in the same stream; runs untimed before each body
+/// @param reset poisons what body computes and restores what it overwrites, in the same stream; runs untimed before
+///        each body: `poisoning(out)`
 /// @throws CudaError for a launch that failed or a kernel that crashed
 template <class Body>
 void watch_stream(Stopwatch& watch, Body&& body, const std::function<void(cudaStream_t)>& reset = {}) {
@@ -35,6 +36,7 @@ void watch_stream(Stopwatch& watch, Body&& body, const std::function<void(cudaSt
     std::optional<L2Flusher> flusher;
     if (watch.flush_l2()) flusher.emplace();
     watch.start();
+    if (reset) watch.notes_reset();
     for (int i = 0; i < watch.warmup(); ++i) {
         if (reset) reset(stream);
         body(static_cast<cudaStream_t>(stream));

@@ -1,0 +1,275 @@
+// Which variant runs on which device, and the two passes of measure(): what they poison, judge and time.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/poisoning.hpp"
+#include "gpulab_testing/testing.hpp"
+
+using gpulab::Backend;
+using gpulab::Options;
+using gpulab::Result;
+using gpulab::Stopwatch;
+using gpulab::UsageError;
+
+namespace {
+
+using Values = std::vector<float>;
+using Run = void(int, Values&, Stopwatch&);
+
+void one(int, Values& out, Stopwatch& watch) {
+    watch.time([&] { out = {1}; });
+}
+void refuses(int, Values&, Stopwatch&) { throw gpulab::Unsupported("too large"); }
+void strays(int, Values&, Stopwatch&) { throw gpulab::WrongResult("wrote outside"); }
+
+const std::array table = {gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, one},
+                          gpulab::Variant<Run>{"cpu_refuses", "cannot", Backend::cpu, refuses},
+                          gpulab::Variant<Run>{"cpu_strays", "writes outside", Backend::cpu, strays},
+                          gpulab::Variant<Run>{"opencl_one", "gives 1", Backend::opencl, nullptr}};
+
+/// Options as `lab ARGUMENTS` makes them, with the table above.
+struct Parsed : Options {
+    explicit Parsed(std::vector<const char*> arguments = {}) : Options("lab", "a test") {
+        variants(table);
+        arguments.insert(arguments.begin(), "lab");
+        REQUIRE(parse(static_cast<int>(arguments.size()), arguments.data()));
+    }
+};
+
+gpulab::Device cpu() { return gpulab::devices(Backend::cpu).front(); }
+
+/// Compares with 1, exactly.
+auto is_one(const Values& out) {
+    return [&out] { return gpulab::compare(Values{1}, out, 0); };
+}
+
+template <class Body> Result measured(Values& out, const Options& options, const Body& body) {
+    return gpulab::measure("body", cpu(), out, options, body, is_one(out));
+}
+
+} // namespace
+
+TEST_CASE("jobs pair every chosen variant with every chosen device") {
+    const Parsed options({"--backend", "cpu", "--variant", "cpu_one,cpu_strays"});
+    const auto list = gpulab::jobs(table, options);
+    REQUIRE(list.size() == 2);
+    CHECK(list[0].variant.name == "cpu_one");
+    CHECK(list[1].variant.name == "cpu_strays");
+    CHECK(list[0].device.id() == "cpu:0");
+    CHECK(list[0].skip.empty());
+}
+
+TEST_CASE("choices that leave nothing to run are an error, not an empty success") {
+    Options options("lab", "a test");
+    options.variants(table);
+    const std::array others = {gpulab::Variant<Run>{"cpu_other", "of another operation", Backend::cpu, one}};
+    options.variants(others);
+    std::array arguments = {"lab", "--variant", "cpu_other"};
+    REQUIRE(options.parse(3, arguments.data()));
+    CHECK_THROWS_AS(gpulab::jobs(table, options), UsageError);
+}
+
+TEST_CASE("a variant that cannot is skipped with its reason, and an error when asked for by name") {
+    Values out(1);
+    const gpulab::Job<Run> job{table[1], cpu(), ""};
+    const Result skipped = gpulab::run(job, 0, out, Parsed(), is_one(out));
+    CHECK(skipped.status == Result::Status::skipped);
+    CHECK(skipped.reason == "too large");
+    CHECK(skipped.variant == "cpu_refuses");
+    CHECK_THROWS_AS(gpulab::run(job, 0, out, Parsed({"--variant", "cpu_refuses"}), is_one(out)), UsageError);
+}
+
+TEST_CASE("a job with a reason to skip does not run, and keeps the reason") {
+    Values out(1, 7);
+    const gpulab::Job<Run> job{table[0], cpu(), "no double precision"};
+    const Result result = gpulab::run(job, 0, out, Parsed(), is_one(out));
+    CHECK(result.status == Result::Status::skipped);
+    CHECK(result.reason == "no double precision");
+    CHECK(result.variant == "cpu_one");
+    CHECK(result.has_device);
+    CHECK(out[0] == 7);
+    CHECK_FALSE(gpulab::run(gpulab::Job<Run>{table[0], {}, "no device"}, 0, out, Parsed(), is_one(out)).has_device);
+}
+
+TEST_CASE("a variant that says so itself has failed, with its reason") {
+    Values out(1);
+    const Result result = gpulab::run(gpulab::Job<Run>{table[2], cpu(), ""}, 0, out, Parsed(), is_one(out));
+    CHECK(result.status == Result::Status::failed);
+    CHECK(result.reason == "wrote outside");
+}
+
+TEST_CASE("a right body passes, with times of both passes, its device and the tolerance") {
+    Values out(1);
+    const Result r = gpulab::run(gpulab::Job<Run>{table[0], cpu(), ""}, 0, out, Parsed({"--repeat", "4"}),
+                                 [&] { return gpulab::compare(Values{1}, out, 0.25); });
+    CHECK(r.status == Result::Status::passed);
+    CHECK(r.reason.empty());
+    CHECK(r.kernel.repeats == 4);
+    CHECK(r.total_ms > 0);
+    CHECK(r.tolerance == 0.25);
+    CHECK(r.error == 0);
+    CHECK(r.device.id() == "cpu:0");
+    CHECK(r.has_device);
+    CHECK(r.backend == Backend::cpu);
+}
+
+TEST_CASE("the output is poisoned before every pass") {
+    Values out(1, 1);
+    int passes = 0, poisoned = 0;
+    const Result r = measured(out, Parsed({"--repeat", "5"}), [&](Values& o, Stopwatch& watch) {
+        ++passes;
+        poisoned += gpulab::is_poison(o[0]) ? 1 : 0;
+        watch.time([&] { o[0] = 1; });
+    });
+    CHECK(r.status == Result::Status::passed);
+    CHECK(passes == 6); // one that times the kernel, five that time the whole way
+    CHECK(poisoned == 6);
+}
+
+TEST_CASE("a body that writes nothing fails, in whichever pass") {
+    for (const int working_passes : {0, 1}) {
+        Values out(1, 1);
+        int pass = 0;
+        const Result r = measured(out, Parsed({"--repeat", "3"}), [&](Values& o, Stopwatch& watch) {
+            const bool works = pass++ < working_passes;
+            watch.time([&] {
+                if (works) o[0] = 1;
+            });
+        });
+        CHECK(r.status == Result::Status::failed);
+        CHECK_THAT(r.reason, Catch::Matchers::ContainsSubstring("1"));
+    }
+}
+
+TEST_CASE("the last timed run is judged as well as the first") {
+    Values out(1);
+    // Right in its first run only, with the reset of a rung before each.
+    const Result first_only =
+        measured(out, Parsed({"--repeat", "3", "--warmup", "0"}), [](Values& o, Stopwatch& watch) {
+            int run = 0;
+            watch.time(
+                [&] {
+                    if (run++ == 0) o[0] = 1;
+                },
+                gpulab::poisoning(o));
+        });
+    CHECK(first_only.status == Result::Status::failed);
+    // Right from its second run on.
+    const Result later_only =
+        measured(out, Parsed({"--repeat", "3", "--warmup", "0"}), [](Values& o, Stopwatch& watch) {
+            int run = 0;
+            watch.time(
+                [&] {
+                    if (run++ > 0) o[0] = 1;
+                },
+                gpulab::poisoning(o));
+        });
+    CHECK(later_only.status == Result::Status::failed);
+}
+
+TEST_CASE("the error reported is the larger of the two comparisons, a failed comparison keeps its error") {
+    Values out(1);
+    double errors[] = {0.5, 0.25};
+    int judged = 0;
+    const auto body = [](Values& o, Stopwatch& watch) { watch.time([&] { o[0] = 1; }); };
+    const auto judge = [&] {
+        gpulab::Comparison c;
+        c.passed = true;
+        c.error = errors[judged++];
+        c.tolerance = 1;
+        return c;
+    };
+    CHECK(gpulab::measure("body", cpu(), out, Parsed(), body, judge).error == 0.5);
+    CHECK(judged == 2);
+    const auto reject = [] {
+        gpulab::Comparison c;
+        c.error = 3;
+        c.tolerance = 2;
+        c.message = "element 0 is off";
+        return c;
+    };
+    const Result failed = gpulab::measure("body", cpu(), out, Parsed(), body, reject);
+    CHECK(failed.status == Result::Status::failed);
+    CHECK(failed.error == 3);
+    CHECK(failed.tolerance == 2);
+    CHECK(failed.reason == "element 0 is off");
+    CHECK(failed.kernel.repeats == 20);
+}
+
+TEST_CASE("a stray write in either pass fails the variant, and not the next one") {
+    for (const int stray_pass : {0, 3}) {
+        Values out(1);
+        int pass = 0;
+        const Result r = measured(out, Parsed({"--repeat", "5"}), [&](Values& o, Stopwatch& watch) {
+            if (pass++ == stray_pass) gpulab::note_stray_write("wrote past the end");
+            watch.time([&] { o[0] = 1; });
+        });
+        CHECK(r.status == Result::Status::failed);
+        CHECK(r.reason == "wrote past the end");
+    }
+    gpulab::note_stray_write("of an earlier variant");
+    Values out(1);
+    const Result next = measured(out, Parsed(), [](Values& o, Stopwatch& watch) { watch.time([&] { o[0] = 1; }); });
+    CHECK(next.status == Result::Status::passed);
+    CHECK(gpulab::take_stray_write().empty());
+}
+
+TEST_CASE("the total is the median of the passes, in milliseconds") {
+    using namespace std::chrono_literals;
+    Values out(1);
+    int pass = -1; // the pass that times the kernel
+    const Result half = measured(out, Parsed({"--repeat", "5"}), [&](Values& o, Stopwatch& watch) {
+        if (pass++ >= 2) std::this_thread::sleep_for(20ms); // the last three of five
+        watch.time([&] { o[0] = 1; });
+    });
+    CHECK(half.total_ms >= 20);
+    pass = -1;
+    const Result outlier = measured(out, Parsed({"--repeat", "5"}), [&](Values& o, Stopwatch& watch) {
+        if (pass++ == 2) std::this_thread::sleep_for(400ms); // one of five
+        watch.time([&] { o[0] = 1; });
+    });
+    CHECK(outlier.total_ms < 400);
+}
+
+TEST_CASE("needs that a device does not meet are named") {
+    gpulab::Device old_gpu;
+    old_gpu.backend = Backend::cuda;
+    old_gpu.name = "Old";
+    old_gpu.compute_capability = 75;
+    CHECK(gpulab::unmet_need({.compute_capability = 80}, old_gpu) == "needs compute capability 8.0, Old has 7.5");
+    CHECK(gpulab::unmet_need({.compute_capability = 75}, old_gpu).empty());
+    gpulab::Device no_double;
+    no_double.name = "Phone";
+    no_double.fp64 = false;
+    CHECK(gpulab::unmet_need({.fp64 = true}, no_double) == "needs double precision, Phone has none");
+}
+
+TEST_CASE("a problem larger than main memory is refused before anything is allocated") {
+    const Parsed options({"--backend", "cpu"});
+    const auto memory = static_cast<double>(gpulab::host_memory_bytes());
+    REQUIRE(memory > 0);
+    CHECK_NOTHROW(gpulab::check_memory(options, 1e18, 0.99 * memory)); // no device but the CPU takes part
+    CHECK_THROWS_AS(gpulab::check_memory(options, 0, 1.01 * memory), UsageError);
+}
+
+TEST_CASE("a problem larger than a device's memory is refused only when a chosen variant runs there", "[opencl]") {
+    const gpulab::Device device = gpulab::testing::devices_or_skip(Backend::opencl).front();
+    const auto memory = static_cast<double>(device.memory_bytes);
+    CHECK_NOTHROW(gpulab::check_memory(Parsed({"--device", "opencl:0"}), 0.99 * memory, 0));
+    CHECK_THROWS_MATCHES(gpulab::check_memory(Parsed({"--device", "opencl:0"}), 1.01 * memory, 0), UsageError,
+                         Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(device.name)));
+    CHECK_THROWS_AS(gpulab::check_memory(Parsed(), 1.01 * memory, 0), UsageError);
+    CHECK_NOTHROW(gpulab::check_memory(Parsed({"--variant", "cpu_one"}), 1.01 * memory, 0));
+    if (device.is_cpu) // host and device share it
+        CHECK_THROWS_AS(gpulab::check_memory(Parsed({"--device", "opencl:0"}), 0.6 * memory, 0.6 * memory), UsageError);
+}

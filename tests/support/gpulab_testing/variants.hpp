@@ -1,0 +1,105 @@
+/// @file
+/// One test case for each variant of a lab's table, and what is wrong with the variant in one piece at its end.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpulab/jobs.hpp"
+#include "gpulab_testing/testing.hpp"
+
+namespace gpulab::testing {
+
+/// What the checks of one variant on one device found.
+class Faults {
+public:
+    /// Runs a check and keeps what it finds.
+    /// @param what the check in a few words: "every size", "NaN and infinities"
+    /// @param check gives what is wrong, or "". An exception is a fault too, unless it is Catch2's own
+    void check(std::string_view what, const std::function<std::string()>& check);
+
+    int checks() const { return checks_; }
+    bool empty() const { return text_.empty(); }
+    /// A line for each check that found something.
+    const std::string& text() const { return text_; }
+
+private:
+    int checks_ = 0;
+    std::string text_;
+};
+
+namespace detail {
+void add_test_case(const std::string& name, const std::string& tags, std::function<void()> body,
+                   std::source_location where);
+/// Calls check() on each device that can run the variant. Prints what was found and fails the running test case; skips
+/// it when no device can.
+void check_on_devices(std::string_view variant, Backend backend, bool built, const Needs& needs,
+                      const std::function<void(Faults&)>& check);
+} // namespace detail
+
+/// Adds a test case for each variant of a table when the program starts:
+///
+///     const gpulab::testing::VariantCases cases(saxpy::variants(), "computes k a + b", "",
+///         [](const auto& variant, Faults& faults) { faults.check("every size", [&] { ... }); });
+///
+/// Its name is "<variant> <sentence>", its tags are that of the back end and `more`.
+class VariantCases {
+public:
+    /// @param table rows of Variant<Run>
+    /// @param sentence what holds of every variant, without its name
+    /// @param more further tags, such as "[.oclgrind]"
+    /// @param check `check(variant, faults)`: makes its checks on the current device
+    /// @param only  `only(variant)`: which rows take part; all without it
+    template <class Table, class Check>
+    VariantCases(const Table& table, const std::string& sentence, const std::string& more, const Check& check,
+                 const std::function<bool(std::string_view, Backend)>& only = {},
+                 std::source_location where = std::source_location::current()) {
+        for (const auto& variant : table) {
+            if (only && !only(variant.name, variant.backend)) continue;
+            const auto body = [variant, check] {
+                detail::check_on_devices(variant.name, variant.backend, variant.run != nullptr, variant.needs,
+                                         [&](Faults& faults) { check(variant, faults); });
+            };
+            // A tag that begins with a dot hides the test case from ordinary runs, which go by the back end's tag.
+            const std::string tag =
+                more.starts_with("[.") ? more : "[" + std::string(name_of(variant.backend)) + "]" + more;
+            detail::add_test_case(std::string(variant.name) + " " + sentence, tag, body, where);
+        }
+    }
+};
+
+/// Whether a back end's variants can be built here; for VariantCases that run under a checking tool.
+template <Backend backend> bool only_on(std::string_view, Backend of) { return of == backend; }
+
+/// What every rung must do beside its answer, or "": poison what it computes before every run, and, on a GPU, name the
+/// tile at which it cuts its work, so that the tests can try the sizes beside it.
+/// @param watch the stopwatch of a finished run
+std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch);
+
+/// m tile - 1, m tile and m tile + 1 for m = 1, 2, 3 and 33, for every tile counted in `of`, up to a largest size; in
+/// ascending order. m = 1 stands in the list whatever the largest size.
+std::vector<std::size_t> sizes_next_to(const std::vector<Tile>& tiles, std::size_t largest,
+                                       std::string_view of = "elements");
+
+/// The largest size that sizes_next_to() is given for a device: 2^21 on a CPU, 2^25 on a GPU.
+std::size_t largest_near_tile(Backend backend);
+
+/// The comparison for inputs with NaN and infinities: where NaN is expected there must be NaN, but not the poison of an
+/// element that nobody wrote; everything else must be equal to the last bit, except that -0 equals 0.
+/// @return the first element that differs, or ""
+template <class T> std::string special_fault(const std::vector<T>& expected, const std::vector<T>& actual) {
+    if (expected.size() != actual.size()) return "another length";
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const bool both_nan = expected[i] != expected[i] && actual[i] != actual[i] && !is_poison(actual[i]);
+        if (both_nan || expected[i] == actual[i]) continue;
+        const std::string got = is_poison(actual[i]) ? "never written" : std::to_string(actual[i]);
+        return "element " + std::to_string(i) + ": expected " + std::to_string(expected[i]) + ", " + got;
+    }
+    return "";
+}
+
+} // namespace gpulab::testing

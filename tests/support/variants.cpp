@@ -1,0 +1,95 @@
+#include "gpulab_testing/variants.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/internal/catch_test_registry.hpp>
+#include <exception>
+#include <fmt/format.h>
+#include <iostream>
+#include <set>
+
+namespace gpulab::testing {
+
+void Faults::check(std::string_view what, const std::function<std::string()>& check) {
+    ++checks_;
+    std::string fault;
+    try {
+        fault = check();
+    } catch (const std::exception& e) { // Catch2's own exceptions are of no std type and pass
+        fault = std::string("it threw: ") + e.what();
+    }
+    if (!fault.empty()) text_ += fmt::format("  {}: {}\n", what, fault);
+}
+
+namespace detail {
+
+namespace {
+/// A test case that is a function object, not the body of a macro.
+class Invoker : public Catch::ITestInvoker {
+public:
+    explicit Invoker(std::function<void()> body) : body_(std::move(body)) {}
+    void invoke() const override { body_(); }
+
+private:
+    std::function<void()> body_;
+};
+} // namespace
+
+void add_test_case(const std::string& name, const std::string& tags, std::function<void()> body,
+                   std::source_location where) {
+    const Catch::AutoReg registered(Catch::Detail::unique_ptr<Catch::ITestInvoker>(new Invoker(std::move(body))),
+                                    Catch::SourceLineInfo(where.file_name(), where.line()), "",
+                                    Catch::NameAndTags{name, tags});
+}
+
+void check_on_devices(std::string_view variant, Backend backend, bool built, const Needs& needs,
+                      const std::function<void(Faults&)>& check) {
+    std::string unable, wrong;
+    int checked = 0;
+    for (const Device& device : devices_or_skip(backend)) {
+        if (!built) FAIL("this build has no function for " << variant);
+        if (const std::string unmet = unmet_need(needs, device); !unmet.empty()) {
+            unable = unmet;
+            continue;
+        }
+        use(device);
+        Faults faults;
+        check(faults);
+        checked += faults.checks();
+        if (!faults.empty())
+            wrong += fmt::format("{} on {} ({}) is wrong\n{}", variant, device.id(), device.name, faults.text());
+    }
+    if (checked == 0) skip_or_fail(unable.empty() ? "nothing was checked" : unable);
+    if (!wrong.empty()) {
+        std::cout << wrong << std::flush; // whole lines: Catch2 would break them, and numbers in them, at 80 columns
+        FAIL(variant << " is wrong");
+    }
+    SUCCEED(checked << " checks");
+}
+
+} // namespace detail
+
+std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch) {
+    if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";
+    if (backend != Backend::cpu && !baseline && watch.tiles().empty())
+        return "it names no tile: call watch.tile() with the size at which the kernel cuts its work";
+    return "";
+}
+
+std::vector<std::size_t> sizes_next_to(const std::vector<Tile>& tiles, std::size_t largest, std::string_view of) {
+    std::set<std::size_t> sizes;
+    for (const Tile& tile : tiles) {
+        if (tile.of != of) continue;
+        for (const std::size_t m : {1, 2, 3, 33})
+            if (m == 1 || m * tile.size < largest)
+                for (const std::size_t size : {m * tile.size - 1, m * tile.size, m * tile.size + 1}) sizes.insert(size);
+    }
+    return {sizes.begin(), sizes.end()};
+}
+
+std::size_t largest_near_tile(Backend backend) {
+    const std::vector<Device>& found = devices(backend);
+    const bool gpu = backend != Backend::cpu && !found.empty() && !found.front().is_cpu;
+    return std::size_t{1} << (gpu ? 25 : 21);
+}
+
+} // namespace gpulab::testing
