@@ -552,10 +552,10 @@ TEST_CASE("a study whose sweep has a column is one table") {
     const TestOptions options({"--study", "sizes"});
     const Printed printed = printed_by([&] {
         Report report(options, {}, known());
-        report.column("stride", "stride");
-        report.column("share", "share of it");
-        report.column("kind", "kind");
         for (const std::int64_t stride : {1, 32}) {
+            report.column("stride", "stride");
+            report.column("share", "share of it");
+            report.column("kind", "kind");
             report.begin({{"n", std::int64_t{1000}},
                           {"stride", stride},
                           {"share", 0.125 * static_cast<double>(stride)},
@@ -757,6 +757,31 @@ TEST_CASE("no line is longer than the terminal is wide, and a column is left out
     };
     CHECK(reason_of(43).ends_with("skipped: " + std::string(43, 'x') + "\n"));
     CHECK(reason_of(44).ends_with("skipped:\n      " + std::string(44, 'x') + "\n"));
+}
+
+TEST_CASE("every row stands below headings, also where a device comes back or the first row has none") {
+    const TestOptions options({}), study_options({"--study", "sizes"});
+    const auto headings = [](const std::string& out) {
+        std::size_t count = 0;
+        for (std::size_t at = 0; (at = out.find("  variant ", at)) != std::string::npos; ++at) ++count;
+        return count;
+    };
+    CHECK(headings(printed_by([&] {
+                       Report report(options, {}, known());
+                       report.add(ran("cpu_right", cpu), work);
+                       report.add(ran("cuda_right", gpu), work);
+                       report.add(ran("cpu_right", cpu), work);
+                   }).out) == 3);
+    const std::string out = printed_by([&] {
+                                Report report(study_options, {}, known());
+                                report.begin({{"n", std::int64_t{10}}});
+                                report.add(ran("opencl_right", pocl), work);
+                                report.begin({{"n", std::int64_t{20}}});
+                                report.add(skipped("cuda_one", "no driver"), work);
+                                report.add(ran("opencl_right", pocl), work);
+                            }).out;
+    CHECK(headings(out) == 2);
+    CHECK(out.find("\nn = 20\ncuda  no driver\n  variant ") != std::string::npos);
 }
 
 TEST_CASE("what is said last, below all rows, is heard") {
