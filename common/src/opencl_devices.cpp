@@ -26,8 +26,8 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-/// The lines of a build log that speak of the kernel's text. What comes from a .cl file of ours has its name from a
-/// #line; a file with an absolute path is one of the driver's own, which holds a text that has no file.
+/// The lines of a build log that speak of the kernel's text. A .cl file of ours is named by its path in the repository,
+/// see EmbedText.cmake; one with an absolute path is the driver's own and holds a text that has no file.
 std::string compiler_lines(const std::string& log) {
     static const std::regex chatter("[0-9]+ (error|warning)s?.* generated\\.|Device .* failed to build the program");
     static const std::regex file_of_driver("(^| )/[^ :]+\\.cl:");

@@ -44,7 +44,7 @@ std::string meant(const std::string& wish) {
 }
 } // namespace
 
-TEST_CASE("--device takes an id, a back end or part of a name") {
+TEST_CASE("the option --device takes an id, a back end or part of a name") {
     CHECK(meant("cuda:0") == "cuda:0");
     CHECK(meant("opencl:0") == "opencl:0");
     CHECK(meant("cuda:10") == "");

@@ -261,7 +261,7 @@ TEST_CASE("--help names every option with its default") {
 }
 #endif
 
-TEST_CASE("--device and --backend choose devices, and only variants of those are wanted") {
+TEST_CASE("the options --device and --backend choose devices, and only variants of those are wanted") {
     const auto chosen = [](std::vector<const char*> arguments) {
         Options options("lab", "a test");
         parse(options, std::move(arguments));
