@@ -1,9 +1,11 @@
 #include "gpulab/device.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "backends.hpp"
 #include "gpulab/error.hpp"
@@ -57,6 +59,21 @@ const detail::Found& found(Backend backend) {
 } // namespace
 
 std::string Device::id() const { return std::string(name_of(backend)) + ":" + std::to_string(index); }
+
+bool Device::is_meant_by(std::string wish) const {
+    const auto lower = [](std::string text) {
+        for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        return text;
+    };
+    wish = lower(std::move(wish));
+    for (const Backend any : {Backend::cpu, Backend::opencl, Backend::cuda}) {
+        const std::string word(name_of(any));
+        if (wish == word) return backend == any;
+        if (wish.starts_with(word + ":")) return wish == id();
+    }
+    return wish.size() >= 3 &&
+           (lower(name).find(wish) != std::string::npos || lower(platform).find(wish) != std::string::npos);
+}
 
 const std::vector<Device>& devices(Backend backend) { return found(backend).devices; }
 

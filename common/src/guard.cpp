@@ -12,14 +12,15 @@
 
 namespace gpulab {
 
+std::size_t detail::guard_bytes_from(const char* text) {
+    if (!text) return 4096;
+    const std::int64_t wish = parse_size(text, "GPULAB_GUARD_BYTES");
+    if (wish > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
+    return round_up(static_cast<std::size_t>(wish), 512);
+}
+
 std::size_t guard_bytes() {
-    static const std::size_t bytes = [] {
-        const char* text = std::getenv("GPULAB_GUARD_BYTES");
-        if (!text) return std::size_t{4096};
-        const std::int64_t wish = parse_size(text, "GPULAB_GUARD_BYTES");
-        if (wish > std::int64_t{64} << 20) throw UsageError("GPULAB_GUARD_BYTES: at most 64Mi is possible");
-        return round_up(static_cast<std::size_t>(wish), 512);
-    }();
+    static const std::size_t bytes = detail::guard_bytes_from(std::getenv("GPULAB_GUARD_BYTES"));
     return bytes;
 }
 

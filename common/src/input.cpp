@@ -1,9 +1,12 @@
 #include "gpulab/input.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 
 namespace gpulab {
@@ -11,12 +14,10 @@ namespace gpulab {
 namespace {
 
 template <class T> void fill(std::span<T> values, std::uint64_t seed, T low, T high) {
+    if (!(std::nextafter(low, high) < high) || !std::isfinite(low) || !std::isfinite(high))
+        throw Error(fmt::format("no random numbers lie between {} and {}", low, high));
     const auto fill_part = [=](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) {
-            const T value =
-                static_cast<T>(low + (static_cast<double>(high) - low) * static_cast<double>(random_unit<T>(seed, i)));
-            values[i] = value != T{0} ? value : (low + high) / 2 + (high - low) / 4;
-        }
+        for (std::size_t i = begin; i < end; ++i) values[i] = random_between(seed, i, low, high);
     };
     constexpr std::size_t worth_a_thread = 1 << 18;
     const std::size_t threads =

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -38,23 +39,16 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
+std::string lower(std::string text) {
+    for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return text;
+}
+
 std::vector<Device> all_devices() {
     std::vector<Device> all;
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
         for (const Device& device : gpulab::devices(backend)) all.push_back(device);
     return all;
-}
-
-std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-    return text;
-}
-
-/// "cuda:0", "cuda" (all of them), or a part of the name: "h200".
-bool matches(const Device& device, const std::string& wish) {
-    return wish == device.id() || wish == name_of(device.backend) ||
-           (wish.size() >= 3 && lower(device.name + " " + device.platform).find(lower(wish)) != std::string::npos &&
-            wish.find(':') == std::string::npos);
 }
 
 } // namespace
@@ -107,7 +101,8 @@ Options::Options(std::string lab, const std::string& purpose)
     app.add_flag("--list", list_, "list the variants and stop");
     app.add_option("--variant", chosen_variants_, "run these variants only: a,b,...");
     app.add_option("--backend", chosen_backends_, "run these back ends only: cpu,opencl,cuda");
-    app.add_option("--device", chosen_devices_, "run on these devices only: cuda:0, opencl:1, or part of a name");
+    app.add_option("--device", chosen_devices_,
+                   "run on these devices only: cuda:0, all of cuda, or part of a name: h200");
     const auto count = [this](const std::string& name, int& value, int least, const std::string& help) {
         auto text = std::make_shared<std::string>();
         app_->add_option(name, *text, help)->type_name("COUNT");
@@ -260,10 +255,14 @@ bool Options::parse(int argc, const char* const* argv) {
     chosen_devices_ = split_commas(chosen_devices_);
     for (const std::string& wish : chosen_devices_) {
         const std::vector<Device> all = all_devices();
-        if (std::none_of(all.begin(), all.end(), [&](const Device& d) { return matches(d, wish); })) {
+        if (std::none_of(all.begin(), all.end(), [&](const Device& d) { return d.is_meant_by(wish); })) {
             std::string here;
             for (const Device& d : all) here += fmt::format("{}{} ({})", here.empty() ? "" : ", ", d.id(), d.name);
-            throw UsageError(fmt::format("--device: no device is '{}'; this machine has {}", wish, here));
+            std::string why; // for "cuda" or "cuda:0" where there is no CUDA
+            for (const Backend backend : {Backend::opencl, Backend::cuda})
+                if (lower(wish).starts_with(name_of(backend)) && gpulab::devices(backend).empty())
+                    why = fmt::format(" ({})", why_no_devices(backend));
+            throw UsageError(fmt::format("--device: no device is '{}'{}; this machine has {}", wish, why, here));
         }
     }
     return true;
@@ -276,7 +275,8 @@ Stopwatch Options::stopwatch() const {
 
 bool Options::wants(std::string_view variant, Backend backend) const {
     return (chosen_variants_.empty() || contains(chosen_variants_, variant)) &&
-           (chosen_backends_.empty() || contains(chosen_backends_, name_of(backend)));
+           (chosen_backends_.empty() || contains(chosen_backends_, name_of(backend))) &&
+           (chosen_devices_.empty() || !devices(backend).empty());
 }
 
 bool Options::wants_any(Backend backend) const {
@@ -287,7 +287,9 @@ bool Options::wants_any(Backend backend) const {
 bool Options::named(std::string_view variant) const { return contains(chosen_variants_, variant); }
 
 bool Options::named(Backend backend) const {
-    return contains(chosen_backends_, name_of(backend)) || contains(chosen_devices_, name_of(backend));
+    const auto is_its_name = [&](const std::string& wish) { return lower(wish) == name_of(backend); };
+    return contains(chosen_backends_, name_of(backend)) ||
+           std::any_of(chosen_devices_.begin(), chosen_devices_.end(), is_its_name);
 }
 
 std::vector<Device> Options::devices(Backend backend) const {
@@ -296,7 +298,7 @@ std::vector<Device> Options::devices(Backend backend) const {
     for (const Device& device : gpulab::devices(backend)) {
         const bool wanted =
             chosen_devices_.empty() || std::any_of(chosen_devices_.begin(), chosen_devices_.end(),
-                                                   [&](const auto& wish) { return matches(device, wish); });
+                                                   [&](const auto& wish) { return device.is_meant_by(wish); });
         if (wanted) chosen.push_back(device);
     }
     return chosen;

@@ -61,11 +61,9 @@ Csr<T> build(std::size_t rows, std::size_t columns, const Length& length, const 
     return m;
 }
 
-/// A value in (-1, 1), never 0, that belongs to entry k of row i.
+/// A value in (-1, 1), never 0.
 template <class T> T random_value(std::uint64_t seed, std::uint64_t bits) {
-    const double u = random_unit(seed, bits);
-    const T value = static_cast<T>(2 * u - 1);
-    return value != T{0} ? value : T{0.5};
+    return detail::inside(static_cast<T>(2 * random_unit(seed, bits) - 1), T{-1}, T{1});
 }
 
 /// The words between colons.
@@ -81,9 +79,11 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 template <class T> Csr<T> lecture_example() { return {3, 4, {0, 2, 4, 5}, {1, 2, 1, 3, 0}, {1, 2, 3, 4, 5}}; }
 
-template <class T> Csr<T> laplace_3d(std::size_t nx, std::size_t ny, std::size_t nz) {
+namespace {
+
+/// -1 for each neighbour on an nx x ny x nz grid.
+template <class T> Csr<T> laplacian(std::size_t nx, std::size_t ny, std::size_t nz, T diagonal) {
     const std::size_t plane = nx * ny;
-    const T diagonal = static_cast<T>(nz > 1 ? 6 : 4); // a single plane is the 2-D problem
     const auto length = [=](std::size_t i) {
         const std::size_t x = i % nx, y = i / nx % ny, z = i / plane;
         return std::size_t{1} + (x > 0) + (x + 1 < nx) + (y > 0) + (y + 1 < ny) + (z > 0) + (z + 1 < nz);
@@ -106,7 +106,13 @@ template <class T> Csr<T> laplace_3d(std::size_t nx, std::size_t ny, std::size_t
     return build<T>(plane * nz, plane * nz, length, fill);
 }
 
-template <class T> Csr<T> laplace_2d(std::size_t nx, std::size_t ny) { return laplace_3d<T>(nx, ny, 1); }
+} // namespace
+
+template <class T> Csr<T> laplace_2d(std::size_t nx, std::size_t ny) { return laplacian<T>(nx, ny, 1, T{4}); }
+
+template <class T> Csr<T> laplace_3d(std::size_t nx, std::size_t ny, std::size_t nz) {
+    return laplacian<T>(nx, ny, nz, T{6});
+}
 
 template <class T>
 Csr<T> random_rows(std::size_t rows, std::size_t columns, const std::function<std::size_t(std::size_t)>& length,

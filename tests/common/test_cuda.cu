@@ -79,6 +79,27 @@ TEST_CASE("a stray write of a CUDA kernel is a wrong result, on either side", "[
     CHECK_THROWS_AS(before.copy_to(out), gpulab::WrongResult);
 }
 
+TEST_CASE("damage to a CUDA buffer that was thrown is not noted again when the buffer is freed", "[cuda]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to see a stray write with");
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    std::vector<int> out(10);
+    gpulab::take_stray_write();
+    {
+        DeviceBuffer<int> damaged(10);
+        fill(damaged, 0, 11, 7);
+        CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
+        DeviceBuffer<int> moved(std::move(damaged));
+        DeviceBuffer<int> assigned(1);
+        assigned = std::move(moved);
+    }
+    CHECK(gpulab::take_stray_write() == "");
+    {
+        DeviceBuffer<int> damaged(10);
+        fill(damaged, 0, 11, 7);
+    }
+    CHECK(gpulab::take_stray_write() != "");
+}
+
 TEST_CASE("kernel time is measured, with a reset before each run and with a cold cache", "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     DeviceBuffer<int> out(10);
@@ -118,9 +139,14 @@ TEST_CASE("page-locked memory starts poisoned, and a stray write to it is seen, 
     {
         gpulab::PinnedBuffer<int> outside(10, cudaHostAllocMapped);
         fill_host(outside, 11);
+    }
+    CHECK(gpulab::take_stray_write() == "the kernel wrote past the end of a buffer (1 elements past the last)");
+    {
+        gpulab::PinnedBuffer<int> outside(10, cudaHostAllocMapped);
+        fill_host(outside, 11);
         CHECK_THROWS_AS(outside.check_guard_bands(), gpulab::WrongResult);
     }
-    CHECK(gpulab::take_stray_write() != "");
+    CHECK(gpulab::take_stray_write() == ""); // it has been told of
 }
 
 namespace {

@@ -1,10 +1,11 @@
 #include <catch2/catch_test_macros.hpp>
-#include <cstdlib>
 #include <string>
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/sparse/parallel.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
@@ -22,6 +23,47 @@ TEST_CASE("a back end without devices says why") {
     for (const Backend backend : {Backend::opencl, Backend::cuda})
         if (gpulab::devices(backend).empty()) CHECK_FALSE(gpulab::why_no_devices(backend).empty());
         else CHECK(gpulab::devices(backend)[0].memory_bytes > 0);
+}
+
+namespace {
+/// The ids of those devices of a machine with two GPUs, in CUDA and in OpenCL, that a wish means.
+std::string meant(const std::string& wish) {
+    const auto device = [](Backend backend, int index, const char* name, const char* platform) {
+        gpulab::Device d;
+        d.backend = backend, d.index = index, d.name = name, d.platform = platform;
+        return d;
+    };
+    std::string ids;
+    for (const gpulab::Device& d :
+         {device(Backend::cpu, 0, "Xeon Processor", ""), device(Backend::opencl, 0, "NVIDIA H200", "NVIDIA CUDA"),
+          device(Backend::opencl, 1, "pthread-Xeon", "Portable Computing Language"),
+          device(Backend::cuda, 0, "NVIDIA H200", ""),
+          device(Backend::cuda, 1, "NVIDIA GeForce RTX 3060 OpenCL:X", "")})
+        if (d.is_meant_by(wish)) ids += (ids.empty() ? "" : " ") + d.id();
+    return ids;
+}
+} // namespace
+
+TEST_CASE("--device takes an id, a back end or part of a name") {
+    CHECK(meant("cuda:0") == "cuda:0");
+    CHECK(meant("opencl:0") == "opencl:0");
+    CHECK(meant("cuda:10") == "");
+    CHECK(meant("cuda:") == "");
+    CHECK(meant("opencl:x") == "");          // nor is it part of the name of cuda:1
+    CHECK(meant("cuda") == "cuda:0 cuda:1"); // not the OpenCL device of the platform "NVIDIA CUDA"
+    CHECK(meant("opencl") == "opencl:0 opencl:1");
+    CHECK(meant("cpu") == "cpu:0");
+    CHECK(meant("CUDA") == "cuda:0 cuda:1");
+    CHECK(meant("OpenCL:1") == "opencl:1");
+    CHECK(meant("h200") == "opencl:0 cuda:0");
+    CHECK(meant("H200") == "opencl:0 cuda:0");
+    CHECK(meant("geforce rtx") == "cuda:1");
+    CHECK(meant("xeon") == "cpu:0 opencl:1");
+    CHECK(meant("nvidia cuda") == "opencl:0"); // the name of a platform
+    CHECK(meant("H200 NVIDIA") == "");         // the end of a name and the beginning of a platform
+    CHECK(meant("200") == "opencl:0 cuda:0");
+    CHECK(meant("20") == ""); // too short to mean anything
+    CHECK(meant("") == "");
 }
 
 namespace {
@@ -44,19 +86,19 @@ TEST_CASE("the ceilings of the CPU can be measured", "[cpu]") { check_ceilings(B
 TEST_CASE("the ceilings of OpenCL devices can be measured", "[opencl]") { check_ceilings(Backend::opencl); }
 TEST_CASE("the ceilings of CUDA devices can be measured", "[cuda]") { check_ceilings(Backend::cuda); }
 
-#if !defined(_WIN32)
 TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
-    const char* const before = std::getenv("GPULAB_CPU_THREADS");
-    const std::string kept = before ? before : "";
-    setenv("GPULAB_CPU_THREADS", "7", 1);
-    CHECK(gpulab::hardware_threads() == 7);
-    for (const char* bad : {"", "0", "-1", "7x", "seven", "1000000"}) {
+    {
+        const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "7");
+        CHECK(gpulab::hardware_threads() == 7);
+        CHECK(gpulab::detail::parts_for(1000, 100) == 7);
+        CHECK(gpulab::detail::parts_for(699, 100) == 6);
+        CHECK(gpulab::detail::parts_for(99, 100) == 1);
+    }
+    for (const char* bad : {"", "0", "-1", "7x", "seven", "4097", "1000000"}) {
         INFO("'" << bad << "'");
-        setenv("GPULAB_CPU_THREADS", bad, 1);
+        const gpulab::testing::Environment set("GPULAB_CPU_THREADS", bad);
         CHECK_THROWS_AS(gpulab::hardware_threads(), gpulab::UsageError);
     }
-    if (before) setenv("GPULAB_CPU_THREADS", kept.c_str(), 1);
-    else unsetenv("GPULAB_CPU_THREADS");
-    CHECK(gpulab::hardware_threads() >= 1);
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "4096");
+    CHECK(gpulab::hardware_threads() == 4096);
 }
-#endif

@@ -1,8 +1,112 @@
 #include <algorithm>
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
 #include <vector>
 
+#include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/sparse/generate.hpp"
+#include "gpulab_testing/environment.hpp"
+
+namespace {
+
+/// The seed whose number at position 0 has these bits: random_bits() undone.
+std::uint64_t seed_of(std::uint64_t bits) {
+    const auto undo_shift = [](std::uint64_t z, int by) { // of z ^ (z >> by)
+        std::uint64_t all = z;
+        for (int moved = by; moved < 64; moved += by) all = z ^ (all >> by);
+        return all;
+    };
+    const auto inverse = [](std::uint64_t odd) { // modulo 2^64; each step doubles the right bits
+        std::uint64_t x = odd;
+        for (int step = 0; step < 6; ++step) x *= 2 - odd * x;
+        return x;
+    };
+    std::uint64_t z = undo_shift(bits, 31) * inverse(0x94D049BB133111EBu);
+    z = undo_shift(z, 27) * inverse(0xBF58476D1CE4E5B9u);
+    z = undo_shift(z, 30);
+    return (z - 0x9E3779B97F4A7C15u) * inverse(0xD1342543DE82EF95u) - 1;
+}
+
+constexpr std::uint64_t all_ones = ~std::uint64_t{0};
+
+/// The one number that fill_random() gives an array of one element.
+template <class T> T only(std::uint64_t seed, T low, T high) { return gpulab::random_vector<T>(1, seed, low, high)[0]; }
+
+} // namespace
+
+TEST_CASE("the bits of a seed can be chosen, so that the rarest numbers can be tested") {
+    for (const std::uint64_t bits : {std::uint64_t{0}, std::uint64_t{1}, all_ones, all_ones - 12345})
+        CHECK(gpulab::random_bits(seed_of(bits), 0) == bits);
+}
+
+TEMPLATE_TEST_CASE("an interval is open: neither end comes out of it, nor zero, whatever the bits", "", float, double) {
+    using T = TestType;
+    using Limits = std::numeric_limits<T>;
+    CHECK(gpulab::random_unit<T>(seed_of(all_ones), 0) < 1);
+    CHECK(gpulab::random_unit<T>(seed_of(0), 0) > 0);
+    const T tiny = std::nextafter(T{1}, T{2}) - 1;
+    const std::vector<std::pair<T, T>> intervals = {
+        {T{-1}, T{1}},          {T{0}, T{1}},
+        {T{1}, T{2}},           {T{-2}, T{-1}},
+        {T{-1}, T{0}},          {T{1000}, T{1001}},
+        {T(-0.1), T(0.3)},      {T{1}, 1 + 2 * tiny}, // one number lies between
+        {T{1}, 1 + 5 * tiny},   {T{0}, 2 * Limits::denorm_min()},
+        {T{0}, Limits::min()},  {Limits::lowest(), Limits::max()},
+        {T{-1}, Limits::max()}, {-tiny / 4, 1 - tiny / 4}}; // gives zero where the bits are 0
+    for (const auto& [low, high] : intervals)
+        for (const std::uint64_t bits :
+             {std::uint64_t{0}, std::uint64_t{1} << 11, std::uint64_t{1} << 40, (std::uint64_t{1} << 63) - 1,
+              std::uint64_t{1} << 63, all_ones - (std::uint64_t{1} << 41), all_ones - 4096, all_ones}) {
+            const T value = only(seed_of(bits), low, high);
+            INFO(low << " ... " << high << ", bits " << bits << ": " << value);
+            CHECK(value > low);
+            CHECK(value < high);
+            CHECK(value != 0);
+            CHECK(value == gpulab::random_between(seed_of(bits), 0, low, high));
+        }
+    CHECK(only(seed_of(all_ones), T{1}, T{2}) == std::nextafter(T{2}, T{1}));
+    CHECK(only(seed_of(0), T{1}, T{2}) == std::nextafter(T{1}, T{2}));
+    for (const auto& [low, high] : {std::pair<T, T>{1, 1},
+                                    {2, 1},
+                                    {1, 1 + tiny},
+                                    {0, Limits::infinity()},
+                                    {Limits::quiet_NaN(), 1},
+                                    {0, Limits::denorm_min()}})
+        CHECK_THROWS_AS(only(1, low, high), gpulab::Error);
+}
+
+TEMPLATE_TEST_CASE("the values of a sparse matrix lie inside (-1, 1), whatever the bits, and are not zero", "", float,
+                   double) {
+    using T = TestType;
+    const auto value = [](std::uint64_t bits) { return gpulab::banded<T>(1, 0, seed_of(bits)).value[0]; };
+    CHECK((value(all_ones) < 1 && value(all_ones) > T(0.9999999)));
+    CHECK((value(0) > -1 && value(0) < T(-0.9999999)));
+    CHECK(std::abs(value(std::uint64_t{1} << 63)) > 0);
+    CHECK(std::abs(value((std::uint64_t{1} << 63) - 1)) > 0);
+    CHECK(value(std::uint64_t{3} << 62) > T(0.49));
+}
+
+TEMPLATE_TEST_CASE("every element has its own number, however many threads fill the array", "", float, double) {
+    // Sizes next to those at which 1, 2, 3 and 4 threads share an array unequally.
+    const std::size_t part = std::size_t{1} << 18;
+    for (const char* threads : {"1", "2", "3", "7"}) {
+        const gpulab::testing::Environment set("GPULAB_CPU_THREADS", threads);
+        for (const std::size_t n : {std::size_t{0}, std::size_t{1}, part - 1, part, part + 1, 2 * part - 1, 2 * part,
+                                    2 * part + 1, 3 * part + 1, 3 * part + 2, 7 * part + 5}) {
+            const auto values = gpulab::random_vector<TestType>(n, 5, TestType{-1}, TestType{3});
+            std::size_t different = 0;
+            for (std::size_t i = 0; i < n; ++i)
+                different += values[i] != gpulab::random_between(5, i, TestType{-1}, TestType{3});
+            INFO(n << " elements, " << threads << " threads");
+            CHECK(different == 0);
+        }
+    }
+}
 
 TEST_CASE("the same seed gives the same numbers, another seed others") {
     const auto a = gpulab::random_vector<float>(1000, 1);
@@ -31,6 +135,11 @@ TEST_CASE("the first number of a seed is fixed for all machines") {
     CHECK(gpulab::random_bits(42, 7) == 0xE30A41BC353E4C23u);
     CHECK(gpulab::random_unit(42, 7) > 0);
     CHECK(gpulab::random_unit(42, 7) < 1);
+    CHECK(gpulab::random_bits(0, 0) == 0xF4A90164C4749E1Au);
+    CHECK(gpulab::random_bits(43, 7) != gpulab::random_bits(42, 8));
+    CHECK(gpulab::random_vector<float>(3, 42) == std::vector<float>{0.343933463F, 0.234281659F, -0.679064155F});
+    CHECK(gpulab::random_vector<double>(3, 42, 0.0, 1.0) ==
+          std::vector<double>{0.67196669445702739, 0.61714086805987056, 0.16046787893936709});
 }
 
 TEST_CASE("random doubles have more digits than a float keeps, random floats have only those") {

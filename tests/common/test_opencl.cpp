@@ -106,6 +106,49 @@ TEST_CASE("a stray write of an OpenCL kernel is a wrong result, on either side",
     }
 }
 
+TEST_CASE("damage to an OpenCL buffer is noted when the buffer is let go, unless it was thrown before", "[opencl]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to see a stray write with");
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto guard = static_cast<int>(gpulab::guard_bytes() / sizeof(int)); // elements of a guard band
+        const auto noted = [](int first, int last) { // by an input of 10 elements that a kernel wrote to
+            gpulab::take_stray_write();
+            {
+                const ClBuffer<int> input(std::vector<int>(10, 1));
+                fill(input, first, last, 7);
+            }
+            return gpulab::take_stray_write();
+        };
+        CHECK(noted(0, 10) == "");
+        CHECK(noted(10, 11) == "the kernel wrote past the end of a buffer (1 elements past the last)");
+        CHECK(noted(9 + guard, 10 + guard) ==
+              "the kernel wrote past the end of a buffer (" + std::to_string(guard) + " elements past the last)");
+        CHECK(noted(-1, 0) == "the kernel wrote before the start of a buffer (1 elements before)");
+        CHECK(noted(-guard, 1 - guard) ==
+              "the kernel wrote before the start of a buffer (" + std::to_string(guard) + " elements before)");
+
+        std::vector<int> out(10);
+        {
+            ClBuffer<int> damaged(10);
+            fill(damaged, 0, 11, 7);
+            CHECK_THROWS_AS(damaged.copy_to(out), gpulab::WrongResult);
+            ClBuffer<int> moved(std::move(damaged));
+            ClBuffer<int> assigned(1);
+            assigned = std::move(moved);
+            CHECK_THROWS_AS(assigned.check_guard_bands(), gpulab::WrongResult); // still seen by who looks again
+        }
+        CHECK(gpulab::take_stray_write() == ""); // the next variant is not blamed for it
+        {
+            ClBuffer<int> damaged(10), fresh(10);
+            fill(damaged, 0, 11, 7);
+            CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult);
+            std::swap(damaged, fresh); // what was told of goes with the memory
+            fill(damaged, 0, 11, 7);
+        }
+        CHECK(gpulab::take_stray_write() != "");
+    }
+}
+
 TEST_CASE("an OpenCL kernel that does not compile shows the compiler's log", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);

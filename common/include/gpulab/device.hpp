@@ -23,8 +23,14 @@ struct Device {
     bool fp64 = true;
     bool is_cpu = false; ///< shares cores and memory with the host
 
-    /// What a user types after --device: "cuda:0".
+    /// "cuda:0": the back end and the position.
     std::string id() const;
+
+    /// Whether a user who types `wish` after --device means this device, in upper or lower case:
+    /// - an id, such as "cuda:0": this one device;
+    /// - the name of a back end, such as "cuda": its devices and no other's, whatever their platforms are called;
+    /// - anything else of three characters or more: the devices with that in their name or in that of their platform.
+    bool is_meant_by(std::string wish) const;
 };
 
 /// The devices found for a back end, in a fixed order; empty when there are none. Asked for once, then kept.

@@ -2,6 +2,7 @@
 /// Files that are written to the end or not at all.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,13 @@ namespace gpulab {
 /// A file to be. The place is tried early, so that an unwritable one is known before the work is done; the content goes
 /// to a temporary file beside it, which takes the final name only when it is complete. An existing file stays as it was
 /// until then. Move-only.
+///
+/// - A new file gets the permissions that the umask leaves. One that replaces another keeps its permissions, and its
+///   owner and group where the system lets it. Further hard links to the old file keep the old content.
+/// - A symbolic link stays one; the file that it leads to is written, also where that does not exist yet.
+/// - A file that may not be written (mode 444) and a directory are refused.
+/// - What is not a regular file (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes
+///   to (`--json /dev/stdout > out.txt`): the content follows what was printed.
 class OutputFile {
 public:
     OutputFile() = default;
@@ -23,8 +31,7 @@ public:
     /// Writes the content and gives the file its name: prepare(), then commit().
     void write(std::string_view content);
 
-    /// Writes the content to the temporary file. Something that is not a regular file (a pipe, /dev/stdout) is written
-    /// at once.
+    /// Writes the content to the temporary file; what is no regular file, and where stdout or stderr goes, at once.
     /// @throws Error when the disk is full
     void prepare(std::string_view content);
 
@@ -37,8 +44,9 @@ public:
 private:
     void discard() noexcept;
     std::string path_;
-    std::string temporary_; // not empty: it exists
-    bool special_ = false;  // not a regular file
+    std::string temporary_;       // not empty: it exists
+    bool special_ = false;        // not a regular file
+    std::FILE* stream_ = nullptr; // stdout or stderr, when it goes to the file
 };
 
 /// Writes out what was printed. @throws Error when stdout cannot take it (a full disk)

@@ -12,6 +12,10 @@ namespace gpulab {
 /// 0 gives buffers of exactly the size asked for, so that compute-sanitizer and oclgrind see the first byte outside.
 std::size_t guard_bytes();
 
+namespace detail {
+std::size_t guard_bytes_from(const char* text); // of GPULAB_GUARD_BYTES; nullptr when it is not set
+} // namespace detail
+
 /// What the bytes of an output's guard band hold: 3.4e38 as a float, so that reading them shows as well.
 inline constexpr unsigned char guard_byte = 0x7F;
 
@@ -35,7 +39,9 @@ void check_guards(const unsigned char* before, const unsigned char* after, std::
                   unsigned char expected = guard_byte);
 
 /// Remembers that a buffer was freed with a damaged guard band, which a destructor cannot throw: an input, or scratch
-/// memory that is never copied out.
+/// memory that is never copied out. A buffer whose damage was thrown already notes nothing.
+///
+/// A variant that throws may leave a note behind, of its inputs: take it before the next one runs.
 void note_stray_write(const std::string& message) noexcept;
 
 /// What note_stray_write() was told since the last call; "" when nothing.

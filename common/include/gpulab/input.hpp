@@ -2,6 +2,7 @@
 /// Seeded random inputs: the same numbers on every machine, never constant, never zero.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -30,7 +31,27 @@ template <class T = double> constexpr T random_unit(std::uint64_t seed, std::uin
     }
 }
 
-/// Fills values with numbers in (low, high), using all CPU threads. Zero cannot come out of it.
+namespace detail {
+/// What was computed for the open interval (low, high), where rounding may have given it an end, or zero.
+template <class T> T inside(T value, T low, T high) {
+    if (!(value > low)) return std::nextafter(low, high);
+    if (!(value < high)) return std::nextafter(high, low);
+    if (value == T{0}) return high / 2 != T{0} ? high / 2 : low / 2;
+    return value;
+}
+} // namespace detail
+
+/// A number in the open interval (low, high): never one of the ends, and never zero.
+/// @tparam T float or double
+/// @pre low < high, both finite, and at least one number of T other than zero lies between them
+template <class T> T random_between(std::uint64_t seed, std::uint64_t i, T low, T high) {
+    const double from = low, width = static_cast<double>(high) - from, u = static_cast<double>(random_unit<T>(seed, i));
+    const double number = std::isfinite(width) ? from + width * u : from * (1 - u) + high * u;
+    return detail::inside(static_cast<T>(number), low, high);
+}
+
+/// Fills values with numbers in (low, high), using all CPU threads: element i is random_between(seed, i, low, high).
+/// @throws Error when no number lies between low and high
 void fill_random(std::span<float> values, std::uint64_t seed, float low = -1, float high = 1);
 /// The same in double precision.
 void fill_random(std::span<double> values, std::uint64_t seed, double low = -1, double high = 1);

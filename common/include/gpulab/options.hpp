@@ -91,7 +91,8 @@ public:
     const std::string& csv() const { return csv_; }
     Stopwatch stopwatch() const; ///< a fresh one with the repeats and the warm-up asked for
 
-    /// Whether the user chose this variant: by --variant, or by saying nothing.
+    /// Whether the user chose this variant, of that back end: by --variant, --backend and --device, or by saying
+    /// nothing.
     bool wants(std::string_view variant, Backend backend) const;
     /// Whether the choice leaves this lab a variant on that back end.
     bool wants_any(Backend backend) const;

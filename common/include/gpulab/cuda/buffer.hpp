@@ -37,10 +37,10 @@ public:
     /// The same from a vector.
     explicit DeviceBuffer(const std::vector<T>& host) : DeviceBuffer(std::span<const T>(host)) {}
 
-    /// Frees the memory. Damage to a guard band is noted (note_stray_write), because a destructor does not throw; a
-    /// CUDA error here was reported by an earlier call.
+    /// Frees the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because a
+    /// destructor does not throw; a CUDA error here was reported by an earlier call.
     ~DeviceBuffer() {
-        if (base_) {
+        if (base_ && !reported_) {
             try {
                 check_guard_bands();
             } catch (const WrongResult& fault) {
@@ -53,12 +53,13 @@ public:
 
     DeviceBuffer(DeviceBuffer&& other) noexcept
         : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_),
-          guard_value_(other.guard_value_) {}
+          guard_value_(other.guard_value_), reported_(other.reported_) {}
     DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
         std::swap(base_, other.base_);
         std::swap(size_, other.size_);
         std::swap(guard_, other.guard_);
         std::swap(guard_value_, other.guard_value_);
+        std::swap(reported_, other.reported_);
         return *this;
     }
 
@@ -95,7 +96,12 @@ public:
         std::vector<unsigned char> before(guard_), after(guard_);
         CUDA_CHECK(cudaMemcpy(before.data(), base_, guard_, cudaMemcpyDeviceToHost));
         CUDA_CHECK(cudaMemcpy(after.data(), base_ + guard_ + bytes(), guard_, cudaMemcpyDeviceToHost));
-        check_guards(before.data(), after.data(), guard_, sizeof(T), guard_value_);
+        try {
+            check_guards(before.data(), after.data(), guard_, sizeof(T), guard_value_);
+        } catch (const WrongResult&) {
+            reported_ = true;
+            throw;
+        }
     }
 
 private:
@@ -121,6 +127,7 @@ private:
     std::size_t size_ = 0;
     std::size_t guard_ = 0;
     unsigned char guard_value_ = guard_byte;
+    mutable bool reported_ = false; // damage to a guard band was thrown, so the destructor need not note it
 };
 
 /// n elements of T in page-locked host memory, which the copy engines and kernels reach without a detour. Move-only.
@@ -134,9 +141,10 @@ public:
         std::memset(base_, guard_byte, bytes() + 2 * guard_);
         std::memset(base_ + guard_, poison_byte_for<T>(), bytes());
     }
-    /// Frees the memory. Damage to a guard band is noted (note_stray_write), because a destructor does not throw.
+    /// Frees the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because a
+    /// destructor does not throw.
     ~PinnedBuffer() {
-        if (base_) {
+        if (base_ && !reported_) {
             try {
                 check_guard_bands();
             } catch (const WrongResult& fault) {
@@ -147,11 +155,13 @@ public:
         cudaFreeHost(base_);
     }
     PinnedBuffer(PinnedBuffer&& other) noexcept
-        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_) {}
+        : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_),
+          reported_(other.reported_) {}
     PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
         std::swap(base_, other.base_);
         std::swap(size_, other.size_);
         std::swap(guard_, other.guard_);
+        std::swap(reported_, other.reported_);
         return *this;
     }
 
@@ -182,12 +192,20 @@ public:
     }
 
     /// @throws WrongResult when something wrote outside the buffer. @pre the streams that use it are empty
-    void check_guard_bands() const { check_guards(base_, base_ + guard_ + bytes(), guard_, sizeof(T)); }
+    void check_guard_bands() const {
+        try {
+            check_guards(base_, base_ + guard_ + bytes(), guard_, sizeof(T));
+        } catch (const WrongResult&) {
+            reported_ = true;
+            throw;
+        }
+    }
 
 private:
     unsigned char* base_ = nullptr; // start of the allocation; the elements begin guard_ bytes further
     std::size_t size_ = 0;
     std::size_t guard_ = 0;
+    mutable bool reported_ = false; // as in DeviceBuffer
 };
 
 /// Poisons a buffer in a stream; see poisoning().

@@ -44,9 +44,10 @@ public:
     /// The same from a vector.
     explicit ClBuffer(const std::vector<T>& host) : ClBuffer(std::span<const T>(host)) {}
 
-    /// Lets go of the memory. Damage to a guard band is noted (note_stray_write), because a destructor does not throw.
+    /// Lets go of the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because
+    /// a destructor does not throw.
     ~ClBuffer() {
-        if (memory_.whole()) {
+        if (memory_.whole() && !reported_) {
             try {
                 check_guard_bands();
             } catch (const WrongResult& fault) {
@@ -57,10 +58,11 @@ public:
     }
 
     ClBuffer(ClBuffer&& other) noexcept
-        : size_(std::exchange(other.size_, 0)), memory_(std::exchange(other.memory_, {})) {}
+        : size_(std::exchange(other.size_, 0)), memory_(std::exchange(other.memory_, {})), reported_(other.reported_) {}
     ClBuffer& operator=(ClBuffer&& other) noexcept {
         std::swap(size_, other.size_);
         std::swap(memory_, other.memory_);
+        std::swap(reported_, other.reported_);
         return *this;
     }
 
@@ -86,13 +88,20 @@ public:
     void copy_to(std::span<T> host) const {
         check_length(host.size());
         detail::read_memory(data(), bytes(), host.data());
-        detail::check_guards(memory_, bytes(), sizeof(T));
+        check_guard_bands();
     }
     /// The same into a vector.
     void copy_to(std::vector<T>& host) const { copy_to(std::span<T>(host)); }
 
     /// @throws WrongResult when a kernel wrote outside the buffer
-    void check_guard_bands() const { detail::check_guards(memory_, bytes(), sizeof(T)); }
+    void check_guard_bands() const {
+        try {
+            detail::check_guards(memory_, bytes(), sizeof(T));
+        } catch (const WrongResult&) {
+            reported_ = true;
+            throw;
+        }
+    }
 
 private:
     void check_length(std::size_t n) const {
@@ -101,6 +110,7 @@ private:
 
     std::size_t size_ = 0;
     detail::GuardedMemory memory_;
+    mutable bool reported_ = false; // damage to a guard band was thrown, so the destructor need not note it
 };
 
 /// Poisons a buffer in a queue; see poisoning().

@@ -17,7 +17,8 @@ template <class T> Csr<T> lecture_example();
 /// Grid point (x, y) is row y * nx + x. Symmetric positive definite.
 template <class T> Csr<T> laplace_2d(std::size_t nx, std::size_t ny);
 
-/// The 7-point Laplacian on an nx x ny x nz grid: 6 on the diagonal. Row (z * ny + y) * nx + x.
+/// The 7-point Laplacian on an nx x ny x nz grid with zero boundary values: 6 on the diagonal, -1 for each neighbour,
+/// also where a side is 1: a single plane has boundary values above and below. Row (z * ny + y) * nx + x.
 template <class T> Csr<T> laplace_3d(std::size_t nx, std::size_t ny, std::size_t nz);
 
 /// Random values at random columns, row i having length(i) non-zeros. Columns are distinct, sorted, and spread evenly:

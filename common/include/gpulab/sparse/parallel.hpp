@@ -8,12 +8,14 @@
 #include <thread>
 #include <vector>
 
+#include "gpulab/device.hpp"
+
 namespace gpulab::detail {
 
-/// As many parts as the work is worth, one per hardware thread at most.
+/// As many parts as the work is worth, hardware_threads() at most.
 /// @param worth_a_thread work below which another thread does not pay
 inline unsigned parts_for(std::size_t work, std::size_t worth_a_thread) {
-    const std::size_t most = std::max(1u, std::thread::hardware_concurrency());
+    const auto most = static_cast<std::size_t>(hardware_threads());
     return static_cast<unsigned>(std::clamp<std::size_t>(work / worth_a_thread, 1, most));
 }
 
