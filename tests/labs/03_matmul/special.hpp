@@ -3,6 +3,7 @@
 /// small whole numbers, so that every right answer is exact.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
@@ -63,16 +66,27 @@ template <class T, class A, class B> Problem<T> problem_of(const Shape& s, const
     return p;
 }
 
+/// Runs a variant. @return what it wrote outside its buffers, or ""
+template <class T> std::string stray_write(const AnyRun<T>& run, const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    gpulab::poison(c);
+    gpulab::take_stray_write(); // of someone else
+    try {
+        run(p, c, watch);
+    } catch (const gpulab::WrongResult& e) {
+        return e.what();
+    }
+    return gpulab::take_stray_write();
+}
+
 /// Runs a variant on a problem with an exact answer.
 /// @param what the problem in a few words
 /// @return what is wrong, or ""
 template <class T> std::string exact_fault(const AnyRun<T>& run, const Problem<T>& p, const std::string& what) {
     const Output<T> expected = exact_product(p);
     Output<T> c(p.size());
-    gpulab::poison(c);
     Stopwatch once;
-    run(p, c, once);
-    const std::string fault = gpulab::testing::special_fault(expected, c);
+    std::string fault = stray_write<T>(run, p, c, once);
+    if (fault.empty()) fault = gpulab::testing::special_fault(expected, c);
     return fault.empty() ? "" : fmt::format("{} x {} x {}, {}: {}", p.m, p.k, p.n, what, fault);
 }
 

@@ -8,6 +8,7 @@
 #include "checks.hpp"
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
+#include "late_warp_tile.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
@@ -198,15 +199,24 @@ TEST_CASE("cuda_by_shape multiplies in each of its ways", "[cuda]") {
 
 TEST_CASE("cuda_by_shape in each of its ways under compute-sanitizer", "[.sanitizer]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
-        Rung<float> rung{matmul::cuda_by_shape, Backend::cuda};
-        for (const Shape& s : std::vector<Shape>{{1700, 83, 2300}, {1700, 83, 2301}, {65, 1000, 60}, {65, 1000, 63}})
-            faults.check("small shapes", [&]() -> std::string {
-                const auto& [p, reference] = matmul::testing::whole_example<float>(s);
-                matmul::Output<float> c(p.size());
-                gpulab::Stopwatch once;
-                rung.run(p, c, once);
-                return gpulab::compare(reference, c, 0).message;
-            });
+        faults.check("small shapes", [] {
+            return matmul::testing::fault_once<float>(
+                matmul::cuda_by_shape, {{1700, 83, 2300}, {1700, 83, 2301}, {65, 1000, 60}, {65, 1000, 63}});
+        });
+    });
+}
+
+// A GPU forgives a pipeline that waits one group short: its copies have mostly arrived. Here none has before its wait.
+TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however late it arrives", "[cuda]") {
+    check_on_cuda("the kernel in warp_tile.cuh", [](Faults& faults) {
+        std::vector<Shape> all;
+        for (const std::size_t k : {163, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65, 80, 81, 400})
+            for (const std::size_t n : {132, 131}) all.push_back({130, k, n});
+        const auto check = [&](const char* what, const AnyRun<float>& run) {
+            faults.check(what, [&] { return matmul::testing::whole_fault<float>(run, all); });
+        };
+        check("three stages", late::three_stages);
+        check("four stages", late::four_stages);
     });
 }
 
