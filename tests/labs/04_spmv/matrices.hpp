@@ -147,9 +147,9 @@ template <class T> std::vector<Case<T>> tiny_cases() {
     cases.push_back({"lecture", gpulab::lecture_example<T>()});
     cases.push_back({"two rows of three empty", mostly_empty<T>(131, 100, 5)});
     for (const std::size_t length : {2, 5, 9, 17, 34, 65})
-        cases.push_back({fmt::format("rows of {}", length), gpulab::random_rows<T>(
-                                                                131 / length + 2, 80, [=](std::size_t) { return length; },
-                                                                gpulab::testing::seed)});
+        cases.push_back({fmt::format("rows of {}", length),
+                         gpulab::random_rows<T>(
+                             131 / length + 2, 80, [=](std::size_t) { return length; }, gpulab::testing::seed)});
     return cases;
 }
 
