@@ -9,9 +9,9 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 #     [OCLGRIND] [SANITIZER] [THREADS])
 #
 # A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
-# [large] too need tens of GB, of the host as well: one runs at a time, and `ctest -LE large` leaves them out.
+# [large] too run only when asked for, with `ctest -C large`: see HiddenTests.cmake.
 # The name of a test case has no semicolon: it would be two in a list.
-# OCLGRIND: its hidden test cases tagged [.oclgrind] run under oclgrind, and any finding fails.
+# OCLGRIND: each hidden test case tagged [.oclgrind] runs under oclgrind, and any finding fails.
 # SANITIZER: those tagged [.sanitizer] run under each tool of compute-sanitizer, and any finding fails.
 # THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
 # out may show with more than two only.
@@ -40,16 +40,14 @@ function(add_lab_test target)
     set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
     file(WRITE ${labels_file} "")
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
-    macro(gpulab_discover list spec labels) # further arguments: properties
-        catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover} ${ARGN})
+    macro(gpulab_discover list spec labels)
+        catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
         file(APPEND ${labels_file} "foreach(test IN LISTS ${target}_${list})\n"
                                    "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\")\n"
                                    "endforeach()\n")
     endmacro()
     foreach(backend cpu opencl cuda)
         gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
-        gpulab_discover(${backend}_large "[${backend}][large]" "${TEST_LABELS};${backend};large"
-                        RESOURCE_LOCK large_memory)
     endforeach()
     gpulab_discover(other "~[cpu]~[opencl]~[cuda]~[.]" "${TEST_LABELS}")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
@@ -58,10 +56,29 @@ function(add_lab_test target)
         set_tests_properties("${target}: the CPU variants are right with seven threads" PROPERTIES
                              LABELS "${TEST_LABELS};cpu" ENVIRONMENT "GPULAB_CPU_THREADS=7")
     endif()
+
+    # What ctest finds out by itself, from the program as it is then. Programs of several configurations differ.
+    string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
+               "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
-        gpulab_oclgrind_test("${target}: OpenCL kernels have no races, stray accesses or unset reads under oclgrind"
-                             ${target} "${TEST_LABELS}")
+        find_program(GPULAB_OCLGRIND oclgrind)
+        if(GPULAB_OCLGRIND)
+            string(APPEND hidden "gpulab_oclgrind_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" "
+                               "\"${CMAKE_CURRENT_BINARY_DIR}\" \"${CMAKE_COMMAND}\" \"-DOCLGRIND=${GPULAB_OCLGRIND}\" "
+                               "\"-DPROGRAM=$<TARGET_FILE:${target}>\")\n")
+        else()
+            gpulab_oclgrind_test("${target}: OpenCL kernels under oclgrind" ${target} "${TEST_LABELS}")
+        endif()
     endif()
+    file(GENERATE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden_$<CONFIG>.cmake CONTENT "${hidden}")
+    set(configuration "${CMAKE_BUILD_TYPE}")
+    get_property(multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
+    if(multi_config)
+        set(configuration "\${CTEST_CONFIGURATION_TYPE}")
+    endif()
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden.cmake
+         "include(\"${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden_${configuration}.cmake\" OPTIONAL)\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden.cmake)
     if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
         foreach(tool memcheck racecheck synccheck initcheck)
             gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS}"

@@ -9,4 +9,5 @@ done
 [[ $program ]] || { echo "check-format: clang-format 14 is not here" >&2 && exit 2; }
 mode=(--dry-run -Werror)
 if [[ ${1:-} == --fix ]]; then mode=(-i); fi
-git ls-files -z '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.cl' | xargs -0 "$program" "${mode[@]}"
+# Files not yet added to git count too, ignored ones do not.
+git ls-files -z --cached --others --exclude-standard '*.cpp' '*.hpp' '*.cu' '*.cuh' '*.cl' | xargs -0 "$program" "${mode[@]}"

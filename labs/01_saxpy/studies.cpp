@@ -81,14 +81,17 @@ void table(const Options& options, Report& report, bool with_transfers) {
         }
     }
     for (const Device& device : kernel_devices(options)) {
-        fmt::print("\n{}  {}, {}\n", device.id(), device.name, with_transfers ? "with transfers" : "kernel only");
-        fmt::print("{:>10} {:>14} {:>14} {:>10} {:>18} {:>18}\n", "n", "sequential ms",
-                   with_transfers ? "total ms" : "kernel ms", "speed-up", "sequential GFLOP/s", "parallel GFLOP/s");
+        const std::string title =
+            fmt::format("{}  {}, {}", device.id(), device.name, with_transfers ? "with transfers" : "kernel only");
+        fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
+        fmt::print("{:>51} {:>21}\n", "", "GFLOP/s");
+        fmt::print("{:>10} {:>14} {:>14} {:>10} {:>12} {:>10}\n", "n", "sequential ms",
+                   with_transfers ? "total ms" : "kernel ms", "speed-up", "sequential", "parallel");
         for (const Row& row : rows) {
             if (row.result.device.id() != device.id()) continue;
             const double ms = with_transfers ? row.result.total_ms : row.result.kernel.median;
             const double flops = 2.0 * static_cast<double>(row.n);
-            fmt::print("{:>10} {:>14.6f} {:>14.6f} {:>10.4f} {:>18.2f} {:>18.2f}\n", row.n, row.sequential_ms, ms,
+            fmt::print("{:>10} {:>14.6f} {:>14.6f} {:>10.4f} {:>12.2f} {:>10.2f}\n", row.n, row.sequential_ms, ms,
                        gpulab::speedup(row.sequential_ms, ms), gpulab::gflop_per_s(flops, row.sequential_ms),
                        gpulab::gflop_per_s(flops, ms));
         }
@@ -97,6 +100,12 @@ void table(const Options& options, Report& report, bool with_transfers) {
 
 /// Block sizes 32 ... 1024, with the occupancy the runtime computes for CUDA.
 void block_size(const Options& options, Report& report, std::size_t n) {
+    report.column("threads per block", "threads");
+    if (!options.devices(Backend::cuda).empty()) { // OpenCL does not say
+        report.column("occupancy_percent", "occupancy");
+        report.column("blocks_per_sm", "blocks/SM");
+        report.column("warps_per_sm", "warps/SM");
+    }
     const Case c(options, n);
     Output out(n);
     for (unsigned threads = 32; threads <= 1024; threads *= 2) {
@@ -125,6 +134,7 @@ void block_size(const Options& options, Report& report, std::size_t n) {
 
 /// Strides 1 ... 32 between neighbouring threads.
 void coalescing(const Options& options, Report& report, std::size_t n) {
+    report.column("stride", "stride");
     const Case c(options, n);
     Output out(n);
     for (unsigned stride = 1; stride <= 32; stride *= 2) {
@@ -145,6 +155,9 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
 /// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial part that Amdahl's law would need to
 /// explain it (the measure of Karp and Flatt).
 void threads(const Options& options, Report& report, std::size_t n) {
+    report.column("threads", "threads");
+    report.column("efficiency", "efficiency");
+    report.column("serial_fraction", "serial");
     const Case c(options, n);
     Output out(n);
     const Device cpu = gpulab::devices(Backend::cpu).front();
@@ -169,6 +182,7 @@ void threads(const Options& options, Report& report, std::size_t n) {
 /// Even/odd against warp-aligned branches. No bytes to speak of: the percent of the bound means nothing here.
 /// At most 2^20 elements, because the reference on one core takes half a second for as many.
 void divergence(const Options& options, Report& report, std::size_t size) {
+    report.column("branch", "branch");
     const std::size_t n = std::min<std::size_t>(size, std::size_t{1} << 20);
     Mixed out(n), reference(n);
     for (const Branch branch : {Branch::even_odd, Branch::warp_aligned}) {

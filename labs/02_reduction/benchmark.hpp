@@ -57,9 +57,10 @@ void measure_sums(const gpulab::Options& options, gpulab::Report& report,
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
     report.sequential_ms(sequential_ms(cpu_sequential<T>, problem, sum));
-    measure_all(options, report, jobs, problem, sum, sum_work<T>(n), [&](Backend backend, const Scalar<T>& out) {
-        return compare(expected, out, tolerance<T>(backend, n));
-    });
+    measure_all(options, report, jobs, problem, sum, sum_work<T>(n),
+                [&](gpulab::Backend backend, const Scalar<T>& out) {
+                    return compare(expected, out, tolerance<T>(backend, n));
+                });
 }
 
 } // namespace reduction

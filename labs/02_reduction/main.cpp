@@ -50,6 +50,8 @@ template <class T> int series(const Options& options, Series which, double x, st
     gpulab::Parameters parameters = problem_of(which == Series::pi ? "pi" : "log", name_of_type<T>(), terms);
     if (which == Series::log) parameters.push_back({"x", static_cast<double>(problem.x)});
     Report report(options, parameters);
+    report.column("value", "value", "{:.6f}");
+    report.column("distance_to_limit", "to limit", "{:.1e}");
 
     const Expected<T> expected = expected_series(problem);
     const double limit = series_limit(which, problem.x);

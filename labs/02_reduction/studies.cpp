@@ -81,15 +81,17 @@ template <class T> void transfers(const Options& options, Report& report) {
         }
     }
     for (const Device& device : devices) {
-        fmt::print("\n{}  {}, dot product of {}s, kernel alone and with the transfers\n", device.id(), device.name,
-                   name_of_type<T>());
-        fmt::print("{:>10} {:>14} {:>11} {:>11} {:>16} {:>15} {:>18} {:>15}\n", "n", "sequential ms", "kernel ms",
-                   "total ms", "speed-up kernel", "speed-up total", "GFLOP/s sequential", "GFLOP/s total");
+        const std::string title = fmt::format("{}  {}, dot product of {}s, kernel alone and with the transfers",
+                                              device.id(), device.name, name_of_type<T>());
+        fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
+        fmt::print("{:>43} {:>17} {:>18}\n", "", "speed-up", "GFLOP/s");
+        fmt::print("{:>8} {:>13} {:>10} {:>9} {:>8} {:>8} {:>10} {:>7}\n", "n", "sequential ms", "kernel ms",
+                   "total ms", "kernel", "total", "sequential", "total");
         for (const Row& row : rows) {
             if (row.result.device.id() != device.id()) continue;
             const double flops = 2.0 * static_cast<double>(row.n);
             const double kernel = row.result.kernel.median, total = row.result.total_ms;
-            fmt::print("{:>10} {:>14.4f} {:>11.4f} {:>11.4f} {:>16.2f} {:>15.2f} {:>18.2f} {:>15.2f}\n", row.n,
+            fmt::print("{:>8} {:>13.4f} {:>10.4f} {:>9.4f} {:>8.2f} {:>8.2f} {:>10.2f} {:>7.2f}\n", row.n,
                        row.sequential_ms, kernel, total, gpulab::speedup(row.sequential_ms, kernel),
                        gpulab::speedup(row.sequential_ms, total), gpulab::gflop_per_s(flops, row.sequential_ms),
                        gpulab::gflop_per_s(flops, total));

@@ -85,6 +85,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
     const Output<T> reference = reference_product(problem);
     const double sequential = sequential_ms(problem);
     Output<T> c(problem.size());
+    for (const char* const side : {"rows", "columns", "depth"}) report.column(side, side);
     for (const Tile t : {Tile{4, 4, 4}, Tile{8, 8, 8}, Tile{16, 16, 16}, Tile{32, 32, 32}, Tile{32, 32, 16},
                          Tile{16, 16, 32}, Tile{8, 32, 32}, Tile{32, 8, 32}, Tile{4, 64, 32}, Tile{64, 4, 32},
                          Tile{16, 64, 16}, Tile{64, 16, 16}, Tile{8, 128, 16}, Tile{1, 256, 32}, Tile{256, 1, 32}}) {
@@ -125,6 +126,7 @@ template <class T> int run_study(const Options& options, std::size_t n) {
     const double elements = 3 * std::max(static_cast<double>(n) * static_cast<double>(n), 4096.0 * 4096);
     gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
     Report report(options);
+    report.column("percent_of_library", "% library");
     if (options.study() == "ladder") ladder<T>(options, report);
     else if (options.study() == "tile") tile<T>(options, report, n);
     else shape<T>(options, report);

@@ -10,6 +10,7 @@
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab/sparse/rows.hpp"
+#include "gpulab/terminal.hpp"
 #include "spmv.hpp"
 #include "studies.hpp"
 
@@ -51,21 +52,25 @@ template <class T> void describe(const gpulab::Csr<T>& a) {
                                   {"CSR", bytes.csr},
                                   {"COO", bytes.coo},
                                   {"CSC", bytes.csc},
-                                  {"ELL", bytes.ell}})
+                                  {"ELL", bytes.ell},
+                                  {"bins", bytes.bins}})
         fmt::print("{:<6} {:>16.0f} bytes{}\n", name, b,
                    bytes.dense > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.dense) : "");
-    fmt::print("\n");
 }
 
-/// The whole of a small matrix, as the lecture shows it.
+/// The whole of a small matrix, as the lecture shows it: at most ten columns, or they would not fit on a screen.
 template <class T> void show(const gpulab::Csr<T>& a) {
     const std::vector<T> dense = gpulab::to_dense(a);
+    fmt::print("\n");
     for (std::size_t i = 0; i < a.rows; ++i) {
         for (std::size_t j = 0; j < a.columns; ++j) fmt::print("{:>8.4g}", dense[i * a.columns + j]);
         fmt::print("\n");
     }
-    fmt::print("row pointers    {}\ncolumn indices  {}\nnon-zeros       {}\n\n", fmt::join(a.row_start, " "),
-               fmt::join(a.column, " "), fmt::join(a.value, " "));
+    const std::size_t columns = gpulab::terminal_of_stdout().columns;
+    for (const std::string& line : {fmt::format("row pointers    {}", fmt::join(a.row_start, " ")),
+                                    fmt::format("column indices  {}", fmt::join(a.column, " ")),
+                                    fmt::format("non-zeros       {}", fmt::join(a.value, " "))})
+        fmt::print("{}", gpulab::wrapped(line, columns, 0, 16));
 }
 
 using Clock = std::chrono::steady_clock;
@@ -77,7 +82,7 @@ void tell_rate(const char* what, const std::string& path, double seconds) {
     std::error_code none; // /dev/stdout has no size
     const auto bytes = std::filesystem::file_size(path, none);
     if (none) return;
-    fmt::print("{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s\n\n", what, path, static_cast<double>(bytes) * 1e-6, seconds,
+    fmt::print("\n{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s\n", what, path, static_cast<double>(bytes) * 1e-6, seconds,
                static_cast<double>(bytes) * 1e-6 / seconds);
 }
 
@@ -100,7 +105,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                     {"columns", static_cast<std::int64_t>(a.columns)},
                                     {"nonzeros", static_cast<std::int64_t>(a.nonzeros())}});
     describe(a);
-    if (a.rows <= 16 && a.columns <= 16) show(a);
+    if (a.rows <= 10 && a.columns <= 10) show(a);
     if (!choice.matrix.empty()) tell_rate("read", choice.matrix, made_in);
     if (!choice.write.empty()) {
         const auto write_begin = Clock::now();

@@ -57,9 +57,9 @@ template <class T> void formats(const Options& options, Report& report, std::siz
                       {"coo_bytes", bytes.coo},
                       {"csc_bytes", bytes.csc},
                       {"ell_bytes", bytes.ell}});
-        fmt::print("\n{}: bytes against dense: CSR {:.4g} %, COO {:.4g} %, CSC {:.4g} %, ELL {:.4g} %\n", what,
-                   100 * bytes.csr / bytes.dense, 100 * bytes.coo / bytes.dense, 100 * bytes.csc / bytes.dense,
-                   100 * bytes.ell / bytes.dense);
+        report.say(fmt::format("bytes against dense: CSR {:.4g} %, COO {:.4g} %, CSC {:.4g} %, ELL {:.4g} %",
+                               100 * bytes.csr / bytes.dense, 100 * bytes.coo / bytes.dense,
+                               100 * bytes.csc / bytes.dense, 100 * bytes.ell / bytes.dense));
         run_variants(options, report, p, table);
     }
 }
@@ -103,6 +103,7 @@ template <class T>
 void run_variants(const Options& options, Report& report, const Problem<T>& problem,
                   const std::vector<gpulab::Variant<Run<T>>>& table) {
     const auto jobs = gpulab::jobs(table, options);
+    report.column("format", "format"); // how many bytes each takes stands above the table
     const Reference<T> reference = make_reference(problem);
     const FormatBytes bytes = format_bytes(problem.matrix);
     Output<T> y(problem.matrix.rows);

@@ -100,9 +100,11 @@ int main(int argc, char** argv) try {
     const streams::Traces traces = streams::run_variants(options, report, problem, streams::variants(), true);
 
     print_samples(problem, traces);
+    const std::size_t lane_width = gpulab::terminal_of_stdout().columns - 10; // beside the number of the lane
     if (lanes || !trace.empty())
         for (const auto& [title, timeline] : traces.timelines)
-            fmt::print("\n{}: overlap {:.1f} %\n{}", title, streams::overlap_percent(timeline), timeline.lanes());
+            fmt::print("\n{}: overlap {:.1f} %\n{}", title, streams::overlap_percent(timeline),
+                       timeline.lanes(lane_width));
     if (!trace.empty()) chrome.write(gpulab::chrome_trace(traces.timelines));
     if (!output.empty() && !traces.last_right_name.empty()) {
         gpulab::Image result = problem.image;

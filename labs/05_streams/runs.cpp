@@ -26,16 +26,18 @@ double overlap_percent(const gpulab::Timeline& timeline) {
 
 namespace {
 
-void print_link(const gpulab::Device& device, const Link& link, std::size_t bytes) {
-    fmt::print(
-        "\n{}  link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other direction busy\n"
-        "        bound {:.4f} ms (the slowest stage); both ways at once and nothing else {:.4f} ms; kernel alone "
-        "{:.4f} "
-        "ms; one stage after the other {:.4f} ms\n"
-        "        a strip costs {:.1f} us beside its bytes: equal strips can come near {:.4f} ms, {} of them\n",
-        device.id(), link.up_alone, link.down_alone, link.up, link.down, bound_ms(link, bytes),
-        together_ms(link, bytes), link.kernel_ms, sum_ms(link, bytes), 1e3 * link.pause_ms,
-        strips_ms(link, bytes, best_strips(link, bytes)), best_strips(link, bytes));
+/// What holds for all rows of a device.
+void say_link(gpulab::Report& report, const Link& link, std::size_t bytes) {
+    report.say(fmt::format("link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other "
+                           "direction busy",
+                           link.up_alone, link.down_alone, link.up, link.down));
+    report.say(fmt::format("bound: {:.4f} ms, the slowest stage; kernel alone {:.4f} ms; both ways at once and nothing "
+                           "else {:.4f} ms; one stage after the other {:.4f} ms",
+                           bound_ms(link, bytes), link.kernel_ms, together_ms(link, bytes), sum_ms(link, bytes)));
+    report.say(fmt::format("pause: a strip costs {:.1f} us beside its bytes; equal strips can come near {:.4f} ms, {} "
+                           "of them",
+                           1e3 * link.pause_ms, strips_ms(link, bytes, best_strips(link, bytes)),
+                           best_strips(link, bytes)));
 }
 
 /// Whether the timeline can tell an overlap of stages: with a single kind of command there is none to see.
@@ -54,6 +56,8 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
     cpu_sequential(p, out, sequential);                                           // for its time only
     report.sequential_ms(sequential.kernel().median);
 
+    report.column("overlap_percent", "overlap %"); // what else the results hold is the same for all rows of a device
+    report.column("traced_ms", "traced ms");
     Traces traces;
     std::map<std::string, Link> links;
     // Every byte crosses twice, up and down; the CPU reads and writes it.
@@ -62,7 +66,7 @@ Traces run_variants(const gpulab::Options& options, gpulab::Report& report, cons
         const bool linked = job.skip.empty() && job.device.backend != gpulab::Backend::cpu;
         if (linked && !links.contains(job.device.id())) {
             links[job.device.id()] = measure_link(job.device, p);
-            if (show_link) print_link(job.device, links[job.device.id()], p.bytes());
+            if (show_link) say_link(report, links[job.device.id()], p.bytes());
         }
         gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
         if (result.kernel.repeats > 0 && linked) {

@@ -26,7 +26,7 @@ struct Traces {
 ///   bound_ms, together_ms, sum_ms, strips_ms, pause_ms   see link.hpp; from what was measured in this run
 ///   overlap_percent    from the timeline, where there are copies in it; see overlap_percent()
 ///   traced_ms          what the pass took that the timeline was made from, with events around every command
-/// @param show_link print the link's rates before a device's first result
+/// @param show_link say the link's rates and bounds above a device's rows
 Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
                     std::span<const gpulab::Variant<Run>> table, bool show_link);
 

@@ -31,6 +31,7 @@ void stream_count(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_sync_pageable", "cuda_sync_pinned",
                                       "cuda_depth_first", "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write",
                                       "cuda_mixed", "cuda_growing", "cuda_polling"});
+    report.column("strips_ms", "strips ms");
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
@@ -61,6 +62,8 @@ void memory(const Options& options, Report& report, Problem p) {
 /// How much of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
 void mixed(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cuda_mixed"});
+    report.column("mapped_share", "share");
+    report.column("mapped_blocks", "blocks");
     for (const double share : {0.0, 0.03, 0.06, 0.1, 0.15, 0.2})
         for (const unsigned blocks : {8u, 32u, 128u}) {
             p.mapped_share = share;
@@ -76,6 +79,7 @@ void mixed(const Options& options, Report& report, Problem p) {
 /// How many blocks fill the link, and how many hinder each other?
 void blocks(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cuda_mapped", "cuda_mapped_write"});
+    report.column("mapped_blocks", "blocks");
     for (const unsigned count : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
         p.mapped_blocks = count;
         gpulab::Parameters problem = parameters(p);

@@ -1,176 +1,952 @@
+// What a student sees, and what the files hold: whole, and word by word.
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <string>
+#include <vector>
 
 #include "gpulab/error.hpp"
 #include "gpulab/report.hpp"
+#include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/program.hpp"
 
 namespace fs = std::filesystem;
+using gpulab::Arithmetic;
+using gpulab::Backend;
+using gpulab::Device;
 using gpulab::Options;
 using gpulab::Report;
 using gpulab::Result;
+using gpulab::Surroundings;
+using gpulab::testing::Printed;
+using gpulab::testing::printed_by;
+using gpulab::testing::ScratchFile;
 
 namespace {
 
-std::string fresh_path(const char* suffix) {
-    return (fs::temp_directory_path() / ("gpulab_test_report_" + std::to_string(std::random_device{}()) + suffix))
-        .string();
-}
-
-std::string take(const std::string& path) {
-    std::string text;
-    {
-        std::ifstream file(path);
-        text.assign(std::istreambuf_iterator<char>(file), {});
+/// The options of a program `lab` with a study `sizes`.
+class TestOptions : public Options {
+public:
+    explicit TestOptions(std::vector<std::string> arguments) : Options("lab", "a test") {
+        studies({{"sizes", "a sweep", {}}});
+        std::vector<const char*> words = {"lab"};
+        for (const std::string& argument : arguments) words.push_back(argument.c_str());
+        REQUIRE(parse(static_cast<int>(words.size()), words.data()));
     }
-    fs::remove(path);
-    return text;
+};
+
+const Device cpu{
+    .backend = Backend::cpu, .name = "Test CPU", .platform = "", .memory_bytes = 16000000000, .compute_units = 4};
+const Device pocl{.backend = Backend::opencl,
+                  .name = "Test OpenCL",
+                  .platform = "Portable",
+                  .memory_bytes = 8000000000,
+                  .compute_units = 5};
+const Device gpu{
+    .backend = Backend::cuda, .name = "Test GPU", .platform = "", .memory_bytes = 4000000000, .compute_units = 6};
+
+/// Devices of known speed: 10 GB/s and, where arithmetic is asked for, 20 GFLOP/s in float and 16 in double. The GPU
+/// does half as much again.
+Surroundings known(std::size_t columns = 110) {
+    Surroundings s;
+    s.terminal.columns = columns;
+    s.ceilings = [](const Device& device, Arithmetic arithmetic) {
+        const double times = device.backend == Backend::cuda ? 1.5 : 1;
+        gpulab::Ceilings c{.copy_gb_s = 10 * times};
+        if (arithmetic != Arithmetic::none) c.fp32_gflop_s = 20 * times, c.fp64_gflop_s = 16 * times;
+        return c;
+    };
+    return s;
 }
 
-Result result(const char* name, bool right) {
+/// 12 MB take 1.2 ms at 10 GB/s, 30 million operations 1.5 ms at 20 GFLOP/s.
+constexpr gpulab::Work work{.bytes = 12e6, .flops = 30e6, .arithmetic = Arithmetic::fp32};
+
+/// 2 ms of kernel, never twice the same figure.
+Result ran(const char* variant, const Device& device, bool right = true) {
     Result r;
-    r.variant = name;
-    r.device = gpulab::devices(gpulab::Backend::cpu).front();
+    r.variant = variant;
+    r.backend = device.backend;
+    r.device = device;
     r.has_device = true;
-    r.kernel = {2, 1, 3, 5};
-    r.total_ms = 4;
-    const std::vector<float> expected{1}, got{right ? 1.0f : 2.0f};
+    r.kernel = {.median = 2, .min = 1.23456789, .max = 3.25, .repeats = 7};
+    r.total_ms = 4.125;
     r.status = Result::Status::unjudged;
-    r.judge(gpulab::compare(expected, got, 1e-6));
+    gpulab::Comparison comparison;
+    comparison.passed = right;
+    comparison.error = right ? 3.5e-7 : 0.5;
+    comparison.tolerance = 1e-6;
+    if (!right) comparison.message = "at index 3: expected 1, got 1.5";
+    r.judge(comparison);
     return r;
 }
 
-Result skipped(const char* name) {
+Result skipped(const char* variant, const char* reason) {
     Result r;
-    r.variant = name;
-    r.backend = gpulab::Backend::cuda;
-    r.reason = "no, \"quoted\" reason";
+    r.variant = variant;
+    r.backend = Backend::cuda;
+    r.reason = reason;
+    return r;
+}
+
+Result skipped_on(const Device& device, const char* variant, const char* reason) {
+    Result r = skipped(variant, reason);
+    r.backend = device.backend;
+    r.device = device;
+    r.has_device = true;
     return r;
 }
 
 } // namespace
 
-TEST_CASE("JSON and CSV hold what was measured, what failed and what was skipped") {
-    const std::string json_path = fresh_path(".json"), csv_path = fresh_path(".csv");
-    Options options("lab", "a test");
-    const char* arguments[] = {"lab", "--json", json_path.c_str(), "--csv", csv_path.c_str()};
-    REQUIRE(options.parse(5, arguments));
+TEST_CASE("one run shows what was right, wrong and skipped, on the terminal and in both files") {
+    const ScratchFile json, csv;
+    const TestOptions options({"--seed", "7", "--json", json.path(), "--csv", csv.path()});
+    int exit_code = -1;
+    const Printed printed = printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}, {"shape", "wide, and \"tall\""}, {"x", 0.5}}, known());
+        report.column("blocks", "blocks");
+        report.column("overlap_percent", "overlap %");
+        report.sequential_ms(5);
+        Result r = ran("cpu_right", cpu);
+        r.extra = {{"blocks", std::int64_t{132}}, {"overlap_percent", 12.3456789}, {"note", "a, b"}, {"hidden", 77.0}};
+        report.add(r, work);
+        report.add(ran("cpu_wrong", cpu, false), work);
+        report.add(skipped("cuda_one", "no driver, \"none\" at all"), work);
+        report.add(skipped("cuda_two", "no driver, \"none\" at all"), work);
+        exit_code = report.finish();
+    });
+    CHECK(exit_code == gpulab::exit_wrong_result);
+    CHECK(printed.err == "");
+    CHECK(printed.out == R"(lab: n = 10, shape = wide, and "tall", x = 0.5
+
+cpu:0  Test CPU: copies 10.0 GB/s, 20.0 GFLOP/s float, 16.0 GFLOP/s double
+  variant                  kernel ms  total ms     GB/s  GFLOP/s % bound speed-up   blocks overlap % result
+  cpu_right                   2.0000    4.1250     6.00    15.00    75.0     2.50      132     12.35 right
+  cpu_wrong                   2.0000    4.1250     6.00    15.00    75.0     2.50        -         - WRONG
+      at index 3: expected 1, got 1.5
+
+cuda  no driver, "none" at all
+  cuda_one                  skipped
+  cuda_two                  skipped
+
+1 right, 1 wrong, 2 skipped
+No room in the table for error: --json and --csv write them to a file.
+)");
+    CHECK(
+        csv.text() ==
+        R"(n,shape,x,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden
+10,"wide, and ""tall""",0.5,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,132,12.3457,"a, b",77
+10,"wide, and ""tall""",0.5,cpu_wrong,cpu,cpu:0,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,4.125,6,15,75,2.5,0.5,1e-06,,,,
+10,"wide, and ""tall""",0.5,cuda_one,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,
+10,"wide, and ""tall""",0.5,cuda_two,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,
+)");
+    CHECK(json.text() == R"({
+  "lab": "lab",
+  "problem": {
+    "n": 10,
+    "shape": "wide, and \"tall\"",
+    "x": 0.5,
+    "seed": 7
+  },
+  "sequential_ms": 5.0,
+  "devices": [
     {
-        Report report(options, {{"n", std::int64_t{10}}, {"shape", "wide, and \"tall\""}});
-        report.sequential_ms(8);
-        report.add(result("right", true), {.bytes = 4e6, .flops = 2e6});
-        report.add(result("wrong", false), {.bytes = 4e6, .flops = 2e6});
-        report.add(skipped("absent"), {.bytes = 4e6});
-        CHECK(report.finish() == gpulab::exit_wrong_result);
+      "id": "cpu:0",
+      "name": "Test CPU",
+      "backend": "cpu",
+      "platform": "",
+      "memory_bytes": 16000000000,
+      "compute_units": 4,
+      "ceilings": {
+        "copy_gb_per_s": 10.0,
+        "fp32_gflop_per_s": 20.0,
+        "fp64_gflop_per_s": 16.0
+      }
     }
-    const nlohmann::json j = nlohmann::json::parse(take(json_path));
-    CHECK(j["lab"] == "lab");
-    CHECK(j["problem"]["n"] == 10);
-    CHECK(j["problem"]["seed"] == 42);
-    REQUIRE(j["devices"].size() == 1);
-    CHECK(j["devices"][0]["backend"] == "cpu");
-    CHECK(j["devices"][0]["ceilings"]["copy_gb_per_s"] > 0);
-    REQUIRE(j["variants"].size() == 3);
-
-    const auto& right = j["variants"][0];
-    CHECK(right["name"] == "right");
-    CHECK(right["status"] == "passed");
-    CHECK(right["reason"].is_null());
-    CHECK(right["device"] == "cpu:0");
-    CHECK(right["kernel_ms"]["median"] == 2);
-    CHECK(right["kernel_ms"]["min"] == 1);
-    CHECK(right["kernel_ms"]["max"] == 3);
-    CHECK(right["total_ms"] == 4);
-    CHECK(right["gb_per_s"] == 2); // 4e6 bytes in 2 ms
-    CHECK(right["gflop_per_s"] == 1);
-    CHECK(right["speedup"] == 4);
-    CHECK(right["error"] == 0);
-    CHECK(right["tolerance"] == 1e-6);
-    const double percent = right["percent_of_ceiling"];
-    const double copy = j["devices"][0]["ceilings"]["copy_gb_per_s"];
-    CHECK(std::abs(percent - 100 * 2 / copy) < 1e-9 * percent);
-
-    CHECK(j["variants"][1]["status"] == "failed");
-    CHECK(j["variants"][1]["reason"].get<std::string>().find("expected 1, got 2") != std::string::npos);
-    const auto& absent = j["variants"][2];
-    CHECK(absent["status"] == "skipped");
-    CHECK(absent["reason"] == "no, \"quoted\" reason");
-    CHECK(absent["device"].is_null());
-    CHECK(absent["kernel_ms"].is_null());
-    CHECK(absent["error"].is_null());
-
-    const std::string csv = take(csv_path);
-    CHECK(std::count(csv.begin(), csv.end(), '\n') == 4);
-    CHECK(csv.starts_with("n,shape,variant,backend,device,status,reason,"));
-    CHECK(csv.find("10,\"wide, and \"\"tall\"\"\",right,cpu,cpu:0,passed,,2,1,3,4,2,1,") != std::string::npos);
-    CHECK(csv.find("absent,cuda,,skipped,\"no, \"\"quoted\"\" reason\",,,,") != std::string::npos);
+  ],
+  "variants": [
+    {
+      "name": "cpu_right",
+      "backend": "cpu",
+      "device": "cpu:0",
+      "status": "passed",
+      "reason": null,
+      "kernel_ms": {
+        "median": 2.0,
+        "min": 1.23456789,
+        "max": 3.25
+      },
+      "repeats": 7,
+      "total_ms": 4.125,
+      "bytes": 12000000.0,
+      "flops": 30000000.0,
+      "gb_per_s": 6.0,
+      "gflop_per_s": 15.0,
+      "percent_of_ceiling": 75.0,
+      "speedup": 2.5,
+      "error": 3.5e-07,
+      "tolerance": 1e-06,
+      "blocks": 132,
+      "overlap_percent": 12.3456789,
+      "note": "a, b",
+      "hidden": 77.0
+    },
+    {
+      "name": "cpu_wrong",
+      "backend": "cpu",
+      "device": "cpu:0",
+      "status": "failed",
+      "reason": "at index 3: expected 1, got 1.5",
+      "kernel_ms": {
+        "median": 2.0,
+        "min": 1.23456789,
+        "max": 3.25
+      },
+      "repeats": 7,
+      "total_ms": 4.125,
+      "bytes": 12000000.0,
+      "flops": 30000000.0,
+      "gb_per_s": 6.0,
+      "gflop_per_s": 15.0,
+      "percent_of_ceiling": 75.0,
+      "speedup": 2.5,
+      "error": 0.5,
+      "tolerance": 1e-06
+    },
+    {
+      "name": "cuda_one",
+      "backend": "cuda",
+      "device": null,
+      "status": "skipped",
+      "reason": "no driver, \"none\" at all",
+      "kernel_ms": null,
+      "repeats": 0,
+      "total_ms": null,
+      "bytes": null,
+      "flops": null,
+      "gb_per_s": null,
+      "gflop_per_s": null,
+      "percent_of_ceiling": null,
+      "speedup": null,
+      "error": null,
+      "tolerance": null
+    },
+    {
+      "name": "cuda_two",
+      "backend": "cuda",
+      "device": null,
+      "status": "skipped",
+      "reason": "no driver, \"none\" at all",
+      "kernel_ms": null,
+      "repeats": 0,
+      "total_ms": null,
+      "bytes": null,
+      "flops": null,
+      "gb_per_s": null,
+      "gflop_per_s": null,
+      "percent_of_ceiling": null,
+      "speedup": null,
+      "error": null,
+      "tolerance": null
+    }
+  ]
+}
+)");
 }
 
-TEST_CASE("a study writes a list of runs, each with its own problem") {
-    const std::string json_path = fresh_path(".json");
-    Options options("lab", "a test");
-    options.studies({{"sizes", "a sweep", {}}});
-    const char* arguments[] = {"lab", "--study", "sizes", "--json", json_path.c_str()};
-    REQUIRE(options.parse(5, arguments));
-    Report report(options);
-    for (const std::int64_t n : {10, 20}) {
-        report.begin({{"n", n}});
-        Result r = result("right", true);
-        r.extra = {{"threads", std::int64_t{n / 10}}};
-        report.add(std::move(r), {.bytes = 1});
-    }
-    CHECK(report.finish() == gpulab::exit_success);
-    const nlohmann::json j = nlohmann::json::parse(take(json_path));
-    REQUIRE(j.is_array());
-    REQUIRE(j.size() == 2);
-    CHECK(j[0]["problem"]["n"] == 10);
-    CHECK(j[1]["problem"]["n"] == 20);
-    CHECK(j[1]["study"] == "sizes");
-    CHECK(j[1]["variants"][0]["threads"] == 2);
+TEST_CASE("a study shows each problem once above its rows, and both files hold every problem") {
+    const ScratchFile json, csv;
+    const TestOptions options({"--study", "sizes", "--json", json.path(), "--csv", csv.path()});
+    int exit_code = -1;
+    const Printed printed = printed_by([&] {
+        Report report(options, {}, known());
+        for (const std::int64_t n : {10, 20}) {
+            report.begin({{"n", n}, {"type", "float"}});
+            report.sequential_ms(n == 10 ? 5 : 0);
+            report.say(n == 10 ? "what holds for ten" : "what holds for twenty");
+            report.add(ran("cpu_right", cpu), work);
+            Result r = ran("opencl_right", pocl);
+            if (n == 20) r.extra = {{"threads", std::int64_t{256}}};
+            report.add(r, work);
+            report.add(skipped("cuda_one", "no driver"), work);
+        }
+        exit_code = report.finish();
+    });
+    CHECK(exit_code == gpulab::exit_success);
+    CHECK(printed.out == R"(lab, study sizes
+
+n = 10, type = float
+cpu:0  Test CPU: copies 10.0 GB/s, 20.0 GFLOP/s float, 16.0 GFLOP/s double
+  what holds for ten
+  variant                   kernel ms   total ms      GB/s   GFLOP/s  % bound  speed-up    error  result
+  cpu_right                    2.0000     4.1250      6.00     15.00     75.0      2.50  3.5e-07  right
+
+opencl:0  Test OpenCL (Portable): copies 10.0 GB/s, 20.0 GFLOP/s float, 16.0 GFLOP/s double
+  variant                   kernel ms   total ms      GB/s   GFLOP/s  % bound  speed-up    error  result
+  opencl_right                 2.0000     4.1250      6.00     15.00     75.0      2.50  3.5e-07  right
+
+cuda  no driver
+  cuda_one                  skipped
+
+n = 20, type = float
+  what holds for twenty
+  variant                   kernel ms   total ms      GB/s   GFLOP/s  % bound  speed-up    error  result
+  cpu_right                    2.0000     4.1250      6.00     15.00     75.0         -  3.5e-07  right
+  opencl_right                 2.0000     4.1250      6.00     15.00     75.0         -  3.5e-07  right
+  cuda_one                  skipped
+
+4 right, 0 wrong, 2 skipped
+)");
+    CHECK(
+        csv.text() ==
+        R"(n,type,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,threads
+10,float,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,
+10,float,opencl_right,opencl,opencl:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,
+10,float,cuda_one,cuda,,skipped,no driver,,,,,,,,,,,
+20,float,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,,3.5e-07,1e-06,
+20,float,opencl_right,opencl,opencl:0,passed,,2,1.23456789,3.25,4.125,6,15,75,,3.5e-07,1e-06,256
+20,float,cuda_one,cuda,,skipped,no driver,,,,,,,,,,,
+)");
+    CHECK(json.text() == R"([
+  {
+    "lab": "lab",
+    "study": "sizes",
+    "problem": {
+      "n": 10,
+      "type": "float",
+      "seed": 42
+    },
+    "sequential_ms": 5.0,
+    "devices": [
+      {
+        "id": "cpu:0",
+        "name": "Test CPU",
+        "backend": "cpu",
+        "platform": "",
+        "memory_bytes": 16000000000,
+        "compute_units": 4,
+        "ceilings": {
+          "copy_gb_per_s": 10.0,
+          "fp32_gflop_per_s": 20.0,
+          "fp64_gflop_per_s": 16.0
+        }
+      },
+      {
+        "id": "opencl:0",
+        "name": "Test OpenCL",
+        "backend": "opencl",
+        "platform": "Portable",
+        "memory_bytes": 8000000000,
+        "compute_units": 5,
+        "ceilings": {
+          "copy_gb_per_s": 10.0,
+          "fp32_gflop_per_s": 20.0,
+          "fp64_gflop_per_s": 16.0
+        }
+      }
+    ],
+    "variants": [
+      {
+        "name": "cpu_right",
+        "backend": "cpu",
+        "device": "cpu:0",
+        "status": "passed",
+        "reason": null,
+        "kernel_ms": {
+          "median": 2.0,
+          "min": 1.23456789,
+          "max": 3.25
+        },
+        "repeats": 7,
+        "total_ms": 4.125,
+        "bytes": 12000000.0,
+        "flops": 30000000.0,
+        "gb_per_s": 6.0,
+        "gflop_per_s": 15.0,
+        "percent_of_ceiling": 75.0,
+        "speedup": 2.5,
+        "error": 3.5e-07,
+        "tolerance": 1e-06
+      },
+      {
+        "name": "opencl_right",
+        "backend": "opencl",
+        "device": "opencl:0",
+        "status": "passed",
+        "reason": null,
+        "kernel_ms": {
+          "median": 2.0,
+          "min": 1.23456789,
+          "max": 3.25
+        },
+        "repeats": 7,
+        "total_ms": 4.125,
+        "bytes": 12000000.0,
+        "flops": 30000000.0,
+        "gb_per_s": 6.0,
+        "gflop_per_s": 15.0,
+        "percent_of_ceiling": 75.0,
+        "speedup": 2.5,
+        "error": 3.5e-07,
+        "tolerance": 1e-06
+      },
+      {
+        "name": "cuda_one",
+        "backend": "cuda",
+        "device": null,
+        "status": "skipped",
+        "reason": "no driver",
+        "kernel_ms": null,
+        "repeats": 0,
+        "total_ms": null,
+        "bytes": null,
+        "flops": null,
+        "gb_per_s": null,
+        "gflop_per_s": null,
+        "percent_of_ceiling": null,
+        "speedup": null,
+        "error": null,
+        "tolerance": null
+      }
+    ]
+  },
+  {
+    "lab": "lab",
+    "study": "sizes",
+    "problem": {
+      "n": 20,
+      "type": "float",
+      "seed": 42
+    },
+    "sequential_ms": null,
+    "devices": [
+      {
+        "id": "cpu:0",
+        "name": "Test CPU",
+        "backend": "cpu",
+        "platform": "",
+        "memory_bytes": 16000000000,
+        "compute_units": 4,
+        "ceilings": {
+          "copy_gb_per_s": 10.0,
+          "fp32_gflop_per_s": 20.0,
+          "fp64_gflop_per_s": 16.0
+        }
+      },
+      {
+        "id": "opencl:0",
+        "name": "Test OpenCL",
+        "backend": "opencl",
+        "platform": "Portable",
+        "memory_bytes": 8000000000,
+        "compute_units": 5,
+        "ceilings": {
+          "copy_gb_per_s": 10.0,
+          "fp32_gflop_per_s": 20.0,
+          "fp64_gflop_per_s": 16.0
+        }
+      }
+    ],
+    "variants": [
+      {
+        "name": "cpu_right",
+        "backend": "cpu",
+        "device": "cpu:0",
+        "status": "passed",
+        "reason": null,
+        "kernel_ms": {
+          "median": 2.0,
+          "min": 1.23456789,
+          "max": 3.25
+        },
+        "repeats": 7,
+        "total_ms": 4.125,
+        "bytes": 12000000.0,
+        "flops": 30000000.0,
+        "gb_per_s": 6.0,
+        "gflop_per_s": 15.0,
+        "percent_of_ceiling": 75.0,
+        "speedup": null,
+        "error": 3.5e-07,
+        "tolerance": 1e-06
+      },
+      {
+        "name": "opencl_right",
+        "backend": "opencl",
+        "device": "opencl:0",
+        "status": "passed",
+        "reason": null,
+        "kernel_ms": {
+          "median": 2.0,
+          "min": 1.23456789,
+          "max": 3.25
+        },
+        "repeats": 7,
+        "total_ms": 4.125,
+        "bytes": 12000000.0,
+        "flops": 30000000.0,
+        "gb_per_s": 6.0,
+        "gflop_per_s": 15.0,
+        "percent_of_ceiling": 75.0,
+        "speedup": null,
+        "error": 3.5e-07,
+        "tolerance": 1e-06,
+        "threads": 256
+      },
+      {
+        "name": "cuda_one",
+        "backend": "cuda",
+        "device": null,
+        "status": "skipped",
+        "reason": "no driver",
+        "kernel_ms": null,
+        "repeats": 0,
+        "total_ms": null,
+        "bytes": null,
+        "flops": null,
+        "gb_per_s": null,
+        "gflop_per_s": null,
+        "percent_of_ceiling": null,
+        "speedup": null,
+        "error": null,
+        "tolerance": null
+      }
+    ]
+  }
+]
+)");
+}
+
+TEST_CASE("a study whose sweep has a column is one table") {
+    const TestOptions options({"--study", "sizes"});
+    const Printed printed = printed_by([&] {
+        Report report(options, {}, known());
+        report.column("stride", "stride");
+        report.column("share", "share of it");
+        report.column("kind", "kind");
+        for (const std::int64_t stride : {1, 32}) {
+            report.begin({{"n", std::int64_t{1000}},
+                          {"stride", stride},
+                          {"share", 0.125 * static_cast<double>(stride)},
+                          {"kind", stride == 1 ? "even/odd" : "warp"}});
+            report.add(ran("cpu_right", cpu), {.bytes = 12e6});
+            report.add(skipped_on(gpu, "cuda_one", "too old"), {.bytes = 12e6});
+        }
+        report.finish();
+    });
+    CHECK(printed.out == R"(lab, study sizes
+
+n = 1000
+cpu:0  Test CPU: copies 10.0 GB/s
+  stride share of it     kind  variant                  kernel ms  total ms     GB/s % bound speed-up result
+       1        0.12 even/odd  cpu_right                   2.0000    4.1250     6.00    60.0        - right
+
+cuda:0  Test GPU: copies 15.0 GB/s
+  stride share of it     kind  variant                  kernel ms  total ms     GB/s % bound speed-up result
+       1        0.12 even/odd  cuda_one                  skipped: too old
+      32        4.00     warp  cpu_right                   2.0000    4.1250     6.00    60.0        - right
+      32        4.00     warp  cuda_one                  skipped: too old
+
+2 right, 0 wrong, 2 skipped
+No room in the table for error: --json and --csv write them to a file.
+)");
+}
+
+TEST_CASE("a quiet study shows its own table, its progress on a terminal, and whatever was not right") {
+    const TestOptions options({"--study", "sizes"});
+    int exit_code = -1;
+    const auto study = [&](bool progress) {
+        Surroundings surroundings = known(80);
+        surroundings.terminal.progress = progress;
+        Report report(options, {}, surroundings);
+        report.quiet(true);
+        report.begin({{"n", std::int64_t{10}}});
+        report.say("nobody hears this");
+        report.add(ran("cpu_right", cpu), work);
+        report.add(ran("cuda_wrong", gpu, false), work);
+        report.add(skipped_on(gpu, "cuda_one", "needs compute capability 9.0, and this device has only 7.5"), work);
+        report.add(skipped("cuda_two", "no driver"), work);
+        exit_code = report.finish();
+    };
+    const Printed to_file = printed_by([&] { study(false); }), to_terminal = printed_by([&] { study(true); });
+    CHECK(exit_code == gpulab::exit_wrong_result);
+    CHECK(to_file.out == R"(lab, study sizes
+cuda_wrong on cuda:0: WRONG: at index 3: expected 1, got 1.5
+cuda_one on cuda:0: skipped: needs compute capability 9.0, and this device has
+    only 7.5
+cuda_two on cuda: skipped: no driver
+
+1 right, 1 wrong, 2 skipped
+)");
+    CHECK(to_file.err == "");
+    CHECK(to_terminal.out == to_file.out);
+    const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
+    CHECK(to_terminal.err == line("cpu_right ...") + line("cuda_wrong ...") + line("") + "\r" + line("cuda_one ...") +
+                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r");
+}
+
+TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {
+    const TestOptions options({});
+    const Printed printed = printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}}, known());
+        report.column("value", "value", "{:.6f}");
+        Result r = ran("cpu_right", cpu);
+        r.extra = {{"value", 3.14159265}};
+        report.add(r, {.bytes = 12e6});
+        r = ran("cpu_stray", cpu, false);
+        r.kernel = {};
+        r.total_ms = 0;
+        report.add(r, {.bytes = 12e6});
+        r = ran("cuda_right", gpu);
+        r.extra = {{"value", -123456789.0}};
+        report.add(r, {.flops = 30e6, .arithmetic = Arithmetic::fp64});
+        report.finish();
+    });
+    CHECK(printed.out == R"(lab: n = 10
+
+cpu:0  Test CPU: copies 10.0 GB/s
+  variant                   kernel ms   total ms      GB/s  % bound  speed-up     value    error  result
+  cpu_right                    2.0000     4.1250      6.00     60.0         -  3.141593  3.5e-07  right
+  cpu_stray                         -          -         -        -         -         -        -  WRONG
+      at index 3: expected 1, got 1.5
+
+cuda:0  Test GPU: copies 15.0 GB/s, 30.0 GFLOP/s float, 24.0 GFLOP/s double
+  variant                   kernel ms   total ms   GFLOP/s  % bound  speed-up     value    error  result
+  cuda_right                   2.0000     4.1250     15.00     62.5         -  -1.2e+08  3.5e-07  right
+
+2 right, 1 wrong, 0 skipped
+)");
+}
+
+TEST_CASE("a row with everything fits into 110 columns and into 80, and the report says what is missing") {
+    const TestOptions options({});
+    const auto run = [&](std::size_t columns) {
+        return printed_by([&] {
+            Report report(options, {{"n", std::int64_t{10}}, {"file", "a_name_without_an_end/of_a_matrix.mtx"}},
+                          known(columns));
+            report.say("link: up 55.3 GB/s, down 55.1 GB/s alone; 46.7 and 48.2 GB/s with the other direction busy, "
+                       "which is less");
+            report.column("overlap_percent", "overlap %");
+            report.column("traced_ms", "traced ms");
+            report.column("strips_ms", "strips ms");
+            report.sequential_ms(123456);
+            Result r = ran("cuda_right", gpu);
+            r.extra = {{"overlap_percent", 98.765}, {"traced_ms", 2.5}, {"strips_ms", 2.25}};
+            report.add(r, {.bytes = 12e6});
+            r.kernel.median = 654321.125;
+            r.total_ms = 123456789.125;
+            report.add(r, {.bytes = 12e9});
+            r = ran("cuda_wrong", gpu, false);
+            r.reason =
+                "at index 123456: expected 0.12345678, got 0.87654321, error 0.75308643 > tolerance 1e-06; 77 of "
+                "1000000 are wrong, every 32nd element";
+            report.add(r, {.bytes = 12e6});
+            report.add(skipped_on(gpu, "cuda_old", "needs compute capability 9.0, Test GPU has 7.5"), {.bytes = 12e6});
+            report.add(skipped_on(gpu, "cuda_slow",
+                                  "2.2e+12 operations for 1.7e+07 elements are long to wait for on a CPU; --variant "
+                                  "cuda_slow runs it all the same"),
+                       {.bytes = 12e6});
+            report.finish();
+        });
+    };
+    CHECK(run(110).out == R"(lab: n = 10, file = a_name_without_an_end/of_a_matrix.mtx
+
+cuda:0  Test GPU: copies 15.0 GB/s
+  link: up 55.3 GB/s, down 55.1 GB/s alone; 46.7 and 48.2 GB/s with the other direction busy, which is less
+  variant                  kernel ms  total ms     GB/s % bound speed-up overlap % traced ms strips ms result
+  cuda_right                  2.0000    4.1250     6.00    40.0 61728.00     98.77      2.50      2.25 right
+  cuda_right               654321.12 123456789     0.02     0.1     0.19     98.77      2.50      2.25 right
+  cuda_wrong                  2.0000    4.1250     6.00    40.0 61728.00         -         -         - WRONG
+      at index 123456: expected 0.12345678, got 0.87654321, error 0.75308643 > tolerance 1e-06; 77 of 1000000
+      are wrong, every 32nd element
+  cuda_old                  skipped: needs compute capability 9.0, Test GPU has 7.5
+  cuda_slow                 skipped:
+      2.2e+12 operations for 1.7e+07 elements are long to wait for on a CPU; --variant cuda_slow runs it all
+      the same
+
+2 right, 1 wrong, 2 skipped
+No room in the table for error: --json and --csv write them to a file.
+)");
+    CHECK(run(80).out == R"(lab: n = 10, file = a_name_without_an_end/of_a_matrix.mtx
+
+cuda:0  Test GPU: copies 15.0 GB/s
+  link: up 55.3 GB/s, down 55.1 GB/s alone; 46.7 and 48.2 GB/s with the other
+    direction busy, which is less
+  variant                  kernel ms  total ms % bound speed-up overlap % result
+  cuda_right                  2.0000    4.1250    40.0 61728.00     98.77 right
+  cuda_right               654321.12 123456789     0.1     0.19     98.77 right
+  cuda_wrong                  2.0000    4.1250    40.0 61728.00         - WRONG
+      at index 123456: expected 0.12345678, got 0.87654321, error 0.75308643 >
+      tolerance 1e-06; 77 of 1000000 are wrong, every 32nd element
+  cuda_old                  skipped:
+      needs compute capability 9.0, Test GPU has 7.5
+  cuda_slow                 skipped:
+      2.2e+12 operations for 1.7e+07 elements are long to wait for on a CPU;
+      --variant cuda_slow runs it all the same
+
+2 right, 1 wrong, 2 skipped
+No room in the table for error, strips ms, traced ms, GB/s: --json and --csv
+write them to a file.
+)");
+}
+
+TEST_CASE("of the two rates, the one that is the bound stays longer") {
+    const TestOptions options({});
+    const auto heading_in_80 = [&](const gpulab::Work& w) {
+        const Printed printed = printed_by([&] {
+            Report report(options, {}, known(80));
+            report.add(ran("cpu_right", cpu), w);
+        });
+        const std::size_t begin = printed.out.find("  variant");
+        return printed.out.substr(begin, printed.out.find('\n', begin) - begin);
+    };
+    CHECK(heading_in_80({.bytes = 1, .flops = 1}) ==
+          "  variant                  kernel ms  total ms     GB/s % bound speed-up result");
+    CHECK(heading_in_80({.bytes = 1, .flops = 1, .arithmetic = Arithmetic::fp32}) ==
+          "  variant                  kernel ms  total ms  GFLOP/s % bound speed-up result");
+}
+
+TEST_CASE("right is green and WRONG is red where there are colours") {
+    const TestOptions options({});
+    Surroundings surroundings = known();
+    surroundings.terminal.colour = true;
+    const Printed printed = printed_by([&] {
+        Report report(options, {}, surroundings);
+        report.add(ran("cpu_right", cpu), work);
+        report.add(ran("cpu_wrong", cpu, false), work);
+        report.finish();
+    });
+    CHECK(printed.out.find("3.5e-07  \x1b[32mright\x1b[0m\n") != std::string::npos);
+    CHECK(printed.out.find("      -  \x1b[31mWRONG\x1b[0m\n") != std::string::npos);
+}
+
+TEST_CASE("a study with several devices of one back end names them in every row") {
+    const TestOptions options({"--study", "sizes"});
+    Surroundings surroundings = known();
+    surroundings.several_devices = true;
+    Device second = gpu;
+    second.index = 1;
+    const Printed printed = printed_by([&] {
+        Report report(options, {}, surroundings);
+        for (const std::int64_t n : {10, 20}) {
+            report.begin({{"n", n}});
+            report.add(ran("cuda_one", gpu), work);
+            report.add(ran("cuda_one", second), work);
+        }
+        report.add(skipped("cuda_two", "none"), work);
+        report.finish();
+    });
+    CHECK(printed.out == R"(lab, study sizes
+
+n = 10
+cuda:0  Test GPU: copies 15.0 GB/s, 30.0 GFLOP/s float, 24.0 GFLOP/s double
+  variant                  device   kernel ms  total ms     GB/s  GFLOP/s % bound speed-up   error result
+  cuda_one                 cuda:0      2.0000    4.1250     6.00    15.00    50.0        - 3.5e-07 right
+
+cuda:1  Test GPU: copies 15.0 GB/s, 30.0 GFLOP/s float, 24.0 GFLOP/s double
+  variant                  device   kernel ms  total ms     GB/s  GFLOP/s % bound speed-up   error result
+  cuda_one                 cuda:1      2.0000    4.1250     6.00    15.00    50.0        - 3.5e-07 right
+
+n = 20
+  variant                  device   kernel ms  total ms     GB/s  GFLOP/s % bound speed-up   error result
+  cuda_one                 cuda:0      2.0000    4.1250     6.00    15.00    50.0        - 3.5e-07 right
+  cuda_one                 cuda:1      2.0000    4.1250     6.00    15.00    50.0        - 3.5e-07 right
+
+cuda  none
+  cuda_two                 -         skipped
+
+4 right, 0 wrong, 1 skipped
+)");
+}
+
+TEST_CASE("a percentage that the lab works out itself is kept") {
+    const TestOptions options({});
+    printed_by([&] {
+        Report report(options, {}, known());
+        Result r = ran("cpu_right", cpu);
+        r.percent = 88;
+        CHECK(report.add(r, work).percent == 88);
+        CHECK(report.add(ran("cpu_right", cpu), work).percent == 75);
+    });
+}
+
+TEST_CASE("the percentage is of the ceiling that binds") {
+    const TestOptions options({});
+    printed_by([&] {
+        Report report(options, {}, known());
+        const auto percent = [&](const gpulab::Work& w) { return report.add(ran("cpu_right", cpu), w).percent; };
+        CHECK(percent({.bytes = 12e6, .flops = 30e6}) == 60);                                 // 1.2 of 2 ms
+        CHECK(percent({.bytes = 12e6, .flops = 30e6, .arithmetic = Arithmetic::fp32}) == 75); // 1.5 of 2 ms
+        CHECK(percent({.bytes = 12e6, .flops = 30e6, .arithmetic = Arithmetic::fp64}) == 93.75);
+        CHECK(percent({.bytes = 18e6, .flops = 30e6, .arithmetic = Arithmetic::fp32}) == 90); // bytes again
+    });
+}
+
+TEST_CASE("more than 105 % of the bound is explained, less is not") {
+    const TestOptions options({});
+    const auto last_words = [&](double percent) {
+        const std::string out = printed_by([&] {
+                                    Report report(options, {}, known());
+                                    Result r = ran("cpu_right", cpu);
+                                    r.percent = percent;
+                                    report.add(r, work);
+                                    report.add(ran("cpu_right", cpu), work);
+                                    report.finish();
+                                }).out;
+        return out.substr(out.find("2 right"));
+    };
+    CHECK(last_words(104) == "2 right, 0 wrong, 0 skipped\n");
+    CHECK(last_words(106) == "2 right, 0 wrong, 0 skipped\n"
+                             "Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy "
+                             "that the bound is\ntaken from.\n");
+}
+
+TEST_CASE("the real surroundings measure the device") {
+    const ScratchFile json;
+    const TestOptions options({"--json", json.path()});
+    const Device real = gpulab::devices(Backend::cpu).front();
+    printed_by([&] {
+        Report report(options, {});
+        report.add(ran("cpu_right", real), {.bytes = 4e6});
+        report.finish();
+    });
+    const auto measured = json.json()["devices"][0];
+    CHECK(measured["name"] == real.name);
+    CHECK(measured["ceilings"]["copy_gb_per_s"] == gpulab::ceilings(real).copy_gb_s);
 }
 
 TEST_CASE("a report that is not finished leaves no file") {
-    const std::string json_path = fresh_path(".json");
-    Options options("lab", "a test");
-    const char* arguments[] = {"lab", "--json", json_path.c_str()};
-    REQUIRE(options.parse(3, arguments));
-    {
-        Report report(options, {});
-        report.add(result("right", true), {});
-    }
-    CHECK_FALSE(fs::exists(json_path));
+    const ScratchFile json;
+    const TestOptions options({"--json", json.path()});
+    printed_by([&] {
+        Report report(options, {}, known());
+        report.add(ran("cpu_right", cpu), {});
+    });
+    CHECK_FALSE(fs::exists(json.path()));
 }
 
-TEST_CASE("a result that nobody compared is refused") {
-    Options options("lab", "a test");
-    const char* arguments[] = {"lab"};
-    REQUIRE(options.parse(1, arguments));
-    Report report(options, {});
-    Result r = result("right", true);
-    r.status = Result::Status::unjudged;
-    CHECK_THROWS_AS(report.add(r, {}), gpulab::Error);
+TEST_CASE("a file that cannot be written is refused before anything runs") {
+    CHECK_THROWS_AS(Report(TestOptions({"--json", "/no/such/folder/x.json"}), {}), gpulab::UsageError);
+    CHECK_THROWS_AS(Report(TestOptions({"--csv", "/no/such/folder/x.csv"}), {}), gpulab::UsageError);
+}
+
+TEST_CASE("a result that nobody compared is refused, and so is one that belongs to no problem") {
+    const TestOptions options({}), study_options({"--study", "sizes"});
+    printed_by([&] {
+        Report report(options, {}, known());
+        Result r = ran("cpu_right", cpu);
+        r.status = Result::Status::unjudged;
+        CHECK_THROWS_AS(report.add(r, {}), gpulab::Error);
+        Report study(study_options, {}, known());
+        CHECK_THROWS_AS(study.add(ran("cpu_right", cpu), {}), gpulab::Error);
+    });
 }
 
 TEST_CASE("JSON and CSV in one file are refused, however the file is written") {
-    const std::string path = fresh_path("");
-    const std::string again = (fs::path(path).parent_path() / "." / fs::path(path).filename()).string();
+    const ScratchFile file;
+    const fs::path path = file.path();
+    const std::string again = (path.parent_path() / "." / path.filename()).string();
     Options options("lab", "a test");
-    const char* arguments[] = {"lab", "--json", path.c_str(), "--csv", again.c_str()};
+    const char* arguments[] = {"lab", "--json", file.path().c_str(), "--csv", again.c_str()};
     CHECK_THROWS_AS(options.parse(5, arguments), gpulab::UsageError);
-    CHECK_FALSE(fs::exists(path));
+    CHECK_FALSE(fs::exists(file.path()));
 }
 
 TEST_CASE("a name that is not UTF-8 does not cost the results") {
-    const std::string path = fresh_path(".json");
-    Options options("lab", "a test");
-    const char* arguments[] = {"lab", "--json", path.c_str()};
-    REQUIRE(options.parse(3, arguments));
-    Report report(options, {{"matrix", std::string("caf\xe9.mtx")}});
-    report.add(result("right", true), {});
-    CHECK(report.finish() == gpulab::exit_success);
-    CHECK(nlohmann::json::parse(take(path))["variants"].size() == 1);
+    const ScratchFile json;
+    const TestOptions options({"--json", json.path()});
+    printed_by([&] {
+        Report report(options, {{"matrix", std::string("caf\xe9.mtx")}}, known());
+        report.add(ran("cpu_right", cpu), {});
+        CHECK(report.finish() == gpulab::exit_success);
+    });
+    CHECK(json.json()["variants"].size() == 1);
 }
+
+TEST_CASE("infinities and NaN become null in JSON and empty in CSV") {
+    const ScratchFile json, csv;
+    const TestOptions options({"--json", json.path(), "--csv", csv.path()});
+    printed_by([&] {
+        Report report(options, {}, known());
+        Result r = ran("cpu_wrong", cpu, false);
+        r.error = std::numeric_limits<double>::infinity();
+        r.tolerance = std::numeric_limits<double>::quiet_NaN();
+        report.add(r, {.bytes = 12e6});
+        report.finish();
+    });
+    CHECK(json.json()["variants"][0]["error"].is_null());
+    CHECK(json.json()["variants"][0]["tolerance"].is_null());
+    CHECK(csv.text().ends_with("at index 3: expected 1, got 1.5\",2,1.23456789,3.25,4.125,6,0,60,,,\n"));
+}
+
+#if !defined(_WIN32)
+namespace {
+const gpulab::testing::Program program("report_program", REPORT_PROGRAM);
+
+const std::string table = R"(report_program: n = 10
+words of the program's own
+
+cpu:0  Test CPU: copies 10.0 GB/s
+  variant                   kernel ms   total ms      GB/s  % bound  speed-up    error  result
+  cpu_right                    2.0000          -      2.00     20.0         -  0.0e+00  right
+
+1 right, 0 wrong, 0 skipped
+)";
+} // namespace
+
+TEST_CASE("results that go to stdout have it to themselves, and the table goes to stderr") {
+    for (const std::string name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+        INFO(name);
+        const auto json = program("--json " + name); // stdout is a regular file here
+        CHECK(json.exit_code == 0);
+        CHECK(json.err == table);
+        CHECK(nlohmann::json::parse(json.out)["variants"][0]["name"] == "cpu_right");
+        const auto csv = program("--csv " + name);
+        CHECK(csv.exit_code == 0);
+        CHECK(csv.err == table);
+        CHECK(csv.out == "n,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,"
+                         "gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance\n"
+                         "10,cpu_right,cpu,cpu:0,passed,,2,1,3,,2,0,20,,0,0\n");
+    }
+}
+
+TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") {
+    const ScratchFile shown, file;
+    CHECK(program("--json /dev/stdout 2> " + shown.path() + " | cat").exit_code == 0);
+    CHECK(shown.text() == table);
+    CHECK(nlohmann::json::parse(program("--json - 2> " + shown.path() + " | cat").out)["lab"] == "report_program");
+    const std::string same = std::string(REPORT_PROGRAM) + " --json " + file.path() + " > " + file.path();
+    CHECK(std::system((same + " 2> " + shown.path()).c_str()) == 0);
+    CHECK(file.json()["lab"] == "report_program");
+    CHECK(shown.text() == table);
+}
+
+TEST_CASE("the other file is written as ever beside results on stdout") {
+    const ScratchFile csv;
+    const auto outcome = program("--json - --csv " + csv.path());
+    CHECK(outcome.exit_code == 0);
+    CHECK(nlohmann::json::parse(outcome.out)["lab"] == "report_program");
+    CHECK(csv.text().starts_with("n,variant,"));
+}
+
+TEST_CASE("both results on stdout are refused, and a full stdout is an error") {
+    const auto both = program("--json - --csv /dev/stdout");
+    CHECK(both.exit_code == gpulab::exit_failure);
+    CHECK(both.err == "report_program: --json and --csv cannot both go to stdout\n");
+    CHECK(both.out == "");
+    if (fs::exists("/dev/full")) {
+        const ScratchFile err;
+        CHECK(std::system((std::string(REPORT_PROGRAM) + " --json - > /dev/full 2> " + err.path()).c_str()) != 0);
+        CHECK(err.text().ends_with("report_program: cannot write to stdout: No space left on device\n"));
+    }
+}
+
+TEST_CASE("/dev/null takes results and leaves the table where it was") {
+    const auto outcome = program("--json /dev/null");
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out == table);
+    CHECK(outcome.err == "");
+}
+#endif

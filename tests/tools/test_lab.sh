@@ -57,6 +57,38 @@ case $* in
         try "$root/lab" run
         ends_with 2 && says_one_line && names "$err" "${labs[@]}" ;;
 
+    "test with a word too many ends with 2 and one line")
+        try "$root/lab" test "${labs[0]}" "${labs[1]:-more}"
+        ends_with 2 && says_one_line && names "$err" "${labs[0]}" "${labs[1]:-more}"
+        try "$root/lab" test "${labs[0]}" --lrage
+        ends_with 2 && says_one_line && names "$err" --lrage --large ;;
+
+    "test runs the tests of one lab, the large ones only with --large")
+        mkdir -p "$scratch/copy/labs/01_a" "$scratch/copy/tests/wrong/01_a" "$scratch/bin"
+        cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+        touch "$scratch/copy/labs/01_a/CMakeLists.txt" "$scratch/copy/tests/wrong/01_a/CMakeLists.txt"
+        for program in cmake ctest; do
+            cat >"$scratch/bin/$program" <<END
+#!/bin/sh
+if [ "\$1" = --version ]; then echo cmake version 9.9; else echo $program "\$@" >>"$scratch/called"; fi
+END
+            chmod +x "$scratch/bin/$program"
+        done
+        called() { # called OPTION... -> what ./lab test calls in the end
+            rm -f "$scratch/called"
+            try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" test "$@"
+            ends_with 0
+            grep '^ctest' "$scratch/called"
+        }
+        jobs=$(getconf _NPROCESSORS_ONLN)
+        want="ctest --preset default --parallel $((jobs < 12 ? jobs : 12))"
+        [[ $(called) == "$want" ]] || fail "all: $(called)"
+        [[ $(called a) == "$want -L ^a\$" ]] || fail "one lab: $(called a)"
+        grep -q '^cmake --build .* --target labs/01_a/all tests/wrong/01_a/all$' "$scratch/called" ||
+            fail "not the lab's targets: $(<"$scratch/called")"
+        [[ $(called a --large) == "$want -C large -L ^a\$" ]] || fail "one lab, large: $(called a --large)"
+        [[ $(called --large) == "$want -C large" ]] || fail "all, large: $(called --large)" ;;
+
     "list shows every folder of labs with its summary")
         try "$root/lab" list
         ends_with 0
@@ -163,7 +195,11 @@ END
         try tools/check-format.sh --fix
         ends_with 0
         try tools/check-format.sh
-        ends_with 0 ;;
+        ends_with 0
+        echo 'int  g( ){return 2 ;}' >not_added.cpp
+        try tools/check-format.sh
+        [[ $rc != 0 ]] || fail "it passed over a file that git does not know yet"
+        names "$err" not_added.cpp ;;
 
     "ctest says why tests were skipped, at its end and in the JUnit file")
         mkdir "$scratch/a folder"

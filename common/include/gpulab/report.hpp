@@ -2,7 +2,9 @@
 /// What a run found out: a table for people, JSON and CSV for programs.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "gpulab/device.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab/terminal.hpp"
 
 namespace gpulab {
 
@@ -51,7 +54,7 @@ struct Result {
     Work work;          ///< filled in by Report::add
     double percent = 0; ///< of the roofline ceiling; filled in by Report::add unless the lab set a bound of its own
     double speedup = 0; ///< over the sequential CPU; filled in by Report::add
-    Parameters extra;   ///< further columns of the lab: threads per block, occupancy, overlap
+    Parameters extra;   ///< the lab's own figures: occupancy, overlap; in the table where Report::column() says so
 
     /// Whether it produced an output to compare.
     bool ran() const { return status == Status::unjudged; }
@@ -64,6 +67,14 @@ struct Result {
 /// "passed", "failed", "skipped" or "unjudged".
 std::string_view name_of(Result::Status status);
 
+/// What a report learns from the machine it runs on; a test can say something else.
+struct Surroundings {
+    Terminal terminal;
+    /// Whether some back end has several devices, so that the rows of a study must name theirs.
+    bool several_devices = false;
+    std::function<Ceilings(const Device&, Arithmetic)> ceilings = gpulab::ceilings;
+};
+
 /// Collects results, shows each in a table as it comes, and writes the files at the end.
 ///
 ///     Report report(options, {{"n", n}});
@@ -72,15 +83,32 @@ std::string_view name_of(Result::Status status);
 ///     return report.finish();
 ///
 /// A study calls begin() once per problem; its files then hold a list of runs.
+///
+/// Each device stands above its rows with its ceilings; in a study, the parameters of the problem stand above those
+/// that share them. No line is longer than the terminal is wide: what does not fit is left out of the table, and the
+/// closing lines say so. The files have everything.
+///
+/// Where --json or --csv names stdout, that is `-`, /dev/stdout or a file that stdout goes to, the results have it to
+/// themselves: from the constructor to the destructor all that the program prints goes to stderr.
 class Report {
 public:
     /// Opens the files of --json and --csv at once, so that an unwritable one is known before anything is measured.
     /// @param problem the parameters of the (first) problem; for a study, leave it out and call begin()
-    /// @throws UsageError when a file cannot be written
-    explicit Report(const Options& options, Parameters problem = {});
+    /// @param surroundings what a test has made up; otherwise the real ones
+    /// @throws UsageError when a file cannot be written, or both are to go to stdout
+    explicit Report(const Options& options, Parameters problem = {}, std::optional<Surroundings> surroundings = {});
     ~Report();
     Report(const Report&) = delete;
     Report& operator=(const Report&) = delete;
+
+    /// Gives a column to a parameter of the problem, or to an extra of the results: its name, and a short heading. All
+    /// other parameters stand above the table, all other extras in the files only. Where there is no room for all
+    /// extras, the one named first stays longest. Has its effect from the next heading on.
+    /// @param format of values that are not whole, as fmt::format has it
+    void column(const std::string& name, const std::string& heading, const std::string& format = "{:.2f}");
+
+    /// Says once, above the rows that follow, what holds for all of them: any number of words or lines.
+    void say(const std::string& text);
 
     /// Starts the next problem of a study.
     void begin(Parameters problem);
@@ -88,16 +116,17 @@ public:
     /// The sequential CPU time that speed-ups of the current problem refer to.
     void sequential_ms(double ms);
 
-    /// Adds one result, shows its row, and works out its percent of the ceiling and its speed-up.
+    /// Adds one result, shows its row, and works out its percent of the ceiling and its speed-up. The work of the first
+    /// row below a heading says whether there are columns for bytes and for operations.
     /// @return the result as completed
     /// @throws Error when the variant ran but nobody compared its output
     const Result& add(Result result, const Work& work);
 
-    /// Shows tables of its own instead of the standard one: a study that prints a table of the book.
-    /// While quiet, a terminal still shows one line of progress.
+    /// Shows no table: a study prints one of its own, from the book.
+    /// While quiet, a terminal still shows one line of progress, and what failed or was skipped is said.
     void quiet(bool quiet);
 
-    /// Prints the closing line and writes the files.
+    /// Prints the closing lines and writes the files.
     /// @return exit_success, or exit_wrong_result when any result failed
     int finish();
 

@@ -3,13 +3,14 @@
 // Row i is the run row_start[i] ... row_start[i+1] - 1 of column and value: two neighbouring row pointers, because
 // they are cumulative. Nothing else needs to be known about the matrix, and y is written once per row.
 // Limit: one core; and x is read wherever the columns point, which a cache may or may not hold.
+#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
 
 template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     const gpulab::Csr<T>& a = p.matrix;
-    watch.time([&] {
+    const auto run = [&] {
         for (std::size_t i = 0; i < a.rows; ++i) {
             T sum = 0;
             for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]);
@@ -17,7 +18,8 @@ template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwa
                 sum += a.value[k] * p.x[static_cast<std::size_t>(a.column[k])];
             y[i] = sum;
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(y)); // y is NaN before every run, so that no earlier result can pass for this one
 }
 
 template void cpu_sequential(const Problem<float>&, Output<float>&, Stopwatch&);

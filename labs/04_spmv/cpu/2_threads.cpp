@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -23,7 +24,9 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch
         cut[t] = static_cast<std::size_t>(std::lower_bound(a.row_start.begin(), a.row_start.end() - 1, share) -
                                           a.row_start.begin());
     }
-    watch.time([&] {
+    watch.tile(threads, "rows");
+    watch.tile(threads, "nnz");
+    const auto run = [&] {
         std::vector<std::jthread> workers;
         for (std::size_t t = 0; t < threads; ++t)
             workers.emplace_back([&, t] {
@@ -35,7 +38,8 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch
                     y[i] = sum;
                 }
             });
-    });
+    };
+    watch.time(run, gpulab::poisoning(y));
 }
 
 template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -5,6 +5,7 @@
 // would have to share y: see cuda_coo for what that takes.
 #include <algorithm>
 
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -12,11 +13,12 @@ namespace spmv {
 
 template <class T>
 void cpu_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch) {
-    watch.time([&] {
+    const auto run = [&] {
         std::fill(y.begin(), y.end(), T{0}); // += needs a start: this belongs to the product
         for (std::size_t k = 0; k < a.nonzeros(); ++k)
             y[static_cast<std::size_t>(a.row[k])] += a.value[k] * x[static_cast<std::size_t>(a.column[k])];
-    });
+    };
+    watch.time(run, gpulab::poisoning(y));
 }
 
 template <class T> void cpu_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {

@@ -6,6 +6,7 @@
 // Limit: the padding. One long row is enough to multiply the memory, and such a matrix is refused.
 #include <algorithm>
 
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -13,14 +14,15 @@ namespace spmv {
 
 template <class T> void cpu_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     const gpulab::Ell<T> a = gpulab::to_ell(p.matrix);
-    watch.time([&] {
+    const auto run = [&] {
         std::fill(y.begin(), y.end(), T{0});
         for (std::size_t s = 0; s < a.width; ++s)
             for (std::size_t i = 0; i < a.rows; ++i) {
                 const std::int32_t j = a.column[s * a.rows + i];
                 if (j != gpulab::Ell<T>::no_column) y[i] += a.value[s * a.rows + i] * p.x[static_cast<std::size_t>(j)];
             }
-    });
+    };
+    watch.time(run, gpulab::poisoning(y));
 }
 
 template void cpu_ell(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -5,6 +5,7 @@
 // what CSR does here, and for direct solvers.
 #include <algorithm>
 
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "spmv.hpp"
 
@@ -12,7 +13,7 @@ namespace spmv {
 
 template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     const gpulab::Csc<T> a = gpulab::to_csc(p.matrix);
-    watch.time([&] {
+    const auto run = [&] {
         std::fill(y.begin(), y.end(), T{0});
         for (std::size_t j = 0; j < a.columns; ++j) {
             const T x = p.x[j];
@@ -20,7 +21,8 @@ template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& wa
                  k < static_cast<std::size_t>(a.column_start[j + 1]); ++k)
                 y[static_cast<std::size_t>(a.row[k])] += a.value[k] * x;
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(y));
 }
 
 template void cpu_csc(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -5,6 +5,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/cusparse.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -16,7 +17,7 @@ template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& 
     if (p.matrix.nonzeros() == 0) { // cuSPARSE takes no null pointers: y is zero
         gpulab::watch_stream(
             watch, [&](cudaStream_t stream) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); },
-            [&](cudaStream_t stream) { out.poison_async(stream); });
+            gpulab::poisoning(out));
         out.copy_to(y);
         return;
     }
@@ -40,7 +41,7 @@ template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& 
             CUSPARSE_CHECK(
                 cusparseSpMV(handle, plain, &one, matrix, in, &zero, result, type, algorithm, work_space.data()));
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

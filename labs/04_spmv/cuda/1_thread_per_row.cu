@@ -6,6 +6,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -26,13 +27,14 @@ template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, S
 
     constexpr unsigned threads = 128;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads);
+    watch.tile(threads, "rows");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) { // only this is kernel time
             thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
                                                                   a.x.data(), out.data(), a.rows);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out)); // before every run, so that no earlier result can pass for this one
 
     out.copy_to(y); // copy out
 }

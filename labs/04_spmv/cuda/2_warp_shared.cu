@@ -10,6 +10,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -42,13 +43,15 @@ template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stop
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, warp_shared_threads / 32);
+    watch.tile(warp_shared_threads / 32, "rows");
+    watch.tile(32, "row length");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             warp_shared_kernel<<<blocks, warp_shared_threads, 0, stream>>>(
                 a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

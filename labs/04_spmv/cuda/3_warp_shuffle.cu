@@ -6,6 +6,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -29,13 +30,15 @@ template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Sto
 
     constexpr unsigned threads = 512; // as in the rung before
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads / 32);
+    watch.tile(threads / 32, "rows");
+    watch.tile(32, "row length");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             warp_shuffle_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
                                                                 a.x.data(), out.data(), a.rows);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

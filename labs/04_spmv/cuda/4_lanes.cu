@@ -15,6 +15,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -54,13 +55,15 @@ template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch&
                         : lanes == 16 ? lanes_kernel<T, 16>
                                       : lanes_kernel<T, 32>;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, lanes_threads / lanes);
+    watch.tile(lanes_threads / lanes, "rows");
+    watch.tile(lanes, "row length");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             kernel<<<blocks, lanes_threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
                                                          a.x.data(), out.data(), a.rows);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -12,6 +12,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "streaming.cuh"
 
 namespace spmv {
@@ -108,18 +109,22 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
     // Preparation: once per matrix.
     const unsigned tiles = gpulab::grid_size(p.matrix.nonzeros(), tile);
     gpulab::DeviceBuffer<int> first_row(tiles + std::size_t{1});
-    first_rows_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, 256), 256>>>(a.row_start.data(), a.rows,
-                                                                               first_row.data(), tiles, tile);
+    constexpr unsigned searches = 256; // a block
+    first_rows_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, searches), searches>>>(a.row_start.data(), a.rows,
+                                                                                         first_row.data(), tiles, tile);
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
+    watch.tile(tile, "nnz");
+    watch.tile(searches * std::size_t{tile}, "nnz");
+    watch.tile(threads, "rows"); // a block adds up so many at a time
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             row_blocks_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(
                 a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), first_row.data());
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     first_row.check_guard_bands();
     out.copy_to(y);
 }

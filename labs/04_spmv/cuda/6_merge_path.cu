@@ -17,6 +17,7 @@
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace spmv {
 
@@ -146,21 +147,25 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     const unsigned tiles = gpulab::grid_size(p.matrix.rows + p.matrix.nonzeros(), tile);
     gpulab::DeviceBuffer<MergePoint> point(tiles + std::size_t{1});
     gpulab::DeviceBuffer<T> left_over(tiles);
-    merge_points_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, 256), 256>>>(a.row_start.data(), a.rows, a.nonzeros,
-                                                                                 point.data(), tiles, tile);
+    constexpr unsigned searches = 256; // a block, and as many left-overs
+    merge_points_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, searches), searches>>>(
+        a.row_start.data(), a.rows, a.nonzeros, point.data(), tiles, tile);
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
+    watch.tile(items, "items"); // rows and non-zeros together: of a thread, of a block, of a block of left-overs
+    watch.tile(tile, "items");
+    watch.tile(searches * std::size_t{tile}, "items");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
                                                                                 a.value.data(), a.x.data(), out.data(),
                                                                                 point.data(), left_over.data());
-            left_over_kernel<<<gpulab::grid_size(tiles, 256), 256, 0, stream>>>(point.data(), left_over.data(),
-                                                                                out.data(), a.rows, tiles);
+            left_over_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
+                point.data(), left_over.data(), out.data(), a.rows, tiles);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out, left_over));
     point.check_guard_bands();
     left_over.check_guard_bands();
     out.copy_to(y);

@@ -11,11 +11,16 @@
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "products.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
+
+namespace {
+constexpr unsigned ell_threads = 128;
+}
 
 /// One thread per row; any number of rows.
 template <class T>
@@ -34,9 +39,8 @@ __global__ void ell_kernel(const int* __restrict__ column, const T* __restrict__
 template <class T>
 void ell_product(const gpulab::DeviceBuffer<int>& column, const gpulab::DeviceBuffer<T>& value,
                  const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y, std::size_t width, cudaStream_t stream) {
-    constexpr unsigned threads = 128;
-    ell_kernel<<<gpulab::grid_size(y.size(), threads), threads, 0, stream>>>(column.data(), value.data(), x.data(),
-                                                                             y.data(), y.size(), width);
+    ell_kernel<<<gpulab::grid_size(y.size(), ell_threads), ell_threads, 0, stream>>>(
+        column.data(), value.data(), x.data(), y.data(), y.size(), width);
 }
 
 template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
@@ -47,9 +51,10 @@ template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& w
     const gpulab::DeviceBuffer<int> column(a.column);
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);
+    watch.tile(ell_threads, "rows");
     gpulab::watch_stream(
         watch, [&](cudaStream_t stream) { ell_product(column, value, x, out, a.width, stream); },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

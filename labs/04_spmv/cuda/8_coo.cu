@@ -8,11 +8,16 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "products.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
+
+namespace {
+constexpr unsigned coo_threads = 256;
+}
 
 /// One thread per entry. y is zero before. blockDim.x is a multiple of 32.
 template <class T>
@@ -43,9 +48,8 @@ template <class T>
 void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
                  const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
                  cudaStream_t stream) {
-    constexpr unsigned threads = 256;
     CUDA_CHECK(cudaMemsetAsync(y.data(), 0, y.bytes(), stream)); // += needs a start: part of the product
-    coo_kernel<<<gpulab::grid_size(value.size(), threads), threads, 0, stream>>>(
+    coo_kernel<<<gpulab::grid_size(value.size(), coo_threads), coo_threads, 0, stream>>>(
         row.data(), column.data(), value.data(), x.data(), y.data(), value.size());
 }
 
@@ -54,9 +58,10 @@ void cuda_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x_host, Ou
     const gpulab::DeviceBuffer<int> row(a.row), column(a.column);
     const gpulab::DeviceBuffer<T> value(a.value), x(x_host);
     gpulab::DeviceBuffer<T> out(a.rows);
+    watch.tile(32, "nnz"); // a warp adds up by row
+    watch.tile(coo_threads, "nnz");
     gpulab::watch_stream(
-        watch, [&](cudaStream_t stream) { coo_product(row, column, value, x, out, stream); },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        watch, [&](cudaStream_t stream) { coo_product(row, column, value, x, out, stream); }, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

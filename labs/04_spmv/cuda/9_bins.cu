@@ -24,6 +24,7 @@
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/parallel.hpp"
 #include "spmv.hpp"
 #include "streaming.cuh"
@@ -33,9 +34,12 @@ namespace spmv {
 namespace {
 
 constexpr unsigned bins_threads = 1024;
-constexpr std::size_t chunk = 128;         // entries: four for each lane of a warp
-constexpr std::size_t most_per_slot = 512; // entries
-constexpr std::uint32_t no_slot = 0xFFFF;  // of an entry that only fills up a chunk
+constexpr int unroll = 2;                       // chunks whose loads a warp has under way at once
+constexpr std::size_t chunk = 128;              // entries: four for each lane of a warp
+constexpr std::int32_t chunk_columns = 0x10000; // that the entries of a chunk may span
+constexpr std::size_t most_per_slot = 512;      // entries
+constexpr std::size_t least_work = 4096;  // entries and slots of a bin, while there are fewer bins than multiprocessors
+constexpr std::uint32_t no_slot = 0xFFFF; // of an entry that only fills up a chunk
 /// Shared memory of a block for the sums. What it leaves of the multiprocessor's 256 KiB is the first-level cache, and
 /// that is needed as well: with 226 KiB of sums a product in double takes 1.3 times as long on an H200.
 constexpr std::size_t most_sum_bytes = 131 * 1024;
@@ -80,7 +84,8 @@ template <class T> void sort_bin(const gpulab::Csr<T>& a, const std::vector<Slot
         to.first_column.push_back(first);
         to.place.resize(to.place.size() + chunk, no_slot << 16);
         to.value.resize(to.value.size() + chunk);
-        for (std::size_t n = 0; n < chunk && k < entries.size() && entries[k].column - first < 0x10000; ++n, ++k) {
+        for (std::size_t n = 0; n < chunk && k < entries.size() && entries[k].column - first < chunk_columns;
+             ++n, ++k) {
             const std::size_t at = to.value.size() - chunk + 4 * (n % 32) + n / 32;
             to.place[at] = entries[k].slot << 16 | static_cast<std::uint32_t>(entries[k].column - first);
             to.value[at] = entries[k].value;
@@ -106,7 +111,7 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
 
     // Ranges of slots of equal work, and the bins of each: as a rule one, of all slots.
     const std::size_t work = a.nonzeros() + slots.size();
-    const std::size_t ranges = std::clamp<std::size_t>(work / 4096, 1, multiprocessors);
+    const std::size_t ranges = std::clamp<std::size_t>(work / least_work, 1, multiprocessors);
     std::vector<std::vector<std::vector<Slot>>> rounds; // rounds[n][range]: the range's n-th bin
     std::size_t next = 0, done = 0;
     for (std::size_t r = 0; r < ranges; ++r) {
@@ -184,7 +189,6 @@ __global__ void __launch_bounds__(bins_threads)
     for (int s = static_cast<int>(threadIdx.x); s < slots; s += static_cast<int>(blockDim.x)) sum[s] = 0;
     __syncthreads();
 
-    constexpr int unroll = 2; // chunks whose loads a warp has under way at once
     const unsigned lane = threadIdx.x % 32;
     const int warps = static_cast<int>(blockDim.x) / 32;
     const int end = first_chunk[blockIdx.x + 1];
@@ -246,6 +250,12 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
     const auto kernel = bins_kernel<T>;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     const auto bins = static_cast<unsigned>(a.first_slot.size() - 1);
+    watch.tile(chunk, "nnz");
+    watch.tile(gpulab::multiprocessor_count() * (bins_threads / 32) * unroll * chunk, "nnz"); // under way at once
+    watch.tile(most_per_slot, "row length");
+    watch.tile(chunk_columns, "columns");
+    watch.tile(gpulab::multiprocessor_count() * most_slots, "sums"); // of one bin per multiprocessor
+    watch.tile(least_work, "items");                                 // rows and non-zeros together
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -255,7 +265,7 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
                                                            first_column.data(), place.data(), value.data(), x.data(),
                                                            out.data());
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -10,6 +10,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "real.hpp"
 #include "spmv.hpp"
 
@@ -29,13 +30,15 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
                      cl::Local(local * sizeof(T)));
 
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1) * width, local);
+    watch.tile(local / width, "rows");
+    watch.tile(width, "row length");
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
                                        events.add());
         },
-        [&](const cl::CommandQueue& queue) { out.poison_async(queue); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

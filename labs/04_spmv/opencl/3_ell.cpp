@@ -6,6 +6,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "real.hpp"
 #include "spmv.hpp"
@@ -24,13 +25,14 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
 
     constexpr std::size_t local = 128;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1), local);
+    watch.tile(local, "rows");
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
                                        events.add());
         },
-        [&](const cl::CommandQueue& queue) { out.poison_async(queue); });
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

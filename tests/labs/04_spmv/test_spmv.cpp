@@ -1,7 +1,8 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <limits>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "checks.hpp"
@@ -9,175 +10,112 @@
 #include "gpulab/sparse/generate.hpp"
 
 using gpulab::Backend;
-using gpulab::Device;
-using gpulab::testing::devices_or_skip;
+using gpulab::testing::Faults;
+using gpulab::testing::VariantCases;
+using spmv::testing::Extent;
 
 namespace {
 
-/// Every variant of a back end, on every device of it that can do T, on all matrices.
-template <class T>
-void check_all(Backend backend, const std::vector<spmv::testing::Case<T>>& cases, bool baselines = true) {
-    int checked = 0, without_double = 0;
-    for (const Device& device : devices_or_skip(backend)) {
-        if (std::is_same_v<T, double> && !device.fp64) {
-            ++without_double;
-            continue;
-        }
-        gpulab::use(device);
-        for (const auto& variant : spmv::variants<T>()) {
-            if (variant.backend != backend || (variant.baseline && !baselines)) continue;
-            INFO(variant.name << " on " << device.name);
-            REQUIRE(variant.run != nullptr);
-            CHECK(spmv::testing::first_fault<T>(variant.run, cases) == "");
-            ++checked;
-        }
-    }
-    CHECK((checked >= 3 || without_double > 0));
+/// The product that a COO rung does once it has converted, or null.
+template <class T> spmv::RunCoo<T>* coo_product_of(std::string_view variant) {
+    if (variant == "cpu_coo") return spmv::cpu_multiply_coo<T>;
+    if (variant == "cuda_coo") return GPULAB_IF_CUDA(spmv::cuda_multiply_coo<T>);
+    return nullptr;
 }
 
-/// The lecture's matrix times (1, 2, 3, 4): (8, 22, 5), exact in every arithmetic.
-template <class T> void check_by_hand(Backend backend) {
-    const spmv::Problem<T> p{gpulab::lecture_example<T>(), {1, 2, 3, 4}};
-    for (const Device& device : devices_or_skip(backend)) {
-        if (std::is_same_v<T, double> && !device.fp64) continue;
-        gpulab::use(device);
-        for (const auto& variant : spmv::variants<T>()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            spmv::Output<T> y(3);
-            gpulab::Stopwatch once;
-            variant.run(p, y, once);
-            CHECK(y == spmv::Output<T>{8, 22, 5});
-        }
+/// An ELL variant must refuse a matrix that would explode.
+template <class T> std::string refusal_fault(spmv::Run<T>* run) {
+    const spmv::Problem<T> p = spmv::make_problem(spmv::testing::one_dense_row<T>(20011), 1);
+    spmv::Output<T> y(p.matrix.rows);
+    gpulab::Stopwatch once;
+    try {
+        run(p, y, once);
+    } catch (const gpulab::Unsupported&) {
+        return "";
     }
+    return "it takes a matrix of 20011 rows as long as the longest, of 20011";
 }
 
-/// Infinity and NaN come through where an entry meets them, and nowhere else: not in rows beside it, not where a format
-/// or a warp fills up with padding, and a stored 0 times infinity is NaN. Entries at the same place add up. Without the
-/// libraries, which may do as they like.
-template <class T> void check_specials(Backend backend) {
-    constexpr T inf = std::numeric_limits<T>::infinity(), nan = std::numeric_limits<T>::quiet_NaN();
-    gpulab::Csr<T> m; // 1 2 3 | . 4 . | . . . | . . 5 | (stored 0) . . | . 6 7
-    m.rows = 6, m.columns = 3;
-    m.row_start = {0, 3, 4, 4, 5, 6, 8};
-    m.column = {0, 1, 2, 1, 2, 0, 1, 2};
-    m.value = {1, 2, 3, 4, 5, 0, 6, 7};
-    gpulab::Csr<T> infinite = m, twice;
-    infinite.value[7] = inf;
-    twice.rows = 2, twice.columns = 3;
-    twice.row_start = {0, 3, 4};
-    twice.column = {1, 1, 1, 0};
-    twice.value = {1, 2, 4, 8};
-    struct Special {
-        gpulab::Csr<T> matrix;
-        std::vector<T> x, y;
-    };
-    const std::vector<Special> specials = {
-        {m, {inf, 1, 1}, {inf, 4, 0, 5, nan, 13}},   {m, {1, 1, inf}, {inf, 4, 0, inf, 0, inf}},
-        {m, {nan, 1, 1}, {nan, 4, 0, 5, nan, 13}},   {m, {1, -inf, 1}, {-inf, -inf, 0, 5, 0, -inf}},
-        {infinite, {1, 1, 0}, {3, 4, 0, 0, 0, nan}}, {twice, {1, 1, 1}, {7, 8}},
-    };
-    for (const Device& device : devices_or_skip(backend)) {
-        if (std::is_same_v<T, double> && !device.fp64) continue;
-        gpulab::use(device);
-        for (const auto& variant : spmv::variants<T>()) {
-            if (variant.backend != backend || variant.baseline) continue;
-            for (const Special& s : specials) {
-                spmv::Output<T> y(s.y.size(), T{-7}); // neither a right answer nor a NaN
-                gpulab::Stopwatch once;
-                variant.run({s.matrix, s.x}, y, once);
-                for (std::size_t i = 0; i < y.size(); ++i) {
-                    INFO(variant.name << " on " << device.name << ", case " << &s - specials.data() << ", row " << i);
-                    CHECK((std::isnan(s.y[i]) ? std::isnan(y[i]) : y[i] == s.y[i]));
-                }
-            }
-        }
-    }
+/// All that one variant must do, on the current device.
+template <class T> void check(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
+    const std::size_t largest = std::size_t{1} << (gpulab::testing::largest_near_tile(v.backend) > 1 << 21 ? 20 : 16);
+    const Extent<T> extent{spmv::testing::all_cases<T>(), {2, 5, 11, 23, 45, 70}, largest};
+    spmv::testing::check_variant(v, faults, extent);
+    if (spmv::RunCoo<T>* const multiply = coo_product_of<T>(v.name))
+        faults.check("entries in any order", [&] { return spmv::testing::first_coo_fault<T>(multiply, extent.cases); });
+    if (v.name.ends_with("_ell")) faults.check("a row too long for ELL", [&] { return refusal_fault<T>(v.run); });
 }
+
+const VariantCases in_float(spmv::variants<float>(), "multiplies in float", "", check<float>);
+const VariantCases in_double(spmv::variants<double>(), "multiplies in double", "", check<double>);
 
 } // namespace
 
-TEMPLATE_TEST_CASE("infinity and NaN stay in their rows in every CPU variant, and repeated entries add up", "[cpu]",
-                   float, double) {
-    check_specials<TestType>(Backend::cpu);
-}
-TEMPLATE_TEST_CASE("infinity and NaN stay in their rows in every OpenCL variant, and repeated entries add up",
-                   "[opencl]", float, double) {
-    check_specials<TestType>(Backend::opencl);
-}
-TEMPLATE_TEST_CASE("infinity and NaN stay in their rows in every CUDA variant, and repeated entries add up", "[cuda]",
-                   float, double) {
-    check_specials<TestType>(Backend::cuda);
-}
-
-TEMPLATE_TEST_CASE("every CPU variant multiplies the lecture's matrix by hand", "[cpu]", float, double) {
-    check_by_hand<TestType>(Backend::cpu);
-}
-TEMPLATE_TEST_CASE("every OpenCL variant multiplies the lecture's matrix by hand", "[opencl]", float, double) {
-    check_by_hand<TestType>(Backend::opencl);
-}
-TEMPLATE_TEST_CASE("every CUDA variant multiplies the lecture's matrix by hand", "[cuda]", float, double) {
-    check_by_hand<TestType>(Backend::cuda);
-}
-
-TEMPLATE_TEST_CASE("every CPU variant multiplies matrices of every shape", "[cpu]", float, double) {
-    check_all<TestType>(Backend::cpu, spmv::testing::all_cases<TestType>());
-}
-TEMPLATE_TEST_CASE("every OpenCL variant multiplies matrices of every shape", "[opencl]", float, double) {
-    check_all<TestType>(Backend::opencl, spmv::testing::all_cases<TestType>());
-}
-TEMPLATE_TEST_CASE("every CUDA variant multiplies matrices of every shape", "[cuda]", float, double) {
-    check_all<TestType>(Backend::cuda, spmv::testing::all_cases<TestType>());
-}
-
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("every OpenCL kernel on small matrices, for oclgrind", "[.oclgrind]") {
-    check_all<float>(Backend::opencl, spmv::testing::small_cases<float>({2, 33})); // a thousand times slower there
-    check_all<double>(Backend::opencl, {{"lecture", gpulab::lecture_example<double>()},
-                                        {"two rows of three empty", spmv::testing::mostly_empty<double>(40, 30, 9)}});
+namespace {
+// For oclgrind, a thousand times slower than the device: ragged groups, rows longer than a slice, empty rows.
+template <class T> void check_small(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
+    faults.check("small matrices",
+                 [&] { return spmv::testing::first_fault<T>(v.run, spmv::testing::tiny_cases<T>()); });
 }
-#endif
-
-TEMPLATE_TEST_CASE("the CPU's COO product takes entries in any order", "[cpu]", float, double) {
-    CHECK(spmv::testing::first_coo_fault<TestType>(spmv::cpu_multiply_coo<TestType>,
-                                                   spmv::testing::all_cases<TestType>()) == "");
-}
-#if defined(GPULAB_WITH_CUDA)
-TEMPLATE_TEST_CASE("CUDA's COO product takes entries in any order", "[cuda]", float, double) {
-    for (const Device& device : devices_or_skip(Backend::cuda)) {
-        gpulab::use(device);
-        CHECK(spmv::testing::first_coo_fault<TestType>(spmv::cuda_multiply_coo<TestType>,
-                                                       spmv::testing::all_cases<TestType>()) == "");
-    }
-}
+const VariantCases oclgrind_float(spmv::variants<float>(), "in float under oclgrind", "[.oclgrind]", check_small<float>,
+                                  gpulab::testing::only_on<Backend::opencl>);
+const VariantCases oclgrind_double(spmv::variants<double>(), "in double under oclgrind", "[.oclgrind]",
+                                   check_small<double>, gpulab::testing::only_on<Backend::opencl>);
+} // namespace
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("bins hold more rows than all multiprocessors together have sums for", "[cuda][large]") {
-    gpulab::use(devices_or_skip(Backend::cuda).front());
-    const auto third = [](std::size_t i) { return i % 3; };
-    CHECK(spmv::testing::first_fault<float>(
-              spmv::cuda_bins<float>,
-              {{"12 million rows of 0 to 2", gpulab::random_rows<float>(12000000, 3000, third, 7)}}) == "");
+namespace {
+// Without the vendor's kernels: racecheck reports hazards inside cuSPARSE, which are not ours to mend.
+bool our_cuda(std::string_view variant, Backend backend) {
+    return backend == Backend::cuda && variant.find("cusparse") == std::string_view::npos;
 }
+// For compute-sanitizer: two tiles and a ragged one of every rung, rows across their edges.
+template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
+    faults.check("small matrices", [&] {
+        auto cases = spmv::testing::tiny_cases<T>();
+        spmv::testing::Rows<T> rows;                                     // 1536 non-zeros are a tile of row blocks,
+        for (const std::size_t length : {700, 0, 3, 1200, 2000, 0, 513}) // 1280 rows and non-zeros one of merge path
+            rows.add(length);
+        for (std::size_t i = 0; i < 1100; ++i) rows.add(i % 3); // more sums than a block of bins has threads
+        cases.push_back({"long rows, then short ones", rows.matrix});
+        cases.push_back({"columns 65536 apart", spmv::testing::far_apart<T>(65536)});
+        return spmv::testing::first_fault<T>(v.run, cases);
+    });
+}
+const VariantCases sanitizer_float(spmv::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
+                                   check_tools<float>, our_cuda);
+const VariantCases sanitizer_double(spmv::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
+                                    check_tools<double>, our_cuda);
+
+// More rows than all multiprocessors together have sums for: a multiprocessor takes several bins.
+const VariantCases large(
+    spmv::variants<float>(), "multiplies 12 million rows", "[large]",
+    [](const auto& v, Faults& faults) {
+        const auto third = [](std::size_t i) { return i % 3; };
+        faults.check("12 million rows of 0 to 2", [&] {
+            return spmv::testing::first_fault<float>(
+                v.run, {{"random", gpulab::random_rows<float>(12000000, 3000, third, 7)}});
+        });
+        std::vector<spmv::testing::TileAt> tiles;
+        faults.check("manners", [&] { return spmv::testing::manners_fault<float>(v, {2}, tiles); });
+        for (const auto& [tile, mean] : tiles)
+            if (tile.of == "sums")
+                faults.check("as many rows as there are sums", [&, size = tile.size]() -> std::string {
+                    for (const std::size_t rows : {size - 1, size, size + 1}) {
+                        const std::string fault = spmv::testing::first_fault<float>(
+                            v.run,
+                            {{fmt::format("{} rows of one", rows), gpulab::random_rows<float>(
+                                                                       rows, 3000, [](std::size_t) { return 1; }, 7)}});
+                        if (!fault.empty()) return fault;
+                    }
+                    return "";
+                });
+    },
+    our_cuda);
+} // namespace
 #endif
-
-// Without the vendor's kernels: compute-sanitizer's racecheck reports hazards inside cuSPARSE, which are not ours to
-// mend.
-TEMPLATE_TEST_CASE("every CUDA kernel of ours on small matrices, for the sanitizers", "[.sanitizer]", float, double) {
-    auto cases = spmv::testing::small_cases<TestType>();
-    cases.push_back({"power law", gpulab::power_law_rows<TestType>(3001, 3001, 8, 1.9, 5)});
-    cases.push_back({"one dense row of 5003", spmv::testing::one_dense_row<TestType>(5003)});
-    cases.push_back({"laplace2d:31x29", gpulab::laplace_2d<TestType>(31, 29)});
-    check_all<TestType>(Backend::cuda, cases, false);
-}
-
-TEST_CASE("ELL variants refuse a matrix that would explode, and say why") {
-    const spmv::Problem<float> p = spmv::make_problem(spmv::testing::one_dense_row<float>(20011), 1);
-    spmv::Output<float> y(p.matrix.rows);
-    gpulab::Stopwatch once;
-    CHECK_THROWS_AS(spmv::cpu_ell(p, y, once), gpulab::Unsupported);
-}
 
 TEST_CASE("more non-zeros than 32-bit offsets reach are refused in words") {
     gpulab::Csr<float> m; // as far as narrow_offsets() looks

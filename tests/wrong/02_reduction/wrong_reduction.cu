@@ -6,7 +6,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
-#include "poison_end.hpp"
+#include "poison_result.hpp"
 #include "wrong_reduction.hpp"
 
 namespace reduction::wrong {
@@ -427,7 +427,7 @@ template <Back mistake> void look_back(const ScanProblem<float>& p, Prefixes<flo
         look_back_kernel<mistake>
             <<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), words.data(), p.kind == Scan::inclusive);
     };
-    gpulab::watch_stream(watch, launch, [&](cudaStream_t stream) { poison_end(result, stream); });
+    gpulab::watch_stream(watch, launch, [&](cudaStream_t stream) { poison_result(result, stream); });
     result.copy_to(out);
 }
 

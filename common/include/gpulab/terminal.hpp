@@ -1,0 +1,42 @@
+/// @file
+/// What stdout is: how wide a table may be there, and whether in colour.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace gpulab {
+
+/// The widest that any table is, and the narrowest that it is asked to be.
+inline constexpr std::size_t most_columns = 110, least_columns = 80;
+
+/// Where tables are shown.
+struct Terminal {
+    std::size_t columns = most_columns; ///< no line of a table is longer; least_columns ... most_columns
+    bool colour = false;                ///< whether to write escape codes for colours
+    bool progress = false;              ///< whether stderr is a terminal, so that a line there can be overwritten
+};
+
+/// What the environment says about terminals; nullptr for a variable that is not set.
+struct TerminalVariables {
+    const char* columns = nullptr;  ///< COLUMNS: how wide the terminal is, whatever it says itself
+    const char* no_color = nullptr; ///< NO_COLOR: set and not empty, no colours are wanted (no-color.org)
+    const char* term = nullptr;     ///< TERM: "dumb" knows no escape codes
+};
+
+/// Works out how to print to stdout. A file or a pipe gets most_columns and no colour, whatever the environment says.
+/// @param is_terminal whether stdout is one
+/// @param columns what the terminal says of its width; 0: nothing
+Terminal make_terminal(bool is_terminal, std::size_t columns, const TerminalVariables& variables);
+
+/// The same for stdout as it is.
+Terminal terminal_of_stdout();
+
+/// Breaks text between words into lines of at most `columns` characters. A word that is longer stays whole, and so does
+/// `n = 5`.
+/// @param first_indent,indent spaces in front of the first line and of the others
+/// @return the lines, each with its line feed
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t first_indent, std::size_t indent);
+
+} // namespace gpulab

@@ -1,0 +1,30 @@
+/// @file
+/// What a Report writes for programs: JSON and CSV.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "gpulab/report.hpp"
+
+namespace gpulab {
+
+/// The results for one problem.
+struct ReportedRun {
+    Parameters problem;
+    double sequential_ms = 0;
+    std::deque<Result> results; ///< a deque: Report::add() hands out references
+};
+
+/// The devices that took part, by id, and what was measured on them.
+using ReportedDevices = std::map<std::string, std::pair<Device, Ceilings>>;
+
+/// One object for a single run, a list of them for a study.
+std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices);
+
+/// One line of headings, and one line for each result.
+std::string csv_text(const std::deque<ReportedRun>& runs);
+
+} // namespace gpulab

@@ -1,0 +1,28 @@
+// A program with a report whose figures are known, for what cannot be tested from inside: where its results and its
+// table go.
+#include <fmt/format.h>
+
+#include "gpulab/error.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+
+int main(int argc, char** argv) try {
+    gpulab::Options options("report_program", "one right result");
+    if (!options.parse(argc, argv)) return gpulab::exit_success;
+
+    gpulab::Surroundings surroundings;
+    surroundings.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{.copy_gb_s = 10}; };
+    gpulab::Report report(options, {{"n", std::int64_t{10}}}, surroundings);
+    fmt::print("words of the program's own\n");
+
+    gpulab::Result result;
+    result.variant = "cpu_right";
+    result.device.name = "Test CPU";
+    result.has_device = true;
+    result.status = gpulab::Result::Status::passed;
+    result.kernel = {.median = 2, .min = 1, .max = 3, .repeats = 5};
+    report.add(result, {.bytes = 4e6});
+    return report.finish();
+} catch (...) {
+    return gpulab::fail("report_program");
+}

@@ -1,0 +1,57 @@
+#include "gpulab_testing/capture.hpp"
+
+#include <cstdio>
+#include <stdexcept>
+
+#include "gpulab_testing/program.hpp"
+
+#if defined(_WIN32)
+#include <io.h>
+#define close _close
+#define dup _dup
+#define dup2 _dup2
+#define fileno _fileno
+#else
+#include <unistd.h>
+#endif
+
+namespace gpulab::testing {
+
+namespace {
+
+/// While it lives, what goes to a stream goes to a file.
+class Diverted {
+public:
+    Diverted(std::FILE* stream, const ScratchFile& file) : stream_(stream) {
+        std::fflush(stream);
+        before_ = dup(fileno(stream));
+        std::FILE* const target = std::fopen(file.path().c_str(), "wb");
+        if (before_ < 0 || !target || dup2(fileno(target), fileno(stream)) < 0)
+            throw std::runtime_error("cannot divert a stream to " + file.path());
+        std::fclose(target);
+    }
+    ~Diverted() {
+        std::fflush(stream_);
+        dup2(before_, fileno(stream_));
+        close(before_);
+    }
+    Diverted(const Diverted&) = delete;
+    Diverted& operator=(const Diverted&) = delete;
+
+private:
+    std::FILE* stream_;
+    int before_ = -1;
+};
+
+} // namespace
+
+Printed printed_by(const std::function<void()>& function) {
+    const ScratchFile out, err;
+    {
+        const Diverted stdout_diverted(stdout, out), stderr_diverted(stderr, err);
+        function();
+    }
+    return {out.text(), err.text()};
+}
+
+} // namespace gpulab::testing
