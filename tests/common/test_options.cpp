@@ -231,7 +231,7 @@ std::string answer(Options& options, std::vector<const char*> arguments) {
 
 } // namespace
 
-TEST_CASE("--list and --study list name what there is, one line each, and the program is done") {
+TEST_CASE("the options --list and --study list name what there is, one line each, and the program is done") {
     Options options("lab", "a test");
     options.variants(table);
     options.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
