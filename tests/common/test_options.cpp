@@ -246,7 +246,7 @@ TEST_CASE("the options --list and --study list name what there is, one line each
     CHECK_THROWS_AS(nothing.parse(3, arguments.data()), UsageError);
 }
 
-TEST_CASE("--help names every option with its default") {
+TEST_CASE("the option --help names every option with its default") {
     Options options("lab", "the purpose of it");
     std::size_t n = 12345;
     options.size("--n", n, 1, "elements");
