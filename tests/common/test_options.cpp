@@ -217,7 +217,7 @@ std::string answer(Options& options, std::vector<const char*> arguments) {
 
 } // namespace
 
-TEST_CASE("--list and --study list name what there is, one line each, and the program is done") {
+TEST_CASE("the options --list and --study list name what there is, one line each, and the program is done") {
     Options options("lab", "a test");
     options.variants(table);
     options.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
@@ -232,7 +232,7 @@ TEST_CASE("--list and --study list name what there is, one line each, and the pr
     CHECK_THROWS_AS(nothing.parse(3, arguments.data()), UsageError);
 }
 
-TEST_CASE("--help names every option with its default") {
+TEST_CASE("the option --help names every option with its default") {
     Options options("lab", "the purpose of it");
     std::size_t n = 12345;
     options.size("--n", n, 1, "elements");
