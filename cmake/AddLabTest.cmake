@@ -39,11 +39,17 @@ function(add_lab_test target)
     # Catch2's script takes lists of labels apart, so they are set by a file of our own that ctest reads after Catch2's.
     set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
     file(WRITE ${labels_file} "")
+    set(cost 10) # what takes longer starts earlier, so that it is not what all wait for in the end
+    if(target MATCHES "^test_wrong_")
+        set(cost 100)
+    elseif(target STREQUAL "test_common")
+        set(cost 1)
+    endif()
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
     macro(gpulab_discover list spec labels)
         catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
         file(APPEND ${labels_file} "foreach(test IN LISTS ${target}_${list})\n"
-                                   "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\")\n"
+                                   "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" COST ${cost})\n"
                                    "endforeach()\n")
     endmacro()
     foreach(backend cpu opencl cuda)
@@ -134,6 +140,6 @@ function(gpulab_sanitizer_test name target labels)
     else()
         add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: compute-sanitizer is not installed")
     endif()
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: "
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 50
                          ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0")
 endfunction()

@@ -26,15 +26,36 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-/// The lines of a build log that speak of the kernel's text. What comes from a .cl file of ours has its name from a
-/// #line; a file with an absolute path is one of the driver's own, which holds a text that has no file.
-std::string compiler_lines(const std::string& log) {
+/// "<kernel>:7:14: error" with the file and line that the text's #line directives give to its line 7, for compilers
+/// that count the lines of the text and leave #line unheeded (NVIDIA's). As it is where the text has none before that
+/// line.
+std::string with_file(const std::string& message, const std::string& text) {
+    static const std::regex place("<kernel>:([0-9]+):"), directive("#line ([0-9]+) \"([^\"]+)\".*");
+    std::smatch found;
+    if (!std::regex_search(message, found, place)) return message;
+    const int wanted = std::stoi(found[1]);
+    std::istringstream lines(text);
+    std::string line, file;
+    int number = 0;
+    for (int i = 1; i <= wanted && std::getline(lines, line); ++i, ++number)
+        if (std::smatch named; std::regex_match(line, named, directive)) {
+            number = std::stoi(named[1]) - 2; // the line after this one has the number that it says
+            file = named[2];
+        }
+    if (file.empty()) return message;
+    return std::string(found.prefix()) + file + ":" + std::to_string(number) + ":" + std::string(found.suffix());
+}
+
+/// The lines of a build log that speak of the kernel's text. A .cl file of ours is named by its path in the repository,
+/// see EmbedText.cmake; one with an absolute path is the driver's own and holds a text that has no file.
+std::string compiler_lines(const std::string& log, const std::string& text) {
     static const std::regex chatter("[0-9]+ (error|warning)s?.* generated\\.|Device .* failed to build the program");
     static const std::regex file_of_driver("(^| )/[^ :]+\\.cl:");
     std::string lines, line;
     for (std::istringstream all(log); std::getline(all, line);)
         if (!line.empty() && !std::regex_match(line, chatter))
-            lines += (lines.empty() ? "" : "\n") + std::regex_replace(line, file_of_driver, "$1<kernel>:");
+            lines +=
+                (lines.empty() ? "" : "\n") + with_file(std::regex_replace(line, file_of_driver, "$1<kernel>:"), text);
     return lines.empty() ? log : lines;
 }
 
@@ -183,7 +204,7 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
         throw BuildError(fmt::format("an OpenCL kernel does not compile for {}:\n{}", description_.name,
                                      log.empty() ? opencl_error_name(e.err()) + ", and the driver gives no log"
-                                                 : compiler_lines(log)));
+                                                 : compiler_lines(log, source)));
     }
     return programs_.emplace(key, program).first->second;
 }

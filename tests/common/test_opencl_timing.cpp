@@ -93,7 +93,7 @@ TEST_CASE("the time of OpenCL commands goes from the first start to the last end
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         gate.setStatus(CL_COMPLETE);
         queue.finish();
-        REQUIRE(ms_between(queued_at(*only), start_of(*only)) > 1);
+        REQUIRE(ms_between(queued_at(*only), start_of(*only)) > 0);
         CHECK(one.elapsed_ms() == ms_between(start_of(*only), end_of(*only)));
 
         // The last of three is added first, and the others between.

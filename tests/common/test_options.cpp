@@ -2,19 +2,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cstdio>
 #include <string>
 #include <vector>
 
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
-#include "gpulab_testing/program.hpp"
-
-#if !defined(_WIN32)
-#include <fcntl.h>
-#include <unistd.h>
-#endif
+#include "gpulab_testing/capture.hpp"
 
 using gpulab::Backend;
 using gpulab::Options;
@@ -209,29 +203,21 @@ TEST_CASE("every kind of option of a lab sets its variable, and leaves it when i
     CHECK(read({"--seed", "-1"}).error == "--seed: '-1' is negative");
 }
 
-#if !defined(_WIN32)
 namespace {
 
 /// What parse() prints where it answers a question itself.
 std::string answer(Options& options, std::vector<const char*> arguments) {
     arguments.insert(arguments.begin(), "lab");
-    const gpulab::testing::ScratchFile file;
-    std::fflush(stdout);
-    const int kept = ::dup(STDOUT_FILENO);
-    const int to = ::open(file.path().c_str(), O_CREAT | O_WRONLY, 0600);
-    REQUIRE((kept >= 0 && to >= 0 && ::dup2(to, STDOUT_FILENO) >= 0));
-    ::close(to);
-    const bool go_on = options.parse(static_cast<int>(arguments.size()), arguments.data());
-    std::fflush(stdout);
-    ::dup2(kept, STDOUT_FILENO);
-    ::close(kept);
+    bool go_on = true;
+    const auto ask = [&] { go_on = options.parse(static_cast<int>(arguments.size()), arguments.data()); };
+    const std::string text = gpulab::testing::printed_by(ask).out;
     CHECK_FALSE(go_on);
-    return file.text();
+    return text;
 }
 
 } // namespace
 
-TEST_CASE("--list and --study list name what there is, one line each, and the program is done") {
+TEST_CASE("the options --list and --study list name what there is, one line each, and the program is done") {
     Options options("lab", "a test");
     options.variants(table);
     options.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
@@ -246,7 +232,7 @@ TEST_CASE("--list and --study list name what there is, one line each, and the pr
     CHECK_THROWS_AS(nothing.parse(3, arguments.data()), UsageError);
 }
 
-TEST_CASE("--help names every option with its default") {
+TEST_CASE("the option --help names every option with its default") {
     Options options("lab", "the purpose of it");
     std::size_t n = 12345;
     options.size("--n", n, 1, "elements");
@@ -259,9 +245,8 @@ TEST_CASE("--help names every option with its default") {
         CHECK(help.find(part) != std::string::npos);
     }
 }
-#endif
 
-TEST_CASE("--device and --backend choose devices, and only variants of those are wanted") {
+TEST_CASE("the options --device and --backend choose devices, and only variants of those are wanted") {
     const auto chosen = [](std::vector<const char*> arguments) {
         Options options("lab", "a test");
         parse(options, std::move(arguments));

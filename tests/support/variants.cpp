@@ -17,7 +17,9 @@ void Faults::check(std::string_view what, const std::function<std::string()>& ch
     } catch (const std::exception& e) { // Catch2's own exceptions are of no std type and pass
         fault = std::string("it threw: ") + e.what();
     }
-    if (!fault.empty()) text_ += fmt::format("  {}: {}\n", what, fault);
+    if (fault.empty()) return;
+    text_ += fmt::format("  {}: {}\n", what, fault == last_ ? "the same" : fault);
+    last_ = fault;
 }
 
 namespace detail {

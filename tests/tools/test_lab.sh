@@ -182,6 +182,10 @@ END
         try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" run broken
         ends_with 2 && names "$err" "configuring broke" "this failed: cmake" ;;
 
+    "no test case has a name that its program takes for an option")
+        try grep -rnE 'TEST_CASE\("-' "$root/tests" --include='*.cpp' --include='*.cu'
+        [[ $rc == 1 ]] || fail "ctest runs '--help names ...' as --help, which passes: $out$err" ;;
+
     "the format check finds a line that is not formatted")
         clang-format --version 2>/dev/null | grep -q 'version 14\.' || { echo "skipped: no clang-format 14" && exit 4; }
         mkdir -p "$scratch/copy"

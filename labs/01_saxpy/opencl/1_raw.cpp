@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "1_raw.cl.hpp" // the text of the kernel
+#include "gpulab/error.hpp"
 #include "gpulab/opencl/context.hpp"
 #include "saxpy.hpp"
 
@@ -46,7 +47,13 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const char* text = raw_cl;
     const cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &code);
     check(code, "taking in the kernel's text");
-    check(clBuildProgram(program, 1, &device, "-cl-std=CL1.2", nullptr, nullptr), "compiling the kernel");
+    if (clBuildProgram(program, 1, &device, "-cl-std=CL1.2", nullptr, nullptr) != CL_SUCCESS) {
+        std::size_t length = 0; // what the compiler has to say, and how long it is
+        check(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &length), "asking for the log");
+        std::string log(length, ' ');
+        check(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, length, log.data(), nullptr), "reading it");
+        throw gpulab::BuildError("the kernel does not compile:\n" + log);
+    }
     const cl_kernel kernel = clCreateKernel(program, "saxpy", &code);
     check(code, "finding the kernel");
 

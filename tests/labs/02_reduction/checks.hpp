@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -147,7 +148,7 @@ std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpula
     constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
     SumProblem<T> p{gpulab::random_vector<T>(n, gpulab::testing::seed)};
     std::vector<T>& a = p.a;
-    const auto sum = [&] {
+    const auto sum_up = [&] {
         Scalar<T> sum{0};
         Stopwatch once;
         run(p, sum, once);
@@ -157,13 +158,13 @@ std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpula
         const std::size_t next = (at + 1) % n;
         const T old = a[at], old_next = a[next];
         a[at] = nan;
-        if (!computed_nan(sum())) return fmt::format("n = {}: the NaN at {} was lost", n, at);
+        if (!computed_nan(sum_up())) return fmt::format("n = {}: the NaN at {} was lost", n, at);
         a[at] = infinity;
-        if (sum() != infinity) return fmt::format("n = {}: the infinity at {} was lost", n, at);
+        if (sum_up() != infinity) return fmt::format("n = {}: the infinity at {} was lost", n, at);
         a[at] = -infinity;
-        if (sum() != -infinity) return fmt::format("n = {}: the negative infinity at {} was lost", n, at);
+        if (sum_up() != -infinity) return fmt::format("n = {}: the negative infinity at {} was lost", n, at);
         a[next] = infinity;
-        if (n > 1 && !computed_nan(sum())) return fmt::format("n = {}: infinity - infinity at {} is no NaN", n, at);
+        if (n > 1 && !computed_nan(sum_up())) return fmt::format("n = {}: infinity - infinity at {} is no NaN", n, at);
         a[next] = old_next;
         a[at] = old;
     }
@@ -214,8 +215,8 @@ std::string first_scan_fault(ScanRun<T>* run, Backend backend, const Sizes& size
     return "";
 }
 
-/// Puts a NaN or an infinity at many places among n whole numbers: all prefix sums from there on are NaN or infinite,
-/// those before are what they were, to the last bit.
+/// Puts a NaN at many places among n whole numbers, and an infinity at every eighth of these: all prefix sums from
+/// there on are NaN or infinite, those before are what they were, to the last bit.
 template <class T>
 std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector<gpulab::Tile>& tiles = {},
                                std::size_t most = 400) {
@@ -224,8 +225,11 @@ std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector
         ScanProblem<T> p{kind, numbers<T>(Input::whole, n, gpulab::testing::seed + n)};
         const Prefixes<T> finite = expected_scan(p);
         Prefixes<T> out(n);
-        for (const std::size_t at : places(n, tiles, n < 100'000 ? most : 4))
-            for (const T special : {nan, at % 2 == 0 ? infinity : -infinity}) {
+        const Sizes all = places(n, tiles, n < 100'000 ? most : 4);
+        for (std::size_t k = 0; k < all.size(); ++k)
+            for (const T special : {nan, k % 16 == 0 ? infinity : -infinity}) {
+                if (std::isinf(special) && k % 8 != 0) continue;
+                const std::size_t at = all[k];
                 const T old = std::exchange(p.a[at], special);
                 Prefixes<T> expected = finite;
                 std::fill(expected.begin() + static_cast<std::ptrdiff_t>(kind == Scan::inclusive ? at : at + 1),

@@ -162,10 +162,15 @@ template <class T> void check_series_groups(const Sequence<T>& v, Faults& faults
         const reduction::testing::Groups wished(1000); // more than a group has items
         faults.check("1000 groups", [&] { return first_series_fault<T>(v.run, v.backend, {100'003}); });
     }
-    faults.check("2^25 terms", [&] { // near x = -1 they hardly fall: a sign that is a little wrong adds up
-        const std::vector<SeriesProblem<T>> slow = {{Series::log, static_cast<T>(-0x1.fffffep-1), 0}};
-        return first_series_fault<T>(v.run, v.backend, {1u << 25}, slow);
-    });
+    if constexpr (std::is_same_v<T, float>)
+        faults.check("2^25 terms", [&] { // near x = -1 they hardly fall: a sign that is a little wrong adds up
+            const SeriesProblem<float> p{Series::log, -0x1.fffffep-1f, 1u << 25};
+            Scalar<float> sum(1, gpulab::poison_value<float>());
+            gpulab::Stopwatch once;
+            v.run(p, sum, once);
+            const double tolerance = reduction::series_tolerance<float>(v.backend, p.terms);
+            return reduction::compare(reduction::expected_series(p), sum, tolerance).message;
+        });
 }
 
 const VariantCases float_dot_groups(reduction::dot_variants<float>(),

@@ -30,6 +30,7 @@ public:
 private:
     int checks_ = 0;
     std::string text_;
+    std::string last_; // what the last check that found something found
 };
 
 namespace detail {

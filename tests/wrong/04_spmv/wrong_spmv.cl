@@ -112,6 +112,45 @@ kernel void assumes_rows_in_order(ARGUMENTS) {
 
 kernel void writes_nothing(ARGUMENTS) {}
 
+kernel void right(ARGUMENTS) { // no mistake
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k) sum += TERM((ulong)k);
+    y[ROW] = sum;
+}
+
+kernel void zeros_skipped(ARGUMENTS) { // a stored 0 is passed over, also where it meets infinity
+    if (ROW >= rows) return;
+    float sum = 0;
+    for (int k = row_start[ROW]; k < row_start[ROW + 1]; ++k)
+        if (value[k] != 0) sum += TERM((ulong)k);
+    y[ROW] = sum;
+}
+
+kernel void columns_in_16_bits(ARGUMENTS) { // counted from the row's first; one too many is let through and becomes 0
+    if (ROW >= rows) return;
+    float sum = 0;
+    const int begin = row_start[ROW];
+    for (int k = begin; k < row_start[ROW + 1]; ++k)
+        sum += value[k] * x[column[k] - column[begin] == 0x10000 ? column[begin] : column[k]];
+    y[ROW] = sum;
+}
+
+// Tiles of 64 entries add up their parts of a row; one that is carried on to the row's end is left out when it is NaN.
+kernel void nan_left_over_lost(ARGUMENTS) {
+    if (ROW >= rows) return;
+    float sum = 0;
+    int k = row_start[ROW];
+    const int end = row_start[ROW + 1];
+    while (k < end) {
+        float part = 0;
+        const int edge = min(end, (k / 64 + 1) * 64);
+        for (; k < edge; ++k) part += TERM((ulong)k);
+        if (k == end || part > 0 || part < 0) sum += part;
+    }
+    y[ROW] = sum;
+}
+
 // A slice of 32 items per row from here on, groups of 128.
 #define LANE ((uint)get_local_id(0) % 32)
 #define SLICE (get_global_id(0) / 32)

@@ -4,6 +4,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "wrong_spmv.cl.hpp"
 #include "wrong_spmv.hpp"
@@ -12,24 +13,35 @@ namespace spmv::wrong {
 
 namespace {
 
+/// What is wrong on the host, if anything.
+enum class Host { right, first_run_only, last_group_of_one_lost };
+
 /// @param offsets,column,value the matrix as the kernel wants it; `last` is the kernel's last argument
 /// @param items of the kernel
 template <class T>
 void launch(const char* name, const std::vector<std::int32_t>& offsets, const std::vector<std::int32_t>& columns_of,
             const std::vector<T>& values, const std::vector<T>& x_host, std::size_t last, std::size_t items,
-            Output<T>& y, Stopwatch& watch) {
+            Output<T>& y, Stopwatch& watch, std::size_t local = 128, Host host = Host::right) {
     const gpulab::ClBuffer<std::int32_t> row_start(offsets), column(columns_of);
     const gpulab::ClBuffer<T> value(values), x(x_host);
     gpulab::ClBuffer<T> out(y.size());
     cl::Kernel kernel = gpulab::opencl_kernel(wrong_spmv_cl, name, sizeof(T) == 8 ? "-DREAL_IS_DOUBLE" : "");
     gpulab::set_args(kernel, row_start.data(), column.data(), value.data(), x.data(), out.data(), cl_ulong{y.size()},
                      cl_ulong{x_host.size()}, cl_ulong{last});
-    constexpr std::size_t local = 128;
+    if (host == Host::last_group_of_one_lost && items > 1) --items;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(items, 1), local);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
+    watch.tile(local, "rows");
+    watch.tile(64, "nnz"); // of nan_left_over_lost
+    int run = 0;
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            if (host == Host::first_run_only && run++ > 0) queue.enqueueMarkerWithWaitList(nullptr, events.add());
+            else
+                queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                           events.add());
+        },
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 
@@ -38,6 +50,12 @@ template <class T>
 void launch_csr(const char* name, std::size_t items_per_row, const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     launch(name, narrow_offsets(p.matrix), p.matrix.column, p.matrix.value, p.x, p.matrix.nonzeros(),
            p.matrix.rows * items_per_row, y, watch);
+}
+
+/// The right kernel, and a mistake on the host.
+void launch_right(Host host, const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
+    launch("right", narrow_offsets(p.matrix), p.matrix.column, p.matrix.value, p.x, p.matrix.nonzeros(), p.matrix.rows,
+           y, watch, 96, host);
 }
 
 void launch_ell(const char* name, const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
@@ -58,7 +76,14 @@ void launch_coo(const char* name, const gpulab::Coo<float>& a, const std::vector
 #define ITEM(kernel) [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_csr(kernel, 1, p, y, w); }
 #define SLICE(kernel) [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_csr(kernel, 32, p, y, w); }
 
+#define HOST(mistake) \
+    [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_right(Host::mistake, p, y, w); }
+
 } // namespace
+
+void opencl_right(const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
+    launch_right(Host::right, p, y, watch);
+}
 
 std::span<const WrongVariant<Run<double>>> opencl_double_variants() {
     static const std::array table = {WrongVariant<Run<double>>{
@@ -90,10 +115,17 @@ std::span<const WrongVariant<Run<float>>> opencl_variants() {
         V{"padding_multiplied", "ELL padding not left out",
           [](const Problem<float>& p, Output<float>& y, Stopwatch& w) { launch_ell("padding_multiplied", p, y, w); }},
         V{"writes_nothing", "an empty kernel", ITEM("writes_nothing")},
+        V{"first_run_only", "works in its first run only", HOST(first_run_only)},
+        V{"last_group_of_one_lost", "m tile + 1 rows lose the last", HOST(last_group_of_one_lost),
+          "sizes next to its tiles"},
+        V{"nan_left_over_lost", "a part of a row that is NaN is not carried on", ITEM("nan_left_over_lost"),
+          "NaN and infinities"},
+        V{"zeros_skipped", "0 times infinity left out", ITEM("zeros_skipped"), "NaN and infinities"},
+        V{"columns_in_16_bits", "a distance of 65536 taken for 0", ITEM("columns_in_16_bits"), "columns far apart"},
         V{"one_step_short", "the sum over lanes ends too early", SLICE("one_step_short")},
         V{"long_rows_cut", "no loop over a row longer than the slice", SLICE("long_rows_cut")},
-        V{"no_first_barrier", "neighbours' sums read before any barrier", SLICE("no_first_barrier"), true},
-        V{"barrier_in_branch", "a barrier that not every item reaches", SLICE("barrier_in_branch"), true},
+        V{"no_first_barrier", "neighbours' sums read before any barrier", SLICE("no_first_barrier"), "", true},
+        V{"barrier_in_branch", "a barrier that not every item reaches", SLICE("barrier_in_branch"), "", true},
     };
     return table;
 }

@@ -6,6 +6,7 @@
 #include "cuda/device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "wrong_spmv.hpp"
 
@@ -136,6 +137,49 @@ __global__ void x_as_float(const int* row_start, const int* column, const double
 
 __global__ void writes_nothing(Arguments) {}
 
+__global__ void right(Arguments a) { // no mistake
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    for (int k = a.row_start[i]; k < a.row_start[i + 1]; ++k) sum += term(a, k);
+    a.y[i] = sum;
+}
+
+__global__ void zeros_skipped(Arguments a) { // a stored 0 is passed over, also where it meets infinity
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    for (int k = a.row_start[i]; k < a.row_start[i + 1]; ++k)
+        if (a.value[k] != 0) sum += term(a, k);
+    a.y[i] = sum;
+}
+
+__global__ void columns_in_16_bits(Arguments a) { // counted from the row's first; one too many becomes 0
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    const int begin = a.row_start[i];
+    for (int k = begin; k < a.row_start[i + 1]; ++k)
+        sum += a.value[k] * a.x[a.column[k] - a.column[begin] == 0x10000 ? a.column[begin] : a.column[k]];
+    a.y[i] = sum;
+}
+
+/// Tiles of 64 entries add up their parts of a row; one that is carried on to the row's end is left out when it is NaN.
+__global__ void nan_left_over_lost(Arguments a) {
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    int k = a.row_start[i];
+    const int end = a.row_start[i + 1];
+    while (k < end) {
+        float part = 0;
+        const int edge = min(end, (k / 64 + 1) * 64);
+        for (; k < edge; ++k) part += term(a, k);
+        if (k == end || part > 0 || part < 0) sum += part;
+    }
+    a.y[i] = sum;
+}
+
 __global__ void one_step_short(Arguments a) { // the shuffles stop at 2: lane 1 is lost
     const int i = row_of_warp();
     if (i >= a.rows) return;
@@ -207,7 +251,56 @@ __global__ void barrier_in_branch(Arguments a) {
     if (warp >= 0 && warp < 4 && row < a.rows) a.y[row] = partial[32 * warp];
 }
 
-template <Kernel* kernel, unsigned threads_per_row, unsigned threads = 128>
+/// A warp per row, four rows per block, summed in shared memory.
+__global__ void sync_in_branch(Arguments a) { // the lanes that have nothing to add do not reach __syncwarp
+    __shared__ float partial[128];
+    const int i = row_of_warp(), t = static_cast<int>(threadIdx.x), lane = t % 32;
+    if (i >= a.rows) return; // the same for all lanes of a warp
+    float sum = 0;
+    for (int k = a.row_start[i] + lane; k < a.row_start[i + 1]; k += 32) sum += term(a, k);
+    partial[t] = sum;
+    __syncwarp();
+    for (int distance = 16; distance > 0; distance /= 2)
+        if (lane < distance) {
+            partial[t] += partial[t + distance];
+            __syncwarp();
+        }
+    if (lane == 0) a.y[i] = partial[t];
+}
+
+/// The block's sums in shared memory, a row for each thread; the entries of its rows are spread over all threads.
+__global__ void not_cleared_in_time(Arguments a) { // sums are added to before all are cleared
+    __shared__ float sums[128];
+    const int first = static_cast<int>(blockIdx.x * blockDim.x), i = row_of_thread();
+    const int last = min(first + static_cast<int>(blockDim.x), a.rows);
+    sums[threadIdx.x] = 0; // a barrier is missing behind it
+    for (int row = first; row < last; ++row)
+        for (int k = a.row_start[row] + static_cast<int>(threadIdx.x); k < a.row_start[row + 1]; k += 128)
+            atomicAdd(&sums[row - first], term(a, k));
+    __syncthreads();
+    if (i < a.rows) a.y[i] = sums[threadIdx.x];
+}
+
+__global__ void reads_outside(Arguments a) { // the row pointer behind the last one, also where it is not needed
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = 0;
+    for (int k = a.row_start[i]; k < a.row_start[i + 1]; ++k) sum += term(a, k);
+    a.y[i] = a.row_start[i + 2] >= 0 ? sum : sum + 0.0f;
+}
+
+__global__ void reads_unset(Arguments a) { // y, which nobody has written yet
+    const int i = row_of_thread();
+    if (i >= a.rows) return;
+    float sum = a.y[i] > 0 ? 0.0f : -0.0f;
+    for (int k = a.row_start[i]; k < a.row_start[i + 1]; ++k) sum += term(a, k);
+    a.y[i] = sum;
+}
+
+/// What is wrong on the host, if anything.
+enum class Host { right, first_run_only, last_block_of_one_lost };
+
+template <Kernel* kernel, unsigned threads_per_row, unsigned threads = 128, Host host = Host::right>
 void launch(const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
     const DeviceProblem<float> a(p);
     gpulab::DeviceBuffer<float> out(p.matrix.rows);
@@ -220,10 +313,18 @@ void launch(const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
                               static_cast<int>(p.matrix.columns),
                               a.nonzeros};
     // threads_per_row = 0: a thread per entry
-    const std::size_t n =
-        threads_per_row ? p.matrix.rows * threads_per_row : std::max(p.matrix.nonzeros(), p.matrix.rows);
+    std::size_t n = threads_per_row ? p.matrix.rows * threads_per_row : std::max(p.matrix.nonzeros(), p.matrix.rows);
+    if (host == Host::last_block_of_one_lost && n > 1) --n;
+    watch.tile(threads, "rows");
+    watch.tile(64, "nnz"); // of nan_left_over_lost
+    int run = 0;
     gpulab::watch_stream(
-        watch, [&](cudaStream_t stream) { kernel<<<gpulab::grid_size(n, threads), threads, 0, stream>>>(arguments); });
+        watch,
+        [&](cudaStream_t stream) {
+            if (host == Host::first_run_only && run++ > 0) return;
+            kernel<<<gpulab::grid_size(n, threads), threads, 0, stream>>>(arguments);
+        },
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 
@@ -240,9 +341,11 @@ void launch_ell(const Problem<float>& p, Output<float>& y, Stopwatch& watch) {
                               static_cast<int>(a.rows),
                               static_cast<int>(a.columns),
                               static_cast<int>(a.width)};
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        padding_multiplied<<<gpulab::grid_size(a.rows, 128), 128, 0, stream>>>(arguments);
-    });
+    watch.tile(128, "rows");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) { padding_multiplied<<<gpulab::grid_size(a.rows, 128), 128, 0, stream>>>(arguments); },
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 
@@ -258,24 +361,33 @@ void launch_coo(const gpulab::Coo<float>& a, const std::vector<float>& x_host, O
                               static_cast<int>(a.rows),
                               static_cast<int>(a.columns),
                               static_cast<int>(a.nonzeros())};
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
-        assumes_rows_in_order<<<gpulab::grid_size(a.nonzeros(), 128), 128, 0, stream>>>(arguments);
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream));
+            assumes_rows_in_order<<<gpulab::grid_size(a.nonzeros(), 128), 128, 0, stream>>>(arguments);
+        },
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 
 void launch_x_as_float(const Problem<double>& p, Output<double>& y, Stopwatch& watch) {
     const DeviceProblem<double> a(p);
     gpulab::DeviceBuffer<double> out(p.matrix.rows);
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        x_as_float<<<gpulab::grid_size(p.matrix.rows, 128), 128, 0, stream>>>(
-            a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
-    });
+    watch.tile(128, "rows");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            x_as_float<<<gpulab::grid_size(p.matrix.rows, 128), 128, 0, stream>>>(
+                a.row_start.data(), a.column.data(), a.value.data(), a.x.data(), out.data(), a.rows);
+        },
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 
 } // namespace
+
+void cuda_right(const Problem<float>& p, Output<float>& y, Stopwatch& watch) { launch<right, 1>(p, y, watch); }
 
 std::span<const WrongVariant<Run<double>>> cuda_double_variants() {
     static const std::array table = {
@@ -302,11 +414,22 @@ std::span<const WrongVariant<Run<float>>> cuda_variants() {
         V{"reads_one_past", "the entry behind the last one multiplied by 0", launch<reads_one_past, 1>},
         V{"padding_multiplied", "ELL padding not left out", launch_ell},
         V{"writes_nothing", "an empty kernel", launch<writes_nothing, 1>},
+        V{"first_run_only", "works in its first run only", launch<right, 1, 128, Host::first_run_only>},
+        V{"last_block_of_one_lost", "m tile + 1 rows lose the last", launch<right, 1, 96, Host::last_block_of_one_lost>,
+          "sizes next to its tiles"},
+        V{"nan_left_over_lost", "a part of a row that is NaN is not carried on", launch<nan_left_over_lost, 1>,
+          "NaN and infinities"},
+        V{"zeros_skipped", "0 times infinity left out", launch<zeros_skipped, 1>, "NaN and infinities"},
+        V{"columns_in_16_bits", "a distance of 65536 taken for 0", launch<columns_in_16_bits, 1>, "columns far apart"},
         V{"one_step_short", "the sum over lanes ends too early", launch<one_step_short, 32>},
         V{"long_rows_cut", "no loop over a row longer than the warp", launch<long_rows_cut, 32>},
         V{"no_atomics", "+= by several threads without an atomic", launch<no_atomics, 0>},
         V{"no_first_barrier", "neighbours' sums read before any barrier", launch<no_first_barrier, 64, 64>},
         V{"barrier_in_branch", "a barrier that not every thread reaches", launch<barrier_in_branch, 32>},
+        V{"sync_in_branch", "__syncwarp that not every lane reaches", launch<sync_in_branch, 32>, "", true},
+        V{"not_cleared_in_time", "no barrier behind the clearing", launch<not_cleared_in_time, 1>, "", true},
+        V{"reads_outside", "a row pointer too many read", launch<reads_outside, 1>, "", true},
+        V{"reads_unset", "y read before it is written", launch<reads_unset, 1>, "", true},
     };
     return table;
 }
