@@ -73,17 +73,24 @@ template <class T> T cpu_multiply_adds(int thread, std::int64_t steps) {
 template float cpu_multiply_adds<float>(int, std::int64_t);
 template double cpu_multiply_adds<double>(int, std::int64_t);
 
-double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round) {
-    const bool fp64 = kind == Arithmetic::fp64;
-    std::vector<double> sums(static_cast<std::size_t>(threads)); // kept, so that no computation is optimised away
+namespace {
+
+template <class T> double gflop_per_s_of(int threads, std::int64_t steps, const RoundTimer& round) {
+    std::vector<T> sums(static_cast<std::size_t>(threads)); // kept, so that no computation is optimised away
     const double ms = best_ms(3, threads, round, [&](int thread) {
-        sums[static_cast<std::size_t>(thread)] =
-            fp64 ? cpu_multiply_adds<double>(thread, steps) : double{cpu_multiply_adds<float>(thread, steps)};
+        sums[static_cast<std::size_t>(thread)] = cpu_multiply_adds<T>(thread, steps);
     });
-    volatile double keep = sums[0];
+    volatile T keep = sums[0];
     (void)keep;
-    const double chains = fp64 ? cpu_chains<double> : cpu_chains<float>;
-    return gflop_per_s(2.0 * chains * static_cast<double>(steps) * threads, ms); // a multiply-add is two operations
+    const double chains = static_cast<double>(cpu_chains<T>) * threads;
+    return gflop_per_s(2.0 * chains * static_cast<double>(steps), ms); // a multiply-add is two operations
+}
+
+} // namespace
+
+double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round) {
+    return kind == Arithmetic::fp64 ? gflop_per_s_of<double>(threads, steps, round)
+                                    : gflop_per_s_of<float>(threads, steps, round);
 }
 
 double measure_cpu_copy() {

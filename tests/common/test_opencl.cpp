@@ -156,6 +156,22 @@ TEST_CASE("damage to an OpenCL buffer is noted when the buffer is let go, unless
     }
 }
 
+TEST_CASE("a buffer is poisoned in pieces, all of it and nothing beside it", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const cl::CommandQueue& queue = gpulab::opencl().queue();
+        for (const std::size_t bytes : {1, 4095, 4096, 4097, 3 * 4096, 3 * 4096 + 100}) {
+            const auto memory = gpulab::detail::guarded_memory(bytes, 1);
+            std::vector<unsigned char> content(bytes);
+            gpulab::detail::poison_memory(memory, bytes, 7, queue, 4096);
+            queue.finish();
+            gpulab::detail::read_memory(memory.window, bytes, content.data());
+            CHECK(content == std::vector<unsigned char>(bytes, 7));
+            CHECK_NOTHROW(gpulab::detail::check_guards(memory, bytes, 1));
+        }
+    }
+}
+
 TEST_CASE("an OpenCL kernel that does not compile shows the compiler's log", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
