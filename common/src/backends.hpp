@@ -32,8 +32,15 @@ void use_opencl_device(const Device& device);
 double measure_opencl_copy(const Device& device);
 double measure_opencl_arithmetic(const Device& device, Arithmetic kind);
 
-double measure_cpu_copy();
-double measure_cpu_arithmetic(Arithmetic kind);
+double measure_cpu_copy(const Device& device);
+double measure_cpu_arithmetic(const Device& device, Arithmetic kind);
+
+/// The functions above that measure the devices of a back end.
+struct Measures {
+    double (*copy)(const Device&);
+    double (*arithmetic)(const Device&, Arithmetic);
+};
+Measures measures_of(Backend backend);
 
 /// The ceilings of devices, each measured when it is first asked for.
 class KeptCeilings {

@@ -73,26 +73,33 @@ template <class T> T cpu_multiply_adds(int thread, std::int64_t steps) {
 template float cpu_multiply_adds<float>(int, std::int64_t);
 template double cpu_multiply_adds<double>(int, std::int64_t);
 
-double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round) {
-    const bool fp64 = kind == Arithmetic::fp64;
-    std::vector<double> sums(static_cast<std::size_t>(threads)); // kept, so that no computation is optimised away
+namespace {
+
+template <class T> double gflop_per_s_of(int threads, std::int64_t steps, const RoundTimer& round) {
+    std::vector<T> sums(static_cast<std::size_t>(threads)); // kept, so that no computation is optimised away
     const double ms = best_ms(3, threads, round, [&](int thread) {
-        sums[static_cast<std::size_t>(thread)] =
-            fp64 ? cpu_multiply_adds<double>(thread, steps) : double{cpu_multiply_adds<float>(thread, steps)};
+        sums[static_cast<std::size_t>(thread)] = cpu_multiply_adds<T>(thread, steps);
     });
-    volatile double keep = sums[0];
+    volatile T keep = sums[0];
     (void)keep;
-    const double chains = fp64 ? cpu_chains<double> : cpu_chains<float>;
-    return gflop_per_s(2.0 * chains * static_cast<double>(steps) * threads, ms); // a multiply-add is two operations
+    const double chains = static_cast<double>(cpu_chains<T>) * threads;
+    return gflop_per_s(2.0 * chains * static_cast<double>(steps), ms); // a multiply-add is two operations
 }
 
-double measure_cpu_copy() {
+} // namespace
+
+double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round) {
+    return kind == Arithmetic::fp64 ? gflop_per_s_of<double>(threads, steps, round)
+                                    : gflop_per_s_of<float>(threads, steps, round);
+}
+
+double measure_cpu_copy(const Device&) {
     const std::size_t bytes =
         std::clamp<std::size_t>(host_memory_bytes() / 32, std::size_t{16} << 20, std::size_t{256} << 20);
     return cpu_copy_gb_per_s(bytes, hardware_threads(), ms_on_threads);
 }
 
-double measure_cpu_arithmetic(Arithmetic kind) {
+double measure_cpu_arithmetic(const Device&, Arithmetic kind) {
     return cpu_gflop_per_s(kind, hardware_threads(), 1'000'000, ms_on_threads);
 }
 
@@ -107,30 +114,20 @@ const Ceilings& KeptCeilings::of(const Device& device, Arithmetic arithmetic) {
     return c;
 }
 
-namespace {
-
-double measure_copy(const Device& device) {
-    switch (device.backend) {
-    case Backend::opencl: return measure_opencl_copy(device);
-    case Backend::cuda: return measure_cuda_copy(device);
-    default: return measure_cpu_copy();
+Measures measures_of(Backend backend) {
+    switch (backend) {
+    case Backend::opencl: return {measure_opencl_copy, measure_opencl_arithmetic};
+    case Backend::cuda: return {measure_cuda_copy, measure_cuda_arithmetic};
+    default: return {measure_cpu_copy, measure_cpu_arithmetic};
     }
 }
-
-double measure_arithmetic(const Device& device, Arithmetic kind) {
-    switch (device.backend) {
-    case Backend::opencl: return measure_opencl_arithmetic(device, kind);
-    case Backend::cuda: return measure_cuda_arithmetic(device, kind);
-    default: return measure_cpu_arithmetic(kind);
-    }
-}
-
-} // namespace
 
 } // namespace detail
 
 const Ceilings& ceilings(const Device& device, Arithmetic arithmetic) {
-    static detail::KeptCeilings kept(detail::measure_copy, detail::measure_arithmetic);
+    static detail::KeptCeilings kept(
+        [](const Device& d) { return detail::measures_of(d.backend).copy(d); },
+        [](const Device& d, Arithmetic kind) { return detail::measures_of(d.backend).arithmetic(d, kind); });
     use(device);
     return kept.of(device, arithmetic);
 }

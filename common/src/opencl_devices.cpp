@@ -150,7 +150,8 @@ GuardedMemory input_memory(const void* host, std::size_t bytes) {
     return memory;
 }
 
-void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue) {
+void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue,
+                   std::size_t piece) {
     if (bytes == 0) return;
     if (memory.guard == 0) {
         // oclgrind 21.10 keeps taking memory that enqueueFillBuffer filled for unset, even after a kernel has written
@@ -160,7 +161,6 @@ void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char
     } else {
         // NVIDIA's enqueueFillBuffer (driver 580) counts offset and size in 32 bits: from 4 GiB on it fills somewhere
         // else, or breaks the context. So it is given pieces, each from its own beginning.
-        constexpr std::size_t piece = std::size_t{1} << 30;
         cl::Buffer whole = memory.whole; // of which the pieces are parts: `window` is a part itself and can have none
         for (std::size_t first = 0; first < bytes; first += piece) {
             cl_buffer_region region{memory.guard + first, std::min(piece, bytes - first)};

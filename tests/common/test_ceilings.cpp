@@ -146,3 +146,13 @@ TEST_CASE("a ceiling is measured when first asked for, on its own device, and ke
     CHECK((neighbour.copy_gb_s == 100 && neighbour.fp32_gflop_s == 0 && neighbour.fp64_gflop_s == 1000));
     CHECK(log == std::vector<std::string>{"copy cuda:1", "copy cuda:0", "fp64 cuda:0"});
 }
+
+TEST_CASE("the devices of a back end are measured by the functions of that back end") {
+    using namespace gpulab::detail;
+    CHECK(measures_of(Backend::cpu).copy == measure_cpu_copy);
+    CHECK(measures_of(Backend::cpu).arithmetic == measure_cpu_arithmetic);
+    CHECK(measures_of(Backend::opencl).copy == measure_opencl_copy);
+    CHECK(measures_of(Backend::opencl).arithmetic == measure_opencl_arithmetic);
+    CHECK(measures_of(Backend::cuda).copy == measure_cuda_copy);
+    CHECK(measures_of(Backend::cuda).arithmetic == measure_cuda_arithmetic);
+}

@@ -170,17 +170,40 @@ TEST_CASE("damage to an OpenCL buffer is noted when the buffer is let go, unless
             ClBuffer<int> moved(std::move(damaged));
             ClBuffer<int> assigned(1);
             assigned = std::move(moved);
-            CHECK_THROWS_AS(assigned.check_guard_bands(), gpulab::WrongResult); // still seen by who looks again
         }
         CHECK(gpulab::take_stray_write() == ""); // the next variant is not blamed for it
         {
             ClBuffer<int> damaged(10), fresh(10);
             fill(damaged, 0, 11, 7);
             CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult);
-            std::swap(damaged, fresh); // what was told of goes with the memory
+            CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult); // still seen by who looks again
+            std::swap(damaged, fresh);                                         // what was told of goes with the memory
+        }
+        CHECK(gpulab::take_stray_write() == "");
+        {
+            ClBuffer<int> damaged(10), fresh(10);
+            fill(damaged, 0, 11, 7);
+            CHECK_THROWS_AS(damaged.check_guard_bands(), gpulab::WrongResult);
+            std::swap(damaged, fresh);
             fill(damaged, 0, 11, 7);
         }
         CHECK(gpulab::take_stray_write() != "");
+    }
+}
+
+TEST_CASE("a buffer is poisoned in pieces, all of it and nothing beside it", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const cl::CommandQueue& queue = gpulab::opencl().queue();
+        for (const std::size_t bytes : {1, 4095, 4096, 4097, 3 * 4096, 3 * 4096 + 100}) {
+            const auto memory = gpulab::detail::guarded_memory(bytes, 1);
+            std::vector<unsigned char> content(bytes);
+            gpulab::detail::poison_memory(memory, bytes, 7, queue, 4096);
+            queue.finish();
+            gpulab::detail::read_memory(memory.window, bytes, content.data());
+            CHECK(content == std::vector<unsigned char>(bytes, 7));
+            CHECK_NOTHROW(gpulab::detail::check_guards(memory, bytes, 1));
+        }
     }
 }
 

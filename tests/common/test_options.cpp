@@ -145,10 +145,11 @@ TEST_CASE("every option of every lab reaches who asks for it") {
     CHECK_FALSE(all.given("--device"));
 
     Options some("lab", "a test");
-    parse(some, {"--warmup", "5", "--seed", "9223372036854775807"});
+    parse(some, {"--warmup", "5", "--flush-l2", "--seed", "9223372036854775807"});
     CHECK(some.stopwatch().warmup() == 5);
     CHECK(some.stopwatch().repeats() == 20);
     CHECK(some.stopwatch().budget_s() == 2);
+    CHECK(some.stopwatch().flush_l2());
     CHECK(some.seed() == 9223372036854775807u);
 }
 

@@ -219,7 +219,9 @@ TEST_CASE("malformed PNG files each give one line that says what is wrong", "[cp
     }
 }
 
-TEST_CASE("an image without pixels or beyond the limit is not written, and the old file stays", "[cpu]") {
+TEST_CASE("an image without pixels, beyond the limit or of another size than its pixels is not written, and the old "
+          "file stays",
+          "[cpu]") {
     const TemporaryPath file;
     put(file.path, "old");
     {
@@ -229,6 +231,11 @@ TEST_CASE("an image without pixels or beyond the limit is not written, and the o
     {
         gpulab::OutputFile out(file.path);
         CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{1 << 20, 1 << 20, 4, {}}), gpulab::UsageError);
+    }
+    for (const std::size_t pixels : {std::size_t{44}, std::size_t{46}, std::size_t{0}}) { // 5 x 3 x 3 are 45
+        gpulab::OutputFile out(file.path);
+        CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{5, 3, 3, std::vector<unsigned char>(pixels)}),
+                        gpulab::Error);
     }
     CHECK(content(file.path) == "old");
     CHECK_FALSE(fs::exists(file.path + ".part"));

@@ -25,7 +25,8 @@ GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill);          //
 GuardedMemory input_memory(const void* host, std::size_t bytes);              // copied in
 void read_memory(const cl::Buffer& from, std::size_t bytes, void* host);      // blocking
 void write_memory(const cl::Buffer& to, std::size_t bytes, const void* host); // blocking
-void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue);
+void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue,
+                   std::size_t piece = std::size_t{1} << 30); // bytes filled by one command
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes);
 } // namespace detail
 
