@@ -171,20 +171,20 @@ std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpula
     return "";
 }
 
-/// A denormal of which three are one, too, and whose multiples below 2^24 a float holds exactly.
-template <class T> T denormal() {
-    return std::ldexp(std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::digits - 4);
-}
+/// The smallest number above 0. Its multiples below 2^23 are denormals, and no sum of them rounds.
+template <class T> constexpr T smallest = std::numeric_limits<T>::denorm_min();
+/// A large denormal: a few of them add up to no denormal any more. Its multiples below 2^24 are exact.
+template <class T> inline const T large_denormal = std::ldexp(smallest<T>, std::numeric_limits<T>::digits - 4);
 
-/// Adds up n denormals, 1, 2 or 3 times denormal(): no order of summation rounds. @pre n below 2^22
-template <class T> std::string denormal_fault(SumRun<T>* run, std::size_t n) {
+/// Adds up n denormals, 1, 2 or 3 times `unit`. @pre n below 2^22
+template <class T> std::string denormal_fault(SumRun<T>* run, std::size_t n, T unit) {
     SumProblem<T> p{std::vector<T>(n)};
     std::size_t units = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        p.a[i] = static_cast<T>(i % 3 + 1) * denormal<T>();
+        p.a[i] = static_cast<T>(i % 3 + 1) * unit;
         units += i % 3 + 1;
     }
-    const T expected = static_cast<T>(units) * denormal<T>();
+    const T expected = static_cast<T>(units) * unit;
     Scalar<T> sum{0};
     Stopwatch once;
     run(p, sum, once);
@@ -247,15 +247,15 @@ std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector
     return "";
 }
 
-/// The prefix sums of n denormals; see denormal_fault().
+/// The prefix sums of n denormals, which are denormals too. @pre n below 2^22
 template <class T> std::string denormal_scan_fault(ScanRun<T>* run, std::size_t n) {
     ScanProblem<T> p{Scan::inclusive, std::vector<T>(n)};
     Prefixes<T> expected(n), out(n);
     std::size_t units = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        p.a[i] = static_cast<T>(i % 3 + 1) * denormal<T>();
+        p.a[i] = static_cast<T>(i % 3 + 1) * smallest<T>;
         units += i % 3 + 1;
-        expected[i] = static_cast<T>(units) * denormal<T>();
+        expected[i] = static_cast<T>(units) * smallest<T>;
     }
     gpulab::poison(out);
     Stopwatch once;
@@ -311,16 +311,16 @@ std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<g
     return "";
 }
 
-/// The dot product of n denormals with ones and twos in turn; see denormal_fault(). @pre n below 2^21
+/// The dot product of n denormals with ones and twos in turn, which is one too. @pre n below 2^20
 template <class T> std::string denormal_dot_fault(DotRun<T>* run, std::size_t n) {
     DotProblem<T> p{std::vector<T>(n), std::vector<T>(n)};
     std::size_t units = 0;
     for (std::size_t i = 0; i < n; ++i) {
-        p.a[i] = static_cast<T>(i % 3 + 1) * denormal<T>();
+        p.a[i] = static_cast<T>(i % 3 + 1) * smallest<T>;
         p.b[i] = static_cast<T>(i % 2 + 1);
         units += (i % 3 + 1) * (i % 2 + 1);
     }
-    const T expected = static_cast<T>(units) * denormal<T>();
+    const T expected = static_cast<T>(units) * smallest<T>;
     Scalar<T> dot{0};
     Stopwatch once;
     run(p, dot, once);

@@ -83,12 +83,13 @@ template <class T> void check_sum(const Variant<T>& v, Faults& faults) {
     });
     if (reduction::testing::keeps_denormals<T>(v.backend))
         faults.check("denormals", [&]() -> std::string {
-            for (const std::size_t n : sizes_for(v.name, {1, 1000, 100'003})) {
-                // An atomic addition of floats to global memory takes denormals for 0: their sums must be larger.
-                if (n == 1 && v.name == "cuda_atomics") continue;
-                if (const std::string fault = reduction::testing::denormal_fault(v.run, n); !fault.empty())
+            // An atomic addition of floats to global memory takes denormals for 0: the blocks' sums must be larger.
+            const bool atomics = v.name == "cuda_atomics";
+            const T unit = atomics ? reduction::testing::large_denormal<T> : reduction::testing::smallest<T>;
+            const std::size_t few = atomics ? 100 : 1;
+            for (const std::size_t n : sizes_for(v.name, {few, 1000, 100'003}))
+                if (const std::string fault = reduction::testing::denormal_fault(v.run, n, unit); !fault.empty())
                     return fault;
-            }
             return "";
         });
     if (any_n) // past 2^24, where a float no longer counts every integer

@@ -28,7 +28,7 @@ template <class T> std::string fault_of(SumRun<T>* run, Backend backend) {
     return first_of({[&] { return first_fault(run, backend, straddling_sizes()); },
                      [&] { return first_fault(run, backend, sizes_next_to(tiles, 100'000), whole_numbers); },
                      [&] { return special_fault(run, 1025, tiles); },
-                     [&] { return keeps_denormals<T>(backend) ? denormal_fault(run, 1000) : ""; }});
+                     [&] { return keeps_denormals<T>(backend) ? denormal_fault(run, 1000, smallest<T>) : ""; }});
 }
 
 template <class T> std::string fault_of(DotRun<T>* run, Backend backend) {
