@@ -45,7 +45,7 @@ function(gpulab_oclgrind_tests target program labels folder)
         add_test("${target}: ${case}" ${ARGN} "-DCASES=${escaped}" -DLOG=${folder}/${log}.log
                  -P ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/RunOclgrind.cmake)
         set_tests_properties("${target}: ${case}" PROPERTIES LABELS "${labels};oclgrind"
-                             SKIP_REGULAR_EXPRESSION "skipped: "
+                             SKIP_REGULAR_EXPRESSION "skipped: " COST 100 # the slowest begin first
                              ENVIRONMENT "GPULAB_GUARD_BYTES=0;GPULAB_EXPECT_PLATFORM=Oclgrind")
     endforeach()
 endfunction()

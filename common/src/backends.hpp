@@ -2,7 +2,13 @@
 /// What each back end implements for device.hpp and ceilings.hpp. Inside the common library only.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpulab/ceilings.hpp"
@@ -28,5 +34,42 @@ double measure_opencl_arithmetic(const Device& device, Arithmetic kind);
 
 double measure_cpu_copy();
 double measure_cpu_arithmetic(Arithmetic kind);
+
+/// The ceilings of devices, each measured when it is first asked for.
+class KeptCeilings {
+public:
+    /// @param copy gives GB/s @param arithmetic gives GFLOP/s
+    KeptCeilings(std::function<double(const Device&)> copy, std::function<double(const Device&, Arithmetic)> arithmetic)
+        : measure_copy_(std::move(copy)), measure_arithmetic_(std::move(arithmetic)) {}
+
+    /// See ceilings(). The reference stays valid.
+    const Ceilings& of(const Device& device, Arithmetic arithmetic);
+
+private:
+    std::function<double(const Device&)> measure_copy_;
+    std::function<double(const Device&, Arithmetic)> measure_arithmetic_;
+    std::mutex mutex_;
+    std::map<std::string, Ceilings> known_; // by Device::id()
+};
+
+/// Runs work(thread) for thread = 0 ... threads - 1, all at once. @return milliseconds from the first one's start to
+/// the last one's end
+double ms_on_threads(int threads, const std::function<void(int)>& work);
+
+/// What runs work(thread) on so many threads at once and gives the milliseconds: ms_on_threads().
+using RoundTimer = std::function<double(int threads, const std::function<void(int)>& work)>;
+
+double cpu_copy_gb_per_s(std::size_t bytes, int threads, const RoundTimer& round);
+double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round);
+
+/// Copies the share of one of `threads` threads.
+void copy_share(std::span<const char> from, std::span<char> to, int thread, int threads);
+
+/// Independent chains of multiply-adds that cpu_multiply_adds() computes in one thread: enough to cover the latency of
+/// one, few enough for the registers.
+template <class T> inline constexpr int cpu_chains = 256 / sizeof(T);
+
+/// Chain j begins with j + thread, and each step makes x to 0.999 x + 0.001. @return the sum of all chains
+template <class T> T cpu_multiply_adds(int thread, std::int64_t steps);
 
 } // namespace gpulab::detail

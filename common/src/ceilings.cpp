@@ -4,118 +4,135 @@
 #include <barrier>
 #include <chrono>
 #include <cstring>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "backends.hpp"
 #include "gpulab/metrics.hpp"
-#include "gpulab/stopwatch.hpp"
 
 namespace gpulab {
 
-namespace {
+namespace detail {
 
-using Clock = std::chrono::steady_clock;
-
-double ms_since(Clock::time_point begin) {
+double ms_on_threads(int threads, const std::function<void(int)>& work) {
+    using Clock = std::chrono::steady_clock;
+    // Making threads is not timed. The clock starts in the barrier itself, before anyone leaves it: this thread may be
+    // woken when the others have done half of the work.
+    Clock::time_point begin;
+    std::barrier start(threads, [&]() noexcept { begin = Clock::now(); });
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t)
+        workers.emplace_back([&, t] {
+            start.arrive_and_wait();
+            work(t);
+        });
+    workers.clear(); // joins
     return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
 }
 
-/// Runs work(thread) on every CPU thread at once, several times, and gives the best time in milliseconds.
-template <class Work> double best_ms_on_all_threads(int rounds, const Work& work) {
-    const int threads = hardware_threads();
-    double best = 0;
-    for (int round = 0; round < rounds; ++round) {
-        // Making threads is not timed. The clock starts in the barrier itself, before anyone leaves it: this thread may
-        // be woken when the others have done half of the work.
-        Clock::time_point begin;
-        std::barrier start(threads, [&]() noexcept { begin = Clock::now(); });
-        std::vector<std::jthread> workers;
-        for (int t = 0; t < threads; ++t)
-            workers.emplace_back([&, t] {
-                start.arrive_and_wait();
-                work(t);
-            });
-        workers.clear(); // joins
-        const double ms = ms_since(begin);
-        best = round == 0 ? ms : std::min(best, ms);
-    }
-    return best;
-}
+namespace {
 
-/// Independent multiply-adds on arrays small enough for registers; the compiler turns the inner loop into SIMD.
-template <class T> double cpu_gflop_per_s() {
-    constexpr int lanes =
-        64 / sizeof(T) * 4; // enough independent chains to cover the latency of an FMA, few enough for registers
-    constexpr std::int64_t steps = 1'000'000;
-    std::vector<T> sink(static_cast<std::size_t>(hardware_threads()));
-    const double ms = best_ms_on_all_threads(3, [&](int thread) {
-        T x[lanes];
-        for (int j = 0; j < lanes; ++j) x[j] = static_cast<T>(j + thread);
-        const T factor = static_cast<T>(0.999), addend = static_cast<T>(0.001);
-        for (std::int64_t i = 0; i < steps; ++i) {
-            for (int j = 0; j < lanes; ++j) x[j] = x[j] * factor + addend;
-#if defined(__GNUC__)
-            asm volatile(""); // keeps the two loops in this order: exchanged, each chain would wait for itself
-#endif
-        }
-        T sum = 0;
-        for (int j = 0; j < lanes; ++j) sum += x[j];
-        sink[static_cast<std::size_t>(thread)] = sum; // used, so that the loop is not optimised away
-    });
-    volatile T keep = sink[0];
-    (void)keep;
-    return gflop_per_s(2.0 * lanes * steps * hardware_threads(), ms);
+/// The shortest of several rounds, in milliseconds.
+double best_ms(int rounds, int threads, const RoundTimer& round, const std::function<void(int)>& work) {
+    double best = round(threads, work);
+    for (int i = 1; i < rounds; ++i) best = std::min(best, round(threads, work));
+    return best;
 }
 
 } // namespace
 
-namespace detail {
+void copy_share(std::span<const char> from, std::span<char> to, int thread, int threads) {
+    const auto edge = [&](int t) {
+        return from.size() * static_cast<std::size_t>(t) / static_cast<std::size_t>(threads);
+    };
+    const std::size_t begin = edge(thread), end = edge(thread + 1);
+    if (end > begin) std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+}
+
+double cpu_copy_gb_per_s(std::size_t bytes, int threads, const RoundTimer& round) {
+    std::vector<char> from(bytes, 1), to(bytes, 2); // written once, so that every page exists
+    const double ms = best_ms(5, threads, round, [&](int thread) { copy_share(from, to, thread, threads); });
+    return gb_per_s(2.0 * static_cast<double>(bytes), ms); // every byte is read and written
+}
+
+template <class T> T cpu_multiply_adds(int thread, std::int64_t steps) {
+    constexpr int chains = cpu_chains<T>;
+    T x[chains];
+    for (int j = 0; j < chains; ++j) x[j] = static_cast<T>(j + thread);
+    const T factor = static_cast<T>(0.999), addend = static_cast<T>(0.001);
+    for (std::int64_t i = 0; i < steps; ++i) {
+        for (int j = 0; j < chains; ++j) x[j] = x[j] * factor + addend; // the compiler makes SIMD of this loop
+#if defined(__GNUC__)
+        asm volatile(""); // keeps the two loops in this order: exchanged, each chain would wait for itself
+#endif
+    }
+    T sum = 0;
+    for (int j = 0; j < chains; ++j) sum += x[j];
+    return sum;
+}
+template float cpu_multiply_adds<float>(int, std::int64_t);
+template double cpu_multiply_adds<double>(int, std::int64_t);
+
+double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round) {
+    const bool fp64 = kind == Arithmetic::fp64;
+    std::vector<double> sums(static_cast<std::size_t>(threads)); // kept, so that no computation is optimised away
+    const double ms = best_ms(3, threads, round, [&](int thread) {
+        sums[static_cast<std::size_t>(thread)] =
+            fp64 ? cpu_multiply_adds<double>(thread, steps) : double{cpu_multiply_adds<float>(thread, steps)};
+    });
+    volatile double keep = sums[0];
+    (void)keep;
+    const double chains = fp64 ? cpu_chains<double> : cpu_chains<float>;
+    return gflop_per_s(2.0 * chains * static_cast<double>(steps) * threads, ms); // a multiply-add is two operations
+}
 
 double measure_cpu_copy() {
     const std::size_t bytes =
         std::clamp<std::size_t>(host_memory_bytes() / 32, std::size_t{16} << 20, std::size_t{256} << 20);
-    const auto threads = static_cast<std::size_t>(hardware_threads());
-    const std::size_t part = bytes / threads;
-    std::vector<char> from(bytes, 1), to(bytes, 2); // written once, so that every page exists
-    const double ms = best_ms_on_all_threads(5, [&](int t) {
-        const std::size_t begin = static_cast<std::size_t>(t) * part;
-        std::memcpy(to.data() + begin, from.data() + begin, part);
-    });
-    return gb_per_s(2.0 * static_cast<double>(part * threads), ms);
+    return cpu_copy_gb_per_s(bytes, hardware_threads(), ms_on_threads);
 }
 
 double measure_cpu_arithmetic(Arithmetic kind) {
-    return kind == Arithmetic::fp64 ? cpu_gflop_per_s<double>() : cpu_gflop_per_s<float>();
+    return cpu_gflop_per_s(kind, hardware_threads(), 1'000'000, ms_on_threads);
 }
+
+const Ceilings& KeptCeilings::of(const Device& device, Arithmetic arithmetic) {
+    const std::lock_guard lock(mutex_);
+    Ceilings& c = known_[device.id()];
+    if (c.copy_gb_s == 0) c.copy_gb_s = measure_copy_(device);
+    if (arithmetic == Arithmetic::fp32 && c.fp32_gflop_s == 0)
+        c.fp32_gflop_s = measure_arithmetic_(device, Arithmetic::fp32);
+    if (arithmetic == Arithmetic::fp64 && c.fp64_gflop_s == 0 && device.fp64)
+        c.fp64_gflop_s = measure_arithmetic_(device, Arithmetic::fp64);
+    return c;
+}
+
+namespace {
+
+double measure_copy(const Device& device) {
+    switch (device.backend) {
+    case Backend::opencl: return measure_opencl_copy(device);
+    case Backend::cuda: return measure_cuda_copy(device);
+    default: return measure_cpu_copy();
+    }
+}
+
+double measure_arithmetic(const Device& device, Arithmetic kind) {
+    switch (device.backend) {
+    case Backend::opencl: return measure_opencl_arithmetic(device, kind);
+    case Backend::cuda: return measure_cuda_arithmetic(device, kind);
+    default: return measure_cpu_arithmetic(kind);
+    }
+}
+
+} // namespace
 
 } // namespace detail
 
 const Ceilings& ceilings(const Device& device, Arithmetic arithmetic) {
-    static std::mutex mutex;
-    static std::map<std::string, Ceilings> known;
-    const std::lock_guard lock(mutex);
-    Ceilings& c = known[device.id()];
+    static detail::KeptCeilings kept(detail::measure_copy, detail::measure_arithmetic);
     use(device);
-    if (c.copy_gb_s == 0) {
-        switch (device.backend) {
-        case Backend::cpu: c.copy_gb_s = detail::measure_cpu_copy(); break;
-        case Backend::opencl: c.copy_gb_s = detail::measure_opencl_copy(device); break;
-        case Backend::cuda: c.copy_gb_s = detail::measure_cuda_copy(device); break;
-        }
-    }
-    double* rate = arithmetic == Arithmetic::fp32 ? &c.fp32_gflop_s : &c.fp64_gflop_s;
-    if (arithmetic != Arithmetic::none && *rate == 0 && (arithmetic == Arithmetic::fp32 || device.fp64)) {
-        switch (device.backend) {
-        case Backend::cpu: *rate = detail::measure_cpu_arithmetic(arithmetic); break;
-        case Backend::opencl: *rate = detail::measure_opencl_arithmetic(device, arithmetic); break;
-        case Backend::cuda: *rate = detail::measure_cuda_arithmetic(device, arithmetic); break;
-        }
-    }
-    return c;
+    return kept.of(device, arithmetic);
 }
 
 double roofline_ms(const Ceilings& c, double bytes, double flops, Arithmetic arithmetic) {

@@ -1,18 +1,14 @@
-// The OpenCL side of device.hpp and ceilings.hpp, and the helpers of gpulab/opencl/.
+// The OpenCL side of device.hpp, and the helpers of gpulab/opencl/.
 #include <algorithm>
 #include <fmt/format.h>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <regex>
 #include <sstream>
 
 #include "backends.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/metrics.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
-#include "gpulab/opencl/timing.hpp"
 
 namespace gpulab {
 
@@ -30,8 +26,8 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-/// The lines of a build log that speak of the kernel's text. What comes from a .cl file of ours has its name from a
-/// #line; a file with an absolute path is one of the driver's own, which holds a text that has no file.
+/// The lines of a build log that speak of the kernel's text. A .cl file of ours is named by its path in the repository,
+/// see EmbedText.cmake; one with an absolute path is the driver's own and holds a text that has no file.
 std::string compiler_lines(const std::string& log) {
     static const std::regex chatter("[0-9]+ (error|warning)s?.* generated\\.|Device .* failed to build the program");
     static const std::regex file_of_driver("(^| )/[^ :]+\\.cl:");
@@ -170,66 +166,6 @@ void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t el
     gpulab::check_guards(before.data(), after.data(), memory.guard, element_bytes, memory.guard_value);
 }
 
-double measure_opencl_copy(const Device& device) {
-    const std::size_t most = opencl().device().getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
-    const std::size_t large = device.is_cpu ? std::size_t{256} << 20 : std::size_t{1} << 30;
-    const std::size_t bytes =
-        round_up(std::min({large, most, static_cast<std::size_t>(device.memory_bytes) / 8}) - 15, 16);
-    ClBuffer<char> from(bytes), to(bytes);
-    Stopwatch by_driver(2, 5);
-    watch_queue(by_driver, [&](const cl::CommandQueue& queue, ClEvents& events) {
-        queue.enqueueCopyBuffer(from.data(), to.data(), 0, 0, bytes, nullptr, events.add());
-    });
-    // A CPU driver may copy with one thread; a kernel that copies uses them all. The better one is the ceiling.
-    static const char* const copy_cl = "kernel void copy(global const float4* from, global float4* to, ulong n) {\n"
-                                       "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))\n"
-                                       "        to[i] = from[i];\n"
-                                       "}\n";
-    cl::Kernel kernel = opencl_kernel(copy_cl, "copy");
-    const cl_ulong n = bytes / 16;
-    set_args(kernel, from.data(), to.data(), n);
-    Stopwatch by_kernel(2, 5);
-    watch_queue(by_kernel, [&](const cl::CommandQueue& queue, ClEvents& events) {
-        const std::size_t local = std::min<std::size_t>(256, opencl().max_work_group(kernel));
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(round_up(n, local)), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
-    return gb_per_s(2.0 * static_cast<double>(bytes), std::min(by_driver.kernel().median, by_kernel.kernel().median));
-}
-
-double measure_opencl_arithmetic(const Device& device, Arithmetic kind) {
-    // Vectors of four, so that a CPU device has wide work per item as well.
-    static const char* const fma_cl =
-        "#ifdef FP64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif\n"
-        "kernel void fma_chains(global T* out, T factor, T addend, int steps) {\n"
-        "    T4 a = (T4)(get_local_id(0)), b = a + (T)1, c = a + (T)2, d = a + (T)3;\n"
-        "    T4 e = a + (T)4, f = a + (T)5, g = a + (T)6, h = a + (T)7;\n"
-        "    for (int i = 0; i < steps; ++i) {\n"
-        "        a = mad(a, (T4)(factor), (T4)(addend)); b = mad(b, (T4)(factor), (T4)(addend));\n"
-        "        c = mad(c, (T4)(factor), (T4)(addend)); d = mad(d, (T4)(factor), (T4)(addend));\n"
-        "        e = mad(e, (T4)(factor), (T4)(addend)); f = mad(f, (T4)(factor), (T4)(addend));\n"
-        "        g = mad(g, (T4)(factor), (T4)(addend)); h = mad(h, (T4)(factor), (T4)(addend));\n"
-        "    }\n"
-        "    T4 sum = a + b + c + d + e + f + g + h;\n"
-        "    if (sum.x + sum.y + sum.z + sum.w == (T)-1) out[0] = sum.x;\n" // never true
-        "}\n";
-    const bool fp64 = kind == Arithmetic::fp64;
-    cl::Kernel kernel =
-        opencl_kernel(fma_cl, "fma_chains", fp64 ? "-DFP64 -DT=double -DT4=double4" : "-DT=float -DT4=float4");
-    ClBuffer<double> out(1);
-    const std::size_t local = std::min<std::size_t>(device.is_cpu ? 16 : 256, opencl().max_work_group(kernel));
-    const std::size_t items = local * static_cast<std::size_t>(device.compute_units) * 16;
-    const int steps = device.is_cpu ? 20000 : 1024;
-    if (fp64) set_args(kernel, out.data(), 0.999, 0.001, steps);
-    else set_args(kernel, out.data(), 0.999f, 0.001f, steps);
-    Stopwatch watch(2, 5);
-    watch_queue(watch, [&](const cl::CommandQueue& queue, ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(items), cl::NDRange(local), nullptr,
-                                   events.add());
-    });
-    return gflop_per_s(2.0 * 32 * steps * static_cast<double>(items), watch.kernel().median);
-}
-
 } // namespace detail
 
 OpenClContext::OpenClContext(const Device& device)
@@ -270,22 +206,6 @@ cl::Kernel opencl_kernel(const std::string& source, const char* name, const std:
     } catch (const cl::Error& e) {
         throw Error(fmt::format("OpenCL kernel '{}': {}", name, opencl_error_name(e.err())));
     }
-}
-
-double ClEvents::elapsed_ms() const {
-    cl_ulong begin = std::numeric_limits<cl_ulong>::max(), end = 0;
-    for (const cl::Event& event : events_) {
-        begin = std::min(begin, event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
-        end = std::max(end, event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-    }
-    return end > begin ? static_cast<double>(end - begin) * 1e-6 : 0;
-}
-
-void flush_l2(OpenClContext& context) {
-    const std::size_t bytes = 2 * std::max<std::size_t>(context.description().l2_bytes, 1 << 20);
-    cl::Buffer scratch(context.context(), CL_MEM_READ_WRITE, bytes);
-    context.queue().enqueueFillBuffer(scratch, cl_uchar{0}, 0, bytes);
-    context.queue().finish();
 }
 
 std::string opencl_error_name(cl_int code) {

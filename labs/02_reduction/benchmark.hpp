@@ -2,6 +2,8 @@
 /// The loop over the variants of one operation, for single runs and studies.
 #pragma once
 
+#include <functional>
+#include <type_traits>
 #include <vector>
 
 #include "gpulab/jobs.hpp"
@@ -34,7 +36,7 @@ template <class Run, class Problem, class Output> double sequential_ms(Run* run,
 template <class Run, class Problem, class Output, class Judge>
 void measure_all(const gpulab::Options& options, gpulab::Report& report, const std::vector<gpulab::Job<Run>>& jobs,
                  const Problem& problem, Output& out, const gpulab::Work& work, const Judge& judge,
-                 const std::function<void(gpulab::Result&, const Output&)>& note = {}) {
+                 const std::function<void(gpulab::Result&, const std::type_identity_t<Output>&)>& note = {}) {
     for (const auto& job : jobs) {
         gpulab::Result result =
             gpulab::run(job, problem, out, options, [&] { return judge(job.variant.backend, out); });
@@ -57,9 +59,10 @@ void measure_sums(const gpulab::Options& options, gpulab::Report& report,
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
     report.sequential_ms(sequential_ms(cpu_sequential<T>, problem, sum));
-    measure_all(options, report, jobs, problem, sum, sum_work<T>(n), [&](Backend backend, const Scalar<T>& out) {
-        return compare(expected, out, tolerance<T>(backend, n));
-    });
+    measure_all(options, report, jobs, problem, sum, sum_work<T>(n),
+                [&](gpulab::Backend backend, const Scalar<T>& out) {
+                    return compare(expected, out, tolerance<T>(backend, n));
+                });
 }
 
 } // namespace reduction

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace reduction;
+using gpulab::Backend;
 using gpulab::Options;
 using gpulab::Report;
 using gpulab::Result;

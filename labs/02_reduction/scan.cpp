@@ -43,11 +43,13 @@ template <class T> Prefixes<T> expected_scan(const ScanProblem<T>& p) {
 template <class T>
 gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected, const Prefixes<T>& actual,
                            double tolerance) {
-    // gpulab::compare asks for the scales in rising order, so one running sum serves all of them.
+    // gpulab::compare asks for the scales in rising order, so one running sum serves all of them. When it starts again
+    // from the front, so does the sum.
     std::size_t next = 0;
     double magnitude = 0;
     return gpulab::compare(expected, actual, tolerance, [&](std::size_t i) {
         const std::size_t end = p.kind == Scan::inclusive ? i + 1 : i;
+        if (end < next) next = 0, magnitude = 0;
         for (; next < end; ++next) magnitude += std::abs(static_cast<double>(p.a[next]));
         return magnitude;
     });

@@ -98,6 +98,7 @@ template <class T> constexpr Run<T>* float_only(Run<float>* run) {
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     using enum gpulab::Backend;
     using Row = gpulab::Variant<Run<T>>;
+    constexpr gpulab::Needs precision{.fp64 = std::is_same_v<T, double>}; // CUDA devices all have it
     static constexpr std::array table = {
         Row{"cpu_ijk", "three loops, each element in turn", cpu, cpu_ijk<T>},
         Row{"cpu_ikj", "the two inner loops exchanged: B is read along its rows", cpu, cpu_ikj<T>},
@@ -105,10 +106,11 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
         Row{"cpu_element_tasks", "one task per element of C, on all cores", cpu, cpu_element_tasks<T>},
         Row{"cpu_row_tasks", "one task per row of C", cpu, cpu_row_tasks<T>},
         Row{"cpu_threads", "as many threads as cores, each a band of rows, in blocks", cpu, cpu_threads<T>},
-        Row{"opencl_naive", "one work-item per element", opencl, GPULAB_IF_OPENCL(opencl_naive<T>)},
-        Row{"opencl_local_tile", "tiles of A and B in local memory", opencl, GPULAB_IF_OPENCL(opencl_local_tile<T>)},
+        Row{"opencl_naive", "one work-item per element", opencl, GPULAB_IF_OPENCL(opencl_naive<T>), precision},
+        Row{"opencl_local_tile", "tiles of A and B in local memory", opencl, GPULAB_IF_OPENCL(opencl_local_tile<T>),
+            precision},
         Row{"opencl_register_tile", "and 8 x 8 elements per work-item in registers", opencl,
-            GPULAB_IF_OPENCL(opencl_register_tile<T>)},
+            GPULAB_IF_OPENCL(opencl_register_tile<T>), precision},
         Row{"cuda_one_block", "one thread per element, one block: C up to 1024 elements", cuda,
             GPULAB_IF_CUDA(cuda_one_block<T>)},
         Row{"cuda_grid_as_printed", "a grid of blocks, threadIdx.x along the rows", cuda,

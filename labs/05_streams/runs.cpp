@@ -50,9 +50,10 @@ bool has_copies(const gpulab::Timeline& t) {
 Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
                     std::span<const gpulab::Variant<Run>> table, bool show_link) {
     const auto jobs = gpulab::jobs(table, options);
-    Output reference{std::vector<unsigned char>(p.bytes()), {}, 0}, out = reference;
+    const Output reference = reference_output(p);
+    Output out = reference;
     Stopwatch sequential = p.work <= 16 ? Stopwatch(1, 3, 1.0) : Stopwatch(0, 1); // heavy work takes it seconds
-    cpu_sequential(p, reference, sequential);
+    cpu_sequential(p, out, sequential);                                           // for its time only
     report.sequential_ms(sequential.kernel().median);
 
     report.column("overlap_percent", "overlap %"); // what else the results hold is the same for all rows of a device

@@ -57,7 +57,11 @@ constexpr unsigned char work_round(unsigned char v) {
 /// alpha would turn opaque pixels into invisible ones.
 constexpr unsigned colour_bytes(int channels) { return channels == 4 ? 0b0111u : channels == 2 ? 0b0101u : 0b1111u; }
 
-/// Transforms rows [first, last) on the CPU. What every variant must do.
+/// What every variant must give. It is worked out in another way than any of them does it, from a table of all 256
+/// bytes, so that a mistake in a rung is not one in the answer that it is held against.
+Output reference_output(const Problem& p);
+
+/// Transforms rows [first, last) of the image, byte by byte. Both CPU rungs work with it.
 void transform_rows(const Problem& p, Output& out, std::size_t first_row, std::size_t last_row);
 
 /// Whole rows of the image that travel together.

@@ -1,5 +1,5 @@
 // A program with a report whose figures are known, for what cannot be tested from inside: where its results and its
-// table go.
+// table go. Its study is one of the real surroundings.
 #include <fmt/format.h>
 
 #include "gpulab/error.hpp"
@@ -8,12 +8,8 @@
 
 int main(int argc, char** argv) try {
     gpulab::Options options("report_program", "one right result");
+    options.studies({{"one", "one right result", {}}});
     if (!options.parse(argc, argv)) return gpulab::exit_success;
-
-    gpulab::Surroundings surroundings;
-    surroundings.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{.copy_gb_s = 10}; };
-    gpulab::Report report(options, {{"n", std::int64_t{10}}}, surroundings);
-    fmt::print("words of the program's own\n");
 
     gpulab::Result result;
     result.variant = "cpu_right";
@@ -21,6 +17,17 @@ int main(int argc, char** argv) try {
     result.has_device = true;
     result.status = gpulab::Result::Status::passed;
     result.kernel = {.median = 2, .min = 1, .max = 3, .repeats = 5};
+
+    if (!options.study().empty()) {
+        gpulab::Report report(options);
+        report.begin({{"n", std::int64_t{10}}});
+        report.add(result, {.bytes = 4e6});
+        return report.finish();
+    }
+    gpulab::Surroundings surroundings;
+    surroundings.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{.copy_gb_s = 10}; };
+    gpulab::Report report(options, {{"n", std::int64_t{10}}}, surroundings);
+    fmt::print("words of the program's own\n");
     report.add(result, {.bytes = 4e6});
     return report.finish();
 } catch (...) {

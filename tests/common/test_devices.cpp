@@ -1,4 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <fstream>
 #include <string>
 
 #include "gpulab/ceilings.hpp"
@@ -16,6 +18,14 @@ TEST_CASE("there is one CPU, with a name, threads and memory", "[cpu]") {
     CHECK_FALSE(cpus[0].name.empty());
     CHECK(cpus[0].compute_units >= 1);
     CHECK(cpus[0].memory_bytes > (1u << 28));
+    CHECK(cpus[0].memory_bytes == gpulab::host_memory_bytes());
+    CHECK(cpus[0].is_cpu);
+    CHECK(cpus[0].fp64);
+    std::ifstream info("/proc/meminfo"); // "MemTotal:  16303420 kB", a little less than there is
+    std::string word;
+    std::uint64_t kilobytes = 0;
+    if (info >> word >> kilobytes) CHECK(gpulab::host_memory_bytes() / 1024 >= kilobytes);
+    if (kilobytes > 0) CHECK(gpulab::host_memory_bytes() / 1024 < kilobytes + kilobytes / 2);
     CHECK(cpus[0].id() == "cpu:0");
 }
 
@@ -44,7 +54,7 @@ std::string meant(const std::string& wish) {
 }
 } // namespace
 
-TEST_CASE("--device takes an id, a back end or part of a name") {
+TEST_CASE("the option --device takes an id, a back end or part of a name") {
     CHECK(meant("cuda:0") == "cuda:0");
     CHECK(meant("opencl:0") == "opencl:0");
     CHECK(meant("cuda:10") == "");

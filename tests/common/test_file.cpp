@@ -306,6 +306,24 @@ TEST_CASE("a pipe is written at once, and stays a pipe") {
     ::close(reader);
 }
 
+TEST_CASE("a pipe that is moved stays a pipe") {
+    const Folder folder;
+    const std::string path = folder.at("pipe");
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+    REQUIRE(reader >= 0);
+    gpulab::OutputFile assigned;
+    assigned = gpulab::OutputFile(path); // as the report does
+    assigned.write("one");
+    gpulab::OutputFile moved(std::move(assigned));
+    moved.write("two");
+    char text[16] = {};
+    CHECK(::read(reader, text, sizeof(text)) == 6);
+    CHECK(std::string(text) == "onetwo");
+    CHECK(fs::is_fifo(path));
+    ::close(reader);
+}
+
 TEST_CASE("what goes to the file that stdout or stderr goes to follows what was printed there") {
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
         for (const bool by_name : {false, true}) {
@@ -316,7 +334,8 @@ TEST_CASE("what goes to the file that stdout or stderr goes to follows what was 
                 if (out < 0 || ::dup2(out, stream) < 0) return 3;
                 std::FILE* const file = stream == STDOUT_FILENO ? stdout : stderr;
                 std::fputs("table\n", file);
-                gpulab::OutputFile json(by_name ? path : stream == STDOUT_FILENO ? "/dev/stdout" : "/dev/stderr");
+                gpulab::OutputFile json;
+                json = gpulab::OutputFile(by_name ? path : stream == STDOUT_FILENO ? "/dev/stdout" : "/dev/stderr");
                 std::fputs("row\n", file);
                 json.write("json\n");
                 std::fputs("end\n", file);

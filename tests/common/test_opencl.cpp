@@ -36,6 +36,41 @@ void fill(const ClBuffer<int>& out, int first, int last, int value) {
 
 } // namespace
 
+TEST_CASE("what is told of an OpenCL device is what its driver says, in the driver's order", "[opencl]") {
+    const auto& devices = devices_or_skip(Backend::opencl);
+    std::vector<cl::Platform> platforms;
+    cl::Platform::get(&platforms);
+    std::size_t i = 0;
+    for (const cl::Platform& platform : platforms) {
+        std::vector<cl::Device> here;
+        try {
+            platform.getDevices(CL_DEVICE_TYPE_ALL, &here);
+        } catch (const cl::Error&) { // it has none
+        }
+        for (const cl::Device& handle : here) {
+            REQUIRE(i < devices.size());
+            const gpulab::Device& told = devices[i];
+            CHECK(told.backend == Backend::opencl);
+            CHECK(told.index == static_cast<int>(i));
+            CHECK(told.id() == "opencl:" + std::to_string(i));
+            CHECK(handle.getInfo<CL_DEVICE_NAME>().starts_with(told.name));
+            CHECK_FALSE(told.name.empty());
+            CHECK(platform.getInfo<CL_PLATFORM_NAME>().starts_with(told.platform));
+            CHECK_FALSE(told.platform.empty());
+            CHECK(told.memory_bytes == handle.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE>());
+            CHECK(told.l2_bytes == handle.getInfo<CL_DEVICE_GLOBAL_MEM_CACHE_SIZE>());
+            CHECK(told.compute_units == static_cast<int>(handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()));
+            CHECK(told.fp64 == (handle.getInfo<CL_DEVICE_EXTENSIONS>().find("cl_khr_fp64") != std::string::npos));
+            CHECK(told.is_cpu == (handle.getInfo<CL_DEVICE_TYPE>() == CL_DEVICE_TYPE_CPU));
+            gpulab::use(told);
+            CHECK(gpulab::opencl().device()() == handle());
+            CHECK(gpulab::opencl().description().id() == told.id());
+            ++i;
+        }
+    }
+    CHECK(i == devices.size());
+}
+
 TEST_CASE("an OpenCL buffer brings data there and back", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);

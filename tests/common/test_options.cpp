@@ -8,6 +8,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab_testing/capture.hpp"
 
 using gpulab::Backend;
 using gpulab::Options;
@@ -37,6 +38,14 @@ TEST_CASE("sizes are read as people write them") {
     CHECK(parse_size("16Ki", "--n") == 16384);
     CHECK(parse_size("3Gi", "--n") == 3221225472);
     CHECK(parse_size("9223372036854775807", "--n") == 9223372036854775807);
+    CHECK(parse_size("7K", "--n") == 7000);
+    CHECK(parse_size("3M", "--n") == 3000000);
+    CHECK(parse_size("2G", "--n") == 2000000000);
+    CHECK(parse_size("5Mi", "--n") == 5242880);
+    CHECK(parse_size("1.5e3", "--n") == 1500);
+    CHECK(parse_size("3^4", "--n") == 81);
+    CHECK(parse_size("7^0", "--n") == 1);
+    CHECK(parse_size("2^62", "--n") == 4611686018427387904);
 }
 
 TEST_CASE("what is no size is refused in one line that names the option") {
@@ -91,18 +100,153 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--frobnicate"}) == "refused");
 }
 
-TEST_CASE("without --repeat a stopwatch stops early, with it never") {
-    Options some("lab", "a test");
-    parse(some, {"--repeat", "7", "--warmup", "0"});
-    CHECK(some.stopwatch().repeats() == 7);
-    CHECK(some.stopwatch().warmup() == 0);
+TEST_CASE("without options there are the defaults that --help announces") {
     Options none("lab", "a test");
     parse(none, {});
-    CHECK(none.stopwatch().repeats() == 20);
+    CHECK(none.lab() == "lab");
     CHECK(none.seed() == 42);
+    CHECK(none.study().empty());
+    CHECK(none.json().empty());
+    CHECK(none.csv().empty());
+    CHECK(none.chosen_variants().empty());
+    CHECK_FALSE(none.named("cpu_one"));
+    CHECK_FALSE(none.named(Backend::cpu));
+    CHECK_FALSE(none.given("--seed"));
+    const gpulab::Stopwatch watch = none.stopwatch();
+    CHECK(watch.warmup() == 3);
+    CHECK(watch.repeats() == 20);
+    CHECK(watch.budget_s() == 2); // a slow variant stops early
+    CHECK_FALSE(watch.flush_l2());
 }
 
-TEST_CASE("--device and --backend choose devices, and only variants of those are wanted") {
+TEST_CASE("every option of every lab reaches who asks for it") {
+    Options all("lab", "a test");
+    all.variants(table);
+    all.studies({{"sizes", "a sweep", {}}});
+    parse(all, {"--repeat", "7", "--warmup", "0", "--flush-l2", "--seed", "1e3", "--study", "sizes", "--json", "a.json",
+                "--csv", "b.csv", "--variant", "cpu_strays,cpu_one", "--backend", "cpu"});
+    const gpulab::Stopwatch watch = all.stopwatch();
+    CHECK(watch.repeats() == 7);
+    CHECK(watch.warmup() == 0);
+    CHECK(watch.budget_s() == 0); // as many as asked for, however long they take
+    CHECK(watch.flush_l2());
+    CHECK(all.seed() == 1000);
+    CHECK(all.study() == "sizes");
+    CHECK(all.json() == "a.json");
+    CHECK(all.csv() == "b.csv");
+    CHECK(all.chosen_variants() == std::vector<std::string>{"cpu_strays", "cpu_one"});
+    CHECK(all.named("cpu_one"));
+    CHECK(all.named("cpu_strays"));
+    CHECK_FALSE(all.named("cpu_refuses"));
+    CHECK(all.wants("cpu_one", Backend::cpu));
+    CHECK_FALSE(all.wants("cpu_refuses", Backend::cpu));
+    CHECK_FALSE(all.wants("cpu_one", Backend::opencl));
+    CHECK(all.given("--seed"));
+    CHECK_FALSE(all.given("--device"));
+
+    Options some("lab", "a test");
+    parse(some, {"--warmup", "5", "--seed", "9223372036854775807"});
+    CHECK(some.stopwatch().warmup() == 5);
+    CHECK(some.stopwatch().repeats() == 20);
+    CHECK(some.stopwatch().budget_s() == 2);
+    CHECK(some.seed() == 9223372036854775807u);
+}
+
+TEST_CASE("every kind of option of a lab sets its variable, and leaves it when it is not given") {
+    const auto read = [](std::vector<const char*> arguments) {
+        struct Values {
+            std::size_t n = 7;
+            double ratio = 0.25;
+            std::string op = "sum", file, out;
+            bool quick = false;
+            std::string error;
+        } v;
+        Options options("lab", "a test");
+        options.size("--n", v.n, 2, "elements", 100);
+        options.number("--ratio", v.ratio, -1, 1.5, "of something");
+        options.choice("--op", v.op, {"sum", "dot"}, "what to do");
+        options.text("--file", v.file, "to read");
+        options.output("--out", v.out, "to write");
+        options.flag("--quick", v.quick, "be quick");
+        arguments.insert(arguments.begin(), "lab");
+        bool go_on = true;
+        try {
+            go_on = options.parse(static_cast<int>(arguments.size()), arguments.data());
+        } catch (const UsageError& e) {
+            v.error = e.what();
+        }
+        CHECK(go_on);
+        return v;
+    };
+    const auto none = read({});
+    CHECK((none.n == 7 && none.ratio == 0.25 && none.op == "sum" && none.file.empty() && !none.quick));
+    const auto all = read({"--n", "1e2", "--ratio", "-5e-1", "--op", "dot", "--file", "a b", "--out", "c", "--quick"});
+    CHECK((all.n == 100 && all.ratio == -0.5 && all.op == "dot" && all.file == "a b" && all.out == "c" && all.quick));
+    CHECK(all.error.empty());
+    CHECK(read({"--n", "2", "--ratio", "-1"}).error.empty()); // the bounds belong to it
+    CHECK(read({"--ratio", "1.5"}).ratio == 1.5);
+    CHECK(read({"--n", "1"}).error == "--n: 1 is too small, at least 2 is needed");
+    CHECK(read({"--n", "101"}).error == "--n: 101 is too large, at most 100 is possible");
+    CHECK(read({"--ratio", "1.51"}).error == "--ratio: 1.51 is not between -1 and 1.5");
+    CHECK(read({"--ratio", "-1.1"}).error == "--ratio: -1.1 is not between -1 and 1.5");
+    for (const char* bad : {"nan", "inf", "1x", "x", ""}) CHECK_FALSE(read({"--ratio", bad}).error.empty());
+    CHECK(read({"--op", "max"}).error == "--op: 'max' is not sum or dot");
+    CHECK(read({"--file", ""}).error == "--file: is empty");
+    CHECK(read({"--out", ""}).error == "--out: is empty");
+    CHECK(read({"--out", "x", "--json", "./x"}).error == "--json and --out name the same file, x");
+    CHECK(read({"--out", "x", "--file", "x"}).error.empty()); // read, then written
+    CHECK(read({"--out", "/dev/null", "--json", "/dev/null"}).error.empty());
+    CHECK(read({"--repeat", "1000000"}).error.empty());
+    CHECK(read({"--repeat", "1000001"}).error == "--repeat: 1000001 is not between 1 and 1000000");
+    CHECK(read({"--repeat", "0"}).error == "--repeat: 0 is not between 1 and 1000000");
+    CHECK(read({"--warmup", "0"}).error.empty());
+    CHECK(read({"--seed", "-1"}).error == "--seed: '-1' is negative");
+}
+
+namespace {
+
+/// What parse() prints where it answers a question itself.
+std::string answer(Options& options, std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "lab");
+    bool go_on = true;
+    const auto ask = [&] { go_on = options.parse(static_cast<int>(arguments.size()), arguments.data()); };
+    const std::string text = gpulab::testing::printed_by(ask).out;
+    CHECK_FALSE(go_on);
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("--list and --study list name what there is, one line each, and the program is done") {
+    Options options("lab", "a test");
+    options.variants(table);
+    options.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
+    CHECK(answer(options, {"--list"}) == "cpu_one      cpu     gives 1\n"
+                                         "cpu_refuses  cpu     cannot\n"
+                                         "cpu_strays   cpu     writes outside\n");
+    Options studies("lab", "a test");
+    studies.studies({{"sizes", "a sweep over sizes", {}}, {"blocks", "a sweep over blocks", {}}});
+    CHECK(answer(studies, {"--study", "list"}) == "sizes   a sweep over sizes\nblocks  a sweep over blocks\n");
+    Options nothing("lab", "a test");
+    const std::array<const char*, 3> arguments{"lab", "--study", "sizes"};
+    CHECK_THROWS_AS(nothing.parse(3, arguments.data()), UsageError);
+}
+
+TEST_CASE("--help names every option with its default") {
+    Options options("lab", "the purpose of it");
+    std::size_t n = 12345;
+    options.size("--n", n, 1, "elements");
+    const std::string help = answer(options, {"--help"});
+    for (const char* part :
+         {"the purpose of it", "--list", "--variant", "--backend", "--device", "--repeat COUNT", "--warmup COUNT",
+          "[3]", "--flush-l2", "--seed NUMBER", "[42]", "--study NAME", "--json FILE", "--csv FILE", "--n SIZE",
+          "elements [12345]", "cuda:0, all of cuda, or part of a name"}) {
+        INFO(part << " in\n" << help);
+        CHECK(help.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("the options --device and --backend choose devices, and only variants of those are wanted") {
     const auto chosen = [](std::vector<const char*> arguments) {
         Options options("lab", "a test");
         parse(options, std::move(arguments));

@@ -1,8 +1,11 @@
 // What a student sees, and what the files hold: whole, and word by word.
 #include <catch2/catch_test_macros.hpp>
+#include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -105,21 +108,25 @@ TEST_CASE("one run shows what was right, wrong and skipped, on the terminal and 
     const TestOptions options({"--seed", "7", "--json", json.path(), "--csv", csv.path()});
     int exit_code = -1;
     const Printed printed = printed_by([&] {
-        Report report(options, {{"n", std::int64_t{10}}, {"shape", "wide, and \"tall\""}, {"x", 0.5}}, known());
+        Report report(options, {{"n", std::int64_t{10}}, {"shape", "wide, and \"tall\""}, {"x", 0.5}, {"y", 4e6}},
+                      known());
         report.column("blocks", "blocks");
         report.column("overlap_percent", "overlap %");
         report.sequential_ms(5);
         Result r = ran("cpu_right", cpu);
         r.extra = {{"blocks", std::int64_t{132}}, {"overlap_percent", 12.3456789}, {"note", "a, b"}, {"hidden", 77.0}};
         report.add(r, work);
-        report.add(ran("cpu_wrong", cpu, false), work);
+        r = ran("cpu_wrong", cpu, false);
+        r.extra = {{"late", std::int64_t{1}}};
+        report.add(r, work);
         report.add(skipped("cuda_one", "no driver, \"none\" at all"), work);
         report.add(skipped("cuda_two", "no driver, \"none\" at all"), work);
+        report.add(skipped("cuda_three", "for another reason"), work);
         exit_code = report.finish();
     });
     CHECK(exit_code == gpulab::exit_wrong_result);
     CHECK(printed.err == "");
-    CHECK(printed.out == R"(lab: n = 10, shape = wide, and "tall", x = 0.5
+    CHECK(printed.out == R"(lab: n = 10, shape = wide, and "tall", x = 0.5, y = 4000000
 
 cpu:0  Test CPU: copies 10.0 GB/s, 20.0 GFLOP/s float, 16.0 GFLOP/s double
   variant                  kernel ms  total ms     GB/s  GFLOP/s % bound speed-up   blocks overlap % result
@@ -130,17 +137,19 @@ cpu:0  Test CPU: copies 10.0 GB/s, 20.0 GFLOP/s float, 16.0 GFLOP/s double
 cuda  no driver, "none" at all
   cuda_one                  skipped
   cuda_two                  skipped
+  cuda_three                skipped: for another reason
 
-1 right, 1 wrong, 2 skipped
+1 right, 1 wrong, 3 skipped
 No room in the table for error: --json and --csv write them to a file.
 )");
     CHECK(
         csv.text() ==
-        R"(n,shape,x,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden
-10,"wide, and ""tall""",0.5,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,132,12.3457,"a, b",77
-10,"wide, and ""tall""",0.5,cpu_wrong,cpu,cpu:0,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,4.125,6,15,75,2.5,0.5,1e-06,,,,
-10,"wide, and ""tall""",0.5,cuda_one,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,
-10,"wide, and ""tall""",0.5,cuda_two,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,
+        R"(n,shape,x,y,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden,late
+10,"wide, and ""tall""",0.5,4e+06,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,132,12.3457,"a, b",77,
+10,"wide, and ""tall""",0.5,4e+06,cpu_wrong,cpu,cpu:0,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,4.125,6,15,75,2.5,0.5,1e-06,,,,,1
+10,"wide, and ""tall""",0.5,4e+06,cuda_one,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,,
+10,"wide, and ""tall""",0.5,4e+06,cuda_two,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,,
+10,"wide, and ""tall""",0.5,4e+06,cuda_three,cuda,,skipped,for another reason,,,,,,,,,,,,,,,
 )");
     CHECK(json.text() == R"({
   "lab": "lab",
@@ -148,6 +157,7 @@ No room in the table for error: --json and --csv write them to a file.
     "n": 10,
     "shape": "wide, and \"tall\"",
     "x": 0.5,
+    "y": 4000000.0,
     "seed": 7
   },
   "sequential_ms": 5.0,
@@ -213,7 +223,8 @@ No room in the table for error: --json and --csv write them to a file.
       "percent_of_ceiling": 75.0,
       "speedup": 2.5,
       "error": 0.5,
-      "tolerance": 1e-06
+      "tolerance": 1e-06,
+      "late": 1
     },
     {
       "name": "cuda_one",
@@ -239,6 +250,24 @@ No room in the table for error: --json and --csv write them to a file.
       "device": null,
       "status": "skipped",
       "reason": "no driver, \"none\" at all",
+      "kernel_ms": null,
+      "repeats": 0,
+      "total_ms": null,
+      "bytes": null,
+      "flops": null,
+      "gb_per_s": null,
+      "gflop_per_s": null,
+      "percent_of_ceiling": null,
+      "speedup": null,
+      "error": null,
+      "tolerance": null
+    },
+    {
+      "name": "cuda_three",
+      "backend": "cuda",
+      "device": null,
+      "status": "skipped",
+      "reason": "for another reason",
       "kernel_ms": null,
       "repeats": 0,
       "total_ms": null,
@@ -692,6 +721,68 @@ write them to a file.
 )");
 }
 
+TEST_CASE("no line is longer than the terminal is wide, and a column is left out only where it does not fit") {
+    const TestOptions options({});
+    const auto lines_in = [&](std::size_t columns) {
+        std::istringstream out(printed_by([&] {
+                                   Report report(options, {{"n", std::int64_t{10}}}, known(columns));
+                                   report.column("blocks", "blocks");
+                                   report.add(ran("cuda_right", gpu), work);
+                                   report.add(ran("cuda_wrong", gpu, false), work);
+                                   report.add(skipped_on(gpu, "cuda_old", "forty characters, and not a single more."),
+                                              work);
+                                   report.finish();
+                               }).out);
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(out, line);) lines.push_back(line);
+        return lines;
+    };
+    const auto heading_of = [](const std::vector<std::string>& lines) { return lines.at(3); };
+    const auto shortened = [](const std::vector<std::string>& lines) { return lines.at(7).ends_with(" skipped:"); };
+    for (std::size_t columns = 80; columns <= 110; ++columns) {
+        INFO(columns);
+        const auto lines = lines_in(columns);
+        for (const std::string& line : lines) CHECK(line.size() <= columns);
+        const std::string heading = heading_of(lines);
+        CHECK(heading.starts_with("  variant "));
+        if (heading.size() >= 80) CHECK(heading_of(lines_in(heading.size())) == heading);
+    }
+    CHECK_FALSE(shortened(lines_in(80))); // 35 characters, ": " and the reason are 77
+    const auto reason_of = [&](std::size_t length) {
+        return printed_by([&] {
+                   Report report(options, {}, known(80));
+                   report.add(skipped_on(gpu, "cuda_old", std::string(length, 'x').c_str()), work);
+               })
+            .out;
+    };
+    CHECK(reason_of(43).ends_with("skipped: " + std::string(43, 'x') + "\n"));
+    CHECK(reason_of(44).ends_with("skipped:\n      " + std::string(44, 'x') + "\n"));
+}
+
+TEST_CASE("what is said last, below all rows, is heard") {
+    const TestOptions options({});
+    const std::string out = printed_by([&] {
+                                Report report(options, {}, known());
+                                report.add(ran("cpu_right", cpu), work);
+                                report.say("famous last words");
+                                report.finish();
+                            }).out;
+    CHECK(out.ends_with("right\n  famous last words\n\n1 right, 0 wrong, 0 skipped\n"));
+}
+
+TEST_CASE("when one of the two files cannot be written in the end, neither takes its place") {
+    const ScratchFile json, folder;
+    fs::create_directory(folder.path());
+    const TestOptions options({"--json", json.path(), "--csv", folder.path() + "/x.csv"});
+    printed_by([&] {
+        Report report(options, {}, known());
+        report.add(ran("cpu_right", cpu), work);
+        fs::remove(folder.path());
+        CHECK_THROWS_AS(report.finish(), gpulab::Error);
+    });
+    CHECK_FALSE(fs::exists(json.path()));
+}
+
 TEST_CASE("of the two rates, the one that is the bound stays longer") {
     const TestOptions options({});
     const auto heading_in_80 = [&](const gpulab::Work& w) {
@@ -712,6 +803,7 @@ TEST_CASE("right is green and WRONG is red where there are colours") {
     const TestOptions options({});
     Surroundings surroundings = known();
     surroundings.terminal.colour = true;
+    surroundings.several_devices = true; // of no concern: in a single run each device has a table of its own
     const Printed printed = printed_by([&] {
         Report report(options, {}, surroundings);
         report.add(ran("cpu_right", cpu), work);
@@ -720,6 +812,7 @@ TEST_CASE("right is green and WRONG is red where there are colours") {
     });
     CHECK(printed.out.find("3.5e-07  \x1b[32mright\x1b[0m\n") != std::string::npos);
     CHECK(printed.out.find("      -  \x1b[31mWRONG\x1b[0m\n") != std::string::npos);
+    CHECK(printed.out.find("device") == std::string::npos);
 }
 
 TEST_CASE("a study with several devices of one back end names them in every row") {
@@ -940,6 +1033,8 @@ TEST_CASE("both results on stdout are refused, and a full stdout is an error") {
         const ScratchFile err;
         CHECK(std::system((std::string(REPORT_PROGRAM) + " --json - > /dev/full 2> " + err.path()).c_str()) != 0);
         CHECK(err.text().ends_with("report_program: cannot write to stdout: No space left on device\n"));
+        CHECK(std::system((std::string(REPORT_PROGRAM) + " > /dev/full 2> " + err.path()).c_str()) != 0);
+        CHECK(err.text() == "report_program: cannot write to stdout: No space left on device\n");
     }
 }
 
@@ -948,5 +1043,37 @@ TEST_CASE("/dev/null takes results and leaves the table where it was") {
     CHECK(outcome.exit_code == 0);
     CHECK(outcome.out == table);
     CHECK(outcome.err == "");
+    const ScratchFile err;
+    const std::string silent = std::string(REPORT_PROGRAM) + " --json /dev/null > /dev/null 2> " + err.path();
+    CHECK(std::system(silent.c_str()) == 0);
+    CHECK(err.text() == "");
+}
+
+TEST_CASE("stdout is for everybody again when the report is gone") {
+    const TestOptions options({"--csv", "-"});
+    const Printed printed = printed_by([&] {
+        std::printf("before\n");
+        {
+            Report report(options, {{"n", std::int64_t{10}}}, known());
+            std::printf("beside\n");
+            report.finish();
+        }
+        std::printf("after\n");
+    });
+    CHECK(printed.out == "before\nn,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,"
+                         "total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance\nafter\n");
+    CHECK(printed.err == "lab: n = 10\nbeside\n\n0 right, 0 wrong, 0 skipped\n");
+}
+
+TEST_CASE("a study names its devices where a back end has several of them") {
+    const auto& found = gpulab::devices(Backend::opencl);
+    const bool several = found.size() > 1 || gpulab::devices(Backend::cuda).size() > 1;
+    if (!several && (found.empty() || found[0].platform != "Portable Computing Language"))
+        SKIP("needs two devices of one back end, or PoCL, which can be told to show two");
+    if (!several) setenv("POCL_DEVICES", "pthread pthread", 1); // heeded by programs started from here
+    const auto two = program("--study one"), none_of_them = program("--study one --backend cpu");
+    if (!several) unsetenv("POCL_DEVICES");
+    CHECK(two.out.find("variant                  device ") != std::string::npos);
+    CHECK(none_of_them.out.find("device") == std::string::npos);
 }
 #endif

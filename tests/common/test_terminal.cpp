@@ -60,10 +60,12 @@ TEST_CASE("text is broken between words, and neither inside a number nor beside 
 #if !defined(_WIN32)
 namespace {
 
-/// A terminal that no person sits at, in the place of stdout.
+/// A terminal that no person sits at, in the place of a standard stream.
 class PretendedTerminal {
 public:
-    explicit PretendedTerminal(unsigned short columns) : master_(posix_openpt(O_RDWR | O_NOCTTY)), before_(dup(1)) {
+    /// @param stream 1 for stdout, 2 for stderr
+    explicit PretendedTerminal(unsigned short columns, int stream = 1)
+        : stream_(stream), master_(posix_openpt(O_RDWR | O_NOCTTY)), before_(dup(stream)) {
         REQUIRE(master_ >= 0);
         REQUIRE(grantpt(master_) == 0);
         REQUIRE(unlockpt(master_) == 0);
@@ -72,11 +74,11 @@ public:
         winsize size{};
         size.ws_col = columns;
         REQUIRE(ioctl(terminal, TIOCSWINSZ, &size) == 0);
-        dup2(terminal, 1);
+        dup2(terminal, stream_);
         close(terminal);
     }
     ~PretendedTerminal() {
-        dup2(before_, 1);
+        dup2(before_, stream_);
         close(before_);
         close(master_);
     }
@@ -84,7 +86,7 @@ public:
     PretendedTerminal& operator=(const PretendedTerminal&) = delete;
 
 private:
-    int master_, before_;
+    int stream_, master_, before_;
 };
 
 /// An environment variable that gets its value back.
@@ -129,5 +131,13 @@ TEST_CASE("stdout says how wide it is, and COLUMNS, NO_COLOR and TERM are heeded
     }
     const Variable dumb("TERM", "dumb");
     CHECK_FALSE(terminal_of(93).colour);
+}
+
+TEST_CASE("progress is shown where stderr is a terminal") {
+    const auto shown = [] {
+        const PretendedTerminal here(80, 2);
+        return gpulab::terminal_of_stdout().progress;
+    };
+    CHECK(shown());
 }
 #endif

@@ -59,8 +59,10 @@ unsigned looks_of(std::size_t i, std::span<const T> expected, T actual, const Ma
 /// Collects what is right and wrong, element by element, and says what it looks like.
 class Diagnosis {
 public:
+    /// Element i is right. Every element is told of once, in ascending order.
     void right(std::size_t i) { right_.add(i); }
-    /// @param n the number of elements @param looks of the wrong element i, from looks_of()
+    /// Element i is wrong.
+    /// @param n the number of elements @param looks from looks_of()
     void wrong(std::size_t i, std::size_t n, unsigned looks);
 
     /// Where the wrong elements are: "the last 3", "all but every 32nd", "between element 5 and element 90".

@@ -47,6 +47,7 @@ public:
 
     int warmup() const { return warmup_; }
     int repeats() const { return repeats_; }
+    double budget_s() const { return budget_s_; }
     bool flush_l2() const { return flush_l2_; }
 
     /// Adds one timed run. Called by the timing helpers of each back end.

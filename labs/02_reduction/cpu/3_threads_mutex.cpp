@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -19,7 +20,7 @@ template <class T> void cpu_threads_mutex(const SumProblem<T>& p, Scalar<T>& sum
     const std::size_t share = p.size() / threads;
     const std::size_t remainder = p.size() % threads; // the first threads take one element more
 
-    watch.time([&] {
+    const auto run = [&] {
         double total = 0;
         std::mutex mutex;
         {
@@ -36,7 +37,9 @@ template <class T> void cpu_threads_mutex(const SumProblem<T>& p, Scalar<T>& sum
             }
         }
         sum[0] = static_cast<T>(total);
-    });
+    };
+    watch.tile(threads);
+    watch.time(run, gpulab::poisoning(sum));
 }
 
 template SumRun<float> cpu_threads_mutex<float>;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -17,7 +18,7 @@ template <class T> void cpu_threads_atomic(const SumProblem<T>& p, Scalar<T>& su
     const std::size_t share = p.size() / threads;
     const std::size_t remainder = p.size() % threads;
 
-    watch.time([&] {
+    const auto run = [&] {
         std::atomic<double> total = 0;
         {
             std::vector<std::jthread> workers;
@@ -32,7 +33,9 @@ template <class T> void cpu_threads_atomic(const SumProblem<T>& p, Scalar<T>& su
             }
         }
         sum[0] = static_cast<T>(total.load());
-    });
+    };
+    watch.tile(threads);
+    watch.time(run, gpulab::poisoning(sum));
 }
 
 template SumRun<float> cpu_threads_atomic<float>;

@@ -9,15 +9,17 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace reduction {
 
 template <class T> void cpu_series(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
-    watch.time([&] {
+    const auto run = [&] {
         double total = 0;
         for (std::size_t i = 0; i < p.terms; ++i) total += series_term(p.series, p.x, i);
         sum[0] = static_cast<T>(total);
-    });
+    };
+    watch.time(run, gpulab::poisoning(sum));
 }
 
 template <class T> void cpu_series_threads(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
@@ -25,7 +27,7 @@ template <class T> void cpu_series_threads(const SeriesProblem<T>& p, Scalar<T>&
     const std::size_t share = p.terms / threads;
     const std::size_t remainder = p.terms % threads;
 
-    watch.time([&] {
+    const auto run = [&] {
         double total = 0;
         std::mutex mutex;
         {
@@ -42,7 +44,9 @@ template <class T> void cpu_series_threads(const SeriesProblem<T>& p, Scalar<T>&
             }
         }
         sum[0] = static_cast<T>(total);
-    });
+    };
+    watch.tile(threads, "terms");
+    watch.time(run, gpulab::poisoning(sum));
 }
 
 template SeriesRun<float> cpu_series<float>;

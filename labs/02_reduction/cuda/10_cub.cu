@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -30,8 +31,7 @@ template <class T> void cub_sum(const SumProblem<T>& p, Scalar<T>& sum, Stopwatc
         CUDA_CHECK(cub::DeviceReduce::Sum(scratch.data(), bytes, a.data(), to, n, stream));
         if (!mapped) CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream), host.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, host, scratch));
     result.check_guard_bands();
     sum[0] = host[0];
 }

@@ -12,6 +12,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -42,14 +43,15 @@ template <class T> void cuda_one_block(const SumProblem<T>& p, Scalar<T>& sum, S
                                   std::to_string(most) + " threads");
     const gpulab::DeviceBuffer<T> a(p.a); // allocate, copy in
     gpulab::DeviceBuffer<T> result(1);
-    gpulab::PinnedBuffer<T> host(1);
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped); // mapped, so that a stream can fill it with NaN
     const auto n = static_cast<unsigned>(p.size());
     const auto launch = [&](cudaStream_t stream) { // kernel time: until the sum is in host memory
         one_block_kernel<<<1, std::max(n, 1u), 0, stream>>>(a.data(), n, result.data());
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(std::size_t{most});
+    // Before every run both are filled with NaN, so that no earlier result can pass for this one.
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, host));
     result.check_guard_bands();
     sum[0] = host[0];
 }

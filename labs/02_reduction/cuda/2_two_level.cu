@@ -11,6 +11,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -39,7 +40,7 @@ template <class T> void cuda_two_level(const SumProblem<T>& p, Scalar<T>& sum, S
     const gpulab::DeviceBuffer<T> a(p.a);
     const std::size_t blocks = gpulab::grid_size(p.size(), threads);
     gpulab::DeviceBuffer<T> sums(blocks), sums_of_sums(gpulab::ceil_div(blocks, threads));
-    gpulab::PinnedBuffer<T> host(1);
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
     const auto launch = [&](cudaStream_t stream) {
         const T* from = a.data();
         T *to = sums.data(), *other = sums_of_sums.data();
@@ -55,8 +56,9 @@ template <class T> void cuda_two_level(const SumProblem<T>& p, Scalar<T>& sum, S
         }
         CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    const auto poison = [&](cudaStream_t stream) { sums.poison_async(stream), sums_of_sums.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(std::size_t{threads});
+    watch.tile(std::size_t{threads} * threads); // of the second round
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, sums_of_sums, host));
     sums.check_guard_bands();
     sums_of_sums.check_guard_bands();
     sum[0] = host[0];

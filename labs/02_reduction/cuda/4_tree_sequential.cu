@@ -10,6 +10,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -35,7 +36,7 @@ template <class T> void cuda_tree_sequential(const SumProblem<T>& p, Scalar<T>& 
     const gpulab::DeviceBuffer<T> a(p.a);
     const std::size_t blocks = gpulab::grid_size(p.size(), threads);
     gpulab::DeviceBuffer<T> sums(blocks), sums_of_sums(gpulab::ceil_div(blocks, threads));
-    gpulab::PinnedBuffer<T> host(1);
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
     const auto launch = [&](cudaStream_t stream) {
         const T* from = a.data();
         T *to = sums.data(), *other = sums_of_sums.data();
@@ -51,8 +52,8 @@ template <class T> void cuda_tree_sequential(const SumProblem<T>& p, Scalar<T>& 
         }
         CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    const auto poison = [&](cudaStream_t stream) { sums.poison_async(stream), sums_of_sums.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    for (std::size_t tile = threads; tile <= 1 << 24; tile *= threads) watch.tile(tile); // of three rounds
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, sums_of_sums, host));
     sums.check_guard_bands();
     sums_of_sums.check_guard_bands();
     sum[0] = host[0];

@@ -12,6 +12,7 @@
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 
 namespace reduction {
@@ -31,10 +32,11 @@ template <class T> __global__ void shuffle_kernel(const T* a, std::size_t n, T* 
 
 template <class T> void cuda_shuffle(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a);
-    const auto resident = static_cast<unsigned>(gpulab::occupancy(shuffle_kernel<T>, threads).blocks_per_sm);
-    const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident * gpulab::multiprocessor_count());
+    const auto per_sm = static_cast<unsigned>(gpulab::occupancy(shuffle_kernel<T>, threads).blocks_per_sm);
+    const unsigned resident = per_sm * gpulab::multiprocessor_count();
+    const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident);
     gpulab::DeviceBuffer<T> sums(blocks), result(1);
-    gpulab::PinnedBuffer<T> host(1);
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
     const auto launch = [&](cudaStream_t stream) {
         shuffle_kernel<<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums.data());
         CUDA_CHECK_LAUNCH();
@@ -42,8 +44,9 @@ template <class T> void cuda_shuffle(const SumProblem<T>& p, Scalar<T>& sum, Sto
         CUDA_CHECK_LAUNCH();
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(std::size_t{threads});
+    watch.tile(resident * std::size_t{threads});
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, result, host));
     sums.check_guard_bands();
     result.check_guard_bands();
     sum[0] = host[0];

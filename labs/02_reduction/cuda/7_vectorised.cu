@@ -13,6 +13,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "private_sum.cuh"
 #include "reduction.hpp"
 
@@ -32,9 +33,10 @@ template <class T> __global__ void __launch_bounds__(threads) vectorised_kernel(
 template <class T> void cuda_vectorised(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a);
     const auto per_sm = static_cast<unsigned>(gpulab::occupancy(vectorised_kernel<T>, threads).blocks_per_sm);
-    const unsigned blocks = block_count<threads, loads, T>(p.size(), per_sm * gpulab::multiprocessor_count());
+    const unsigned resident = per_sm * gpulab::multiprocessor_count();
+    const unsigned blocks = block_count<threads, loads, T>(p.size(), resident);
     gpulab::DeviceBuffer<T> sums(blocks), result(1);
-    gpulab::PinnedBuffer<T> host(1);
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
     const auto launch = [&](cudaStream_t stream) {
         vectorised_kernel<<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums.data());
         CUDA_CHECK_LAUNCH();
@@ -42,8 +44,9 @@ template <class T> void cuda_vectorised(const SumProblem<T>& p, Scalar<T>& sum, 
         CUDA_CHECK_LAUNCH();
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    const auto poison = [&](cudaStream_t stream) { result.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(tile_size<threads, loads, T>);
+    watch.tile(resident * tile_size<threads, loads, T>);
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, result, host));
     sums.check_guard_bands();
     result.check_guard_bands();
     sum[0] = host[0];

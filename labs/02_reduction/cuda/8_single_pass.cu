@@ -12,6 +12,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "private_sum.cuh"
 #include "reduction.hpp"
 
@@ -50,7 +51,8 @@ __global__ void __launch_bounds__(threads)
 template <class T> void cuda_single_pass(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a);
     const auto per_sm = static_cast<unsigned>(gpulab::occupancy(single_pass_kernel<T>, threads).blocks_per_sm);
-    const unsigned blocks = block_count<threads, loads, T>(p.size(), per_sm * gpulab::multiprocessor_count());
+    const unsigned resident = per_sm * gpulab::multiprocessor_count();
+    const unsigned blocks = block_count<threads, loads, T>(p.size(), resident);
     gpulab::DeviceBuffer<T> sums(blocks);
     gpulab::DeviceBuffer<unsigned> done(1);
     done.copy_from(std::vector<unsigned>{0});
@@ -59,8 +61,9 @@ template <class T> void cuda_single_pass(const SumProblem<T>& p, Scalar<T>& sum,
     const auto launch = [&](cudaStream_t stream) {
         single_pass_kernel<<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums.data(), done.data(), result);
     };
-    const auto poison = [&](cudaStream_t stream) { host.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(tile_size<threads, loads, T>);
+    watch.tile(resident * tile_size<threads, loads, T>);
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, host));
     sums.check_guard_bands();
     done.check_guard_bands();
     sum[0] = host[0];

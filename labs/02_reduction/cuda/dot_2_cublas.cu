@@ -5,6 +5,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace reduction {
 
@@ -29,8 +30,7 @@ template <class T> void cuda_dot_cublas(const DotProblem<T>& p, Scalar<T>& dot, 
         CUBLAS_CHECK(cublasSetStream(handle, stream));
         CUBLAS_CHECK(cublas_dot(handle, static_cast<std::int64_t>(p.size()), a.data(), b.data(), result));
     };
-    const auto poison = [&](cudaStream_t stream) { host.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(host));
     dot[0] = host[0];
 }
 

@@ -64,11 +64,14 @@ template <unsigned threads, unsigned loads, class T> __device__ T private_sum(co
     return total;
 }
 
+/// Elements of T in a tile of private_sum().
+template <unsigned threads, unsigned loads, class T>
+constexpr std::size_t tile_size = std::size_t{Vector<T>::width} * threads* loads;
+
 /// Blocks for private_sum(): one for each tile, but no more than the device runs at once.
 /// @param resident blocks that the device runs at once
 template <unsigned threads, unsigned loads, class T> unsigned block_count(std::size_t n, unsigned resident) {
-    const std::size_t tiles = n / (Vector<T>::width * threads * loads);
-    return static_cast<unsigned>(std::clamp<std::size_t>(tiles, 1, resident));
+    return static_cast<unsigned>(std::clamp<std::size_t>(n / tile_size<threads, loads, T>, 1, resident));
 }
 
 } // namespace reduction

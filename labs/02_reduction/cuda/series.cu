@@ -13,6 +13,7 @@
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace reduction {
 
@@ -59,8 +60,9 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T> void cuda_series(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
-    const auto resident = static_cast<unsigned>(gpulab::occupancy(series_kernel<T>, threads).blocks_per_sm);
-    const unsigned blocks = std::min(gpulab::grid_size(p.terms, threads), resident * gpulab::multiprocessor_count());
+    const auto per_sm = static_cast<unsigned>(gpulab::occupancy(series_kernel<T>, threads).blocks_per_sm);
+    const unsigned resident = per_sm * gpulab::multiprocessor_count();
+    const unsigned blocks = std::min(gpulab::grid_size(p.terms, threads), resident);
     gpulab::DeviceBuffer<T> sums(blocks);
     gpulab::DeviceBuffer<unsigned> done(1);
     done.copy_from(std::vector<unsigned>{0});
@@ -69,8 +71,9 @@ template <class T> void cuda_series(const SeriesProblem<T>& p, Scalar<T>& sum, S
     const auto launch = [&](cudaStream_t stream) {
         series_kernel<<<blocks, threads, 0, stream>>>(p.series, p.x, p.terms, sums.data(), done.data(), result);
     };
-    const auto poison = [&](cudaStream_t stream) { host.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(std::size_t{threads}, "terms");
+    watch.tile(resident * std::size_t{threads}, "terms");
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, host));
     sums.check_guard_bands();
     done.check_guard_bands();
     sum[0] = host[0];

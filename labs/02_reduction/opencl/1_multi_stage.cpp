@@ -7,6 +7,7 @@
 #include "1_multi_stage.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "reduction.hpp"
 
@@ -26,8 +27,10 @@ template <class T> void opencl_multi_stage(const SumProblem<T>& p, Scalar<T>& su
                                    nullptr, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue); };
-    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(local_size);
+    watch.tile(most_groups() * local_size);
+    // Before every run the groups' sums are filled with NaN, so that no earlier result can pass for this one.
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
     sums.copy_to(host); // the same numbers again, and the guard bands checked
     double total = 0;

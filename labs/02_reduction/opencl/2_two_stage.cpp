@@ -6,6 +6,7 @@
 #include "2_two_stage.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "reduction.hpp"
 
@@ -30,8 +31,9 @@ template <class T> void opencl_two_stage(const SumProblem<T>& p, Scalar<T>& sum,
                                    events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue), result.poison_async(queue); };
-    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(local_size);
+    watch.tile(most_groups() * local_size);
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums, result));
 
     std::vector<T> of_groups(groups);
     sums.copy_to(of_groups); // for its guard bands

@@ -6,6 +6,7 @@
 #include "3_vectorised.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "reduction.hpp"
 
@@ -13,7 +14,8 @@ namespace reduction {
 
 template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::ClBuffer<T> a(p.a);
-    const std::size_t groups = group_count(p.size() / (16 / sizeof(T)));
+    constexpr std::size_t width = 16 / sizeof(T); // elements of a vector
+    const std::size_t groups = group_count(p.size() / width);
     gpulab::ClBuffer<T> sums(groups), result(1);
     std::vector<T> host(1);
 
@@ -30,8 +32,11 @@ template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum
                                    events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue), result.poison_async(queue); };
-    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
+    const std::size_t grid = most_groups() * local_size * width;
+    watch.tile(local_size * width);
+    watch.tile(grid);
+    watch.tile(4 * grid); // four loads at a time
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums, result));
 
     std::vector<T> of_groups(groups);
     sums.copy_to(of_groups); // for its guard bands

@@ -6,6 +6,7 @@
 #include "dot.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace reduction {
@@ -24,8 +25,9 @@ template <class T> void opencl_dot(const DotProblem<T>& p, Scalar<T>& dot, Stopw
                                    nullptr, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue); };
-    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(local_size);
+    watch.tile(most_groups() * local_size);
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
     sums.copy_to(host);
     double total = 0;

@@ -34,11 +34,15 @@ template <class T> cl::Kernel kernel_for(const char* source, const char* name) {
 /// also on a device with few compute units.
 inline std::size_t wished_groups = 0;
 
-/// Work-groups that keep the device busy: eight per compute unit, fewer when there is not an element for each item.
+/// Work-groups that keep the device busy: eight per compute unit.
+inline std::size_t most_groups() {
+    return wished_groups > 0 ? wished_groups
+                             : 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
+}
+
+/// As many, but fewer when there is not an element for each item.
 inline std::size_t group_count(std::size_t items) {
-    const std::size_t busy = 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
-    const std::size_t groups = wished_groups > 0 ? wished_groups : busy;
-    return std::clamp<std::size_t>(gpulab::ceil_div(items, local_size), 1, groups);
+    return std::clamp<std::size_t>(gpulab::ceil_div(items, local_size), 1, most_groups());
 }
 
 } // namespace reduction

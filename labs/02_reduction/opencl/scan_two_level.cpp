@@ -54,8 +54,13 @@ template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<
             queue.enqueueNDRangeKernel(step.kernel, cl::NullRange, cl::NDRange(step.tiles * local_size),
                                        cl::NDRange(local_size), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) { result.poison_async(queue); };
-    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
+    const auto poison = [&](const cl::CommandQueue& queue) {
+        result.poison_async(queue);
+        for (const auto& of_tiles : sums) of_tiles.poison_async(queue);
+    };
+    watch.tile(tile);
+    watch.tile(tile * tile); // of tiles of tiles
+    gpulab::watch_queue(watch, launch, poison);
     for (const auto& of_tiles : sums) {
         std::vector<T> host(of_tiles.size());
         of_tiles.copy_to(host); // for its guard bands

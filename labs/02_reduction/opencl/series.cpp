@@ -4,6 +4,7 @@
 
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "series.cl.hpp"
 
@@ -23,8 +24,9 @@ template <class T> void opencl_series(const SeriesProblem<T>& p, Scalar<T>& sum,
                                    nullptr, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) { sums.poison_async(queue); };
-    gpulab::watch_queue(watch, launch, poison); // before each run, so that no earlier result can pass
+    watch.tile(local_size, "terms");
+    watch.tile(most_groups() * local_size, "terms");
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
     sums.copy_to(host);
     double total = 0;

@@ -3,19 +3,21 @@
 // Each element of C in turn: row i of A times column j of B.
 // Limit: the column. Neighbours in it lie n elements apart, so every step of the inner loop touches another cache
 // line and uses one number of it; and the sum is one long chain of additions, each waiting for the one before.
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
 
 template <class T> void cpu_ijk(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    watch.time([&] {
+    const auto run = [&] {
         for (std::size_t i = 0; i < p.m; ++i)
             for (std::size_t j = 0; j < p.n; ++j) {
                 T sum = 0;
                 for (std::size_t l = 0; l < p.k; ++l) sum += p.a[i * p.k + l] * p.b[l * p.n + j];
                 c[i * p.n + j] = sum;
             }
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 template void cpu_ijk(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -5,12 +5,13 @@
 // Limit: all of B passes through the core once for each row of C. Where B does not fit the cache, memory sets the pace.
 #include <algorithm>
 
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
 
 template <class T> void cpu_ikj(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    watch.time([&] {
+    const auto run = [&] {
         std::fill(c.begin(), c.end(), T{0});
         for (std::size_t i = 0; i < p.m; ++i) {
             T* const row = c.data() + i * p.n;
@@ -20,7 +21,8 @@ template <class T> void cpu_ikj(const Problem<T>& p, Output<T>& c, Stopwatch& wa
                 for (std::size_t j = 0; j < p.n; ++j) row[j] += factor * b[j];
             }
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 template void cpu_ikj(const Problem<float>&, Output<float>&, Stopwatch&);

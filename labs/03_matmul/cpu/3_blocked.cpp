@@ -5,11 +5,13 @@
 // The idea of the shared-memory tiles of a GPU: here the hardware keeps the tile, there the program does.
 // Limit: one core.
 #include "blocks.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace matmul {
 
 template <class T> void cpu_blocked(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    watch.time([&] { multiply_rows(p, c, 0, p.m); });
+    name_blocks(watch);
+    watch.time([&] { multiply_rows(p, c, 0, p.m); }, gpulab::poisoning(c));
 }
 
 template void cpu_blocked(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -26,14 +27,16 @@ template <class T> T element(const Problem<T>& p, std::size_t i, std::size_t j) 
 
 template <class T> void cpu_element_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const int threads = gpulab::hardware_threads();
-    watch.time([&] {
+    watch.tile(static_cast<std::size_t>(threads));
+    const auto run = [&] {
         std::atomic<std::size_t> next{0};
         std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
         for (int t = 0; t < threads; ++t)
             workers.emplace_back([&] {
                 for (std::size_t e = next++; e < p.size(); e = next++) c[e] = element(p, e / p.n, e % p.n);
             });
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 template void cpu_element_tasks(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -8,13 +8,15 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
 
 template <class T> void cpu_row_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const int threads = gpulab::hardware_threads();
-    watch.time([&] {
+    watch.tile(static_cast<std::size_t>(threads), "m");
+    const auto run = [&] {
         std::atomic<std::size_t> next{0};
         std::vector<std::jthread> workers;
         for (int t = 0; t < threads; ++t)
@@ -29,7 +31,8 @@ template <class T> void cpu_row_tasks(const Problem<T>& p, Output<T>& c, Stopwat
                     }
                 }
             });
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 template void cpu_row_tasks(const Problem<float>&, Output<float>&, Stopwatch&);

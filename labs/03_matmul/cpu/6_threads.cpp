@@ -8,20 +8,23 @@
 
 #include "blocks.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 
 namespace matmul {
 
 template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
     const std::size_t share = p.m / threads, remainder = p.m % threads;
-    watch.time([&] {
+    name_blocks(watch), watch.tile(threads, "m"), watch.tile(threads * block_rows, "m");
+    const auto run = [&] {
         std::vector<std::jthread> workers;
         for (std::size_t t = 0; t < threads; ++t) {
             const std::size_t begin = t * share + std::min(t, remainder);
             const std::size_t end = begin + share + (t < remainder ? 1 : 0);
             workers.emplace_back([&, begin, end] { multiply_rows(p, c, begin, end); });
         }
-    });
+    };
+    watch.time(run, gpulab::poisoning(c));
 }
 
 template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -9,12 +9,21 @@
 
 namespace matmul {
 
+inline constexpr std::size_t block_depth = 64;  ///< rows of B in a block
+inline constexpr std::size_t block_width = 512; ///< columns of B in a block
+inline constexpr std::size_t block_rows = 4;    ///< rows of C that share a number of B
+
+/// Names the sizes at which multiply_rows() cuts a product.
+inline void name_blocks(Stopwatch& watch) {
+    watch.tile(block_rows, "m"), watch.tile(block_depth, "k"), watch.tile(block_width, "n");
+}
+
 /// Rows begin ... end - 1 of C.
 ///
 /// A block of B, 64 rows of 512 columns (128 KiB of float), stays in the second-level cache while all rows of the band
 /// pass over it. Within it, four rows of C at a time: a number of B, once loaded, serves four sums.
 template <class T> void multiply_rows(const Problem<T>& p, Output<T>& c, std::size_t begin, std::size_t end) {
-    constexpr std::size_t depth = 64, width = 512, rows = 4;
+    constexpr std::size_t depth = block_depth, width = block_width, rows = block_rows;
     std::fill(c.begin() + static_cast<std::ptrdiff_t>(begin * p.n), c.begin() + static_cast<std::ptrdiff_t>(end * p.n),
               T{0});
     for (std::size_t j0 = 0; j0 < p.n; j0 += width) {

@@ -14,6 +14,7 @@
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "warp_tile.cuh"
 
@@ -45,6 +46,8 @@ void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size()), shares(parts > 1 ? parts * p.size() : 0);
     float* const target = parts > 1 ? shares.data() : out.data();
+    choice.large ? name_tiles<Large>(watch) : name_tiles<Small>(watch);
+    if (parts > 1) watch.tile(choice.part, "k");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -57,7 +60,7 @@ void cuda_by_shape(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
                                                                                         parts);
             }
         },
-        [&](cudaStream_t stream) { out.poison_async(stream), shares.poison_async(stream); });
+        gpulab::poisoning(out, shares));
     shares.check_guard_bands();
     out.copy_to(c);
 }

@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -33,7 +34,7 @@ template <class T> void cuda_cublas(const Problem<T>& p, Output<T>& c, Stopwatch
                 CUBLAS_CHECK(cublasDgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, b.data(), b_pitch, a.data(),
                                          a_pitch, &zero, out.data(), b_pitch));
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

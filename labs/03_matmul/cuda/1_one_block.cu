@@ -9,6 +9,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -29,6 +30,7 @@ template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwa
 
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
+    watch.tile(most, "m"), watch.tile(most, "n");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -36,7 +38,7 @@ template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwa
             const dim3 threads(p.n, p.m);
             one_block_kernel<<<1, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.k);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -6,6 +6,7 @@
 // 16 numbers that lie k (in A) and n (in C) apart, one cache line for each, and uses 4 bytes of it.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -25,6 +26,7 @@ template <class T> __global__ void grid_as_printed_kernel(const T* a, const T* b
 template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
+    watch.tile(16, "m"), watch.tile(16, "n"), watch.tile(most_blocks_y * 16, "n");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -33,7 +35,7 @@ template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, 
             const dim3 blocks = tile_grid(p.m, 16, p.n, 16);
             grid_as_printed_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

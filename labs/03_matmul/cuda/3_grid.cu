@@ -6,6 +6,7 @@
 // only a fraction of what the arithmetic could use.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -25,6 +26,7 @@ template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int
 template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
+    watch.tile(16, "m"), watch.tile(16, "n"), watch.tile(most_blocks_y * 16, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -33,7 +35,7 @@ template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& 
             const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
             grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

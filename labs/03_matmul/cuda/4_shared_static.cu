@@ -10,6 +10,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"
@@ -42,6 +43,7 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
 template <class T, int TILE> void multiply_in_tiles(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     gpulab::DeviceBuffer<T> out(p.size());
+    watch.tile(TILE, "m"), watch.tile(TILE, "k"), watch.tile(TILE, "n"), watch.tile(most_blocks_y * TILE, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -51,7 +53,7 @@ template <class T, int TILE> void multiply_in_tiles(const Problem<T>& p, Output<
             shared_static_kernel<T, TILE>
                 <<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

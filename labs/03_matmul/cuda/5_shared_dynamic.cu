@@ -10,6 +10,7 @@
 // issues four, with one load and a quarter.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 #include "studies.hpp"
@@ -46,6 +47,8 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
     gpulab::DeviceBuffer<T> out(p.size());
     const std::size_t shared = sizeof(T) * (tile.rows + tile.columns) * tile.depth;
     if (shared > 48 * 1024) throw gpulab::Unsupported("the tiles take more than the 48 KiB that any block may have");
+    watch.tile(tile.rows, "m"), watch.tile(tile.depth, "k"), watch.tile(tile.columns, "n");
+    watch.tile(most_blocks_y * tile.rows, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -55,7 +58,7 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
             shared_dynamic_kernel<<<blocks, threads, shared, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n,
                                                                        tile.depth);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -8,6 +8,7 @@
 // Limit: shared memory still, and nothing overlaps the loads from global memory: at each tile all wait for them.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -57,6 +58,8 @@ __global__ void __launch_bounds__(threads)
 void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
+    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
+    watch.tile(each, "m"), watch.tile(most_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -64,7 +67,7 @@ void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watc
             const dim3 blocks = tile_grid(p.n, side, p.m, side);
             register_1d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

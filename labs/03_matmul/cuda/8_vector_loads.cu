@@ -12,6 +12,7 @@
 // Limit: the two barriers at each tile, at which all warps wait while the numbers pass through the registers.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
 
@@ -106,6 +107,9 @@ void cuda_vector_loads(const Problem<float>& p, Output<float>& c, Stopwatch& wat
     const bool a_vector = p.k % 4 == 0, b_vector = p.n % 4 == 0;
     const auto kernel = a_vector ? (b_vector ? vector_loads_kernel<true, true> : vector_loads_kernel<true, false>)
                                  : (b_vector ? vector_loads_kernel<false, true> : vector_loads_kernel<false, false>);
+    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
+    watch.tile(half, "m"), watch.tile(half, "n"), watch.tile(4, "m"), watch.tile(4, "k"), watch.tile(4, "n");
+    watch.tile(most_blocks_y * side, "m");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -113,7 +117,7 @@ void cuda_vector_loads(const Problem<float>& p, Output<float>& c, Stopwatch& wat
             const dim3 blocks = tile_grid(p.n, side, p.m, side);
             kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

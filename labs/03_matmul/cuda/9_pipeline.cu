@@ -18,6 +18,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 #include "warp_tile.cuh"
 
@@ -29,6 +30,7 @@ void cuda_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
 
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
+    name_tiles<Square>(watch);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -36,7 +38,7 @@ void cuda_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& watch) 
             const int whole = gpulab::round_up(p.k, Square::depth); // all of k in one part
             launch_warp_tile<Square>(a.data(), b.data(), out.data(), p.m, p.k, p.n, p.n % 4 == 0, whole, 1, stream);
         },
-        [&](cudaStream_t stream) { out.poison_async(stream); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

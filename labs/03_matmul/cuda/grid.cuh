@@ -9,15 +9,18 @@
 
 namespace matmul {
 
+/// Blocks that a grid has along y, at most.
+inline constexpr std::size_t most_blocks_y = 65535;
+
 /// Blocks so that tiles of x_tile by y_tile cover x_size by y_size; a kernel reads its place from block_x() and
 /// block_y().
 ///
-/// A grid has at most 65535 blocks along y. Where the tiles need more, they go on along z; the last layer may then hang
-/// over the edge by a few blocks, which find nothing to do.
+/// Where the tiles need more blocks along y than a grid has, they go on along z; the last layer may then hang over the
+/// edge by a few blocks, which find nothing to do.
 /// @pre both sizes > 0
 inline dim3 tile_grid(std::size_t x_size, unsigned x_tile, std::size_t y_size, unsigned y_tile) {
     const std::size_t y_blocks = gpulab::ceil_div(y_size, y_tile);
-    const std::size_t layers = gpulab::ceil_div(y_blocks, 65535);
+    const std::size_t layers = gpulab::ceil_div(y_blocks, most_blocks_y);
     return {gpulab::grid_size(x_size, x_tile), static_cast<unsigned>(gpulab::ceil_div(y_blocks, layers)),
             static_cast<unsigned>(layers)};
 }

@@ -8,6 +8,7 @@
 #include "async_copy.cuh"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/stopwatch.hpp"
 
 namespace matmul {
 
@@ -23,6 +24,7 @@ struct WarpTile {
     static constexpr int threads = (rows / warp_rows) * (columns / warp_columns) * 32;
     static constexpr int thread_rows = warp_rows / lane_rows, thread_columns = warp_columns / lane_columns;
     static constexpr int pitch = rows + 4; // of A's transposed tile: depth x pitch
+    static constexpr int group = 8;        // tiles from top to bottom before the next column of tiles
     static constexpr int stage_floats = depth * (pitch + columns);
     static constexpr std::size_t shared_bytes = sizeof(float) * stages * stage_floats;
 
@@ -169,17 +171,24 @@ template <class G> bool prepare_warp_tile() {
     return true;
 }
 
+/// Names the sizes at which the kernel cuts a product: C into tiles and bands of them, k into tiles and into as many as
+/// there are stages; and its pieces of 16 bytes.
+template <class G> void name_tiles(gpulab::Stopwatch& watch) {
+    watch.tile(G::rows, "m"), watch.tile(G::group * G::rows, "m");
+    watch.tile(G::depth, "k"), watch.tile(G::stages * G::depth, "k");
+    watch.tile(G::columns, "n"), watch.tile(4, "n");
+}
+
 /// Launches the kernel over all of C.
 /// @param vector whether to move rows of B and C in 16-byte pieces
 /// @pre m n > 0, prepare_warp_tile<G>(); 4 divides n where vector is true
 template <class G>
 void launch_warp_tile(const float* a, const float* b, float* c, int m, int k, int n, bool vector, int part, int parts,
                       cudaStream_t stream) {
-    constexpr int group = 8; // tiles from top to bottom before the next column of tiles
     const std::size_t tiles = gpulab::ceil_div(m, G::rows) * gpulab::ceil_div(n, G::columns);
     const dim3 blocks(static_cast<unsigned>(tiles), static_cast<unsigned>(parts));
     const auto kernel = vector ? warp_tile_kernel<G, true> : warp_tile_kernel<G, false>;
-    kernel<<<blocks, G::threads, G::shared_bytes, stream>>>(a, b, c, m, k, n, part, group);
+    kernel<<<blocks, G::threads, G::shared_bytes, stream>>>(a, b, c, m, k, n, part, G::group);
 }
 
 } // namespace matmul

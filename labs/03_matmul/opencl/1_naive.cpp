@@ -10,7 +10,7 @@
 namespace matmul {
 
 template <class T> void opencl_naive(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    opencl_multiply(naive_cl, {"", 16, 16, 16, 16}, p, c, watch);
+    opencl_multiply(naive_cl, {"", 16, 16, 1, 16, 16}, p, c, watch);
 }
 
 template void opencl_naive(const Problem<float>&, Output<float>&, Stopwatch&);

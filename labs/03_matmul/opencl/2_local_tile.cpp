@@ -10,7 +10,7 @@
 namespace matmul {
 
 template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    opencl_multiply(local_tile_cl, {"-DTILE=16", 16, 16, 16, 16}, p, c, watch);
+    opencl_multiply(local_tile_cl, {"-DTILE=16", 16, 16, 16, 16, 16}, p, c, watch);
 }
 
 template void opencl_local_tile(const Problem<float>&, Output<float>&, Stopwatch&);

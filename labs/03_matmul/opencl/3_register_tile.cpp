@@ -12,7 +12,7 @@
 namespace matmul {
 
 template <class T> void opencl_register_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    opencl_multiply(register_tile_cl, {"", 64, 64, 8, 8}, p, c, watch);
+    opencl_multiply(register_tile_cl, {"", 64, 64, 16, 8, 8}, p, c, watch);
 }
 
 template void opencl_register_tile(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -10,6 +10,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -19,6 +20,7 @@ struct ClLaunch {
     std::string options;       ///< build options of the rung's own
     std::size_t tile_rows = 1; ///< elements of C that one work-group computes
     std::size_t tile_columns = 1;
+    std::size_t tile_depth = 1;    ///< columns of A and rows of B between two barriers; 1 when there are none
     std::size_t local_rows = 1;    ///< work-items of a group: dimension 1
     std::size_t local_columns = 1; ///< dimension 0
 };
@@ -44,13 +46,16 @@ void opencl_multiply(const char* source, const ClLaunch& launch, const Problem<T
     const cl::NDRange local(launch.local_columns, launch.local_rows);
     const cl::NDRange global(gpulab::ceil_div(p.n, launch.tile_columns) * launch.local_columns,
                              gpulab::ceil_div(p.m, launch.tile_rows) * launch.local_rows);
+    watch.tile(launch.tile_rows, "m"), watch.tile(launch.tile_depth, "k"), watch.tile(launch.tile_columns, "n");
+    watch.tile(launch.tile_rows / launch.local_rows, "m"); // those of one work-item
+    watch.tile(launch.tile_columns / launch.local_columns, "n");
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             if (p.size() == 0) return; // an empty range is an error
             queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
         },
-        [&](const cl::CommandQueue& queue) { out.poison_async(queue); });
+        gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -8,18 +8,21 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poisoning.hpp"
 #include "streams.hpp"
 
 namespace streams {
 
 void cpu_threads(const Problem& p, Output& out, Stopwatch& watch) {
     const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
-    watch.time([&] {
+    watch.tile(threads, "rows");
+    const auto run = [&] {
         std::vector<std::jthread> workers; // a jthread joins when it goes out of scope
         for (std::size_t t = 0; t < threads; ++t)
             workers.emplace_back(
                 [&, t] { transform_rows(p, out, p.image.height * t / threads, p.image.height * (t + 1) / threads); });
-    });
+    };
+    watch.time(run, gpulab::poisoning(out.pixels));
 }
 
 } // namespace streams

@@ -16,24 +16,12 @@
 // mark), but there kernels do the writing. In a product take cuda_growing.
 //
 // Limit: the link in both directions, the pauses of one engine instead of two, and the first strip.
+#include "arrival.cuh"
 #include "pass.cuh"
 
 namespace streams {
 
 namespace {
-
-/// 16 bytes of the image, once all four words of them have arrived.
-__device__ uint4 when_arrived(const uint4* at, const unsigned* last_complete, unsigned pass) {
-    for (;;) {
-        const uint4 v = __ldcv(at); // from memory each time: a cached copy would never change
-        if (v.x != nothing_yet && v.y != nothing_yet && v.z != nothing_yet && v.w != nothing_yet) return v;
-        if (__ldcv(last_complete) == pass) { // all is there: what looks like the mark is the image's own
-            __threadfence_system();          // so that the load below is not older than the flag
-            return __ldcv(at);
-        }
-        __nanosleep(100); // leaves the memory to threads whose words are there
-    }
-}
 
 /// A strip, word by word as it arrives. @pre bytes is a multiple of 16
 __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size_t bytes, unsigned colours,
@@ -42,7 +30,14 @@ __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size
     for (std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes; first < bytes;
          first += stride) {
         auto* const at = reinterpret_cast<uint4*>(in + first);
-        const uint4 v = when_arrived(at, last_complete, pass);
+        const auto look = [&] { return __ldcv(at); }; // from memory each time: a cached copy would never change
+        const auto all_there = [&] {
+            if (__ldcv(last_complete) != pass) return false;
+            __threadfence_system(); // so that no look after this is older than the flag
+            return true;
+        };
+        const auto rest = [] { __nanosleep(100); }; // leaves the memory to threads whose words are there
+        const uint4 v = when_arrived(look, all_there, rest);
         *at = make_uint4(nothing_yet, nothing_yet, nothing_yet, nothing_yet);
         *reinterpret_cast<uint4*>(out + first) = transform_16(v, colours, work);
     }
@@ -74,6 +69,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
     for (std::size_t i = 0; i < strips.size(); ++i) inverted.emplace_back(cudaEventDisableTiming); // they only order
     const unsigned colours = colour_bytes(p.image.channels);
 
+    name_tiles(watch, p, most_polling_blocks(p));
     watch_passes(watch, out, {&result}, host_out.span(), [&](CudaRecorder& r) {
         // Both copies are handed over before the first kernel. Whatever connection or engine they share with it, they
         // are never behind a kernel that waits for them.

@@ -18,6 +18,7 @@ void cuda_sync_pageable(const Problem& p, Output& out, Stopwatch& watch) {
     const unsigned char* const host_in = p.image.pixels.data();
     unsigned char* const host_out = out.pixels.data();
 
+    name_tiles(watch, p);
     watch_passes(watch, out, {&in, &result}, {host_out, p.bytes()}, [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];

@@ -19,6 +19,7 @@ void cuda_async_pageable(const Problem& p, Output& out, Stopwatch& watch) {
     const std::vector<gpulab::Stream> streams(strips.size());
     const unsigned colours = colour_bytes(p.image.channels);
 
+    name_tiles(watch, p);
     watch_passes(watch, out, {&in, &result}, {host_out, p.bytes()}, [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];

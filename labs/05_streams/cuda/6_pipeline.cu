@@ -26,6 +26,7 @@ void cuda_pipeline(const Problem& p, Output& out, Stopwatch& watch) {
     }
     const unsigned colours = colour_bytes(p.image.channels);
 
+    name_tiles(watch, p);
     watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];

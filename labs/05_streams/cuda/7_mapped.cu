@@ -23,6 +23,7 @@ void cuda_mapped(const Problem& p, Output& out, Stopwatch& watch) {
     const gpulab::Stream stream;
     const unsigned colours = colour_bytes(p.image.channels);
 
+    name_tiles(watch, p, link_blocks(p));
     watch_passes(watch, out, {}, result.span(), [&](CudaRecorder& r) {
         r.begin_kernel(0, 0, stream);
         invert_stride_kernel<<<link_blocks(p), block_threads, 0, stream>>>(in_there, result_there, p.bytes(), colours,

@@ -25,6 +25,7 @@ void cuda_mapped_write(const Problem& p, Output& out, Stopwatch& watch) {
     for (std::size_t i = 0; i < strips.size(); ++i) uploaded.emplace_back(cudaEventDisableTiming);
     const unsigned colours = colour_bytes(p.image.channels);
 
+    name_tiles(watch, p, link_blocks(p));
     watch_passes(watch, out, {&in}, result.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];

@@ -35,6 +35,7 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
     }
     const unsigned colours = colour_bytes(p.image.channels);
 
+    name_tiles(watch, p, link_blocks(p));
     watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         if (mapped.bytes > 0) { // first, because nothing else can use the way down yet
             r.begin_mapped(3, beside);

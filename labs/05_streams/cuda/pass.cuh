@@ -89,11 +89,22 @@ inline unsigned strip_blocks(const Strip& strip) {
     return gpulab::grid_size(strip.bytes, block_threads * thread_bytes);
 }
 
-/// Blocks for a kernel that polls: about one for each multiprocessor of a large GPU, because waiting takes no more, and
-/// as many again for every four rounds of work.
+/// Where the work is cut: 16 bytes to a thread, the bytes of a block, and the image into strips of rows.
+/// @param grid_blocks not 0: the blocks of a grid that strides over what is more
+inline void name_tiles(Stopwatch& watch, const Problem& p, std::size_t grid_blocks = 0) {
+    watch.tile(thread_bytes, "bytes");
+    watch.tile(block_threads * thread_bytes, "bytes");
+    if (grid_blocks > 0) watch.tile(grid_blocks * block_threads * thread_bytes, "bytes");
+    watch.tile(p.streams, "rows");
+}
+
+/// Blocks for a kernel that polls, at most: about one for each multiprocessor of a large GPU, because waiting takes no
+/// more, and as many again for every four rounds of work.
+inline std::size_t most_polling_blocks(const Problem& p) { return std::size_t{128} * (1 + p.work / 4); }
+
+/// The blocks for a strip of that many bytes.
 inline unsigned polling_blocks(const Problem& p, std::size_t bytes) {
-    const std::size_t enough = std::size_t{128} * (1 + p.work / 4);
-    return static_cast<unsigned>(std::min<std::size_t>(enough, strip_blocks({0, bytes})));
+    return static_cast<unsigned>(std::min<std::size_t>(most_polling_blocks(p), strip_blocks({0, bytes})));
 }
 
 /// That many bytes of cuda_polling's mark. @pre bytes is a multiple of 4
@@ -175,9 +186,10 @@ private:
 };
 
 /// Times `pass(recorder)` by the steady clock, then runs it with the recorder on for the timeline.
-/// Before each pass, outside the time, all its memory but the image on the host is overwritten, so that nothing of an
+/// Before each pass, outside the time, all its memory but the image on the host is poisoned, so that nothing of an
 /// earlier pass can stand in for an answer: neither a result nor a strip that is already up. (cuda_polling keeps its
-/// copy of the image out of this. It has marks there instead, and looks at the end whether they are back.)
+/// copy of the image out of this. It has marks there instead, and looks at the end whether they are back. Its flag
+/// stays as well: what the pass before left in it is the worst that a pass can find there.)
 /// @param pass enqueues everything and returns when the last byte is in host_out
 /// @param on_device the pass's memory on the device: the image's copy and the result, as far as it has them
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
@@ -190,7 +202,9 @@ void watch_passes(Stopwatch& watch, Output& out, std::initializer_list<gpulab::D
     const gpulab::DeviceBuffer<unsigned char> blank(host_out.size());
     const auto reset = [&] {
         CUDA_CHECK(cudaDeviceSynchronize()); // whatever the pass before did not wait for ends here, not in the next
-        CUDA_CHECK(cudaMemcpy(host_out.data(), blank.data(), host_out.size(), cudaMemcpyDeviceToHost));
+        if (gpulab::poisons())               // otherwise there is nothing in `blank`
+            CUDA_CHECK(cudaMemcpy(host_out.data(), blank.data(), host_out.size(), cudaMemcpyDeviceToHost));
+        else std::memset(host_out.data(), gpulab::poison_byte_for<unsigned char>(), host_out.size());
         for (auto* buffer : on_device) buffer->poison_async(nullptr);
         CUDA_CHECK(cudaDeviceSynchronize());
     };

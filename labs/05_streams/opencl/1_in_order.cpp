@@ -21,6 +21,7 @@ void opencl_in_order(const Problem& p, Output& out, Stopwatch& watch) {
         kernels.push_back(invert_kernel(in.back().data(), result.back().data(), 0, s.bytes, p));
     }
 
+    name_tiles(watch, p);
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];

@@ -78,7 +78,7 @@ private:
 };
 
 /// Times `pass(recorder)` by the steady clock, then runs it once more with the recorder on for the timeline.
-/// Before each pass, outside the time, all its memory but the image on the host is overwritten, so that nothing of an
+/// Before each pass, outside the time, all its memory but the image on the host is poisoned, so that nothing of an
 /// earlier pass can stand in for an answer: neither a result nor a strip that is already up.
 /// @param pass enqueues everything and returns when the last byte is in host_out
 /// @param in,results the pass's buffers on the device: copies of the strips, and their results
@@ -90,7 +90,7 @@ void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<un
                   const Pass& pass) {
     const cl::CommandQueue& queue = gpulab::opencl().queue();
     const auto reset = [&] {
-        std::memset(host_out.data(), gpulab::poison_byte, host_out.size());
+        std::memset(host_out.data(), gpulab::poison_byte_for<unsigned char>(), host_out.size());
         for (const auto& buffer : in) buffer.poison_async(queue);
         for (const auto& buffer : results) buffer.poison_async(queue);
         queue.finish();

@@ -5,21 +5,32 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <initializer_list>
 #include <limits>
+#include <set>
+#include <span>
 #include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "dot.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
 #include "series.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/context.hpp"
+#endif
 
 namespace reduction::testing {
 
 using gpulab::Backend;
+using Sizes = std::vector<std::size_t>;
 
 /// Inputs that a summation can fail at in different ways.
 enum class Input {
@@ -28,7 +39,10 @@ enum class Input {
     magnitudes, ///< of both signs and of sizes from 2^-20 to 2^20
     whole       ///< -3, -2, -1, 1, 2 or 3: no order of summation rounds, so that only the exact sum passes
 };
-inline constexpr std::array inputs = {Input::positive, Input::cancelling, Input::magnitudes, Input::whole};
+using Inputs = std::initializer_list<Input>;
+inline constexpr Inputs all_inputs = {Input::positive, Input::cancelling, Input::magnitudes, Input::whole};
+/// For large arrays: the exact sum alone passes, so a single missing element shows among any number.
+inline constexpr Inputs whole_numbers = {Input::whole};
 
 inline const char* name_of(Input input) {
     switch (input) {
@@ -42,6 +56,14 @@ inline const char* name_of(Input input) {
 
 /// n numbers of a kind.
 template <class T> std::vector<T> numbers(Input input, std::size_t n, std::uint64_t seed) {
+    if (input == Input::whole) {
+        std::vector<T> a(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint64_t bits = gpulab::random_bits(seed + 1, i);
+            a[i] = static_cast<T>(bits % 2 == 0 ? 1 : -1) * static_cast<T>(1 + bits / 2 % 3);
+        }
+        return a;
+    }
     std::vector<T> a = gpulab::random_vector<T>(n, seed, T{0}, T{1});
     if (input == Input::cancelling)
         for (std::size_t i = 0; i < n / 2; ++i) a[n - 1 - i] = -a[i];
@@ -50,17 +72,63 @@ template <class T> std::vector<T> numbers(Input input, std::size_t n, std::uint6
             const std::uint64_t bits = gpulab::random_bits(seed + 1, i);
             a[i] = std::ldexp(bits % 2 == 0 ? a[i] : -a[i], static_cast<int>(bits / 2 % 41) - 20);
         }
-    if (input == Input::whole)
-        for (std::size_t i = 0; i < n; ++i) {
-            const std::uint64_t bits = gpulab::random_bits(seed + 1, i);
-            a[i] = static_cast<T>(bits % 2 == 0 ? 1 : -1) * static_cast<T>(1 + bits / 2 % 3);
-        }
     return a;
 }
 
+/// The sizes that a variant can do; that it refuses the others is a test of its own.
+inline Sizes sizes_for(std::string_view variant, Sizes sizes) {
+    if (variant.ends_with("one_block")) std::erase_if(sizes, [](std::size_t n) { return n > 1024; });
+    return sizes;
+}
+
+/// Our own CUDA rungs, without the libraries': for VariantCases.
+inline bool own_cuda(std::string_view variant, Backend backend) {
+    return backend == Backend::cuda && variant.find("cub") == std::string_view::npos;
+}
+
+/// Whether the current device of a back end adds denormals of type T. OpenCL leaves it to the device for floats.
+template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
+#if defined(GPULAB_WITH_OPENCL)
+    if (backend == Backend::opencl && std::is_same_v<T, float>)
+        return (gpulab::opencl().device().getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_DENORM) != 0;
+#endif
+    return true;
+}
+
+/// The tiles that a variant names when it runs a problem. @param watch its stopwatch, for manners_fault()
+template <class Run, class Problem, class Output>
+std::vector<gpulab::Tile> tiles_of(Run* run, const Problem& p, Output out, Stopwatch& watch) {
+    run(p, out, watch);
+    return watch.tiles();
+}
+
+/// Places among n elements to put a special value at: both ends, both sides of the end of each tile, and `most` others,
+/// an odd number of elements apart, so that every component of a vector and every lane of a warp has its turn. All n of
+/// them when there are no more than `most`.
+inline Sizes places(std::size_t n, const std::vector<gpulab::Tile>& tiles, std::size_t most) {
+    std::set<std::size_t> all = {n - 1};
+    for (std::size_t at = 0; at < n; at += n <= most ? 1 : (n / most | 1)) all.insert(at);
+    for (const gpulab::Tile& tile : tiles)
+        for (const std::size_t at : {tile.size - 1, tile.size, 2 * tile.size - 1, 2 * tile.size})
+            if (at < n) all.insert(at);
+    return {all.begin(), all.end()};
+}
+
+/// Sizes for special values: a few by hand, and two whole tiles with a ragged one behind.
+inline Sizes special_sizes(const std::vector<gpulab::Tile>& tiles, std::size_t largest) {
+    std::set<std::size_t> sizes = {1, 2, 33, 1023, 1025};
+    for (const gpulab::Tile& tile : tiles)
+        if (2 * tile.size + 5 <= largest) sizes.insert(2 * tile.size + 5);
+    return {sizes.begin(), sizes.end()};
+}
+
+/// Whether a number is NaN, and not the NaN that marks what nobody wrote.
+template <class T> bool computed_nan(T x) { return std::isnan(x) && !gpulab::is_poison(x); }
+
 /// Runs a variant of the sum at every size with every kind of input on the current device.
 /// @return the first fault, with the size it was found at; "" when all answers are right
-template <class T> std::string first_fault(SumRun<T>* run, Backend backend, const std::vector<std::size_t>& sizes) {
+template <class T>
+std::string first_fault(SumRun<T>* run, Backend backend, const Sizes& sizes, Inputs inputs = all_inputs) {
     for (const std::size_t n : sizes)
         for (const Input input : inputs) {
             const SumProblem<T> p{numbers<T>(input, n, gpulab::testing::seed + n)};
@@ -74,41 +142,67 @@ template <class T> std::string first_fault(SumRun<T>* run, Backend backend, cons
     return "";
 }
 
-/// Puts NaN and infinities at the start, in the middle and at the end of n numbers: they must come through.
-/// (gpulab::compare lets no NaN pass, so this looks for itself; the output starts as 0 for the same reason.)
-template <class T> std::string special_fault(SumRun<T>* run, std::size_t n) {
+/// Puts NaN and infinities at many places among n numbers: they must come through.
+template <class T>
+std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpulab::Tile>& tiles = {}) {
     constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
-    const auto sum_of = [&](const std::vector<T>& a) {
+    SumProblem<T> p{gpulab::random_vector<T>(n, gpulab::testing::seed)};
+    std::vector<T>& a = p.a;
+    const auto sum_up = [&] {
         Scalar<T> sum{0};
         Stopwatch once;
-        run({a}, sum, once);
+        run(p, sum, once);
         return sum[0];
     };
-    for (const std::size_t at : {std::size_t{0}, n / 2, n - 1}) {
-        std::vector<T> a = gpulab::random_vector<T>(n, gpulab::testing::seed);
+    for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8)) {
+        const std::size_t next = (at + 1) % n;
+        const T old = a[at], old_next = a[next];
         a[at] = nan;
-        if (!std::isnan(sum_of(a))) return fmt::format("n = {}: the NaN at {} was lost", n, at);
+        if (!computed_nan(sum_up())) return fmt::format("n = {}: the NaN at {} was lost", n, at);
         a[at] = infinity;
-        if (sum_of(a) != infinity) return fmt::format("n = {}: the infinity at {} was lost", n, at);
+        if (sum_up() != infinity) return fmt::format("n = {}: the infinity at {} was lost", n, at);
         a[at] = -infinity;
-        if (sum_of(a) != -infinity) return fmt::format("n = {}: the negative infinity at {} was lost", n, at);
-        if (n < 2) continue;
-        a[(at + 1) % n] = infinity;
-        if (!std::isnan(sum_of(a))) return fmt::format("n = {}: infinity - infinity at {} is no NaN", n, at);
+        if (sum_up() != -infinity) return fmt::format("n = {}: the negative infinity at {} was lost", n, at);
+        a[next] = infinity;
+        if (n > 1 && !computed_nan(sum_up())) return fmt::format("n = {}: infinity - infinity at {} is no NaN", n, at);
+        a[next] = old_next;
+        a[at] = old;
     }
     return "";
+}
+
+/// A denormal of which three are one, too, and whose multiples below 2^24 a float holds exactly.
+template <class T> T denormal() {
+    return std::ldexp(std::numeric_limits<T>::denorm_min(), std::numeric_limits<T>::digits - 4);
+}
+
+/// Adds up n denormals, 1, 2 or 3 times denormal(): no order of summation rounds. @pre n below 2^22
+template <class T> std::string denormal_fault(SumRun<T>* run, std::size_t n) {
+    SumProblem<T> p{std::vector<T>(n)};
+    std::size_t units = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        p.a[i] = static_cast<T>(i % 3 + 1) * denormal<T>();
+        units += i % 3 + 1;
+    }
+    const T expected = static_cast<T>(units) * denormal<T>();
+    Scalar<T> sum{0};
+    Stopwatch once;
+    run(p, sum, once);
+    if (sum[0] == expected) return "";
+    return fmt::format("n = {}: denormals add up to {} instead of {}", n, sum[0], expected);
 }
 
 /// Runs a variant of the prefix sum at every size, inclusive and exclusive, on the current device.
 /// @return the first fault; "" when all answers are right
 template <class T>
-std::string first_scan_fault(ScanRun<T>* run, Backend backend, const std::vector<std::size_t>& sizes) {
+std::string first_scan_fault(ScanRun<T>* run, Backend backend, const Sizes& sizes, Inputs inputs = all_inputs) {
     for (const std::size_t n : sizes)
         for (const Scan kind : {Scan::inclusive, Scan::exclusive})
             for (const Input input : inputs) {
-                if (std::is_integral_v<T> && input != Input::positive) continue;
-                ScanProblem<T> p = make_scan_problem<T>(kind, n, gpulab::testing::seed + n);
-                if constexpr (!std::is_integral_v<T>) p.a = numbers<T>(input, n, gpulab::testing::seed + n);
+                if (std::is_integral_v<T> && input != *inputs.begin()) continue;
+                ScanProblem<T> p{kind, {}};
+                if constexpr (std::is_integral_v<T>) p = make_scan_problem<T>(kind, n, gpulab::testing::seed + n);
+                else p.a = numbers<T>(input, n, gpulab::testing::seed + n);
                 const Prefixes<T> expected = expected_scan(p);
                 Prefixes<T> out(n);
                 const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
@@ -121,9 +215,58 @@ std::string first_scan_fault(ScanRun<T>* run, Backend backend, const std::vector
     return "";
 }
 
+/// Puts a NaN at many places among n whole numbers, and an infinity at every eighth of these: all prefix sums from
+/// there on are NaN or infinite, those before are what they were, to the last bit.
+template <class T>
+std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector<gpulab::Tile>& tiles = {},
+                               std::size_t most = 400) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
+    for (const Scan kind : {Scan::inclusive, Scan::exclusive}) {
+        ScanProblem<T> p{kind, numbers<T>(Input::whole, n, gpulab::testing::seed + n)};
+        const Prefixes<T> finite = expected_scan(p);
+        Prefixes<T> out(n);
+        const Sizes all = places(n, tiles, n < 100'000 ? most : 4);
+        for (std::size_t k = 0; k < all.size(); ++k)
+            for (const T special : {nan, k % 16 == 0 ? infinity : -infinity}) {
+                if (std::isinf(special) && k % 8 != 0) continue;
+                const std::size_t at = all[k];
+                const T old = std::exchange(p.a[at], special);
+                Prefixes<T> expected = finite;
+                std::fill(expected.begin() + static_cast<std::ptrdiff_t>(kind == Scan::inclusive ? at : at + 1),
+                          expected.end(), special);
+                gpulab::poison(out);
+                Stopwatch once;
+                run(p, out, once);
+                const std::string fault = gpulab::testing::special_fault(expected, out);
+                if (!fault.empty())
+                    return fmt::format("n = {}, {}, {} at {}: {}", n,
+                                       kind == Scan::inclusive ? "inclusive" : "exclusive", special, at, fault);
+                p.a[at] = old;
+            }
+    }
+    return "";
+}
+
+/// The prefix sums of n denormals; see denormal_fault().
+template <class T> std::string denormal_scan_fault(ScanRun<T>* run, std::size_t n) {
+    ScanProblem<T> p{Scan::inclusive, std::vector<T>(n)};
+    Prefixes<T> expected(n), out(n);
+    std::size_t units = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        p.a[i] = static_cast<T>(i % 3 + 1) * denormal<T>();
+        units += i % 3 + 1;
+        expected[i] = static_cast<T>(units) * denormal<T>();
+    }
+    gpulab::poison(out);
+    Stopwatch once;
+    run(p, out, once);
+    return gpulab::testing::special_fault(expected, out);
+}
+
 /// Runs a variant of the dot product at every size with every kind of input on the current device.
 /// @return the first fault; "" when all answers are right
-template <class T> std::string first_dot_fault(DotRun<T>* run, Backend backend, const std::vector<std::size_t>& sizes) {
+template <class T>
+std::string first_dot_fault(DotRun<T>* run, Backend backend, const Sizes& sizes, Inputs inputs = all_inputs) {
     for (const std::size_t n : sizes)
         for (const Input input : inputs) {
             const bool whole = input == Input::whole; // then both are, and no product or sum rounds
@@ -138,15 +281,62 @@ template <class T> std::string first_dot_fault(DotRun<T>* run, Backend backend, 
     return "";
 }
 
-/// Runs a variant of the series with every number of terms, pi and log(1 + x) at several x, on the current device.
+/// Puts NaN and infinities at many places of a and of b: the products with them must come through.
+template <class T>
+std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<gpulab::Tile>& tiles = {}) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN(), infinity = std::numeric_limits<T>::infinity();
+    struct Case {
+        T special, other, expected;
+    };
+    static constexpr Case cases[] = {
+        {nan, 2, nan}, {nan, 0, nan}, {infinity, 2, infinity}, {infinity, -2, -infinity}, {infinity, 0, nan}};
+    DotProblem<T> p = make_dot_problem<T>(n, gpulab::testing::seed);
+    for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8))
+        for (const bool in_a : {true, false}) {
+            T &one = (in_a ? p.a : p.b)[at], &other = (in_a ? p.b : p.a)[at];
+            const T old_one = one, old_other = other;
+            for (const Case& c : cases) {
+                one = c.special;
+                other = c.other;
+                Scalar<T> dot{0};
+                Stopwatch once;
+                run(p, dot, once);
+                if (std::isnan(c.expected) ? !computed_nan(dot[0]) : dot[0] != c.expected)
+                    return fmt::format("n = {}, {} in {} at {}, times {}: expected {}, got {}", n, c.special,
+                                       in_a ? "a" : "b", at, c.other, c.expected, dot[0]);
+            }
+            one = old_one;
+            other = old_other;
+        }
+    return "";
+}
+
+/// The dot product of n denormals with ones and twos in turn; see denormal_fault(). @pre n below 2^21
+template <class T> std::string denormal_dot_fault(DotRun<T>* run, std::size_t n) {
+    DotProblem<T> p{std::vector<T>(n), std::vector<T>(n)};
+    std::size_t units = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        p.a[i] = static_cast<T>(i % 3 + 1) * denormal<T>();
+        p.b[i] = static_cast<T>(i % 2 + 1);
+        units += (i % 3 + 1) * (i % 2 + 1);
+    }
+    const T expected = static_cast<T>(units) * denormal<T>();
+    Scalar<T> dot{0};
+    Stopwatch once;
+    run(p, dot, once);
+    if (dot[0] == expected) return "";
+    return fmt::format("n = {}: products of denormals add up to {} instead of {}", n, dot[0], expected);
+}
+
+/// Runs a variant of the series with every number of terms on the current device.
+/// @param problems the series; its number of terms is filled in
 /// @return the first fault; "" when all answers are right
 template <class T>
-std::string first_series_fault(SeriesRun<T>* run, Backend backend, const std::vector<std::size_t>& sizes) {
-    for (const std::size_t terms : sizes) {
-        std::vector<SeriesProblem<T>> problems = {{Series::pi, T{1}, terms}};
-        for (const double x : {1.0, 0.5, -0.5, 0.999, -0.999, 0.0})
-            problems.push_back({Series::log, static_cast<T>(x), terms});
-        for (const SeriesProblem<T>& p : problems) {
+std::string first_series_fault(SeriesRun<T>* run, Backend backend, const Sizes& sizes,
+                               std::span<const SeriesProblem<T>> problems) {
+    for (const std::size_t terms : sizes)
+        for (SeriesProblem<T> p : problems) {
+            p.terms = terms;
             const Expected<T> expected = expected_series(p);
             Scalar<T> sum(1);
             const std::string fault = gpulab::testing::fault_of(
@@ -155,6 +345,30 @@ std::string first_series_fault(SeriesRun<T>* run, Backend backend, const std::ve
                 return fmt::format("{}, x = {}, {} terms: {}", p.series == Series::pi ? "pi" : "log", p.x, terms,
                                    fault);
         }
+    return "";
+}
+
+/// pi, and log(1 + x) at several x.
+template <class T> std::string first_series_fault(SeriesRun<T>* run, Backend backend, const Sizes& sizes) {
+    std::vector<SeriesProblem<T>> problems = {{Series::pi, T{1}, 0}};
+    for (const double x : {1.0, 0.5, -0.5, 0.999, -0.999, 0.0}) problems.push_back({Series::log, static_cast<T>(x), 0});
+    return first_series_fault<T>(run, backend, sizes, problems);
+}
+
+/// More terms of pi and of log 2 than 32 bits count, in double: far too many to add up here, but with so many terms the
+/// rest of either series is known to far more digits than a double has (Euler and Maclaurin).
+inline std::string fault_beyond_32_bits(SeriesRun<double>* run, Backend backend) {
+    constexpr std::size_t terms = (std::size_t{1} << 32) + 325; // odd: the last term is positive
+    const double n = static_cast<double>(terms);
+    const double magnitude = std::log(n) + 0.5772156649015329; // of 1 + 1/2 + ... + 1/n
+    const Expected<double> pi{{std::acos(-1.0) + 1 / n}, 2 * (magnitude + 2 * std::log(2.0))};
+    const Expected<double> log_2{{std::log(2.0) + 1 / (2 * n)}, magnitude};
+    for (const auto& [series, expected] : {std::pair{Series::pi, pi}, std::pair{Series::log, log_2}}) {
+        Scalar<double> sum(1, gpulab::poison_value<double>());
+        Stopwatch once;
+        run({series, 1, terms}, sum, once);
+        const gpulab::Comparison comparison = compare(expected, sum, series_tolerance<double>(backend, terms));
+        if (!comparison.passed) return comparison.message;
     }
     return "";
 }

@@ -2,157 +2,153 @@
 #include <vector>
 
 #include "checks.hpp"
+#if defined(GPULAB_WITH_CUDA)
+#include "cuda/poison_result.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::Device;
 using gpulab::testing::devices_or_skip;
-using gpulab::testing::small_sizes;
+using gpulab::testing::Faults;
+using gpulab::testing::largest_near_tile;
+using gpulab::testing::only_on;
+using gpulab::testing::sizes_next_to;
 using gpulab::testing::straddling_sizes;
+using gpulab::testing::VariantCases;
 using reduction::Prefixes;
 using reduction::Scan;
+using reduction::testing::first_scan_fault;
+using reduction::testing::Sizes;
+using reduction::testing::sizes_for;
+using reduction::testing::whole_numbers;
 
 namespace {
 
-std::vector<std::size_t> sizes_for(std::string_view variant, std::vector<std::size_t> sizes) {
-    if (variant == "cuda_scan_one_block") std::erase_if(sizes, [](std::size_t n) { return n > 1024; });
-    return sizes;
-}
+template <class T> using Variant = gpulab::Variant<reduction::ScanRun<T>>;
 
-template <class T, class Check> void for_all(Backend backend, const Check& check) {
-    int checked = 0;
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : reduction::scan_variants<T>()) {
-            if (variant.backend != backend || (variant.needs.fp64 && !device.fp64)) continue;
-            INFO(variant.name << " on " << device.name);
-            REQUIRE(variant.run != nullptr);
-            check(variant);
-            ++checked;
-        }
+#if defined(GPULAB_WITH_CUDA)
+/// Here a run must write every element of its result.
+[[maybe_unused]] const bool whole_results = reduction::poisons_whole_result = true;
+#endif
+
+template <class T> std::string fault_by_hand(reduction::ScanRun<T>* run) {
+    struct Case {
+        Scan kind;
+        std::vector<T> a;
+        Prefixes<T> expected;
+    };
+    std::vector<Case> cases = {
+        {Scan::inclusive, {}, {}},
+        {Scan::exclusive, {}, {}},
+        {Scan::inclusive, {7}, {7}},
+        {Scan::exclusive, {7}, {0}},
+        {Scan::inclusive, {3, 1, 4, 1, 5}, {3, 4, 8, 9, 14}},
+        {Scan::exclusive, {3, 1, 4, 1, 5}, {0, 3, 4, 8, 9}},
+    };
+    constexpr int many = 1 << 24;
+    if constexpr (!std::is_same_v<T, float>) // more than 24 bits
+        cases.push_back({Scan::inclusive, {many, 1, 1 << 29}, {many, many + 1, many + 1 + (1 << 29)}});
+    for (const Case& c : cases) {
+        Prefixes<T> out(c.a.size(), T{-1});
+        gpulab::Stopwatch once;
+        run({c.kind, c.a}, out, once);
+        const auto comparison = gpulab::compare(c.expected, out, 0);
+        if (!comparison.passed) return comparison.message;
     }
-    CHECK(checked >= (std::is_same_v<T, double> ? 0 : 1));
+    return "";
 }
 
-template <class T> void check_all(Backend backend, const std::vector<std::size_t>& sizes) {
-    for_all<T>(backend, [&](const auto& variant) {
-        CHECK(reduction::testing::first_scan_fault(variant.run, backend, sizes_for(variant.name, sizes)) == "");
-    });
+/// The tiles that a variant names; and what it should have done beside its answer, or "".
+template <class T> std::string manners_fault(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
+    gpulab::Stopwatch once;
+    const auto p = reduction::make_scan_problem<T>(Scan::inclusive, 1000, gpulab::testing::seed);
+    tiles = reduction::testing::tiles_of(v.run, p, Prefixes<T>(1000), once);
+    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
 }
 
-template <class T> void check_by_hand(Backend backend) {
-    for_all<T>(backend, [](const auto& variant) {
-        const auto scan = [&](Scan kind, const std::vector<T>& a) {
-            Prefixes<T> out(a.size(), T{-1});
-            gpulab::Stopwatch once;
-            variant.run({kind, a}, out, once);
-            return out;
-        };
-        CHECK(scan(Scan::inclusive, {}).empty());
-        CHECK(scan(Scan::inclusive, {7}) == Prefixes<T>{7});
-        CHECK(scan(Scan::exclusive, {7}) == Prefixes<T>{0});
-        CHECK(scan(Scan::inclusive, {3, 1, 4, 1, 5}) == Prefixes<T>{3, 4, 8, 9, 14});
-        CHECK(scan(Scan::exclusive, {3, 1, 4, 1, 5}) == Prefixes<T>{0, 3, 4, 8, 9});
-        if constexpr (!std::is_same_v<T, float>) // more than 24 bits
-            CHECK(scan(Scan::inclusive, {1 << 24, 1, 1 << 29}) ==
-                  Prefixes<T>{1 << 24, (1 << 24) + 1, (1 << 24) + 1 + (1 << 29)});
+template <class T> void check_scan(const Variant<T>& v, Faults& faults) {
+    faults.check("by hand", [&] { return fault_by_hand<T>(v.run); });
+    faults.check("every size",
+                 [&] { return first_scan_fault(v.run, v.backend, sizes_for(v.name, straddling_sizes())); });
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("sizes next to its tiles", [&] {
+        const std::size_t largest = std::min<std::size_t>(largest_near_tile(v.backend), 1 << 22);
+        return first_scan_fault(v.run, v.backend, sizes_for(v.name, sizes_next_to(tiles, largest)), whole_numbers);
     });
+    if constexpr (std::is_floating_point_v<T>) {
+        faults.check("NaN and infinities at every place", [&]() -> std::string {
+            for (const std::size_t n : sizes_for(v.name, reduction::testing::special_sizes(tiles, 100'000))) {
+                const bool every_place = std::is_same_v<T, float> && n > 2000 && n < 3000; // two small tiles
+                const std::size_t most = every_place ? n : n < 2000 ? 64 : 200;
+                const std::string fault = reduction::testing::special_scan_fault(v.run, n, tiles, most);
+                if (!fault.empty()) return fault;
+            }
+            return "";
+        });
+        if (sizes_for(v.name, {100'003}).size() == 1)
+            faults.check("NaN and infinities among 100003",
+                         [&] { return reduction::testing::special_scan_fault(v.run, 100'003); });
+        if (reduction::testing::keeps_denormals<T>(v.backend))
+            faults.check("denormals", [&]() -> std::string {
+                for (const std::size_t n : sizes_for(v.name, {1, 1000, 100'003}))
+                    if (const std::string fault = reduction::testing::denormal_scan_fault(v.run, n); !fault.empty())
+                        return fmt::format("n = {}: {}", n, fault);
+                return "";
+            });
+    }
+    if (sizes_for(v.name, {1 << 24}).empty()) return;
+    faults.check("2^24 + 8 elements",
+                 [&] { return first_scan_fault(v.run, v.backend, {(1 << 24) + 8}, whole_numbers); });
+    if (v.backend == Backend::cuda && !std::is_same_v<T, double>)
+        faults.check("16777259 elements", [&] { return first_scan_fault(v.run, v.backend, {16'777'259}); });
 }
 
-/// From a NaN on all sums are NaN; none before it may be. The same for infinity.
-template <class T> void check_specials(Backend backend, std::size_t n) {
-    for_all<T>(backend, [&](const auto& variant) {
-        if (sizes_for(variant.name, {n}).empty()) return;
-        for (const Scan kind : {Scan::inclusive, Scan::exclusive})
-            for (const std::size_t at : {std::size_t{0}, n / 2, n - 1})
-                for (const T special : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
-                    auto p = reduction::make_scan_problem<T>(kind, n, gpulab::testing::seed);
-                    p.a[at] = special;
-                    const Prefixes<T> expected = reduction::expected_scan(p);
-                    Prefixes<T> out(n, T{0});
-                    gpulab::Stopwatch once;
-                    variant.run(p, out, once);
-                    const std::size_t from = std::min(n, kind == Scan::inclusive ? at : at + 1);
-                    std::size_t wrong = 0;
-                    for (std::size_t i = 0; i < from; ++i)
-                        if (!(std::abs(out[i] - expected[i]) <=
-                              reduction::scan_tolerance<T>(backend, n) * static_cast<double>(expected[i])))
-                            ++wrong;
-                    for (std::size_t i = from; i < n; ++i)
-                        if (std::isnan(special) ? !std::isnan(out[i]) : out[i] != special) ++wrong;
-                    INFO("n = " << n << ", " << special << " at " << at);
-                    CHECK(wrong == 0);
-                }
-    });
-}
+const VariantCases floats(reduction::scan_variants<float>(), "scans floats", "", check_scan<float>);
+const VariantCases doubles(reduction::scan_variants<double>(), "scans doubles", "", check_scan<double>);
+const VariantCases ints(reduction::scan_variants<int>(), "scans whole numbers", "", check_scan<int>);
 
 } // namespace
 
-TEST_CASE("every CPU prefix sum is right by hand", "[cpu]") {
-    check_by_hand<float>(Backend::cpu);
-    check_by_hand<double>(Backend::cpu);
-    check_by_hand<int>(Backend::cpu);
-}
-TEST_CASE("every OpenCL prefix sum is right by hand", "[opencl]") {
-    check_by_hand<float>(Backend::opencl);
-    check_by_hand<double>(Backend::opencl);
-    check_by_hand<int>(Backend::opencl);
-}
-TEST_CASE("every CUDA prefix sum is right by hand", "[cuda]") {
-    check_by_hand<float>(Backend::cuda);
-    check_by_hand<double>(Backend::cuda);
-    check_by_hand<int>(Backend::cuda);
-}
-
-TEST_CASE("every CPU prefix sum is right at every size", "[cpu]") {
-    check_all<float>(Backend::cpu, straddling_sizes());
-    check_all<double>(Backend::cpu, straddling_sizes());
-    check_all<int>(Backend::cpu, straddling_sizes());
-}
-TEST_CASE("every OpenCL prefix sum is right at every size", "[opencl]") {
-    check_all<float>(Backend::opencl, straddling_sizes());
-    check_all<double>(Backend::opencl, {1, 1025, 100003});
-    check_all<int>(Backend::opencl, {1, 1024, 1025, 1000003, 1048577}); // three levels of tiles
-}
-TEST_CASE("every CUDA prefix sum of floats is right at every size", "[cuda]") {
-    check_all<float>(Backend::cuda, straddling_sizes());
-    check_all<float>(Backend::cuda, {16'777'259});
-}
-TEST_CASE("every CUDA prefix sum of doubles is right at every size", "[cuda]") {
-    check_all<double>(Backend::cuda, straddling_sizes());
-}
-TEST_CASE("every CUDA prefix sum of whole numbers is exact at every size", "[cuda]") {
-    check_all<int>(Backend::cuda, straddling_sizes());
-    check_all<int>(Backend::cuda, {16'777'259});
-}
-
-TEST_CASE("NaN and infinity stay where they belong in every CPU prefix sum", "[cpu]") {
-    check_specials<float>(Backend::cpu, 1025);
-}
-TEST_CASE("NaN and infinity stay where they belong in every OpenCL prefix sum", "[opencl]") {
-    check_specials<float>(Backend::opencl, 100003);
-}
-TEST_CASE("NaN and infinity stay where they belong in every CUDA prefix sum", "[cuda]") {
-    check_specials<float>(Backend::cuda, 1000);
-    check_specials<float>(Backend::cuda, 100003);
-    check_specials<double>(Backend::cuda, 100003);
-}
-
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("every OpenCL prefix sum at small sizes, for oclgrind", "[.oclgrind]") {
-    check_all<float>(Backend::opencl, {33});
-    check_all<double>(Backend::opencl, {33});
-    check_all<int>(Backend::opencl, {1025});
+namespace {
+/// For oclgrind: a ragged group, and two groups of which one has a single element.
+template <class T> void check_small(const Variant<T>& v, Faults& faults) {
+    const Sizes sizes = std::is_same_v<T, int> ? Sizes{1025} : Sizes{33};
+    faults.check("small sizes", [&] { return first_scan_fault(v.run, v.backend, sizes, whole_numbers); });
 }
+
+const VariantCases oclgrind_floats(reduction::scan_variants<float>(), "scans floats under oclgrind", "[.oclgrind]",
+                                   check_small<float>, only_on<Backend::opencl>);
+const VariantCases oclgrind_doubles(reduction::scan_variants<double>(), "scans doubles under oclgrind", "[.oclgrind]",
+                                    check_small<double>, only_on<Backend::opencl>);
+const VariantCases oclgrind_ints(reduction::scan_variants<int>(), "scans whole numbers under oclgrind", "[.oclgrind]",
+                                 check_small<int>, only_on<Backend::opencl>);
+} // namespace
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("every CUDA prefix sum at small sizes, for compute-sanitizer", "[.sanitizer]") {
-    check_all<float>(Backend::cuda, small_sizes());
-    check_all<double>(Backend::cuda, {0, 1, 257, 4097});
-    check_all<int>(Backend::cuda, {4097, 20000});
+namespace {
+/// For compute-sanitizer: a tile that is not full, and two tiles with a ragged one behind.
+template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    Sizes sizes = {0, 1, 1000};
+    for (const gpulab::Tile& tile : tiles)
+        if (tile.size < 100'000) sizes.push_back(2 * tile.size + 5);
+    faults.check("small sizes",
+                 [&] { return first_scan_fault(v.run, v.backend, sizes_for(v.name, sizes), whole_numbers); });
 }
 
-TEST_CASE("one block refuses to scan what does not fit it and says so", "[cuda]") {
+const VariantCases sanitizer_floats(reduction::scan_variants<float>(), "scans floats under compute-sanitizer",
+                                    "[.sanitizer]", check_sanitized<float>, reduction::testing::own_cuda);
+const VariantCases sanitizer_doubles(reduction::scan_variants<double>(), "scans doubles under compute-sanitizer",
+                                     "[.sanitizer]", check_sanitized<double>, reduction::testing::own_cuda);
+const VariantCases sanitizer_ints(reduction::scan_variants<int>(), "scans whole numbers under compute-sanitizer",
+                                  "[.sanitizer]", check_sanitized<int>, reduction::testing::own_cuda);
+} // namespace
+
+TEST_CASE("cuda_scan_one_block refuses to scan what does not fit it and says so", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         const auto p = reduction::make_scan_problem<float>(Scan::inclusive, 1025, gpulab::testing::seed);

@@ -4,175 +4,186 @@
 #include "checks.hpp"
 #include "compensated.hpp"
 #if defined(GPULAB_WITH_OPENCL)
-#include "opencl/launch.hpp"
+#include "groups.hpp"
 #endif
 
 using gpulab::Backend;
 using gpulab::Device;
 using gpulab::testing::devices_or_skip;
-using gpulab::testing::small_sizes;
+using gpulab::testing::Faults;
+using gpulab::testing::largest_near_tile;
+using gpulab::testing::only_on;
+using gpulab::testing::sizes_next_to;
 using gpulab::testing::straddling_sizes;
+using gpulab::testing::VariantCases;
 using reduction::Scalar;
 using reduction::SumProblem;
+using reduction::testing::first_fault;
+using reduction::testing::sizes_for;
+using reduction::testing::whole_numbers;
 
 namespace {
 
-constexpr std::size_t one_block_holds = 1024;
-
-/// The sizes a variant can do; that it refuses the others is a test of its own.
-std::vector<std::size_t> sizes_for(std::string_view variant, std::vector<std::size_t> sizes) {
-    if (variant == "cuda_one_block") std::erase_if(sizes, [](std::size_t n) { return n > one_block_holds; });
-    return sizes;
-}
-
-/// Calls check(variant) for every variant of the sum of Ts on every device of a back end that can run it.
-template <class T, class Check> void for_all(Backend backend, const Check& check) {
-    int checked = 0;
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : reduction::sum_variants<T>()) {
-            if (variant.backend != backend) continue;
-            if (variant.needs.fp64 && !device.fp64) continue;
-            INFO(variant.name << " on " << device.name);
-            REQUIRE(variant.run != nullptr);
-            check(variant);
-            ++checked;
-        }
-    }
-    CHECK(checked >= (std::is_same_v<T, float> ? 3 : 0));
-}
-
-template <class T> void check_all(Backend backend, const std::vector<std::size_t>& sizes) {
-    for_all<T>(backend, [&](const auto& variant) {
-        CHECK(reduction::testing::first_fault(variant.run, backend, sizes_for(variant.name, sizes)) == "");
-    });
-}
-
-template <class T> void check_specials(Backend backend, const std::vector<std::size_t>& sizes) {
-    for_all<T>(backend, [&](const auto& variant) {
-        for (const std::size_t n : sizes_for(variant.name, sizes))
-            CHECK(reduction::testing::special_fault(variant.run, n) == "");
-    });
-}
+template <class T> using Variant = gpulab::Variant<reduction::SumRun<T>>;
 
 /// Small whole numbers add up exactly in every order.
-template <class T> void check_by_hand(Backend backend) {
-    for_all<T>(backend, [](const auto& variant) {
-        const auto sum_of = [&](const std::vector<T>& a) {
-            Scalar<T> sum(1, T{-1});
-            gpulab::Stopwatch once;
-            variant.run({a}, sum, once);
-            return sum[0];
-        };
-        CHECK(sum_of({}) == 0);
-        CHECK(sum_of({7}) == 7);
-        CHECK(sum_of({1, 2, 3, 4, 5}) == 15);
-        CHECK(sum_of({1, -1, 2, -2, 3, -3}) == 0);
-        std::vector<T> ones_to_hundred(100);
-        for (std::size_t i = 0; i < 100; ++i) ones_to_hundred[i] = static_cast<T>(i + 1);
-        CHECK(sum_of(ones_to_hundred) == 5050); // as Gauss said
-        CHECK(sum_of(std::vector<T>(1000, T{1})) == 1000);
-    });
+template <class T> std::string fault_by_hand(reduction::SumRun<T>* run) {
+    std::vector<T> ones_to_hundred(100);
+    for (std::size_t i = 0; i < 100; ++i) ones_to_hundred[i] = static_cast<T>(i + 1);
+    const std::vector<std::pair<std::vector<T>, T>> sums = {{{}, 0},
+                                                            {{7}, 7},
+                                                            {{1, 2, 3, 4, 5}, 15},
+                                                            {{1, -1, 2, -2, 3, -3}, 0},
+                                                            {ones_to_hundred, 5050}, // as Gauss said
+                                                            {std::vector<T>(1000, T{1}), 1000}};
+    for (const auto& [numbers, expected] : sums) {
+        Scalar<T> sum(1, T{-1});
+        gpulab::Stopwatch once;
+        run({numbers}, sum, once);
+        if (sum[0] != expected) return fmt::format("{} numbers should be {}, got {}", numbers.size(), expected, sum[0]);
+    }
+    return "";
 }
+
+/// CPU variants add in double. A float stops at 2^24, and cannot hold 6e38 on the way to 3e38.
+std::string float_accumulator_fault(reduction::SumRun<float>* run) {
+    Scalar<float> sum(1);
+    gpulab::Stopwatch once;
+    run({{16'777'216, 1, 1, 1, 1}}, sum, once);
+    if (sum[0] != 16'777'220) return fmt::format("2^24 + 1 + 1 + 1 + 1 should be 16777220, got {}", sum[0]);
+    run({{3e38f, 3e38f, -3e38f}}, sum, once);
+    if (sum[0] != 3e38f) return fmt::format("3e38 + 3e38 - 3e38 should be 3e38, got {}", sum[0]);
+    return "";
+}
+
+/// The tiles that a variant names; and what it should have done beside its answer, or "".
+template <class T> std::string manners_fault(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
+    gpulab::Stopwatch once;
+    const auto p = reduction::make_sum_problem<T>(1000, gpulab::testing::seed);
+    tiles = reduction::testing::tiles_of(v.run, p, Scalar<T>(1), once);
+    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
+}
+
+/// All that one variant must do, on the current device.
+template <class T> void check_sum(const Variant<T>& v, Faults& faults) {
+    const bool any_n = v.name != "cuda_one_block";
+    faults.check("by hand", [&] { return fault_by_hand<T>(v.run); });
+    faults.check("every size", [&] { return first_fault(v.run, v.backend, sizes_for(v.name, straddling_sizes())); });
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    faults.check("sizes next to its tiles", [&] {
+        const auto sizes = sizes_for(v.name, sizes_next_to(tiles, largest_near_tile(v.backend)));
+        return first_fault(v.run, v.backend, sizes, whole_numbers);
+    });
+    faults.check("NaN and infinities", [&]() -> std::string {
+        for (const std::size_t n : sizes_for(v.name, reduction::testing::special_sizes(tiles, 1'000'000)))
+            if (const std::string fault = reduction::testing::special_fault(v.run, n, tiles); !fault.empty())
+                return fault;
+        return "";
+    });
+    if (reduction::testing::keeps_denormals<T>(v.backend))
+        faults.check("denormals", [&]() -> std::string {
+            for (const std::size_t n : sizes_for(v.name, {1, 1000, 100'003})) {
+                // An atomic addition of floats to global memory takes denormals for 0: their sums must be larger.
+                if (n == 1 && v.name == "cuda_atomics") continue;
+                if (const std::string fault = reduction::testing::denormal_fault(v.run, n); !fault.empty())
+                    return fault;
+            }
+            return "";
+        });
+    if (any_n) // past 2^24, where a float no longer counts every integer
+        faults.check("2^24 + 8 elements",
+                     [&] { return first_fault(v.run, v.backend, {(1 << 24) + 8}, whole_numbers); });
+    if (any_n && v.backend == Backend::cuda) // a grid-stride loop goes round several times
+        faults.check("16777259 elements", [&] { return first_fault(v.run, v.backend, {16'777'259}); });
+    if constexpr (std::is_same_v<T, float>)
+        if (v.backend == Backend::cpu) faults.check("in double", [&] { return float_accumulator_fault(v.run); });
+}
+
+const VariantCases floats(reduction::sum_variants<float>(), "adds up floats", "", check_sum<float>);
+const VariantCases doubles(reduction::sum_variants<double>(), "adds up doubles", "", check_sum<double>);
 
 } // namespace
 
-TEST_CASE("every CPU variant adds up small whole numbers exactly, and nothing to 0", "[cpu]") {
-    check_by_hand<float>(Backend::cpu);
-    check_by_hand<double>(Backend::cpu);
-}
-TEST_CASE("every OpenCL variant adds up small whole numbers exactly, and nothing to 0", "[opencl]") {
-    check_by_hand<float>(Backend::opencl);
-    check_by_hand<double>(Backend::opencl);
-}
-TEST_CASE("every CUDA variant adds up small whole numbers exactly, and nothing to 0", "[cuda]") {
-    check_by_hand<float>(Backend::cuda);
-    check_by_hand<double>(Backend::cuda);
-}
-
-TEST_CASE("every CPU variant adds up floats at every size", "[cpu]") {
-    check_all<float>(Backend::cpu, straddling_sizes());
-}
-TEST_CASE("every CPU variant adds up doubles at every size", "[cpu]") {
-    check_all<double>(Backend::cpu, straddling_sizes());
-}
-TEST_CASE("every OpenCL variant adds up floats at every size", "[opencl]") {
-    check_all<float>(Backend::opencl, straddling_sizes());
-}
-TEST_CASE("every OpenCL variant adds up doubles at every size", "[opencl]") {
-    check_all<double>(Backend::opencl, straddling_sizes());
-}
-TEST_CASE("every CUDA variant adds up floats at every size", "[cuda]") {
-    check_all<float>(Backend::cuda, straddling_sizes());
-    check_all<float>(Backend::cuda, {16'777'259}); // a grid-stride loop goes round several times
-}
-TEST_CASE("every CUDA variant adds up doubles at every size", "[cuda]") {
-    check_all<double>(Backend::cuda, straddling_sizes());
-    check_all<double>(Backend::cuda, {16'777'259});
-}
-
-TEST_CASE("NaN and infinities come through every CPU variant of the sum", "[cpu]") {
-    check_specials<float>(Backend::cpu, {1, 2, 1025});
-    check_specials<double>(Backend::cpu, {1, 2, 1025});
-}
-TEST_CASE("NaN and infinities come through every OpenCL variant of the sum", "[opencl]") {
-    check_specials<float>(Backend::opencl, {1, 2, 1025, 100003});
-    check_specials<double>(Backend::opencl, {1, 1025});
-}
-TEST_CASE("NaN and infinities come through every CUDA variant of the sum", "[cuda]") {
-    check_specials<float>(Backend::cuda, {1, 2, 33, 1023, 1025, 100003, 1000003});
-    check_specials<double>(Backend::cuda, {1, 2, 33, 1023, 1025, 100003, 1000003});
-}
-
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("OpenCL sums and dot products join any number of groups", "[opencl]") {
-    devices_or_skip(Backend::opencl);
-    for (const std::size_t groups : {1, 255, 256, 257, 1000}) { // fewer and more than a group has items
-        INFO(groups << " groups");
-        reduction::wished_groups = groups;
-        check_all<float>(Backend::opencl, {1023, 300'007});
-        for (const Device& device : devices_or_skip(Backend::opencl)) {
-            gpulab::use(device);
-            CHECK(reduction::testing::first_dot_fault(reduction::opencl_dot<float>, Backend::opencl, {300'007}) == "");
-        }
-        reduction::wished_groups = 0;
+namespace {
+
+/// Fewer and more groups than a group has items; and few groups, so that small sizes too end in the middle of a round
+/// of several loads.
+template <class T> void check_groups(const Variant<T>& v, Faults& faults) {
+    for (const std::size_t groups : {1, 255, 256, 257, 1000}) {
+        const reduction::testing::Groups wished(groups);
+        faults.check(fmt::format("{} groups", groups), [&] { return first_fault(v.run, v.backend, {1023, 300'007}); });
     }
-    // Few groups, so that small sizes too end in the middle of a round of several loads.
     for (const std::size_t groups : {1, 2, 3}) {
-        INFO(groups << " groups");
-        reduction::wished_groups = groups;
-        check_all<float>(Backend::opencl, straddling_sizes());
-        check_all<double>(Backend::opencl, straddling_sizes());
-        reduction::wished_groups = 0;
+        const reduction::testing::Groups wished(groups);
+        faults.check(fmt::format("{} groups, every size", groups),
+                     [&] { return first_fault(v.run, v.backend, straddling_sizes()); });
+        faults.check(fmt::format("{} groups, sizes next to its tiles", groups), [&] {
+            std::vector<gpulab::Tile> tiles;
+            const std::string fault = manners_fault<T>(v, tiles);
+            if (!fault.empty()) return fault;
+            return first_fault(v.run, v.backend, sizes_next_to(tiles, 1 << 20), whole_numbers);
+        });
     }
 }
 
-TEST_CASE("every OpenCL sum at small sizes, for oclgrind", "[.oclgrind]") {
-    check_all<float>(Backend::opencl, {1, 33, 300});
-    check_all<double>(Backend::opencl, {33});
-    reduction::wished_groups = 1; // a group that goes round several times
-    check_all<float>(Backend::opencl, {4095});
-    reduction::wished_groups = 0;
+const VariantCases float_groups(reduction::sum_variants<float>(), "joins the float sums of any number of groups", "",
+                                check_groups<float>, only_on<Backend::opencl>);
+const VariantCases double_groups(reduction::sum_variants<double>(), "joins the double sums of any number of groups", "",
+                                 check_groups<double>, only_on<Backend::opencl>);
+
+/// For oclgrind: a ragged group, then three groups where two are wished for, and a tail that fills no vector.
+template <class T> void check_small(const Variant<T>& v, Faults& faults) {
+    faults.check("one group", [&] { return first_fault(v.run, v.backend, {1, 33}, whole_numbers); });
+    const reduction::testing::Groups wished(2);
+    faults.check("several rounds", [&] {
+        std::vector<gpulab::Tile> tiles;
+        const std::string fault = manners_fault<T>(v, tiles);
+        if (!fault.empty()) return fault;
+        return first_fault(v.run, v.backend, {tiles.back().size + 263}, whole_numbers);
+    });
 }
+
+const VariantCases oclgrind_floats(reduction::sum_variants<float>(), "adds up floats under oclgrind", "[.oclgrind]",
+                                   check_small<float>, only_on<Backend::opencl>);
+const VariantCases oclgrind_doubles(reduction::sum_variants<double>(), "adds up doubles under oclgrind", "[.oclgrind]",
+                                    check_small<double>, only_on<Backend::opencl>);
+
+} // namespace
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("every CUDA sum at small sizes, for compute-sanitizer", "[.sanitizer]") {
-    check_all<float>(Backend::cuda, small_sizes());
-    check_all<double>(Backend::cuda, {0, 1, 257, 4097});
+namespace {
+
+/// For compute-sanitizer: a block that is not full, two tiles and a ragged one, and a grid that goes round.
+template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&] { return manners_fault<T>(v, tiles); });
+    reduction::testing::Sizes sizes = {0, 1, 1000};
+    for (const gpulab::Tile& tile : tiles) sizes.push_back(tile.size < 100'000 ? 2 * tile.size + 5 : tile.size + 5);
+    std::erase_if(sizes, [](std::size_t n) { return n > 5'000'000; });
+    faults.check("small sizes", [&] { return first_fault(v.run, v.backend, sizes_for(v.name, sizes), whole_numbers); });
 }
 
-TEST_CASE("one block refuses to add up what does not fit it and says so", "[cuda]") {
+const VariantCases sanitizer_floats(reduction::sum_variants<float>(), "adds up floats under compute-sanitizer",
+                                    "[.sanitizer]", check_sanitized<float>, reduction::testing::own_cuda);
+const VariantCases sanitizer_doubles(reduction::sum_variants<double>(), "adds up doubles under compute-sanitizer",
+                                     "[.sanitizer]", check_sanitized<double>, reduction::testing::own_cuda);
+
+} // namespace
+
+TEST_CASE("cuda_one_block refuses to add up what does not fit it and says so", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
-        const auto p = reduction::make_sum_problem<float>(one_block_holds + 1, gpulab::testing::seed);
+        const auto p = reduction::make_sum_problem<float>(1025, gpulab::testing::seed);
         Scalar<float> sum(1);
         gpulab::Stopwatch once;
         CHECK_THROWS_AS(reduction::cuda_one_block(p, sum, once), gpulab::Unsupported);
     }
 }
 
-TEST_CASE("the single pass gives the same bits every time", "[cuda]") {
+TEST_CASE("cuda_single_pass gives the same bits every time", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         const auto p = reduction::make_sum_problem<float>(1000003, gpulab::testing::seed);
@@ -191,10 +202,6 @@ TEST_CASE("the reference keeps what plain additions lose") {
     // 1 + 2^100 - 2^100 added in order: a double forgets the 1, Kahan's own formula too, Neumaier's does not.
     const SumProblem<double> p{{1, 0x1p100, 1, -0x1p100}};
     CHECK(reduction::expected_sum(p).value[0] == 2);
-    Scalar<double> kahan(1);
-    gpulab::Stopwatch once;
-    reduction::cpu_kahan<double>(p, kahan, once);
-    CHECK(kahan[0] == 2);
     double plain = 0;
     for (const double x : p.a) plain += x;
     CHECK(plain == 0);
@@ -204,19 +211,17 @@ TEST_CASE("the reference keeps what plain additions lose") {
     CHECK(tenths.value() == 1'000'000);
 }
 
-TEST_CASE("a float accumulator stops at 2^24, the CPU variants do not", "[cpu]") {
-    const SumProblem<float> p{{16'777'216, 1, 1, 1, 1}};
-    float stuck = 0;
-    for (const float x : p.a) stuck += x;
+TEST_CASE("cpu_kahan keeps what plain additions lose", "[cpu]") {
+    Scalar<double> kahan(1);
+    gpulab::Stopwatch once;
+    reduction::cpu_kahan<double>({{1, 0x1p100, 1, -0x1p100}}, kahan, once);
+    CHECK(kahan[0] == 2);
+}
+
+TEST_CASE("a float accumulator stops at 2^24") { // so that the check of the CPU variants means something
+    float stuck = 16'777'216;
+    for (int i = 0; i < 4; ++i) stuck += 1;
     CHECK(stuck == 16'777'216);
-    for_all<float>(Backend::cpu, [&](const auto& variant) {
-        Scalar<float> sum(1);
-        gpulab::Stopwatch once;
-        variant.run(p, sum, once);
-        CHECK(sum[0] == 16'777'220);
-        variant.run({{3e38f, 3e38f, -3e38f}}, sum, once); // more than a float holds on the way
-        CHECK(sum[0] == 3e38f);
-    });
 }
 
 TEST_CASE("the tolerance is tight enough to see one block of 256 missing among a million") {

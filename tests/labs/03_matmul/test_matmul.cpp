@@ -1,196 +1,27 @@
-#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <fstream>
 #include <limits>
 #include <set>
-#include <sstream>
+#include <source_location>
 
 #include "checks.hpp"
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
+#include "late_warp_tile.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
 using gpulab::Device;
 using gpulab::testing::devices_or_skip;
+using gpulab::testing::Faults;
+using gpulab::testing::VariantCases;
 using matmul::Problem;
-using matmul::testing::first_fault;
+using matmul::testing::AnyRun;
+using matmul::testing::Rung;
+using matmul::testing::rung_of;
 using matmul::testing::Shape;
 using matmul::testing::shapes;
-using matmul::testing::small_shapes;
-
-namespace {
-
-/// A variant may refuse a shape only where its limit is known.
-template <class T> int refused(std::string_view variant, const std::vector<Shape>& tried) {
-    if (variant == "cuda_one_block")
-        return static_cast<int>(std::ranges::count_if(tried, [](const Shape& s) { return s.m * s.n > 1024; }));
-    static const std::set<std::string_view> only_float = {"cuda_register_1d", "cuda_register_2d", "cuda_vector_loads",
-                                                          "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape"};
-    return std::is_same_v<T, double> && only_float.contains(variant) ? static_cast<int>(tried.size()) : 0;
-}
-
-/// Every variant of a back end on every device of it, on every shape: against the CPU's product in double.
-template <class T> void check_all(Backend backend, const std::vector<Shape>& tried) {
-    int checked = 0;
-    for (const Device& device : devices_or_skip(backend)) {
-        if (std::is_same_v<T, double> && !device.fp64) continue;
-        gpulab::use(device);
-        for (const auto& variant : matmul::variants<T>()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name << (sizeof(T) == 4 ? ", float" : ", double"));
-            REQUIRE(variant.run != nullptr);
-            int done = 0;
-            CHECK(first_fault<T>(variant.run, tried, &done) == "");
-            CHECK(done == static_cast<int>(tried.size()) - refused<T>(variant.name, tried));
-            ++checked;
-        }
-    }
-    CHECK(checked >= 3);
-}
-
-/// The same with whole numbers alone and each variant run once, for shapes that take long.
-void check_once(Backend backend, const std::vector<Shape>& tried) {
-    for (const Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const Shape& s : tried) {
-            const auto& [p, reference] = matmul::testing::examples<float>(s).whole;
-            matmul::Output<float> c(p.size());
-            for (const auto& variant : matmul::variants<float>()) {
-                if (variant.backend != backend || refused<float>(variant.name, {s}) > 0) continue;
-                INFO(variant.name << " on " << device.name << ", " << s.m << " x " << s.k << " x " << s.n);
-                gpulab::poison(c);
-                gpulab::Stopwatch once;
-                variant.run(p, c, once);
-                CHECK(gpulab::take_stray_write() == "");
-                CHECK(gpulab::compare(reference, c, 0).message == "");
-            }
-        }
-    }
-}
-
-/// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), exact in every arithmetic.
-template <class T> void check_by_hand(Backend backend) {
-    const Problem<T> p{2, 3, 2, {1, 2, 3, 4, 5, 6}, {7, 8, 9, 10, 11, 12}};
-    for (const Device& device : devices_or_skip(backend)) {
-        if (std::is_same_v<T, double> && !device.fp64) continue;
-        gpulab::use(device);
-        for (const auto& variant : matmul::variants<T>()) {
-            if (variant.backend != backend || refused<T>(variant.name, {{2, 3, 2}}) > 0) continue;
-            INFO(variant.name << " on " << device.name);
-            matmul::Output<T> c(4);
-            gpulab::Stopwatch once;
-            variant.run(p, c, once);
-            CHECK(c == matmul::Output<T>{58, 64, 139, 154});
-        }
-    }
-}
-
-/// A row of A times the identity is that row; a non-finite number must come through, and only where it belongs: one in
-/// the last row of A reaches exactly that row of C, one in the last column of B exactly that column. At a size that one
-/// block takes, and at one with ragged edges on every side of several tiles.
-template <class T> void check_identity_and_infinity(Backend backend) {
-    for (const Shape& s : {Shape{24, 24, 24}, Shape{129, 131, 131}, Shape{257, 132, 132}}) {
-        Problem<T> identity = matmul::make_problem<T>(s.m, s.k, s.n, gpulab::testing::seed);
-        for (std::size_t i = 0; i < s.k; ++i)
-            for (std::size_t j = 0; j < s.n; ++j) identity.b[i * s.n + j] = i == j ? T{1} : T{0};
-        Problem<T> infinite = matmul::make_problem<T>(s.m, s.k, s.n, gpulab::testing::seed);
-        infinite.a[s.m * s.k - 1] = std::numeric_limits<T>::infinity();  // in the last row
-        infinite.a[s.m / 2 * s.k] = std::numeric_limits<T>::quiet_NaN(); // and in one in the middle
-        const std::size_t middle = s.k / 2;
-        infinite.b[middle * s.n + s.n - 1] = std::numeric_limits<T>::quiet_NaN(); // in the last column
-        infinite.a[middle] = 0;                                                   // 0 times NaN is NaN,
-        infinite.b[(s.k - 1) * s.n] = 0; // and so is infinity times 0: nothing may be left out because it is 0
-        for (const Device& device : devices_or_skip(backend)) {
-            if (std::is_same_v<T, double> && !device.fp64) continue;
-            gpulab::use(device);
-            for (const auto& variant : matmul::variants<T>()) {
-                if (variant.backend != backend || refused<T>(variant.name, {s}) > 0) continue;
-                INFO(variant.name << " on " << device.name << ", " << s.m << " x " << s.k << " x " << s.n);
-                matmul::Output<T> c(s.m * s.n);
-                gpulab::Stopwatch once;
-                variant.run(identity, c, once);
-                CHECK(c == identity.a);
-                variant.run(infinite, c, once);
-                for (std::size_t i = 0; i < s.m; ++i)
-                    for (std::size_t j = 0; j < s.n; ++j)
-                        REQUIRE(std::isfinite(c[i * s.n + j]) == (i != s.m / 2 && i != s.m - 1 && j != s.n - 1));
-            }
-        }
-    }
-}
-
-/// Every variant that takes any shape, on every GPU of a back end with the memory, with one matrix of more elements
-/// than 32 bits count.
-void check_large(Backend backend, matmul::testing::Large matrix) {
-    for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(backend, 2, 2)) {
-        gpulab::use(device);
-        for (const bool in_fours : {false, true}) { // rows that are not, and that are, a multiple of 16 bytes long
-            const Problem<float> p = matmul::testing::large_problem(matrix, elements, in_fours);
-            matmul::Output<float> c(p.size());
-            for (const auto& variant : matmul::variants<float>()) {
-                if (variant.backend != backend || variant.name == "cuda_one_block") continue;
-                const bool vectors = variant.name == "cuda_vector_loads" || variant.name == "cuda_by_shape";
-                if (in_fours && !vectors) continue; // one kernel for all n, or that of cuda_by_shape
-                INFO(variant.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
-                CHECK(matmul::testing::large_fault(variant.run, p, matrix, c) == "");
-            }
-        }
-    }
-}
-
-} // namespace
-
-TEST_CASE("every CPU variant multiplies a product known by hand", "[cpu]") {
-    check_by_hand<float>(Backend::cpu);
-    check_by_hand<double>(Backend::cpu);
-}
-TEST_CASE("every OpenCL variant multiplies a product known by hand", "[opencl]") {
-    check_by_hand<float>(Backend::opencl);
-    check_by_hand<double>(Backend::opencl);
-}
-TEST_CASE("every CUDA variant multiplies a product known by hand", "[cuda]") {
-    check_by_hand<float>(Backend::cuda);
-    check_by_hand<double>(Backend::cuda);
-}
-
-TEST_CASE("every CPU variant multiplies every shape of float and double", "[cpu]") {
-    check_all<float>(Backend::cpu, shapes());
-    check_all<double>(Backend::cpu, shapes());
-}
-TEST_CASE("every OpenCL variant multiplies every shape of float and double", "[opencl]") {
-    check_all<float>(Backend::opencl, shapes());
-    check_all<double>(Backend::opencl, shapes());
-}
-TEST_CASE("every CUDA variant multiplies every shape of float and double", "[cuda]") {
-    check_all<float>(Backend::cuda, shapes());
-    check_all<double>(Backend::cuda, shapes());
-}
-
-TEST_CASE("every CPU variant keeps the identity and infinities", "[cpu]") {
-    check_identity_and_infinity<float>(Backend::cpu);
-    check_identity_and_infinity<double>(Backend::cpu);
-}
-TEST_CASE("every OpenCL variant keeps the identity and infinities", "[opencl]") {
-    check_identity_and_infinity<float>(Backend::opencl);
-    check_identity_and_infinity<double>(Backend::opencl);
-}
-TEST_CASE("every CUDA variant keeps the identity and infinities", "[cuda]") {
-    check_identity_and_infinity<float>(Backend::cuda);
-    check_identity_and_infinity<double>(Backend::cuda);
-}
-
-TEST_CASE("every CPU variant multiplies matrices that are long and thin", "[cpu]") {
-    check_once(Backend::cpu, matmul::testing::long_shapes());
-}
-TEST_CASE("every OpenCL variant multiplies matrices that are long and thin", "[opencl]") {
-    check_once(Backend::opencl, matmul::testing::long_shapes());
-}
-TEST_CASE("every CUDA variant multiplies matrices that are long and thin", "[cuda]") {
-    check_once(Backend::cuda, matmul::testing::long_shapes());
-}
 
 namespace {
 
@@ -205,6 +36,77 @@ const std::vector<Way> ways = {
     {{256, 131'072, 252}, true, true, true}, {{255, 131'071, 250}, true, false, true},
     {{200, 9001, 132}, false, true, true},   {{200, 9001, 130}, false, false, true},
 };
+
+/// The rungs that are written for float only.
+bool only_float(std::string_view variant) {
+    static const std::set<std::string_view> all = {"cuda_register_1d", "cuda_register_2d", "cuda_vector_loads",
+                                                   "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape"};
+    return all.contains(variant);
+}
+bool takes_double(std::string_view variant, Backend) { return !only_float(variant); }
+
+/// All that one variant must do, on the current device.
+template <class T> void check_variant(const gpulab::Variant<matmul::Run<T>>& v, Faults& faults) {
+    matmul::testing::check_rung(rung_of<T>(v), faults);
+}
+
+const VariantCases floats(matmul::variants<float>(), "multiplies floats", "", check_variant<float>);
+const VariantCases doubles(matmul::variants<double>(), "multiplies doubles", "", check_variant<double>, takes_double);
+
+/// The same at small shapes, for tools a thousand times slower than the device.
+template <class T, std::size_t rounds> void check_small(const gpulab::Variant<matmul::Run<T>>& v, Faults& faults) {
+    faults.check("small shapes", [&] { return matmul::testing::fault_under_tools(rung_of<T>(v), rounds); });
+}
+
+#if defined(GPULAB_WITH_OPENCL)
+const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 1>,
+                            gpulab::testing::only_on<Backend::opencl>);
+#endif
+
+/// Adds a test case for each variant that takes any shape and each matrix: with more elements than 32 bits count.
+class LargeCases {
+public:
+    explicit LargeCases(std::source_location where = std::source_location::current()) {
+        using matmul::testing::Large;
+        for (const auto& [matrix, name] :
+             {std::pair{Large::a, "A"}, std::pair{Large::b, "B"}, std::pair{Large::c, "C"}})
+            for (const auto& variant : matmul::variants<float>()) {
+                if (variant.backend == Backend::cpu || variant.name == "cuda_one_block") continue;
+                gpulab::testing::detail::add_test_case(
+                    fmt::format("{} reaches elements of {} that 32 bits do not count", variant.name, name),
+                    fmt::format("[{}][large]", gpulab::name_of(variant.backend)),
+                    [variant, matrix] { check(variant, matrix); }, where);
+            }
+    }
+
+private:
+    static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix) {
+        for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
+            gpulab::use(device);
+            for (const bool in_fours : {false, true}) { // rows that are not, and that are, a multiple of 16 bytes long
+                const bool vectors = v.name == "cuda_vector_loads" || v.name == "cuda_by_shape";
+                if (in_fours && !vectors) continue; // one kernel for all n, or that of cuda_by_shape
+                const Problem<float>& p = problem(matrix, elements, in_fours);
+                matmul::Output<float> c(p.size());
+                INFO(v.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
+                CHECK(matmul::testing::large_fault(v.run, p, matrix, c) == "");
+            }
+        }
+    }
+
+    /// The last problem asked for is kept: the next variant's test case, if it runs in this process, needs it again.
+    static const Problem<float>& problem(matmul::testing::Large matrix, std::size_t elements, bool in_fours) {
+        static Problem<float> p;
+        static std::tuple<matmul::testing::Large, std::size_t, bool> of;
+        if (p.m == 0 || of != std::tuple{matrix, elements, in_fours}) {
+            p = {}; // there is no room for two
+            p = matmul::testing::large_problem(matrix, elements, in_fours);
+            of = {matrix, elements, in_fours};
+        }
+        return p;
+    }
+};
+const LargeCases large;
 
 } // namespace
 
@@ -240,72 +142,144 @@ TEST_CASE("the choice by shape leaves nothing of k out and no part empty") {
         }
 }
 
-TEST_CASE("every CUDA variant reaches elements of A that 32 bits do not count", "[cuda][large]") {
-    check_large(Backend::cuda, matmul::testing::Large::a);
-}
-TEST_CASE("every CUDA variant reaches elements of B that 32 bits do not count", "[cuda][large]") {
-    check_large(Backend::cuda, matmul::testing::Large::b);
-}
-TEST_CASE("every CUDA variant reaches elements of C that 32 bits do not count", "[cuda][large]") {
-    check_large(Backend::cuda, matmul::testing::Large::c);
-}
-TEST_CASE("every OpenCL variant reaches elements of A that 32 bits do not count", "[opencl][large]") {
-    check_large(Backend::opencl, matmul::testing::Large::a);
-}
-TEST_CASE("every OpenCL variant reaches elements of B that 32 bits do not count", "[opencl][large]") {
-    check_large(Backend::opencl, matmul::testing::Large::b);
-}
-TEST_CASE("every OpenCL variant reaches elements of C that 32 bits do not count", "[opencl][large]") {
-    check_large(Backend::opencl, matmul::testing::Large::c);
-}
-
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("every way of the choice by shape meets ragged edges and long sums", "[cuda]") {
-    for (const Device& device : devices_or_skip(Backend::cuda)) {
-        gpulab::use(device);
-        for (const Way& way : ways) CHECK(first_fault<float>(matmul::cuda_by_shape, {way.shape}) == "");
-        CHECK(first_fault<float>(matmul::cuda_warp_tiles, {{1700, 65, 2300}, {1153, 50, 129}}) == "");
-    }
+namespace {
+
+// For compute-sanitizer: enough tiles of k that the pipeline goes round its stages.
+const VariantCases sanitizer_floats(matmul::variants<float>(), "under compute-sanitizer", "[.sanitizer]",
+                                    check_small<float, 5>, gpulab::testing::only_on<Backend::cuda>);
+const VariantCases sanitizer_doubles(matmul::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
+                                     check_small<double, 5>, [](std::string_view variant, Backend backend) {
+                                         return backend == Backend::cuda && !only_float(variant);
+                                     });
+
+/// A check of a kernel that is no variant, or no variant's usual choice.
+void check_on_cuda(std::string_view what, const std::function<void(Faults&)>& check) {
+    gpulab::testing::detail::check_on_devices(what, Backend::cuda, true, {}, check);
 }
 
-TEST_CASE("every CUDA variant adds up long sums without losing a product", "[cuda]") {
-    check_all<float>(Backend::cuda, matmul::testing::deep_shapes());
+/// cuda_tile with one tile.
+template <class T> Rung<T> tile_of(matmul::Tile tile) {
+    return {[tile](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
+                matmul::cuda_tile(p, c, watch, tile);
+            },
+            Backend::cuda};
 }
 
-TEST_CASE("any tile of the study computes the product", "[cuda]") {
+/// cuda_static_tile with one side.
+template <class T> Rung<T> static_tile_of(unsigned side) {
+    return {[side](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
+                matmul::cuda_static_tile(p, c, watch, {side, side, side});
+            },
+            Backend::cuda};
+}
+
+const std::vector<matmul::Tile> tiles = {{1, 1, 1}, {4, 64, 32}, {32, 8, 5}, {1, 256, 32}, {256, 1, 32}};
+
+} // namespace
+
+TEST_CASE("cuda_by_shape multiplies in each of its ways", "[cuda]") {
+    check_on_cuda("cuda_by_shape", [](Faults& faults) {
+        const AnyRun<float> run = matmul::cuda_by_shape;
+        std::vector<Shape> all, short_sums;
+        for (const Way& way : ways) all.push_back(way.shape);
+        faults.check("ragged edges and long sums", [&] { return matmul::testing::first_fault<float>(run, all); });
+        // The parts of k, one product more and less, and a number of parts that is no power of two.
+        std::vector<Shape> parts;
+        for (std::size_t k = 2000; k < 2100; ++k) parts.push_back({33, k, 65 + k % 4});
+        faults.check("parts of k", [&] { return matmul::testing::whole_fault<float>(run, parts); });
+        for (const Shape& s : std::vector<Shape>{{1700, 20, 2300}, {1700, 20, 2301}, {65, 2000, 64}, {65, 2000, 63}}) {
+            faults.check("zeros times NaN and infinities", [&] { return matmul::testing::zeros_fault<float>(run, s); });
+            faults.check("denormals", [&] { return matmul::testing::denormals_fault<float>(run, s); });
+            if (s.k < 100)
+                faults.check("NaN and infinities", [&] { return matmul::testing::edges_fault<float>(run, s); });
+        }
+    });
+}
+
+TEST_CASE("cuda_by_shape in each of its ways under compute-sanitizer", "[.sanitizer]") {
+    check_on_cuda("cuda_by_shape", [](Faults& faults) {
+        faults.check("small shapes", [] {
+            return matmul::testing::fault_once<float>(
+                matmul::cuda_by_shape, {{1700, 83, 2300}, {1700, 83, 2301}, {65, 1000, 60}, {65, 1000, 63}});
+        });
+    });
+}
+
+// A GPU forgives a pipeline that waits one group short: its copies have mostly arrived. Here none has before its wait.
+TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however late it arrives", "[cuda]") {
+    check_on_cuda("the kernel in warp_tile.cuh", [](Faults& faults) {
+        std::vector<Shape> all;
+        for (const std::size_t k : {163, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65, 80, 81, 400})
+            for (const std::size_t n : {132, 131}) all.push_back({130, k, n});
+        const auto check = [&](const char* what, const AnyRun<float>& run) {
+            faults.check(what, [&] { return matmul::testing::whole_fault<float>(run, all); });
+        };
+        check("three stages", late::three_stages);
+        check("four stages", late::four_stages);
+    });
+}
+
+TEST_CASE("cuda_shared_dynamic multiplies with any tile of the study", "[cuda]") {
+    check_on_cuda("cuda_tile", [](Faults& faults) {
+        for (const matmul::Tile tile : tiles) matmul::testing::check_rung(tile_of<float>(tile), faults);
+        matmul::testing::check_rung(tile_of<double>({8, 32, 32}), faults);
+    });
+}
+
+TEST_CASE("cuda_shared_static multiplies with any tile of the study", "[cuda]") {
+    check_on_cuda("cuda_static_tile", [](Faults& faults) {
+        for (const unsigned side : {8, 32}) {
+            matmul::testing::check_rung(static_tile_of<float>(side), faults);
+            matmul::testing::check_rung(static_tile_of<double>(side), faults);
+        }
+    });
+}
+
+TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
+    check_on_cuda("the study's kernels", [](Faults& faults) {
+        using matmul::testing::fault_under_tools;
+        for (const matmul::Tile tile : tiles)
+            faults.check("cuda_tile", [&] { return fault_under_tools(tile_of<float>(tile), 3); });
+        for (const unsigned side : {8, 32})
+            faults.check("cuda_static_tile", [&] { return fault_under_tools(static_tile_of<float>(side), 3); });
+    });
+}
+
+TEST_CASE("what a CUDA rung cannot do it refuses", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
-        for (const matmul::Tile tile : {matmul::Tile{1, 1, 1}, matmul::Tile{4, 64, 32}, matmul::Tile{32, 8, 5},
-                                        matmul::Tile{1, 256, 32}, matmul::Tile{256, 1, 32}}) {
-            INFO(tile.rows << " x " << tile.columns << ", depth " << tile.depth);
-            for (const Shape& s : {Shape{33, 17, 65}, Shape{64, 64, 64}}) {
-                const auto p = matmul::make_problem<float>(s.m, s.k, s.n, gpulab::testing::seed);
-                const auto reference = matmul::reference_product(p);
-                matmul::Output<float> c(p.size());
-                const auto run = [&](const Problem<float>& q, matmul::Output<float>& out, gpulab::Stopwatch& watch) {
-                    matmul::cuda_tile(q, out, watch, tile);
-                };
-                CHECK(gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); }) == "");
-            }
+        gpulab::Stopwatch once;
+        int refused = 0;
+        matmul::Output<double> c(1);
+        for (const auto& variant : matmul::variants<double>()) {
+            if (!only_float(variant.name)) continue;
+            CHECK_THROWS_AS(variant.run(matmul::testing::whole_example<double>({1, 1, 1}).problem, c, once),
+                            gpulab::Unsupported);
+            ++refused;
+        }
+        CHECK(refused == 6);
+        for (const Shape& s : {Shape{1, 1, 1025}, Shape{1025, 1, 1}, Shape{33, 1, 32}}) {
+            matmul::Output<float> many(s.m * s.n);
+            CHECK_THROWS_AS(matmul::cuda_one_block(matmul::testing::whole_example<float>(s).problem, many, once),
+                            gpulab::Unsupported);
         }
     }
 }
-
-TEST_CASE("small CUDA products for the sanitizers", "[.sanitizer]") {
-    check_once(Backend::cuda, {{1, 1, 1},
-                               {17, 1, 33},
-                               {33, 31, 32},
-                               {129, 65, 128},
-                               {130, 17, 261},
-                               {64, 700, 96},
-                               {65, 2000, 63},   // k in parts
-                               {1700, 17, 2300}, // the large tile
-                               {1700, 17, 2301}});
-}
 #endif
 
-TEST_CASE("every OpenCL variant on small shapes, for oclgrind", "[.oclgrind]") {
-    check_once(Backend::opencl, small_shapes());
+TEST_CASE("the tests take a rung's tiles, and all that lies next to them") {
+    const std::vector<gpulab::Tile> tiles = {{64, "m"}, {1024, "m"}, {16, "k"}, {64, "k"}, {128, "n"}, {4, "n"}};
+    const std::vector<Shape> near = matmul::testing::shapes_next_to(tiles);
+    const auto has = [](const std::vector<Shape>& all, std::size_t m, std::size_t k, std::size_t n) {
+        return std::ranges::any_of(all, [&](const Shape& s) { return s.m == m && s.k == k && s.n == n; });
+    };
+    CHECK((has(near, 63, 1, 1) && has(near, 2049, 1, 1) && has(near, 1, 1, 129) && has(near, 1, 15, 1)));
+    CHECK((has(near, 3, 5, 127) && has(near, 193, 4, 8) && has(near, 5, 33 * 64 + 1, 4)));
+    for (std::size_t size = 1; size <= 40; ++size) CHECK((has(near, size, 5, 3) && has(near, 3, size, 5)));
+    const std::vector<Shape> corners = matmul::testing::corners_of(tiles);
+    CHECK(corners.size() == 27);
+    CHECK((has(corners, 63, 63, 127) && has(corners, 65, 65, 129) && has(corners, 64, 64, 128)));
 }
 
 TEST_CASE("the reference is the product that a plain sum in double gives") {

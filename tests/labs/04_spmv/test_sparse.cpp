@@ -1,17 +1,23 @@
 // The sparse formats, their conversions and the generators.
 #include <algorithm>
+#include <atomic>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <new>
 #include <set>
+#include <string>
+#include <tuple>
+#include <vector>
 
 #include "checks.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab/sparse/parallel.hpp"
 #include "gpulab/sparse/rows.hpp"
+#include "gpulab_testing/environment.hpp"
 
 using gpulab::Coo;
 using gpulab::Csr;
@@ -30,6 +36,92 @@ TEMPLATE_TEST_CASE("the lecture's 3 x 4 matrix has the arrays that the lecture p
     CHECK(ell.width == 2);
     CHECK(ell.column == std::vector<std::int32_t>{1, 1, 0, 2, 3, -1});
     CHECK(ell.value == std::vector<TestType>{1, 3, 5, 2, 4, 0});
+}
+
+TEST_CASE("the bytes of a matrix are those of its arrays as a device stores them") {
+    const auto f = gpulab::lecture_example<float>(); // 3 x 4 with 5 non-zeros, 2 in the longest row
+    CHECK(f.bytes() == 5 * (4 + 4) + 4 * 4);
+    CHECK(gpulab::to_coo(f).bytes() == 5 * (4 + 4 + 4));
+    CHECK(gpulab::to_csc(f).bytes() == 5 * (4 + 4) + 5 * 4);
+    CHECK(gpulab::to_ell(f).bytes() == 3 * 2 * (4 + 4));
+    CHECK(gpulab::dense_bytes(f) == 3 * 4 * 4);
+    const auto d = gpulab::lecture_example<double>();
+    CHECK(d.bytes() == 5 * (8 + 4) + 4 * 4);
+    CHECK(gpulab::to_coo(d).bytes() == 5 * (8 + 4 + 4));
+    CHECK(gpulab::to_csc(d).bytes() == 5 * (8 + 4) + 5 * 4);
+    CHECK(gpulab::to_ell(d).bytes() == 3 * 2 * (8 + 4));
+    CHECK(gpulab::dense_bytes(d) == 3 * 4 * 8);
+    Csr<float> wide;
+    wide.rows = wide.columns = gpulab::max_sparse_order;
+    CHECK(gpulab::dense_bytes(wide) == 4.0 * 2147483647.0 * 2147483647.0);
+    CHECK(gpulab::offset_bytes(0) == 4);
+    CHECK(gpulab::offset_bytes(2147483647) == 4);
+    CHECK(gpulab::offset_bytes(2147483648) == 8);
+}
+
+TEST_CASE("the numbers of a generated matrix belong to its seed, the same on every machine") {
+    const auto random = gpulab::generate_matrix<double>("random:4x40:1-3", 42);
+    CHECK(random == Csr<double>{4,
+                                40,
+                                {0, 1, 3, 4, 7},
+                                {19, 8, 38, 19, 11, 21, 39},
+                                {0.49480550496321229, -0.51886733841986543, -0.7985657673818134, -0.46232121834920314,
+                                 -0.49574668372879738, 0.35942322218892886, 0.7810067887417993}});
+    const auto banded = gpulab::generate_matrix<double>("banded:3:1", 42);
+    CHECK(banded == Csr<double>{3,
+                                3,
+                                {0, 2, 5, 7},
+                                {0, 1, 0, 1, 2, 1, 2},
+                                {0.34393338891405478, 0.23428173611974112, -0.87231132232770103, -0.21380250506005916,
+                                 0.51378952332170313, -0.53919712123711538, -0.15208838805680824}});
+    const auto power = gpulab::generate_matrix<double>("powerlaw:8x30:3", 42);
+    CHECK(power.row_start == std::vector<std::int64_t>{0, 4, 7, 9, 12, 15, 18, 22, 24});
+    CHECK(std::vector(power.column.begin(), power.column.begin() + 4) == std::vector<std::int32_t>{2, 8, 17, 23});
+    CHECK(gpulab::generate_matrix<float>("random:4x40:1-3", 42).value[6] == 0.7810067887417993F);
+    for (const char* what : {"random:40x40:1-3", "powerlaw:40:3", "banded:9:1"}) {
+        INFO(what);
+        const auto one = gpulab::generate_matrix<float>(what, 1), two = gpulab::generate_matrix<float>(what, 2);
+        CHECK(one == gpulab::generate_matrix<float>(what, 1));
+        CHECK(one.value != two.value);
+        if (what[0] != 'b') CHECK(one.row_start != two.row_start);
+    }
+}
+
+TEST_CASE("matrices are the same however many threads make and convert them") {
+    for (const char* what : {"laplace2d:500x301", "random:100000:0-5", "powerlaw:60000:9", "banded:70001:2"}) {
+        INFO(what);
+        const auto made = [&](const char* threads) {
+            const gpulab::testing::Environment set("GPULAB_CPU_THREADS", threads);
+            const auto m = gpulab::generate_matrix<float>(what, 3);
+            const bool padded = std::string(what).starts_with("banded");
+            return std::tuple(m, gpulab::to_coo(m), gpulab::to_csr(spmv::testing::shuffled(gpulab::to_coo(m))),
+                              padded ? gpulab::to_ell(m) : gpulab::Ell<float>{}, gpulab::to_matrix_market(m));
+        };
+        const auto one = made("1");
+        CHECK(std::get<2>(one) == std::get<0>(one));
+        CHECK(made("2") == one);
+        CHECK(made("7") == one);
+    }
+}
+
+TEST_CASE("parts of a range hold every index once, in order, and as many as the work is worth") {
+    for (const std::size_t n : {0, 1, 5, 99, 100, 101, 299, 300, 301, 1000})
+        for (const char* threads : {"1", "3", "4"}) {
+            const gpulab::testing::Environment set("GPULAB_CPU_THREADS", threads);
+            std::vector<int> seen(n);
+            std::atomic<unsigned> parts = 0;
+            gpulab::detail::for_ranges(n, 100, [&](std::size_t begin, std::size_t end) {
+                ++parts;
+                for (std::size_t i = begin; i < end; ++i) ++seen[i];
+            });
+            CHECK(std::count(seen.begin(), seen.end(), 1) == static_cast<std::ptrdiff_t>(n));
+            CHECK(parts == gpulab::detail::parts_for(n, 100));
+        }
+    std::vector<int> called(5);
+    gpulab::detail::for_parts(5, [&](unsigned part) { ++called[part]; });
+    CHECK(called == std::vector<int>(5, 1));
+    gpulab::detail::for_parts(0, [&](unsigned) { called.clear(); });
+    CHECK(called.size() == 5);
 }
 
 TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", float, double) {
@@ -77,11 +169,22 @@ TEST_CASE("a malformed matrix is refused before a kernel trusts it") {
     SECTION("a value too few") { bad.value.pop_back(); }
     CHECK_THROWS_AS(gpulab::check_structure(bad), gpulab::Error);
     CHECK_THROWS_AS(gpulab::to_csr(Coo<float>{2, 2, {0, 2}, {0, 0}, {1, 1}}), gpulab::Error);
+    CHECK_THROWS_AS(gpulab::to_csr(Coo<float>{2, 2, {0, -1}, {0, 0}, {1, 1}}), gpulab::Error);
+    CHECK_THROWS_AS(gpulab::to_csr(Coo<float>{2, 2, {0, 1}, {0, 2}, {1, 1}}), gpulab::Error);
+    CHECK_THROWS_AS(gpulab::to_csr(Coo<float>{2, 2, {0, 1}, {-1, 0}, {1, 1}}), gpulab::Error);
+    CHECK_THROWS_AS(gpulab::to_csr(Coo<float>{2, 2, {0, 1}, {0}, {1, 1}}), gpulab::Error);
+    CHECK_NOTHROW(gpulab::to_csr(Coo<float>{2, 2, {0, 1}, {0, 1}, {1, 1}}));
     CHECK_THROWS_AS(gpulab::to_csr(Coo<float>{2, 2, {0}, {0, 0}, {1, 1}}), gpulab::Error);
 }
 
 TEST_CASE("ELL of a matrix with one long row is refused") {
     CHECK_THROWS_AS(gpulab::to_ell(spmv::testing::one_dense_row<float>(20011)), gpulab::Unsupported);
+    // 1100 x 1100 slots for 2199 non-zeros: 550.3 to one
+    const auto m = spmv::testing::one_dense_row<float>(1100);
+    CHECK_THROWS_AS(gpulab::to_ell(m, 550), gpulab::Unsupported);
+    CHECK(gpulab::to_ell(m, 551).width == 1100);
+    CHECK(gpulab::to_ell(spmv::testing::one_dense_row<float>(1000), 1).width ==
+          1000); // a million slots are always allowed
 }
 
 TEST_CASE("row statistics of the lecture's matrix, and of one with empty rows, by hand") {
@@ -93,7 +196,12 @@ TEST_CASE("row statistics of the lecture's matrix, and of one with empty rows, b
     const auto e = gpulab::row_statistics({0, 0, 5, 5});
     CHECK((e.empty == 2 && e.shortest == 0 && e.longest == 5));
     CHECK(e.histogram == std::vector<std::size_t>{2, 0, 0, 1});
+    CHECK((e.rows == 3 && std::abs(e.mean - 5.0 / 3) < 1e-12 && std::abs(e.deviation - std::sqrt(50.0 / 9)) < 1e-12));
+    const auto powers = gpulab::row_statistics({0, 1, 3, 6, 10, 17, 25});
+    CHECK(powers.histogram == std::vector<std::size_t>{0, 1, 2, 2, 1}); // 1; 2, 3; 4, 7; 8
+    CHECK((powers.shortest == 1 && powers.longest == 8 && powers.empty == 0));
     CHECK(gpulab::row_statistics({0}).rows == 0);
+    CHECK(gpulab::row_statistics({0}).histogram.empty());
 }
 
 namespace {
@@ -203,6 +311,24 @@ TEST_CASE("the size of a generated matrix is known before it is made") {
         CHECK((size.nonzeros >= 0.97 * nonzeros && size.nonzeros <= 1.3 * nonzeros));
     }
     CHECK_THROWS_AS(gpulab::generated_size("laplace2d:0"), gpulab::UsageError);
+}
+
+TEST_CASE("the size announced of a generated matrix, by hand") {
+    const auto size = [](const char* what) {
+        const gpulab::MatrixSize s = gpulab::generated_size(what);
+        return std::vector<double>{static_cast<double>(s.rows), static_cast<double>(s.columns), s.nonzeros};
+    };
+    CHECK(size("lecture") == std::vector<double>{3, 4, 5});
+    CHECK(size("laplace2d:30x20") == std::vector<double>{600, 600, 3000});
+    CHECK(size("laplace2d:5") == std::vector<double>{25, 25, 125});
+    CHECK(size("laplace3d:9") == std::vector<double>{729, 729, 5103});
+    CHECK(size("laplace3d:2x3x4") == std::vector<double>{24, 24, 168});
+    CHECK(size("random:300x200:7") == std::vector<double>{300, 200, 2100});
+    CHECK(size("random:2000:3-9") == std::vector<double>{2000, 2000, 12000});
+    CHECK(size("powerlaw:3000x2000:8") == std::vector<double>{3000, 2000, 24000});
+    CHECK(size("powerlaw:100:2.5:3") == std::vector<double>{100, 100, 250});
+    CHECK(size("banded:500:3") == std::vector<double>{500, 500, 3500});
+    CHECK(size("banded:5:100") == std::vector<double>{5, 5, 25});
 }
 
 TEST_CASE("what a worker thread throws reaches the caller") {

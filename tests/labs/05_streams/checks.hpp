@@ -1,13 +1,17 @@
 /// @file
-/// The one check that right and wrong variants of this lab go through.
+/// The checks that right and wrong variants of this lab go through.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
 #include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
 #include "streams.hpp"
 
 namespace streams::testing {
@@ -18,46 +22,212 @@ struct Case {
     int channels;
     std::size_t streams;
     unsigned work;
+    double mapped_share = 0.10;
+    unsigned mapped_blocks = 32;
 };
 
 /// One pixel; fewer rows than streams; strips of a byte or three; heights that leave every kind of remainder; rows that
-/// are no multiple of 16, 4 or 2 bytes; one stream and 64; every number of channels; without work, with some, and with
-/// more rounds than a byte counts.
+/// are no multiple of 16, 4 or 2 bytes; one stream and 64; every number of channels; without work and with some.
 inline const std::vector<Case>& all_cases() {
     static const std::vector<Case> cases = {
-        {1, 1, 4, 1, 0},      {1, 1, 1, 64, 0},   {1, 1, 3, 2, 5},      {3, 2, 4, 6, 0},      {5, 7, 3, 3, 1},
-        {7, 5, 2, 4, 2},      {16, 9, 4, 2, 0},   {16, 10, 4, 3, 0},    {16, 11, 4, 4, 3},    {31, 33, 1, 5, 0},
-        {33, 31, 3, 7, 0},    {33, 64, 2, 8, 1},  {63, 65, 4, 64, 0},   {64, 64, 4, 64, 0},   {64, 63, 3, 64, 2},
-        {64, 13, 4, 6, 0},    {65, 127, 1, 9, 0}, {20, 128, 4, 16, 7},  {17, 129, 3, 32, 0},  {255, 37, 4, 6, 0},
-        {256, 61, 3, 6, 0},   {257, 43, 2, 6, 1}, {961, 271, 4, 16, 1}, {3840, 217, 4, 6, 0}, {37, 9, 4, 3, 255},
-        {33, 7, 3, 2, 256},   {64, 8, 2, 3, 300}, {1, 40, 1, 20, 0},    {1, 64, 3, 64, 0},    {3840, 300, 4, 2, 4},
-        {3840, 300, 4, 1, 0}, {1, 1, 1, 1, 65537}}; // a strip of more than a MiB,
-                                                    // and work beyond 16 bits
+        {1, 1, 4, 1, 0},    {1, 1, 1, 64, 0},   {1, 1, 3, 2, 5},      {3, 2, 4, 6, 0},      {5, 7, 3, 3, 1},
+        {7, 5, 2, 4, 2},    {16, 9, 4, 2, 0},   {16, 10, 4, 3, 0},    {16, 11, 4, 4, 3},    {31, 33, 1, 5, 0},
+        {33, 31, 3, 7, 0},  {33, 64, 2, 8, 1},  {63, 65, 4, 64, 0},   {64, 64, 4, 64, 0},   {64, 63, 3, 64, 2},
+        {64, 13, 4, 6, 0},  {65, 127, 1, 9, 0}, {20, 128, 4, 16, 7},  {17, 129, 3, 32, 0},  {255, 37, 4, 6, 0},
+        {256, 61, 3, 6, 0}, {257, 43, 2, 6, 1}, {961, 271, 4, 16, 1}, {3840, 217, 4, 6, 0}, {37, 9, 4, 3, 255},
+        {1, 40, 1, 20, 0},  {1, 64, 3, 64, 0},  {3840, 300, 4, 2, 4}, {3840, 300, 4, 1, 0}}; // strips beyond a MiB
     return cases;
 }
 
-/// The smaller ones, for oclgrind and the sanitizers.
+/// More rounds of work than 8, 12, 16 or 17 bits count: each amount on whole vectors of 16 bytes, with strips that
+/// begin at a multiple of 16 and with strips that do not, and on ends of 1 ... 15 bytes.
+inline const std::vector<Case>& heavy_cases() {
+    static const std::vector<Case> cases = [] {
+        std::vector<Case> list = {{33, 7, 3, 2, 256}, {64, 8, 2, 3, 300}};
+        for (const unsigned work : {255u, 256u, 257u, 4095u, 4096u, 4097u, 5000u, 65535u, 65536u, 65537u, 131073u})
+            for (const Case& shape :
+                 {Case{4, 1, 4, 1, 0}, Case{8, 2, 2, 2, 0}, Case{19, 2, 1, 2, 0}, Case{5, 1, 3, 1, 0}})
+                list.push_back({shape.width, shape.height, shape.channels, shape.streams, work});
+        list.push_back({4, 1, 4, 1, 1'000'000}); // the most that the program takes
+        list.push_back({3, 1, 1, 1, 1'000'000});
+        return list;
+    }();
+    return cases;
+}
+
+/// Every way to share the rows between copies and a kernel that works in host memory: none, some, all of them. With one
+/// block that kernel takes milliseconds for the largest, so that a pass that does not wait for it is seen.
+inline const std::vector<Case>& mapped_cases() {
+    static const std::vector<Case> cases = {{33, 31, 3, 7, 0, 0.0, 1},    {33, 31, 3, 7, 1, 0.5, 1},
+                                            {33, 31, 3, 7, 0, 1.0, 2},    {1, 2, 1, 2, 0, 0.5, 1},
+                                            {1, 1, 1, 1, 0, 1.0, 1},      {961, 21, 4, 3, 3, 0.9, 2},
+                                            {3840, 600, 4, 2, 3, 1.0, 1}, {3840, 600, 4, 2, 0, 0.95, 1}};
+    return cases;
+}
+
+/// The smaller ones, for oclgrind.
 inline const std::vector<Case>& small_cases() {
     static const std::vector<Case> cases = {{1, 1, 4, 1, 0},  {1, 1, 3, 4, 5},   {5, 7, 3, 3, 1},   {7, 5, 2, 4, 2},
                                             {9, 11, 4, 4, 1}, {17, 13, 1, 6, 0}, {5, 2, 4, 2, 256}, {1, 40, 1, 20, 0}};
     return cases;
 }
 
+/// For compute-sanitizer: a block and a ragged one, rows that begin at any address, and grids that stride: with one
+/// block beyond 4 KiB, cuda_polling's beyond 512 KiB.
+inline const std::vector<Case>& sanitizer_cases() {
+    static const std::vector<Case> cases = {{1, 1, 4, 1, 0},
+                                            {5, 7, 3, 3, 1},
+                                            {1025, 2, 4, 2, 0, 0.5, 1},
+                                            {33, 64, 2, 8, 1, 0.5},
+                                            {1040, 4, 4, 2, 1, 0.5, 1},
+                                            {1024, 129, 4, 1, 0}};
+    return cases;
+}
+
+inline Problem problem_of(const Case& c) {
+    Problem p{random_image(c.width, c.height, c.channels, gpulab::testing::seed + c.width + c.height), c.work,
+              c.streams};
+    p.mapped_share = c.mapped_share;
+    p.mapped_blocks = c.mapped_blocks;
+    return p;
+}
+
+/// What is wrong with a variant's answer to a problem, or "".
+inline std::string fault_of(Run* run, const Problem& p) {
+    const Output reference = reference_output(p);
+    Output out = reference;
+    const std::string fault = gpulab::testing::fault_of(run, p, out, [&] { return compare(reference, out); });
+    if (fault.empty()) return "";
+    return fmt::format("{} x {} pixels of {} channels, {} streams, work {}: {}", p.image.width, p.image.height,
+                       p.image.channels, p.streams, p.work, fault);
+}
+
 /// Runs a variant on every case on the current device.
 /// @return the first fault and its case; "" when all answers are right
 inline std::string first_fault(Run* run, const std::vector<Case>& cases) {
-    for (const Case& c : cases) {
-        const Problem p{random_image(c.width, c.height, c.channels, gpulab::testing::seed + c.width + c.height), c.work,
-                        c.streams};
-        Output reference{std::vector<unsigned char>(p.bytes()), {}}, out = reference;
+    for (const Case& c : cases)
+        if (const std::string fault = fault_of(run, problem_of(c)); !fault.empty()) return fault;
+    return "";
+}
+
+/// Two pixels whose result anybody can work out.
+struct ByHand {
+    int channels;
+    unsigned work;
+    std::vector<unsigned char> before, after;
+    Problem problem() const { return {{1, 2, channels, before}, work, 3}; }
+};
+
+inline const std::vector<ByHand>& pixels_by_hand() {
+    // Work: 1 * 181 + 97 = 278 = 22 (mod 256); 22 xor 22 / 8 = 22 xor 2 = 20; inverted 235.
+    //       0 * 181 + 97 = 97; 97 xor 12 = 109; inverted 146.
+    // Twice: 20 * 181 + 97 = 3717 = 133; 133 xor 16 = 149; inverted 106.
+    //        109 * 181 + 97 = 19826 = 114; 114 xor 14 = 124; inverted 131.
+    static const std::vector<ByHand> list = {
+        {1, 0, {0, 255}, {255, 0}},
+        {2, 0, {10, 20, 0, 0}, {245, 20, 255, 0}},
+        {3, 0, {0, 1, 2, 253, 254, 255}, {255, 254, 253, 2, 1, 0}},
+        {4, 0, {1, 2, 3, 4, 100, 101, 102, 255}, {254, 253, 252, 4, 155, 154, 153, 255}},
+        {4, 1, {1, 0, 1, 1, 0, 1, 0, 0}, {235, 146, 235, 1, 146, 235, 146, 0}},
+        {2, 2, {1, 1, 0, 0}, {106, 1, 131, 0}}};
+    return list;
+}
+
+inline std::string by_hand_fault(Run* run) {
+    for (const ByHand& hand : pixels_by_hand()) {
+        Output out{std::vector<unsigned char>(hand.before.size(), 77), {}};
         Stopwatch once;
-        cpu_sequential(p, reference, once);
-        const std::string fault = gpulab::testing::fault_of(run, p, out, [&] { return compare(reference, out); });
-        if (!fault.empty())
-            return fmt::format("{} x {} pixels of {} channels, {} streams, work {}: {}", c.width, c.height, c.channels,
-                               c.streams, c.work, fault);
+        run(hand.problem(), out, once);
+        if (const std::string fault = compare({hand.after, {}}, out).message; !fault.empty())
+            return fmt::format("{} channels, work {}: {}", hand.channels, hand.work, fault);
     }
     return "";
 }
+
+/// Each of the 256 bytes at each of the 16 places of a vector; in strips that begin at a multiple of 16 bytes and in
+/// strips that do not; as colour and as alpha.
+inline std::string every_byte_fault(Run* run) {
+    for (int channels = 1; channels <= 4; ++channels)
+        for (const unsigned work : {0u, 1u, 4u, 255u}) {
+            const std::size_t width = 4096 / static_cast<std::size_t>(channels) + 1;
+            Problem p{random_image(width, 3, channels, 1), work, 3};
+            for (std::size_t i = 0; i < p.bytes(); ++i) {
+                const std::size_t at = i % p.image.row_bytes(); // in the strip, which is a row
+                p.image.pixels[i] = static_cast<unsigned char>(at / 16 + 16 * (at % 16));
+            }
+            if (const std::string fault = fault_of(run, p); !fault.empty()) return fault;
+        }
+    return "";
+}
+
+/// Images that hold cuda_polling's mark themselves, so that it looks as if they had not arrived: as 100, 50 and 1 % of
+/// the words; in each choice of the four words of 16 bytes; and beginning at each byte of 16, across words as well.
+/// @param small leave out most of them
+inline std::string mark_fault(Run* run, bool small = false) {
+    const auto put_mark = [](Problem& p, std::size_t at) {
+        if (at < p.bytes())
+            std::memcpy(&p.image.pixels[at], &nothing_yet, std::min(sizeof nothing_yet, p.bytes() - at));
+    };
+    const auto with_marks = [&](std::size_t width, int channels, const auto& put_marks) {
+        Problem p{random_image(width, small ? 5 : 50, channels, 1), 0, small ? 2u : 7u};
+        put_marks(p);
+        return fault_of(run, p);
+    };
+    for (const auto& [width, channels] : {std::pair<std::size_t, int>{64, 4}, {5, 4}, {67, 1}, {31, 3}, {33, 2}}) {
+        for (const unsigned percent : {100u, 50u, 1u}) {
+            const std::string fault = with_marks(width, channels, [&](Problem& p) {
+                for (std::size_t at = 0; at < p.bytes(); at += 4)
+                    if (gpulab::random_bits(2, at) % 100 < percent) put_mark(p, at);
+            });
+            if (!fault.empty()) return fmt::format("{} % marks: {}", percent, fault);
+            if (small) break;
+        }
+        std::string fault = with_marks(width, channels, [&](Problem& p) {
+            for (std::size_t at = 0; at < p.bytes(); at += 4) // the words of vector v are bits of v
+                if (at / 16 >> at / 4 % 4 & 1) put_mark(p, at);
+        });
+        if (!fault.empty()) return "marks in each choice of four words: " + fault;
+        fault = with_marks(width, channels, [&](Problem& p) {
+            for (std::size_t at = 0; at < p.bytes(); at += 33) put_mark(p, at);
+        });
+        if (!fault.empty()) return "marks that begin at each byte of 16: " + fault;
+    }
+    return "";
+}
+
+/// Images and strips of as many bytes and rows as a variant names tiles, one more and one less.
+/// @param p the problem in whose run it named them; what is mapped, and how, is taken from it
+inline std::vector<Case> cases_next_to(const std::vector<gpulab::Tile>& tiles, std::size_t largest, const Problem& p) {
+    std::vector<Case> cases;
+    const auto add = [&](std::size_t width, std::size_t height, int channels, std::size_t streams, unsigned work) {
+        if (width > 0 && height > 0)
+            cases.push_back({width, height, channels, streams, work, p.mapped_share, p.mapped_blocks});
+    };
+    for (const std::size_t bytes : gpulab::testing::sizes_next_to(tiles, largest, "bytes")) {
+        const int channels = bytes % 4 == 0 ? 4 : bytes % 3 == 0 ? 3 : bytes % 2 == 0 ? 2 : 1;
+        add(bytes, 1, 1, 1, 1); // as the only strip
+        add(bytes / static_cast<std::size_t>(channels), 2, channels, 2,
+            0); // as two strips, or a strip and a mapped row
+    }
+    for (const std::size_t rows : gpulab::testing::sizes_next_to(tiles, largest, "rows")) {
+        add(5, rows, 3, p.streams, 0);
+        add(4, rows, 4, p.streams, 1);
+    }
+    return cases;
+}
+
+/// The tiles that a variant names when it runs a small image in six strips; and what it should have done beside its
+/// answer, or "".
+inline std::string manners_fault(Run* run, gpulab::Backend backend, const Problem& p,
+                                 std::vector<gpulab::Tile>& tiles) {
+    Output out{std::vector<unsigned char>(p.bytes()), {}};
+    Stopwatch once;
+    run(p, out, once);
+    tiles = once.tiles();
+    return gpulab::testing::manners_fault(backend, false, once);
+}
+
+/// A problem in whose run grids are small, and half of the rows are mapped.
+inline Problem small_grids() { return problem_of({64, 50, 4, 6, 0, 0.5, 3}); }
 
 } // namespace streams::testing

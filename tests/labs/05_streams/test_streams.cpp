@@ -2,153 +2,140 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstring>
-#include <numeric>
 #include <string>
 
 #include "checks.hpp"
-#include "gpulab/input.hpp"
+#include "late.hpp"
 #include "link.hpp"
 #include "runs.hpp"
 
 using gpulab::Backend;
-using gpulab::testing::devices_or_skip;
+using gpulab::testing::Faults;
+using gpulab::testing::VariantCases;
 using streams::Output;
 using streams::Problem;
-using streams::testing::all_cases;
-using streams::testing::small_cases;
+using Variant = gpulab::Variant<streams::Run>;
 
 namespace {
 
-/// Every variant of a back end, on every device of it, on all cases.
-void check_all(Backend backend, const std::vector<streams::testing::Case>& cases) {
-    for (const gpulab::Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : streams::variants()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            REQUIRE(variant.run != nullptr);
-            CHECK(streams::testing::first_fault(variant.run, cases) == "");
-        }
+/// What is wrong with the timeline of a device variant, or "": each strip goes up, is worked on and comes down, in that
+/// order.
+std::string timeline_fault(const Variant& v) {
+    const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
+    Output out{std::vector<unsigned char>(p.bytes()), {}};
+    gpulab::Stopwatch once;
+    v.run(p, out, once);
+    const auto& events = out.timeline.events();
+    const std::size_t expected = v.name == "cuda_mapped"         ? 1
+                                 : v.name == "cuda_mapped_write" ? 14
+                                 : v.name == "cuda_mixed"        ? 22
+                                 : v.name == "cuda_polling"      ? 15
+                                                                 : 21;
+    if (events.size() != expected) return fmt::format("{} commands, not {}", events.size(), expected);
+    for (const auto& e : events) {
+        if (e.end_us < e.begin_us) return fmt::format("{} of {} ends before it begins", e.kind, e.name);
+        for (const auto& f : events) // 0.5 us: the resolution of the events
+            if (e.name == f.name && e.end_us > f.end_us + 1 &&
+                ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down") ||
+                 (e.kind == "polling kernel" && f.kind == "copy down")))
+                return fmt::format("{} of {} ends after its {}", e.kind, e.name, f.kind);
     }
+    const double span_ms = 1e-3 * out.timeline.span_us(); // what the host saw holds what the device noted
+    if (span_ms > out.traced_ms + 0.01) return fmt::format("{} ms of a pass of {} ms", span_ms, out.traced_ms);
+    const double overlap = streams::overlap_percent(out.timeline);
+    const bool in_turn = v.name == "opencl_in_order" || v.name.starts_with("cuda_sync");
+    if (!(overlap >= 0 && overlap <= (in_turn ? 1 : 100))) return fmt::format("an overlap of {} %", overlap);
+    return "";
 }
 
-/// Two pixels whose result anybody can work out, through every variant of a back end.
-void check_by_hand(Backend backend) {
-    struct ByHand {
-        int channels;
-        unsigned work;
-        std::vector<unsigned char> before, after;
-    };
-    // Work: 1 * 181 + 97 = 278 = 22 (mod 256); 22 xor 22 / 8 = 22 xor 2 = 20; inverted 235.
-    //       0 * 181 + 97 = 97; 97 xor 12 = 109; inverted 146.
-    const std::vector<ByHand> list = {{1, 0, {0, 255}, {255, 0}},
-                                      {2, 0, {10, 20, 0, 0}, {245, 20, 255, 0}},
-                                      {3, 0, {0, 1, 2, 253, 254, 255}, {255, 254, 253, 2, 1, 0}},
-                                      {4, 0, {1, 2, 3, 4, 100, 101, 102, 255}, {254, 253, 252, 4, 155, 154, 153, 255}},
-                                      {4, 1, {1, 0, 1, 1, 0, 1, 0, 0}, {235, 146, 235, 1, 146, 235, 146, 0}}};
-    for (const gpulab::Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : streams::variants()) {
-            if (variant.backend != backend) continue;
-            for (const ByHand& hand : list) {
-                INFO(variant.name << " on " << device.name << ", " << hand.channels << " channels, work " << hand.work);
-                const Problem p{{1, 2, hand.channels, hand.before}, hand.work, 3};
-                Output out{std::vector<unsigned char>(p.bytes(), 77), {}};
-                gpulab::Stopwatch once;
-                variant.run(p, out, once);
-                CHECK(out.pixels == hand.after);
-            }
-        }
-    }
+/// Images of which every thread of a large GPU holds 16 bytes with the mark among them: all look at the one flag at a
+/// time, and the time from a look at the image to one at the flag is long enough for the last words and the flag to
+/// arrive in between.
+std::string crowd_fault(streams::Run* run) {
+    Problem p{streams::random_image(1024, 1030, 4, 1), 256, 1};
+    for (std::size_t at = 0, vector = 0; at + 16 <= p.bytes(); at += 16, ++vector)
+        std::memcpy(&p.image.pixels[at + 4 * (vector % 4)], &streams::nothing_yet, sizeof streams::nothing_yet);
+    return streams::testing::fault_of(run, p);
 }
 
-/// The timeline of a device variant: each strip goes up, is worked on and comes down, in that order, in its lane.
-void check_timelines(Backend backend) {
-    for (const gpulab::Device& device : devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& variant : streams::variants()) {
-            if (variant.backend != backend) continue;
-            INFO(variant.name << " on " << device.name);
-            const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
-            Output out{std::vector<unsigned char>(p.bytes()), {}};
-            gpulab::Stopwatch once;
-            variant.run(p, out, once);
-            const auto& events = out.timeline.events();
-            const bool mapped = variant.name == "cuda_mapped", mapped_write = variant.name == "cuda_mapped_write";
-            const bool mixed = variant.name == "cuda_mixed", polling = variant.name == "cuda_polling";
-            CHECK(events.size() == (mapped ? 1u : mapped_write ? 14u : mixed ? 22u : polling ? 15u : 21u));
-            for (const auto& e : events) CHECK(e.end_us >= e.begin_us);
-            for (const auto& e : events)
-                for (const auto& f : events) // 0.5 us: the resolution of the events
-                    if (e.name == f.name &&
-                        ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down") ||
-                         (e.kind == "polling kernel" && f.kind == "copy down")))
-                        CHECK(e.end_us <= f.end_us + 1);
-            const double span_ms = 1e-3 * out.timeline.span_us();
-            CHECK(span_ms <= out.traced_ms + 0.01); // what the host saw holds what the device noted
-            CHECK(streams::overlap_percent(out.timeline) >= 0);
-            CHECK(streams::overlap_percent(out.timeline) <= 100);
-        }
+/// All that one variant must do, on the current device.
+void check_variant(const Variant& v, Faults& faults) {
+    namespace testing = streams::testing;
+    const bool cuda = v.backend == Backend::cuda;
+    faults.check("two pixels by hand", [&] { return testing::by_hand_fault(v.run); });
+    faults.check("every shape, number of streams and amount of work",
+                 [&] { return testing::first_fault(v.run, testing::all_cases()); });
+    faults.check("many rounds of work", [&] { return testing::first_fault(v.run, testing::heavy_cases()); });
+    faults.check("every byte at every place", [&] { return testing::every_byte_fault(v.run); });
+    faults.check("images that hold the mark", [&] { return testing::mark_fault(v.run); });
+    std::vector<gpulab::Tile> tiles;
+    const Problem p = testing::small_grids();
+    faults.check("manners", [&] { return testing::manners_fault(v.run, v.backend, p, tiles); });
+    faults.check("sizes next to its tiles", [&] {
+        return testing::first_fault(v.run,
+                                    testing::cases_next_to(tiles, gpulab::testing::largest_near_tile(v.backend), p));
+    });
+    if (v.backend != Backend::cpu) {
+        faults.check("its timeline", [&] { return timeline_fault(v); });
+        faults.check("late commands", [&] { return testing::late_fault(v.run, v.backend); });
     }
+    if (cuda)
+        faults.check("shares of mapped rows", [&] { return testing::first_fault(v.run, testing::mapped_cases()); });
+    if (v.name == "cuda_polling") faults.check("every thread waits for the flag", [&] { return crowd_fault(v.run); });
 }
+
+const VariantCases variants(streams::variants(), "inverts every image and keeps alpha", "", check_variant);
+
+#if defined(GPULAB_WITH_OPENCL)
+const VariantCases oclgrind_variants(
+    streams::variants(), "under oclgrind", "[.oclgrind]",
+    [](const Variant& v, Faults& faults) {
+        faults.check("small images",
+                     [&] { return streams::testing::first_fault(v.run, streams::testing::small_cases()); });
+    },
+    gpulab::testing::only_on<Backend::opencl>);
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+const VariantCases sanitizer_variants(
+    streams::variants(), "under compute-sanitizer", "[.sanitizer]",
+    [](const Variant& v, Faults& faults) {
+        faults.check("small images",
+                     [&] { return streams::testing::first_fault(v.run, streams::testing::sanitizer_cases()); });
+        faults.check("images that hold the mark", [&] { return streams::testing::mark_fault(v.run, true); });
+    },
+    gpulab::testing::only_on<Backend::cuda>);
+#endif
 
 } // namespace
 
-TEST_CASE("every CPU variant inverts two pixels as worked out by hand and keeps alpha", "[cpu]") {
-    check_by_hand(Backend::cpu);
-}
-TEST_CASE("every OpenCL variant inverts two pixels as worked out by hand and keeps alpha", "[opencl]") {
-    check_by_hand(Backend::opencl);
-}
-TEST_CASE("every CUDA variant inverts two pixels as worked out by hand and keeps alpha", "[cuda]") {
-    check_by_hand(Backend::cuda);
-}
-
-TEST_CASE("every CPU variant agrees at every shape, stream count and amount of work", "[cpu]") {
-    check_all(Backend::cpu, all_cases());
-}
-TEST_CASE("every OpenCL variant agrees at every shape, stream count and amount of work", "[opencl]") {
-    check_all(Backend::opencl, all_cases());
-}
-TEST_CASE("every CUDA variant agrees at every shape, stream count and amount of work", "[cuda]") {
-    check_all(Backend::cuda, all_cases());
-}
-
-TEST_CASE("every OpenCL variant has a timeline with each strip's three commands in order", "[opencl]") {
-    check_timelines(Backend::opencl);
-}
-TEST_CASE("every CUDA variant has a timeline with each strip's commands in order", "[cuda]") {
-    check_timelines(Backend::cuda);
-}
-
-TEST_CASE("an image that is full of the mark, or has some of it, is inverted all the same", "[cuda][.sanitizer]") {
-    for (const gpulab::Device& device : devices_or_skip(Backend::cuda)) {
-        gpulab::use(device);
-        for (const auto& variant : streams::variants()) {
-            if (variant.backend != Backend::cuda) continue;
-            for (const unsigned percent : {100u, 50u, 1u}) {
-                for (const std::size_t width : {64u, 5u}) {
-                    INFO(variant.name << " on " << device.name << ", " << percent << " % marks, width " << width);
-                    Problem p{streams::random_image(width, 50, 4, 1), 0, 7};
-                    for (std::size_t i = 0; i < p.bytes(); i += 4)
-                        if (gpulab::random_bits(2, i) % 100 < percent)
-                            std::memcpy(&p.image.pixels[i], &streams::nothing_yet, sizeof streams::nothing_yet);
-                    Output reference{std::vector<unsigned char>(p.bytes()), {}}, out = reference;
-                    gpulab::Stopwatch once;
-                    streams::cpu_sequential(p, reference, once);
-                    CHECK(gpulab::testing::fault_of(variant.run, p, out,
-                                                    [&] { return streams::compare(reference, out); }) == "");
-                }
-            }
-        }
+TEST_CASE("the reference inverts two pixels as worked out by hand and keeps alpha") {
+    for (const streams::testing::ByHand& hand : streams::testing::pixels_by_hand()) {
+        INFO(hand.channels << " channels, work " << hand.work);
+        CHECK(streams::reference_output(hand.problem()).pixels == hand.after);
     }
 }
 
-TEST_CASE("every OpenCL variant on small images, for oclgrind", "[.oclgrind]") {
-    check_all(Backend::opencl, small_cases());
-}
-TEST_CASE("every CUDA variant on small images, for the sanitizer", "[.sanitizer]") {
-    check_all(Backend::cuda, small_cases());
+TEST_CASE("the reference gives for every byte and channel what the definition says") {
+    for (int channels = 1; channels <= 4; ++channels)
+        for (const unsigned work : {0u, 1u, 2u, 3u, 17u, 300u}) {
+            Problem p{{256, 1, channels, {}}, work, 1};
+            for (int v = 0; v < 256; ++v)
+                for (int c = 0; c < channels; ++c) p.image.pixels.push_back(static_cast<unsigned char>(v));
+            const Output out = streams::reference_output(p);
+            REQUIRE(out.pixels.size() == p.bytes());
+            for (int v = 0; v < 256; ++v)
+                for (int c = 0; c < channels; ++c) {
+                    unsigned expected = static_cast<unsigned>(v);
+                    const bool alpha = (channels == 2 && c == 1) || (channels == 4 && c == 3);
+                    for (unsigned i = 0; i < work && !alpha; ++i) {
+                        expected = (expected * 181 + 97) & 0xFF;
+                        expected ^= expected >> 3;
+                    }
+                    if (!alpha) expected = 255 - expected;
+                    REQUIRE(out.pixels[static_cast<std::size_t>(v * channels + c)] == expected);
+                }
+        }
 }
 
 TEST_CASE("strips cover every row once, for every height and number of strips", "[cpu]") {

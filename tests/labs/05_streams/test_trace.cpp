@@ -29,6 +29,36 @@ TEST_CASE("overlap is the share of busy time with two kinds or more at once", "[
     CHECK(t.overlap_percent() == Catch::Approx(20));
 }
 
+TEST_CASE("a span goes from the first start to the last end, in whatever order and of whatever command", "[cpu]") {
+    Timeline t;
+    CHECK(t.span_us() == 0);
+    CHECK(t.empty());
+    t.add({"a", "kernel", '#', 0, 30, 40});
+    t.add({"b", "copy up", '>', 1, 10, 60}); // the longest begins first and ends last
+    t.add({"c", "copy down", '<', 0, 45, 50});
+    CHECK(t.span_us() == 50);
+    t.add({"d", "copy down", '<', 0, 5, 7});
+    CHECK(t.span_us() == 55);
+    CHECK_FALSE(t.empty());
+    CHECK(t.events().size() == 4);
+    CHECK(t.events()[1].name == "b");
+    t.clear();
+    CHECK((t.empty() && t.span_us() == 0 && t.overlap_percent() == 0));
+}
+
+TEST_CASE("pauses are no busy time, and a kind that runs twice at once is one kind", "[cpu]") {
+    Timeline t;
+    t.add({"a", "copy up", '>', 0, 100, 140});
+    t.add({"b", "copy up", '>', 1, 120, 150}); // twice the same kind from 120 to 140
+    t.add({"c", "kernel", '#', 0, 130, 160});  // with a kernel from 130 to 150
+    t.add({"d", "kernel", '#', 0, 200, 240});  // after a pause, on its own
+    CHECK(t.overlap_percent() == Catch::Approx(100 * 20.0 / 100));
+    Timeline all;
+    all.add({"a", "copy up", '>', 0, 5, 9});
+    all.add({"b", "kernel", '#', 1, 5, 9});
+    CHECK(all.overlap_percent() == 100);
+}
+
 TEST_CASE("two commands of one kind are no overlap", "[cpu]") {
     Timeline t;
     t.add({"a", "copy up", '>', 0, 0, 10});
@@ -45,6 +75,17 @@ TEST_CASE("a command that waited for its engine counts from when the engine was 
     CHECK(t.events()[0].begin_us == 10);
     CHECK(t.events()[1].begin_us == 0);
     CHECK(t.events()[2].begin_us == 10);
+    CHECK(t.events()[0].end_us == 20);
+    Timeline row; // three in a row, the last after a pause of its own
+    row.add({"c", "kernel", '#', 0, 40, 50});
+    row.add({"a", "kernel", '#', 0, 0, 10});
+    row.add({"b", "kernel", '#', 0, 0, 30});
+    row.add({"b", "copy up", '>', 0, 0, 35}); // another kind waits for none of them
+    row.serialise_kinds();
+    CHECK(row.events()[0].begin_us == 40);
+    CHECK(row.events()[1].begin_us == 0);
+    CHECK(row.events()[2].begin_us == 10);
+    CHECK(row.events()[3].begin_us == 0);
 }
 
 TEST_CASE("lanes show each command where it ran", "[cpu]") {
@@ -55,6 +96,21 @@ TEST_CASE("lanes show each command where it ran", "[cpu]") {
     t.add({"a", "copy down", '<', 1, 108, 110});
     CHECK(t.lanes(10) ==
           "   0 |>>>>>     |\n   1 |     ###<<|\n      > copy up   # kernel   < copy down   0 ... 10.0 us\n");
+}
+
+TEST_CASE("lanes stand in their order, short commands still show, and the later one covers the earlier", "[cpu]") {
+    Timeline t;
+    t.add({"a", "kernel", '#', 12, 0, 100});
+    t.add({"b", "copy up", '>', 3, 50, 50.5}); // less than a character
+    t.add({"c", "kernel", '#', 3, 99.9, 100});
+    t.add({"d", "copy down", '<', 12, 40, 60});
+    CHECK(t.lanes(10) ==
+          "   3 |     >   #|\n  12 |####<<####|\n      # kernel   > copy up   < copy down   0 ... 100.0 us\n");
+    CHECK(t.lanes(0) == "");
+    Timeline moment;
+    moment.add({"a", "kernel", '#', 0, 7, 7});
+    CHECK(moment.lanes(4) == "   0 |####|\n      # kernel   0 ... 0.0 us\n");
+    CHECK(t.lanes() == t.lanes(96));
 }
 
 TEST_CASE("a Chrome trace has every command with its time, length and lane, from zero", "[cpu]") {
@@ -78,4 +134,21 @@ TEST_CASE("a Chrome trace has every command with its time, length and lane, from
     }
     CHECK(commands == 2);
     CHECK(names == 1);
+}
+
+TEST_CASE("a Chrome trace of two timelines, whole", "[cpu]") {
+    Timeline first, second;
+    first.add({"strip 0", "copy up", '>', 2, 50, 60});
+    first.add({"strip 1", "kernel", '#', 2, 55, 57});
+    second.add({"strip 0", "kernel", '#', 0, 7, 8});
+    const auto expected = nlohmann::json::parse(R"({"displayTimeUnit": "ms", "traceEvents": [
+        {"name": "process_name", "ph": "M", "pid": 1, "args": {"name": "one"}},
+        {"name": "thread_name", "ph": "M", "pid": 1, "tid": 2, "args": {"name": "stream 2"}},
+        {"name": "strip 0: copy up", "cat": "copy up", "ph": "X", "ts": 0.0, "dur": 10.0, "pid": 1, "tid": 2},
+        {"name": "strip 1: kernel", "cat": "kernel", "ph": "X", "ts": 5.0, "dur": 2.0, "pid": 1, "tid": 2},
+        {"name": "process_name", "ph": "M", "pid": 3, "args": {"name": "three"}},
+        {"name": "thread_name", "ph": "M", "pid": 3, "tid": 0, "args": {"name": "stream 0"}},
+        {"name": "strip 0: kernel", "cat": "kernel", "ph": "X", "ts": 0.0, "dur": 1.0, "pid": 3, "tid": 0}]})");
+    CHECK(nlohmann::json::parse(gpulab::chrome_trace({{"one", first}, {"empty", {}}, {"three", second}})) == expected);
+    CHECK(gpulab::chrome_trace({}).ends_with("}\n"));
 }

@@ -91,5 +91,6 @@ template <class Index> void scan_counted_in(const ScanProblem<float>& p, Prefixe
     template void scan_counted_in<Index>(const ScanProblem<float>&, Prefixes<float>&, Stopwatch&);
 INSTANTIATE(int)
 INSTANTIATE(unsigned)
+INSTANTIATE(std::size_t)
 
 } // namespace reduction::wrong

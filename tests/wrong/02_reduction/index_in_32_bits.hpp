@@ -1,6 +1,7 @@
 /// @file
 /// A sum, a dot product and a prefix sum that are right up to 2^31 - 1 elements, counting them in an int, or up to
-/// 2^32 - 1, counting them in an unsigned. Only the checks of large arrays can reject them.
+/// 2^32 - 1, counting them in an unsigned: only the checks of large arrays can reject them. With std::size_t they are
+/// right.
 #pragma once
 
 #include "dot.hpp"

@@ -37,7 +37,7 @@ template <class Index> void rejects_large(Inputs& inputs) {
     reduction::SumProblem<float> one{std::move(two.a)};
     CHECK(large_fault(reduction::wrong::sum_counted_in<Index>, one, ones_among(n)) != "");
     // The device still works: neither was rejected because something else had broken it.
-    CHECK(large_fault(reduction::cuda_single_pass<float>, one, ones_among(n)) == "");
+    CHECK(large_fault(reduction::wrong::sum_counted_in<std::size_t>, one, ones_among(n)) == "");
     reduction::ScanProblem<float> scan{Scan::inclusive, std::move(one.a)};
     reduction::Prefixes<float> out = std::move(two.b);
     CHECK(large_scan_fault(reduction::wrong::scan_counted_in<Index>, scan, out) != "");

@@ -31,6 +31,27 @@ float private_sum(global const float* a, ulong n) {
     return mine;
 }
 
+kernel void right_sum(ARGUMENTS) { // for comparison: no mistake
+    finish(private_sum(a, n), x, sums);
+}
+
+kernel void last_tile_of_one(ARGUMENTS) { // a last tile of a single element is not seen; a tile has 640
+    finish(private_sum(a, n % 640 == 1 && n > 1 ? n - 1 : n), x, sums);
+}
+
+kernel void nan_lost_in_a_lane(ARGUMENTS) { // one lane of 32 takes NaN for 0
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))
+        mine += get_local_id(0) % 32 == 13 && isnan(a[i]) ? 0 : a[i];
+    finish(mine, x, sums);
+}
+
+kernel void flushes_denormals(ARGUMENTS) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += fabs(a[i]) < FLT_MIN ? 0 : a[i];
+    finish(mine, x, sums);
+}
+
 kernel void reads_past_end(ARGUMENTS) { // no test for the end: the last group reads on
     const size_t me = get_local_id(0);
     x[me] = a[get_global_id(0)];
@@ -142,6 +163,40 @@ kernel void scan_groups(global const float* a, global float* out, ulong n, local
     if (me == get_local_size(0) - 1) sums[get_group_id(0)] = x[me];
 }
 
+kernel void scan_last_tile_of_one(global const float* a, global float* out, ulong n, local float* x, global float* sums,
+                                  int inclusive) { // a last tile of a single element is not written; a tile has 640
+    const size_t me = get_local_id(0);
+    const size_t i = get_global_id(0);
+    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t stride = 1; stride < get_local_size(0); stride *= 2) {
+        const float before = me >= stride ? x[me - stride] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me >= stride) x[me] += before;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    const bool lost = n % 640 == 1 && n > 1 && i == n - 1;
+    if (i < n && !lost) out[i] = inclusive ? x[me] : me > 0 ? x[me - 1] : 0;
+    if (me == get_local_size(0) - 1) sums[get_group_id(0)] = x[me];
+}
+
+// Exclusive as inclusive minus the element itself: NaN and rounding where there should be none.
+kernel void scan_subtracts(global const float* a, global float* out, ulong n, local float* x, global float* sums,
+                           int inclusive) {
+    const size_t me = get_local_id(0);
+    const size_t i = get_global_id(0);
+    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t stride = 1; stride < get_local_size(0); stride *= 2) {
+        const float before = me >= stride ? x[me - stride] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me >= stride) x[me] += before;
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < n) out[i] = inclusive ? x[me] : x[me] - a[i];
+    if (me == get_local_size(0) - 1) sums[get_group_id(0)] = x[me];
+}
+
 // Reads and writes in the same step: an item may find what its neighbour has already added to.
 kernel void scan_without_barrier(global const float* a, global float* out, ulong n, local float* x, global float* sums,
                                  int inclusive) {
@@ -165,6 +220,25 @@ kernel void add_shifted(global float* out, ulong n, global const float* before, 
 }
 
 // Dot products and series. Right but for the one thing that each name says.
+
+kernel void right_dot(global const float* a, global const float* b, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i] * b[i];
+    finish(mine, x, sums);
+}
+
+kernel void dot_nan_lost_in_vectors(global const float* a, global const float* b, ARGUMENTS_AFTER) { // not in the tail
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))
+        mine += i < n / 4 * 4 && isnan(a[i] * b[i]) ? 0 : a[i] * b[i];
+    finish(mine, x, sums);
+}
+
+kernel void dot_skips_zeros(global const float* a, global const float* b, ARGUMENTS_AFTER) { // 0 times NaN is lost
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i] == 0 ? 0 : a[i] * b[i];
+    finish(mine, x, sums);
+}
 
 kernel void dot_squares(global const float* a, global const float* b, ARGUMENTS_AFTER) {
     float mine = 0;
@@ -191,6 +265,12 @@ float term(int pi, float x, size_t i) {
     return (pi || x > 0) && i % 2 == 0 ? size_of_term(pi, x, i) : -size_of_term(pi, x, i);
 }
 
+kernel void right_series(int pi, float argument, ARGUMENTS_AFTER) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += term(pi, argument, i);
+    finish(mine, x, sums);
+}
+
 kernel void series_one_sign(int pi, float argument, ARGUMENTS_AFTER) { // the stride is even: no sign should change
     float mine = 0;
     int sign = get_global_id(0) % 2 == 0 ? 1 : -1;
@@ -213,10 +293,8 @@ kernel void series_one_too_many(int pi, float argument, ARGUMENTS_AFTER) {
 
 #if defined(USE_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
-kernel void added_in_float(global const double* a, ulong n, local double* x, global double* sums) {
+void finish_in_double(double mine, local double* x, global double* sums) { // right
     const size_t me = get_local_id(0);
-    float mine = 0;
-    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += (float)a[i];
     x[me] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);
     for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
@@ -224,5 +302,17 @@ kernel void added_in_float(global const double* a, ulong n, local double* x, glo
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (me == 0) sums[get_group_id(0)] = x[0];
+}
+
+kernel void added_in_double(global const double* a, ulong n, local double* x, global double* sums) { // right
+    double mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i];
+    finish_in_double(mine, x, sums);
+}
+
+kernel void added_in_float(global const double* a, ulong n, local double* x, global double* sums) {
+    float mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += (float)a[i];
+    finish_in_double(mine, x, sums);
 }
 #endif

@@ -2,11 +2,12 @@
 // scan_2_two_level.cu.
 #include <algorithm>
 #include <array>
+#include <cfloat>
 
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
-#include "poison_end.hpp"
+#include "gpulab/poisoning.hpp"
 #include "wrong_reduction.hpp"
 
 namespace reduction::wrong {
@@ -14,6 +15,8 @@ namespace reduction::wrong {
 namespace {
 
 constexpr unsigned threads = 256;
+constexpr int always = 1 << 30;       // runs
+constexpr std::size_t odd_tile = 640; // a tile of no size that is tested anyway
 
 using Kernel = void(const float*, std::size_t, float*);
 
@@ -42,6 +45,39 @@ __device__ void finish(float mine, float* sums) { // right
     x[threadIdx.x] = mine;
     __syncthreads();
     tree(x);
+    if (threadIdx.x == 0) sums[blockIdx.x] = x[0];
+}
+
+__global__ void right_sum(const float* a, std::size_t n, float* sums) { finish(private_sum(a, n), sums); }
+
+__global__ void last_tile_of_one(const float* a, std::size_t n, float* sums) { // a last tile of one element is not seen
+    finish(private_sum(a, n % odd_tile == 1 && n > 1 ? n - 1 : n), sums);
+}
+
+__global__ void nan_lost_in_a_lane(const float* a, std::size_t n, float* sums) { // one lane of 32 takes NaN for 0
+    float mine = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x; i < n; i += gridDim.x * std::size_t{threads})
+        mine += threadIdx.x % 32 == 13 && isnan(a[i]) ? 0 : a[i];
+    finish(mine, sums);
+}
+
+__global__ void flushes_denormals(const float* a, std::size_t n, float* sums) {
+    float mine = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x; i < n; i += gridDim.x * std::size_t{threads})
+        mine += fabsf(a[i]) < FLT_MIN ? 0 : a[i];
+    finish(mine, sums);
+}
+
+__global__ void barrier_in_branch(const float* a, std::size_t n, float* sums) { // not every thread comes to it
+    __shared__ float x[threads];
+    x[threadIdx.x] = private_sum(a, n);
+    __syncthreads();
+    for (unsigned stride = 1; stride < threads; stride *= 2) {
+        if (threadIdx.x % (2 * stride) == 0) {
+            x[threadIdx.x] += x[threadIdx.x + stride];
+            __syncthreads();
+        }
+    }
     if (threadIdx.x == 0) sums[blockIdx.x] = x[0];
 }
 
@@ -125,16 +161,19 @@ __global__ void half_a_warp(const float* a, std::size_t n, float* sums) { // the
 }
 
 /// Runs a kernel and adds up its blocks' sums; `kept` of `blocks` says how many of them count.
+/// @param runs how many runs of a measurement do anything
 Scalar<float> sum_of_blocks(Kernel* kernel, const std::vector<float>& in, std::size_t n, unsigned blocks, unsigned kept,
-                            Stopwatch& watch) {
+                            Stopwatch& watch, int runs = always) {
     const gpulab::DeviceBuffer<float> a(in);
     gpulab::DeviceBuffer<float> sums(blocks);
-    if (kernel == not_cleared) {
-        const std::vector<float> zeros(blocks); // cleared once, but not before every run
-        sums.copy_from(zeros);
-    }
-    gpulab::watch_stream(
-        watch, [&](cudaStream_t stream) { kernel<<<blocks, threads, 0, stream>>>(a.data(), n, sums.data()); });
+    const bool cleared_once = kernel == not_cleared; // but not before every run
+    if (cleared_once) sums.copy_from(std::vector<float>(blocks));
+    const auto launch = [&](cudaStream_t stream) {
+        if (runs-- > 0) kernel<<<blocks, threads, 0, stream>>>(a.data(), n, sums.data());
+    };
+    watch.tile(odd_tile);
+    if (cleared_once) gpulab::watch_stream(watch, launch);
+    else gpulab::watch_stream(watch, launch, gpulab::poisoning(sums));
     std::vector<float> host(blocks);
     sums.copy_to(host);
     double total = 0;
@@ -142,9 +181,25 @@ Scalar<float> sum_of_blocks(Kernel* kernel, const std::vector<float>& in, std::s
     return {static_cast<float>(total)};
 }
 
-template <Kernel* kernel> void strided(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+template <Kernel* kernel, int runs = always>
+void strided(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
     const unsigned blocks = std::min(16u, gpulab::grid_size(p.size(), threads));
-    sum = sum_of_blocks(kernel, p.a, p.size(), blocks, blocks, watch);
+    sum = sum_of_blocks(kernel, p.a, p.size(), blocks, blocks, watch, runs);
+}
+
+/// Makes the blocks' sums in the first run and adds them up in each: only where they are poisoned too does it show.
+void block_sums_made_once(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a);
+    const unsigned blocks = std::min(16u, gpulab::grid_size(p.size(), threads));
+    gpulab::DeviceBuffer<float> sums(blocks), result(1);
+    bool made = false;
+    const auto launch = [&](cudaStream_t stream) {
+        if (!made) right_sum<<<blocks, threads, 0, stream>>>(a.data(), p.size(), sums.data());
+        made = true;
+        right_sum<<<1, threads, 0, stream>>>(sums.data(), blocks, result.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, result));
+    result.copy_to(sum);
 }
 
 /// Up to 1 KiB of the guard band behind the input is read.
@@ -200,16 +255,21 @@ __device__ void single_pass(const Mine& mine, T* sums, unsigned* done, T* result
 }
 
 /// Host side of all of them: launches `kernel(blocks, stream, sums, done, result)`, the result in mapped memory.
+/// @param runs how many runs of a measurement do anything
 template <class T, class Launch>
-void in_one_pass(std::size_t n, Scalar<T>& sum, Stopwatch& watch, const Launch& kernel) {
+void in_one_pass(std::size_t n, Scalar<T>& sum, Stopwatch& watch, const Launch& kernel, int runs = always) {
     const unsigned blocks = std::min(16u, gpulab::grid_size(n, threads));
     gpulab::DeviceBuffer<T> sums(blocks);
     gpulab::DeviceBuffer<unsigned> done(1);
     done.copy_from(std::vector<unsigned>{0});
     gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
     T* const result = host.on_device();
-    const auto launch = [&](cudaStream_t stream) { kernel(blocks, stream, sums.data(), done.data(), result); };
-    gpulab::watch_stream(watch, launch, [&](cudaStream_t stream) { host.poison_async(stream); });
+    const auto launch = [&](cudaStream_t stream) {
+        if (runs-- > 0) kernel(blocks, stream, sums.data(), done.data(), result);
+    };
+    watch.tile(odd_tile);
+    watch.tile(odd_tile, "terms");
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, host));
     sum[0] = host[0];
 }
 
@@ -234,28 +294,38 @@ void sum_in_one_pass(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
 }
 
 /// Ways to get a dot product wrong.
-enum class Dot { right, squares, tail_dropped, one_too_many };
+enum class Dot {
+    right,
+    squares, ///< a times a
+    tail_dropped,
+    one_too_many,
+    nan_lost_in_vectors, ///< but not in what fills no vector of four
+    skips_zeros          ///< where a is 0, b is not looked at
+};
 
 template <Dot mistake, Ticket ticket>
 __global__ void dot_kernel(const float* a, const float* b, std::size_t n, float* sums, unsigned* done, float* result) {
     const auto mine = [=] {
         float total = 0;
         const std::size_t end = mistake == Dot::tail_dropped ? n / 4 * 4 : mistake == Dot::one_too_many ? n + 1 : n;
-        for (std::size_t i = blockIdx.x * threads + threadIdx.x; i < end; i += gridDim.x * threads)
-            total += a[i] * (mistake == Dot::squares ? a[i] : b[i]);
+        for (std::size_t i = blockIdx.x * threads + threadIdx.x; i < end; i += gridDim.x * threads) {
+            const float product = a[i] * (mistake == Dot::squares ? a[i] : b[i]);
+            if (mistake == Dot::nan_lost_in_vectors && i < n / 4 * 4 && isnan(product)) continue;
+            if (mistake == Dot::skips_zeros && a[i] == 0) continue;
+            total += product;
+        }
         return total;
     };
     single_pass<ticket>(mine, sums, done, result);
 }
 
-template <Dot mistake, Ticket ticket = Ticket::right>
+template <Dot mistake, Ticket ticket = Ticket::right, int runs = always>
 void dot(const DotProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
-    in_one_pass(p.size(), sum, watch,
-                [&](unsigned blocks, cudaStream_t stream, float* sums, unsigned* done, float* result) {
-                    dot_kernel<mistake, ticket>
-                        <<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums, done, result);
-                });
+    const auto kernel = [&](unsigned blocks, cudaStream_t stream, float* sums, unsigned* done, float* result) {
+        dot_kernel<mistake, ticket><<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums, done, result);
+    };
+    in_one_pass(p.size(), sum, watch, kernel, runs);
 }
 
 /// Ways to get a series wrong.
@@ -285,20 +355,29 @@ __global__ void series_kernel(bool pi, float x, std::size_t terms, float* sums, 
     single_pass<ticket>(mine, sums, done, result);
 }
 
-template <Sequence mistake, Ticket ticket = Ticket::right>
+template <Sequence mistake, Ticket ticket = Ticket::right, int runs = always>
 void series(const SeriesProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
-    in_one_pass(p.terms, sum, watch,
-                [&](unsigned blocks, cudaStream_t stream, float* sums, unsigned* done, float* result) {
-                    series_kernel<mistake, ticket>
-                        <<<blocks, threads, 0, stream>>>(p.series == Series::pi, p.x, p.terms, sums, done, result);
-                });
+    const auto kernel = [&](unsigned blocks, cudaStream_t stream, float* sums, unsigned* done, float* result) {
+        series_kernel<mistake, ticket>
+            <<<blocks, threads, 0, stream>>>(p.series == Series::pi, p.x, p.terms, sums, done, result);
+    };
+    in_one_pass(p.terms, sum, watch, kernel, runs);
 }
 
 // Scans: one element per thread.
 
 using ScanKernel = void(const float*, float*, std::size_t, float*, bool);
 
-__global__ void scan_blocks(const float* a, float* out, std::size_t n, float* sums, bool inclusive) { // right
+/// Ways to write the result wrong.
+enum class Out {
+    right,
+    last_tile_of_one, ///< a last tile of a single element is not written
+    past_the_end,     ///< a tile that lacks one element is taken for whole
+    subtracts         ///< exclusive as inclusive minus the element itself: NaN where there should be none
+};
+
+template <Out mistake>
+__global__ void scan_blocks(const float* a, float* out, std::size_t n, float* sums, bool inclusive) {
     __shared__ float x[threads];
     const unsigned t = threadIdx.x;
     const std::size_t i = blockIdx.x * std::size_t{threads} + t;
@@ -310,7 +389,11 @@ __global__ void scan_blocks(const float* a, float* out, std::size_t n, float* su
         if (t >= stride) x[t] += before;
         __syncthreads();
     }
-    if (i < n) out[i] = inclusive ? x[t] : t > 0 ? x[t - 1] : 0;
+    const bool lost = mistake == Out::last_tile_of_one && n % odd_tile == 1 && n > 1 && i == n - 1;
+    const bool beyond = mistake == Out::past_the_end && n % odd_tile == odd_tile - 1 && i == n;
+    float sum = inclusive ? x[t] : t > 0 ? x[t - 1] : 0;
+    if (mistake == Out::subtracts && !inclusive && i < n) sum = x[t] - a[i];
+    if ((i < n && !lost) || beyond) out[i] = sum;
     if (t == threads - 1) sums[blockIdx.x] = x[t];
 }
 
@@ -336,13 +419,15 @@ __global__ void add_shifted(float* out, std::size_t n, const float* before, int 
     if (i < n) out[i] += before[blockIdx.x + shift];
 }
 
-/// A scan with room for one mistake.
-template <ScanKernel* kernel, bool swap_kinds = false, int shift = 0, bool join = true>
+/// A scan with room for one mistake. @tparam runs how many runs of a measurement do anything
+template <ScanKernel* kernel, bool swap_kinds = false, int shift = 0, bool join = true, int runs = always>
 void scan(const ScanProblem<float>& p, Prefixes<float>& out, Stopwatch& watch) {
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
     const gpulab::DeviceBuffer<float> a(p.a);
     gpulab::DeviceBuffer<float> result(p.size()), sums(blocks), before(blocks + std::size_t{1});
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
+    int left = runs;
+    const auto launch = [&](cudaStream_t stream) {
+        if (left-- <= 0) return;
         kernel<<<blocks, threads, 0, stream>>>(a.data(), result.data(), p.size(), sums.data(),
                                                (p.kind == Scan::inclusive) != swap_kinds);
         std::vector<float> host(blocks), up_to(blocks + std::size_t{1}); // the blocks' sums are scanned on the host
@@ -351,16 +436,19 @@ void scan(const ScanProblem<float>& p, Prefixes<float>& out, Stopwatch& watch) {
         for (unsigned b = 0; b < blocks; ++b) up_to[b + 1] = up_to[b] + host[b];
         before.copy_from(up_to);
         if (join) add_shifted<<<blocks, threads, 0, stream>>>(result.data(), p.size(), before.data(), shift);
-    });
+    };
+    watch.tile(odd_tile);
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, sums, before));
     result.copy_to(out);
 }
 
 /// Ways to get the look-back wrong.
 enum class Back {
     right,
-    own_sum_missing, ///< the prefix that a tile publishes lacks its own sum
-    window_of_31,    ///< 32 tiles are looked at, and the next look starts 31 further back: one counts twice
-    ticket_not_reset ///< the second launch finds no tile left
+    own_sum_missing,  ///< the prefix that a tile publishes lacks its own sum
+    window_of_31,     ///< 32 tiles are looked at, and the next look starts 31 further back: one counts twice
+    ticket_not_reset, ///< the second launch finds no tile left
+    board_not_cleared ///< the second launch takes what the first has published for its own
 };
 
 /// Tile t's status (1: its sum is known, 2: its prefix is) and value, in one word; words[0] is the ticket.
@@ -421,17 +509,27 @@ template <Back mistake> void look_back(const ScanProblem<float>& p, Prefixes<flo
     gpulab::DeviceBuffer<float> result(p.size());
     gpulab::DeviceBuffer<unsigned long long> words(1 + std::size_t{tiles});
     words.copy_from(std::vector<unsigned long long>(words.size(), 0));
-    constexpr std::size_t kept = mistake == Back::ticket_not_reset ? 1 : 0; // words that are not cleared
+    constexpr bool clears_ticket = mistake != Back::ticket_not_reset, clears_board = mistake != Back::board_not_cleared;
     const auto launch = [&](cudaStream_t stream) {
-        CUDA_CHECK(cudaMemsetAsync(words.data() + kept, 0, words.bytes() - kept * sizeof(words.data()[0]), stream));
+        if (clears_ticket) CUDA_CHECK(cudaMemsetAsync(words.data(), 0, sizeof(words.data()[0]), stream));
+        if (clears_board)
+            CUDA_CHECK(cudaMemsetAsync(words.data() + 1, 0, words.bytes() - sizeof(words.data()[0]), stream));
         look_back_kernel<mistake>
             <<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), words.data(), p.kind == Scan::inclusive);
     };
-    gpulab::watch_stream(watch, launch, [&](cudaStream_t stream) { poison_end(result, stream); });
+    watch.tile(std::size_t{threads});
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, words));
     result.copy_to(out);
 }
 
 } // namespace
+
+void cuda_barrier_in_branch(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    strided<barrier_in_branch>(p, sum, watch);
+}
+void cuda_no_barrier_before_tree(const SumProblem<float>& p, Scalar<float>& sum, Stopwatch& watch) {
+    strided<no_barrier_before_tree>(p, sum, watch);
+}
 
 std::span<const WrongSum> cuda_sums() {
     static const std::array table = {
@@ -449,6 +547,11 @@ std::span<const WrongSum> cuda_sums() {
         WrongSum{"ticket_never_drawn", "no block is ever the last", sum_in_one_pass<Ticket::never_last, float, float>},
         WrongSum{"ticket_not_reset", "only the first launch has a last block",
                  sum_in_one_pass<Ticket::not_reset, float, float>},
+        WrongSum{"first_run_only", "does nothing from the second run on", strided<right_sum, 1>},
+        WrongSum{"block_sums_made_once", "adds up the blocks' sums of an earlier run", block_sums_made_once},
+        WrongSum{"last_tile_of_one", "a last tile of one element is lost", strided<last_tile_of_one>},
+        WrongSum{"nan_lost_in_a_lane", "one lane of 32 takes NaN for 0", strided<nan_lost_in_a_lane>},
+        WrongSum{"flushes_denormals", "denormals become 0", strided<flushes_denormals>},
     };
     return table;
 }
@@ -466,6 +569,9 @@ std::span<const WrongDot> cuda_dots() {
         WrongDot{"tail_dropped", "n mod 4 products left out", dot<Dot::tail_dropped>},
         WrongDot{"one_too_many", "<= n for < n", dot<Dot::one_too_many>},
         WrongDot{"ticket_not_reset", "only the first launch has a last block", dot<Dot::right, Ticket::not_reset>},
+        WrongDot{"first_run_only", "does nothing from the second run on", dot<Dot::right, Ticket::right, 1>},
+        WrongDot{"nan_lost_in_vectors", "NaN is lost, but not in the tail", dot<Dot::nan_lost_in_vectors>},
+        WrongDot{"skips_zeros", "0 times NaN is lost", dot<Dot::skips_zeros>},
     };
     return table;
 }
@@ -477,26 +583,36 @@ std::span<const WrongSeries> cuda_series() {
         WrongSeries{"one_too_many", "<= terms for < terms", series<Sequence::one_too_many>},
         WrongSeries{"ticket_not_reset", "only the first launch has a last block",
                     series<Sequence::right, Ticket::not_reset>},
+        WrongSeries{"first_run_only", "does nothing from the second run on", series<Sequence::right, Ticket::right, 1>},
     };
     return table;
 }
 
 std::span<const WrongScan> cuda_scans() {
     static const std::array table = {
-        WrongScan{"inclusive_for_exclusive", "off by one element", scan<scan_blocks, true>},
-        WrongScan{"own_sum_added", "off by one block", scan<scan_blocks, false, 1>},
-        WrongScan{"blocks_not_joined", "each block starts from 0", scan<scan_blocks, false, 0, false>},
+        WrongScan{"inclusive_for_exclusive", "off by one element", scan<scan_blocks<Out::right>, true>},
+        WrongScan{"own_sum_added", "off by one block", scan<scan_blocks<Out::right>, false, 1>},
+        WrongScan{"blocks_not_joined", "each block starts from 0", scan<scan_blocks<Out::right>, false, 0, false>},
         WrongScan{"no_barrier", "neighbours read what is being written", scan<scan_without_barrier>},
         WrongScan{"own_sum_missing", "a tile's prefix lacks its own sum", look_back<Back::own_sum_missing>},
         WrongScan{"window_of_31", "a tile in 32 is counted twice", look_back<Back::window_of_31>},
         WrongScan{"ticket_not_reset", "the second launch finds no tile left", look_back<Back::ticket_not_reset>},
+        WrongScan{"board_not_cleared", "a launch reads an earlier one's board", look_back<Back::board_not_cleared>},
+        WrongScan{"first_run_only", "does nothing from the second run on",
+                  scan<scan_blocks<Out::right>, false, 0, true, 1>},
+        WrongScan{"last_tile_of_one", "a last tile of one element is not written",
+                  scan<scan_blocks<Out::last_tile_of_one>>},
+        WrongScan{"past_the_end", "a tile that lacks an element is taken for whole",
+                  scan<scan_blocks<Out::past_the_end>>},
+        WrongScan{"subtracts", "exclusive as inclusive minus the element: NaN too early",
+                  scan<scan_blocks<Out::subtracts>>},
     };
     return table;
 }
 
 Controls cuda_controls() {
     return {sum_in_one_pass<Ticket::right, float, float>, dot<Dot::right>, series<Sequence::right>,
-            look_back<Back::right>};
+            look_back<Back::right>, sum_in_one_pass<Ticket::right, double, double>};
 }
 
 } // namespace reduction::wrong

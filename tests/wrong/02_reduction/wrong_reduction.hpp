@@ -27,6 +27,10 @@ using WrongDot = WrongVariant<DotRun<float>>;
 using WrongSeries = WrongVariant<SeriesRun<float>>;
 using WrongScan = WrongVariant<ScanRun<float>>;
 
+std::span<const WrongSum> cpu_sums();
+std::span<const WrongDot> cpu_dots();
+std::span<const WrongSeries> cpu_series();
+std::span<const WrongScan> cpu_scans();
 std::span<const WrongSum> opencl_sums();
 std::span<const WrongDoubleSum> opencl_double_sums();
 std::span<const WrongDot> opencl_dots();
@@ -38,14 +42,23 @@ std::span<const WrongDot> cuda_dots();
 std::span<const WrongSeries> cuda_series();
 std::span<const WrongScan> cuda_scans();
 
-/// The kernels that the wrong CUDA ones are made from, with no mistake switched on: these must pass, or the wrong ones
-/// would be rejected for something else.
+/// Adds up rightly, but does not fill the sum with NaN before every run.
+SumRun<float> cpu_without_poison;
+
+/// For the tools of compute-sanitizer: trees of CUDA whose mistake a GPU may forgive.
+SumRun<float> cuda_barrier_in_branch, cuda_no_barrier_before_tree;
+
+/// What the wrong kernels are made from, with no mistake switched on: these must pass, or the wrong ones would be
+/// rejected for something else.
 struct Controls {
     SumRun<float>* sum;
     DotRun<float>* dot;
     SeriesRun<float>* series;
     ScanRun<float>* scan;
+    SumRun<double>* double_sum = nullptr;
 };
+Controls cpu_controls();
+Controls opencl_controls();
 Controls cuda_controls();
 
 } // namespace reduction::wrong

@@ -1,11 +1,16 @@
-// Each kernel has one mistake. The right ones are labs/03_matmul/cuda/3_grid.cu, 4_shared_static.cu, 8_vector_loads.cu
-// and 11_by_shape.cu.
+// Each kernel has one mistake. The right ones are labs/03_matmul/cuda/3_grid.cu, 4_shared_static.cu, 8_vector_loads.cu,
+// warp_tile.cuh and 11_by_shape.cu.
 #include <algorithm>
 #include <array>
+#include <cfloat>
 
+#include "cuda/async_copy.cuh"
+#include "cuda/grid.cuh"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
+#include "late_copies.cuh"
 #include "wrong_matmul.hpp"
 
 namespace matmul::wrong {
@@ -29,7 +34,7 @@ __global__ void tiled(const float* a, const float* b, float* c, int m, int k, in
     __shared__ float a_tile[tile][tile];
     __shared__ float b_tile[tile][tile];
     const int x = threadIdx.x, y = threadIdx.y;
-    const int j = blockIdx.x * tile + x, i = blockIdx.y * tile + y;
+    const int j = block_x() * tile + x, i = block_y() * tile + y;
     float sum = 0;
     for (int l0 = 0; l0 < k; l0 += tile) {
         // Without a barrier warps drift apart by chance; the waits make the chance a certainty.
@@ -57,8 +62,8 @@ __device__ float element(const float* a, const float* b, int k, int n, int i, in
     return sum;
 }
 
-__device__ int row_index() { return blockIdx.y * tile + threadIdx.y; }
-__device__ int column_index() { return blockIdx.x * tile + threadIdx.x; }
+__device__ int row_index() { return block_y() * tile + threadIdx.y; }
+__device__ int column_index() { return block_x() * tile + threadIdx.x; }
 
 __global__ void swapped_indices(const float* a, const float* b, float* c, int m, int k, int n) {
     const int i = row_index(), j = column_index();
@@ -156,7 +161,8 @@ template <class Index> __global__ void b_by(const float* a, const float* b, floa
 
 /// Split-K: part blockIdx.z of the sums.
 __global__ void share(const float* a, const float* b, float* shares, int m, int k, int n, int part) {
-    const int i = row_index(), j = column_index(), begin = blockIdx.z * part, end = min(k, begin + part);
+    const int i = blockIdx.y * tile + threadIdx.y, j = column_index(), begin = blockIdx.z * part,
+              end = min(k, begin + part);
     if (i >= m || j >= n) return;
     float sum = 0;
     for (int l = begin; l < end; ++l) sum += a[i * k + l] * b[l * n + j];
@@ -173,33 +179,184 @@ __global__ void add_shares(const float* shares, float* c, int size, int parts, i
 }
 
 /// The product with k in parts of 128. @tparam lose forgets the last, shorter one @tparam twice adds the first twice
-template <bool lose, bool twice> void in_parts(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+/// @tparam once computes the shares in the first run only
+template <bool lose, bool twice, bool once = false>
+void in_parts(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     constexpr int part = 128;
     const std::size_t all = gpulab::ceil_div(p.k, part), parts = std::max<std::size_t>(lose ? p.k / part : all, 1);
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size()), shares(parts * p.size());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 blocks(gpulab::grid_size(p.n, tile), gpulab::grid_size(p.m, tile), static_cast<unsigned>(parts));
-        share<<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), shares.data(), p.m, p.k, p.n, part);
-        add_shares<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(shares.data(), out.data(), p.size(), parts,
-                                                                         twice ? 0 : 1);
-    });
+    watch.tile(tile, "m"), watch.tile(part, "k"), watch.tile(tile, "n");
+    bool computed = false;
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks(gpulab::grid_size(p.n, tile), gpulab::grid_size(p.m, tile), static_cast<unsigned>(parts));
+            if (!once || !computed)
+                share<<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), shares.data(), p.m, p.k, p.n, part);
+            computed = true;
+            add_shares<<<gpulab::grid_size(p.size(), 256), 256, 0, stream>>>(shares.data(), out.data(), p.size(), parts,
+                                                                             twice ? 0 : 1);
+        },
+        gpulab::poisoning(out, shares));
     out.copy_to(c);
 }
 
-template <Kernel* kernel> void launch(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+/// The product in tiles with a row of 16 zeros of A left out: 0 times NaN is lost.
+__global__ void zeros_skipped(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i >= m || j >= n) return;
+    float sum = 0;
+    for (int l0 = 0; l0 < k; l0 += tile) {
+        const int end = min(l0 + tile, k);
+        bool any = l0 + tile > k;
+        for (int l = l0; l < end; ++l) any |= a[std::size_t(i) * k + l] != 0;
+        if (!any) continue;
+        for (int l = l0; l < end; ++l) sum += a[std::size_t(i) * k + l] * b[std::size_t(l) * n + j];
+    }
+    c[std::size_t(i) * n + j] = sum;
+}
+
+/// The last tile of A holds numbers of the next row, where there is one; they meet zeros.
+__global__ void reads_on(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i >= m || j >= n) return;
+    float sum = element(a, b, k, n, i, j);
+    if (i + 1 < m && k % tile != 0) sum += a[std::size_t(i + 1) * k] * 0.0f;
+    c[std::size_t(i) * n + j] = sum;
+}
+
+__global__ void denormals_flushed(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i >= m || j >= n) return;
+    const float sum = element(a, b, k, n, i, j);
+    c[std::size_t(i) * n + j] = fabsf(sum) < FLT_MIN ? 0 : sum;
+}
+
+/// A last tile of one product is left out, from 33 whole ones on.
+__global__ void short_last_tile_lost(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i < m && j < n) c[std::size_t(i) * n + j] = element(a, b, k == 33 * tile + 1 ? k - 1 : k, n, i, j);
+}
+
+/// A row of C that is exactly as long as a block is large, its last element missing.
+__global__ void full_row_lost(const float* a, const float* b, float* c, int m, int k, int n) {
+    const int i = row_index(), j = column_index();
+    if (i < m && j < n && !(m == 1 && n == 1024 && j == 1023)) c[std::size_t(i) * n + j] = element(a, b, k, n, i, j);
+}
+
+/// Where 4 divides n a thread reads four columns of B at a time, for its block; the condition lets through the four
+/// behind the last column. They come from the next row, or from behind the last one, and are never used.
+__global__ void reads_columns_too_many(const float* a, const float* b, float* c, int m, int k, int n) {
+    __shared__ float4 b_tile[tile][tile / 4];
+    const int x = threadIdx.x, y = threadIdx.y, i = row_index(), j = column_index(), column = block_x() * tile;
+    float sum = n % 4 != 0 && i < m && j < n ? element(a, b, k, n, i, j) : 0;
+    for (int l0 = 0; n % 4 == 0 && l0 < k; l0 += tile) {
+        if (x < tile / 4)
+            b_tile[y][x] = l0 + y < k && column + 4 * x <= n
+                               ? *reinterpret_cast<const float4*>(b + std::size_t(l0 + y) * n + column + 4 * x)
+                               : float4{};
+        __syncthreads();
+        for (int l = l0; l < min(l0 + tile, k) && i < m && j < n; ++l)
+            sum += a[std::size_t(i) * k + l] * reinterpret_cast<const float*>(b_tile[l - l0])[x];
+        __syncthreads();
+    }
+    if (i < m && j < n) c[std::size_t(i) * n + j] = sum;
+}
+
+/// Copies by the hardware, and copies that arrive as late as CUDA allows.
+struct Async {
+    static __device__ void copy(float* to, const float* from, bool inside) { copy4_async(to, from, inside); }
+    static __device__ void commit() { commit_copies(); }
+    template <int pending> static __device__ void wait() { wait_for_copies<pending>(); }
+};
+struct Late {
+    static __device__ void copy(float* to, const float* from, bool inside) { late::copy4_async(to, from, inside); }
+    static __device__ void commit() { late::commit_copies(); }
+    template <int pending> static __device__ void wait() { late::wait_for_copies<pending>(); }
+};
+
+/// The product in tiles of which the next two are on their way, as in warp_tile.cuh.
+/// @tparam pending groups of copies that may be under way when a tile is read: 1 of the 2
+/// @tparam empty_groups whether a group is closed also when there are no more tiles to bring
+template <class Copies, int pending, bool empty_groups>
+__global__ void pipeline(const float* a, const float* b, float* c, int m, int k, int n) {
+    constexpr int stages = 3;
+    __shared__ float a_tile[stages][tile][tile];
+    __shared__ float b_tile[stages][tile][tile];
+    const int x = threadIdx.x, y = threadIdx.y, i = row_index(), j = column_index();
+    const int tiles = (k + tile - 1) / tile;
+    const auto start = [&](int t) {
+        const int l0 = t * tile;
+        Copies::copy(&a_tile[t % stages][y][x], a + std::size_t(i) * k + l0 + x, i < m && l0 + x < k);
+        Copies::copy(&b_tile[t % stages][y][x], b + std::size_t(l0 + y) * n + j, l0 + y < k && j < n);
+    };
+    for (int t = 0; t < stages - 1; ++t) {
+        if (t < tiles) start(t);
+        Copies::commit();
+    }
+    float sum = 0;
+    for (int t = 0; t < tiles; ++t) {
+        Copies::template wait<pending>();
+        __syncthreads();
+        const int ahead = t + stages - 1;
+        if (ahead < tiles) start(ahead);
+        if (ahead < tiles || empty_groups) Copies::commit();
+        for (int l = 0; l < tile; ++l) sum += a_tile[t % stages][y][l] * b_tile[t % stages][l][x];
+    }
+    if (i < m && j < n) c[std::size_t(i) * n + j] = sum;
+}
+
+/// Launches a pipeline. What does not fit into late_copies.cuh it leaves to another kernel.
+template <Kernel* kernel> void launch_late(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
-    gpulab::watch_stream(watch, [&](cudaStream_t stream) {
-        if (p.size() == 0) return;
-        const dim3 blocks(gpulab::grid_size(p.n, tile), gpulab::grid_size(p.m + 1, tile));
-        kernel<<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
-    });
+    watch.tile(tile, "m"), watch.tile(tile, "k"), watch.tile(tile, "n");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks = tile_grid(p.n, tile, p.m, tile);
+            const bool fits = std::size_t{blocks.x} * blocks.y * tile * tile <= late::most_threads;
+            const auto run = fits ? kernel : tiled<true, true, true, false>;
+            run<<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        [&](cudaStream_t stream) {
+            late::forget_copies(stream);
+            gpulab::poison(out, stream);
+        });
     out.copy_to(c);
 }
 
+/// How often a kernel runs, and whether the output is poisoned before each run.
+enum class Runs { all, first_only, first_only_unpoisoned };
+
+template <Kernel* kernel, Runs runs = Runs::all>
+void launch(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    watch.tile(tile, "m"), watch.tile(tile, "k"), watch.tile(tile, "n");
+    bool done = false;
+    const auto body = [&](cudaStream_t stream) {
+        if (p.size() == 0 || (done && runs != Runs::all)) return;
+        const dim3 blocks = tile_grid(p.n, tile, p.m + 1, tile);
+        kernel<<<blocks, dim3(tile, tile), 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        done = true;
+    };
+    if (runs == Runs::first_only_unpoisoned) gpulab::watch_stream(watch, body);
+    else gpulab::watch_stream(watch, body, gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+constexpr Kernel* right = tiled<true, true, true, false>;
+
 } // namespace
+
+void cuda_right(const Problem<float>& p, Output<float>& c, Stopwatch& watch) { launch<right>(p, c, watch); }
+void cuda_right_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    launch_late<pipeline<Late, 1, true>>(p, c, watch);
+}
 
 std::span<const WrongVariant> cuda_variants() {
     constexpr std::size_t int_counts = std::size_t{1} << 31, unsigned_counts = std::size_t{1} << 32;
@@ -221,12 +378,31 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"last_part_lost", "k / part parts for k / part rounded up", in_parts<true, false>},
         WrongVariant{"share_added_twice", "the loop over the shares begins at the one already taken",
                      in_parts<false, true>},
-        WrongVariant{"index_of_a_in_int", "i * k + l in an int", launch<a_by<int>>, false, int_counts},
-        WrongVariant{"index_of_b_in_int", "l * n + j in an int", launch<b_by<int>>, false, int_counts},
-        WrongVariant{"index_of_c_in_int", "i * n + j in an int", launch<c_by<int>>, false, int_counts},
-        WrongVariant{"index_of_a_in_unsigned", "as unsigned", launch<a_by<unsigned>>, false, unsigned_counts},
-        WrongVariant{"index_of_b_in_unsigned", "as unsigned", launch<b_by<unsigned>>, false, unsigned_counts},
-        WrongVariant{"index_of_c_in_unsigned", "as unsigned", launch<c_by<unsigned>>, false, unsigned_counts},
+        WrongVariant{"shares_once", "the shares are computed in the first run only", in_parts<false, false, true>,
+                     by_shapes},
+        WrongVariant{"first_run_only", "the kernel runs once", launch<right, Runs::first_only>, by_shapes},
+        WrongVariant{"keeps_its_answer", "it runs once and nothing is poisoned",
+                     launch<right, Runs::first_only_unpoisoned>, by_manners},
+        WrongVariant{"full_row_lost", "a row of 1024: the last is missing", launch<full_row_lost>, by_shapes},
+        WrongVariant{"short_last_tile_lost", "a last tile of one product is left out", launch<short_last_tile_lost>,
+                     by_tiles},
+        WrongVariant{"zeros_skipped", "products with 16 zeros of A are left out", launch<zeros_skipped>, by_zeros},
+        WrongVariant{"reads_on", "the last tile holds a number of the next row", launch<reads_on>, by_edges},
+        WrongVariant{"denormals_flushed", "sums below the smallest normal number are 0", launch<denormals_flushed>,
+                     by_denormals},
+        WrongVariant{"reads_columns_too_many", "<= n for < n where B is read", launch<reads_columns_too_many>, "",
+                     true},
+        WrongVariant{"waits_one_less", "a tile is read that may be under way", launch<pipeline<Async, 2, true>>, "",
+                     true},
+        WrongVariant{"waits_one_less_late", "the same, and it is under way", launch_late<pipeline<Late, 2, true>>},
+        WrongVariant{"no_empty_groups_late", "the last tiles are not waited for",
+                     launch_late<pipeline<Late, 1, false>>},
+        WrongVariant{"index_of_a_in_int", "i * k + l in an int", launch<a_by<int>>, "", false, int_counts},
+        WrongVariant{"index_of_b_in_int", "l * n + j in an int", launch<b_by<int>>, "", false, int_counts},
+        WrongVariant{"index_of_c_in_int", "i * n + j in an int", launch<c_by<int>>, "", false, int_counts},
+        WrongVariant{"index_of_a_in_unsigned", "as unsigned", launch<a_by<unsigned>>, "", false, unsigned_counts},
+        WrongVariant{"index_of_b_in_unsigned", "as unsigned", launch<b_by<unsigned>>, "", false, unsigned_counts},
+        WrongVariant{"index_of_c_in_unsigned", "as unsigned", launch<c_by<unsigned>>, "", false, unsigned_counts},
     };
     return table;
 }

@@ -14,13 +14,25 @@ struct WrongVariant {
     std::string_view name;
     std::string_view mistake;
     Run<float>* run;
-    /// Whether a device may answer right by luck of timing; then only a tool that watches accesses proves the mistake.
-    bool race = false;
+    /// The check that must reject it, when those before it cannot; empty: any check.
+    std::string_view seen_by = "";
+    /// Whether a device may answer right all the same; then only a tool that watches accesses proves the mistake.
+    bool needs_tool = false;
     /// Not 0: the mistake shows only where a matrix has more elements than this.
     std::size_t right_up_to = 0;
 };
 
+// Names of checks, as in checks().
+inline constexpr std::string_view by_shapes = "every shape", by_manners = "manners",
+                                  by_tiles = "sizes next to its tiles", by_zeros = "zeros times NaN and infinities",
+                                  by_edges = "NaN and infinities at every place of a tile's edge",
+                                  by_denormals = "denormals";
+
+std::span<const WrongVariant> cpu_variants();
 std::span<const WrongVariant> cuda_variants();
 std::span<const WrongVariant> opencl_variants();
+
+/// Right ones, made like the wrong ones: what the checks find is the mistake, not how the kernels are launched.
+Run<float> cpu_right, cuda_right, cuda_right_pipeline, opencl_right;
 
 } // namespace matmul::wrong

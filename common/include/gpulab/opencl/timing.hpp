@@ -16,19 +16,30 @@ public:
     /// A place for the event of the next command: pass it as the last argument of an enqueue call.
     cl::Event* add() { return &events_.emplace_back(); }
 
-    /// Milliseconds from the start of the first command to the end of the last. @pre all are complete
+    /// Milliseconds from when the device starts the first command, whichever that is, until it ends the last; 0 when
+    /// there is none. @pre all are complete
     double elapsed_ms() const;
 
     bool empty() const { return events_.empty(); }
 
+    /// The event of the flush before this run; null when there was none.
+    const cl::Event& flush() const { return flush_; }
+    void set_flush(const cl::Event& event) { flush_ = event; } ///< called by watch_queue()
+
 private:
     std::deque<cl::Event> events_; // a deque, so that pointers stay valid
+    cl::Event flush_;
 };
 
-/// Evicts a device's last-level cache by filling a scratch buffer twice its size.
-void flush_l2(OpenClContext& context);
+/// Bytes that evict what a device's last-level cache holds: twice its size, at least 2 MiB.
+std::size_t flush_bytes(const Device& device);
 
-/// Runs `body(queue, events)` warmup() times untimed and repeats() times timed, on the current device.
+/// Evicts a device's last-level cache by filling a scratch buffer of flush_bytes(), and waits for it.
+/// @return the event of the filling
+cl::Event flush_l2(OpenClContext& context);
+
+/// Runs `body(queue, events)` warmup() times untimed and repeats() times timed, on the current device. Where the
+/// stopwatch asks for it, the last-level cache is flushed before every timed run.
 /// @param body enqueues its commands, each with `events.add()`; the time runs from the first to the last of them
 /// @param reset poisons what body computes and restores what it overwrites, in the same queue; runs untimed before
 ///        each body: `poisoning(out)`
@@ -39,8 +50,8 @@ void watch_queue(Stopwatch& watch, Body&& body, const std::function<void(const c
     const cl::CommandQueue& queue = context.queue();
     const auto once = [&](bool timed) {
         if (reset) reset(queue);
-        if (timed && watch.flush_l2()) flush_l2(context);
         ClEvents events;
+        if (timed && watch.flush_l2()) events.set_flush(flush_l2(context));
         body(queue, events);
         queue.finish();
         if (timed) watch.record(events.elapsed_ms());

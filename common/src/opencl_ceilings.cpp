@@ -1,0 +1,100 @@
+// The ceilings of OpenCL devices.
+#include "opencl_ceilings.hpp"
+
+#include <algorithm>
+
+#include "gpulab/math.hpp"
+#include "gpulab/metrics.hpp"
+
+namespace gpulab::detail {
+
+namespace {
+
+const char* const copy_cl = "kernel void copy(global const float4* from, global float4* to, ulong n) {\n"
+                            "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))\n"
+                            "        to[i] = from[i];\n"
+                            "}\n";
+
+const char* const multiply_adds_cl =
+    "#ifdef FP64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif\n"
+    "kernel void multiply_adds(global T* out, T factor, T addend, int steps, int keep) {\n"
+    "    T4 a = (T4)(get_local_id(0)), b = a + (T)1, c = a + (T)2, d = a + (T)3;\n"
+    "    T4 e = a + (T)4, f = a + (T)5, g = a + (T)6, h = a + (T)7;\n"
+    "    for (int i = 0; i < steps; ++i) {\n"
+    "        a = mad(a, (T4)(factor), (T4)(addend)); b = mad(b, (T4)(factor), (T4)(addend));\n"
+    "        c = mad(c, (T4)(factor), (T4)(addend)); d = mad(d, (T4)(factor), (T4)(addend));\n"
+    "        e = mad(e, (T4)(factor), (T4)(addend)); f = mad(f, (T4)(factor), (T4)(addend));\n"
+    "        g = mad(g, (T4)(factor), (T4)(addend)); h = mad(h, (T4)(factor), (T4)(addend));\n"
+    "    }\n"
+    "    T4 all = a + b + c + d + e + f + g + h;\n"
+    "    T sum = all.x + all.y + all.z + all.w;\n"
+    "    if (keep || sum == (T)-1) out[keep ? get_global_id(0) : 0] = sum;\n" // -1 never comes, but who compiles
+    "}\n";                                                                    // this cannot know
+
+/// Two runs that do not count, then five that do.
+Timing five_runs(const std::function<void(const cl::CommandQueue&, ClEvents&)>& body) {
+    Stopwatch watch(2, 5);
+    watch_queue(watch, body);
+    return watch.kernel();
+}
+
+} // namespace
+
+OpenClCopy::OpenClCopy(std::size_t bytes) : from(bytes), to(bytes), kernel_(opencl_kernel(copy_cl, "copy")) {
+    set_args(kernel_, from.data(), to.data(), static_cast<cl_ulong>(bytes / sizeof(cl_float4)));
+}
+
+void OpenClCopy::by_driver(const cl::CommandQueue& queue, ClEvents& events) {
+    queue.enqueueCopyBuffer(from.data(), to.data(), 0, 0, from.bytes(), nullptr, events.add());
+}
+
+void OpenClCopy::by_kernel(const cl::CommandQueue& queue, ClEvents& events) {
+    const std::size_t group = std::min<std::size_t>(256, opencl().max_work_group(kernel_));
+    queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(round_up(from.bytes() / sizeof(cl_float4), group)),
+                               cl::NDRange(group), nullptr, events.add());
+}
+
+OpenClMultiplyAdds::OpenClMultiplyAdds(const Device& device, Arithmetic kind, int steps, bool keep)
+    : group_(device.is_cpu ? 16 : 256), items_(group_ * static_cast<std::size_t>(device.compute_units) * 16),
+      steps_(steps), sums((keep ? items_ : 1) * (kind == Arithmetic::fp64 ? sizeof(double) : sizeof(float))) {
+    const cl_int store = keep;
+    if (kind == Arithmetic::fp64) {
+        kernel_ = opencl_kernel(multiply_adds_cl, "multiply_adds", "-DFP64 -DT=double -DT4=double4");
+        set_args(kernel_, sums.data(), 0.999, 0.001, steps, store);
+    } else {
+        kernel_ = opencl_kernel(multiply_adds_cl, "multiply_adds", "-DT=float -DT4=float4");
+        set_args(kernel_, sums.data(), 0.999f, 0.001f, steps, store);
+    }
+}
+
+void OpenClMultiplyAdds::run(const cl::CommandQueue& queue, ClEvents& events) {
+    queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(items_), cl::NDRange(group_), nullptr, events.add());
+}
+
+double opencl_copy_gb_per_s(std::size_t bytes, const QueueTimer& timing) {
+    OpenClCopy copy(bytes);
+    const Timing driver =
+        timing([&](const cl::CommandQueue& queue, ClEvents& events) { copy.by_driver(queue, events); });
+    const Timing kernel =
+        timing([&](const cl::CommandQueue& queue, ClEvents& events) { copy.by_kernel(queue, events); });
+    return gb_per_s(copy.bytes_moved(), std::min(driver.median, kernel.median)); // the better one is the ceiling
+}
+
+double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, const QueueTimer& timing) {
+    OpenClMultiplyAdds chains(device, kind, steps);
+    const Timing time = timing([&](const cl::CommandQueue& queue, ClEvents& events) { chains.run(queue, events); });
+    return gflop_per_s(chains.flops(), time.median);
+}
+
+double measure_opencl_copy(const Device& device) {
+    const std::size_t most = opencl().device().getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
+    const std::size_t large = device.is_cpu ? std::size_t{256} << 20 : std::size_t{1} << 30;
+    const std::size_t bytes = std::min({large, most, static_cast<std::size_t>(device.memory_bytes) / 8});
+    return opencl_copy_gb_per_s(bytes / 16 * 16, five_runs);
+}
+
+double measure_opencl_arithmetic(const Device& device, Arithmetic kind) {
+    return opencl_gflop_per_s(device, kind, device.is_cpu ? 20000 : 1024, five_runs);
+}
+
+} // namespace gpulab::detail

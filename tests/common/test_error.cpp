@@ -1,0 +1,68 @@
+// How a program fails: its line on stderr and its exit code.
+#include <catch2/catch_test_macros.hpp>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab_testing/capture.hpp"
+
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/context.hpp"
+#endif
+
+namespace {
+
+struct Failure {
+    int code = -1;
+    std::string line;
+    bool operator==(const Failure&) const = default;
+};
+
+/// What a program does whose main function ends with what body throws.
+Failure failure(const std::function<void()>& body) {
+    Failure f;
+    const auto program = [&] {
+        try {
+            body();
+        } catch (...) {
+            f.code = gpulab::fail("saxpy");
+        }
+    };
+    f.line = gpulab::testing::printed_by(program).err;
+    return f;
+}
+
+} // namespace
+
+TEST_CASE("a wrong result ends a program with 1, everything else with 2, and each with one line") {
+    CHECK((gpulab::exit_success == 0 && gpulab::exit_wrong_result == 1 && gpulab::exit_failure == 2));
+    CHECK(failure([] { throw gpulab::WrongResult("wrote outside"); }) == Failure{1, "saxpy: wrote outside\n"});
+    CHECK(failure([] { throw gpulab::UsageError("--n: is empty"); }) == Failure{2, "saxpy: --n: is empty\n"});
+    CHECK(failure([] { throw gpulab::Unsupported("too large"); }) == Failure{2, "saxpy: too large\n"});
+    CHECK(failure([] { throw gpulab::Error("broken"); }) == Failure{2, "saxpy: broken\n"});
+    CHECK(failure([] { throw std::runtime_error("something else"); }) == Failure{2, "saxpy: something else\n"});
+    const std::string memory = "saxpy: not enough main memory for this problem\n";
+    CHECK(failure([] { throw std::bad_alloc(); }) == Failure{2, memory});
+    CHECK(failure([] { std::vector<int>().reserve(std::numeric_limits<std::size_t>::max()); }) == Failure{2, memory});
+    CHECK(failure([] { throw 7; }) == Failure{2, "saxpy: stopped by an exception of unknown type\n"});
+}
+
+TEST_CASE("a message stays on one line, whatever a name in it holds; the log of a compiler keeps its lines") {
+    CHECK(failure([] { throw gpulab::Error("no file 'a\nb\x1b[31m\tc'"); }) ==
+          Failure{2, "saxpy: no file 'a b [31m c'\n"});
+    CHECK(failure([] { throw gpulab::BuildError("first\nsecond"); }) == Failure{2, "saxpy: first\nsecond\n"});
+}
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("an error of OpenCL names the call and the code") {
+    CHECK(failure([] { throw cl::Error(CL_OUT_OF_RESOURCES, "clFinish"); }) ==
+          Failure{2, "saxpy: clFinish failed: CL_OUT_OF_RESOURCES\n"});
+    CHECK(gpulab::opencl_error_name(CL_INVALID_KERNEL_ARGS) == "CL_INVALID_KERNEL_ARGS");
+    CHECK(gpulab::opencl_error_name(-12345) == "OpenCL error -12345");
+}
+#endif

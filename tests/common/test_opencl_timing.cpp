@@ -1,0 +1,267 @@
+// Kernel time in OpenCL: which commands count and from when, held against the events themselves. And the ceilings of
+// OpenCL devices: what their commands do and how it is counted, with times that the test makes up.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "opencl_ceilings.hpp"
+
+using gpulab::Arithmetic;
+using gpulab::Backend;
+using gpulab::ClBuffer;
+using gpulab::ClEvents;
+using gpulab::testing::devices_or_skip;
+
+namespace {
+
+cl_ulong start_of(const cl::Event& event) { return event.getProfilingInfo<CL_PROFILING_COMMAND_START>(); }
+cl_ulong end_of(const cl::Event& event) { return event.getProfilingInfo<CL_PROFILING_COMMAND_END>(); }
+cl_ulong queued_at(const cl::Event& event) { return event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(); }
+
+double ms_between(cl_ulong begin, cl_ulong end) { return static_cast<double>(end - begin) * 1e-6; }
+
+/// Fills a buffer of 1 MiB with a byte.
+class Filling {
+public:
+    void enqueue(const cl::CommandQueue& queue, cl::Event* event, cl_uchar value = 1) {
+        queue.enqueueFillBuffer(buffer_, value, 0, std::size_t{1} << 20, nullptr, event);
+    }
+
+private:
+    cl::Buffer buffer_{gpulab::opencl().context(), CL_MEM_READ_WRITE, std::size_t{1} << 20};
+};
+
+/// What happened in one run of watch_queue(), by the events.
+struct Record {
+    cl::Event reset, flush, first, last;
+};
+
+/// Times two commands with a pause between them, after a reset that takes long, and hands back what the stopwatch says
+/// and what every run's events are.
+std::pair<std::vector<double>, std::vector<Record>> watched(gpulab::Stopwatch watch) {
+    Filling work, restore;
+    std::vector<Record> runs;
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, ClEvents& events) {
+            Record& run = runs.back();
+            CHECK(events.empty());
+            run.flush = events.flush();
+            cl::Event* const first = events.add();
+            work.enqueue(queue, first);
+            queue.finish();
+            std::this_thread::sleep_for(std::chrono::milliseconds(2)); // part of the run: nobody else works meanwhile
+            cl::Event* const last = events.add();
+            work.enqueue(queue, last);
+            run.first = *first;
+            run.last = *last;
+            CHECK_FALSE(events.empty());
+        },
+        [&](const cl::CommandQueue& queue) {
+            runs.emplace_back();
+            for (int i = 0; i < 5; ++i) restore.enqueue(queue, &runs.back().reset);
+        });
+    return {watch.times_ms(), runs};
+}
+
+} // namespace
+
+TEST_CASE("the time of OpenCL commands goes from the first start to the last end, in any order", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const cl::CommandQueue& queue = gpulab::opencl().queue();
+        Filling work;
+        CHECK(ClEvents().elapsed_ms() == 0);
+        CHECK(ClEvents().empty());
+
+        // The command waits for the host, so that it is queued long before it starts.
+        cl::UserEvent gate(gpulab::opencl().context());
+        const std::vector<cl::Event> wait{gate};
+        queue.enqueueBarrierWithWaitList(&wait);
+        ClEvents one;
+        cl::Event* const only = one.add();
+        work.enqueue(queue, only);
+        queue.flush();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        gate.setStatus(CL_COMPLETE);
+        queue.finish();
+        REQUIRE(ms_between(queued_at(*only), start_of(*only)) > 1);
+        CHECK(one.elapsed_ms() == ms_between(start_of(*only), end_of(*only)));
+
+        // The last of three is added first, and the others between.
+        ClEvents three;
+        cl::Event* const last = three.add();
+        cl::Event* const first = three.add();
+        cl::Event* const middle = three.add();
+        for (cl::Event* const event : {first, middle, last}) {
+            work.enqueue(queue, event);
+            queue.finish();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+        REQUIRE(end_of(*first) < start_of(*middle));
+        REQUIRE(end_of(*middle) < start_of(*last));
+        CHECK(three.elapsed_ms() == ms_between(start_of(*first), end_of(*last)));
+        CHECK_FALSE(three.empty());
+    }
+}
+
+TEST_CASE("a stopwatch on a queue has the time of each timed run, without warm-up and reset", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto [times, runs] = watched(gpulab::Stopwatch(2, 3));
+        REQUIRE(runs.size() == 5);
+        REQUIRE(times.size() == 3);
+        for (std::size_t i = 0; i < 3; ++i)
+            CHECK(times[i] == ms_between(start_of(runs[2 + i].first), end_of(runs[2 + i].last)));
+        for (std::size_t i = 0; i < runs.size(); ++i) {
+            CHECK(end_of(runs[i].reset) <= start_of(runs[i].first)); // the reset comes before each run
+            if (i > 0) CHECK(end_of(runs[i - 1].last) <= start_of(runs[i].reset));
+            CHECK(runs[i].flush() == nullptr); // nobody asked for it
+        }
+        // A second measurement replaces the first.
+        gpulab::Stopwatch watch(0, 2);
+        for (int again = 0; again < 2; ++again) gpulab::watch_queue(watch, [](const cl::CommandQueue&, ClEvents&) {});
+        CHECK(watch.times_ms() == std::vector<double>{0, 0}); // without commands there is no time
+    }
+}
+
+TEST_CASE("the cache is flushed between the reset and each timed run when the stopwatch says so", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto [times, runs] = watched(gpulab::Stopwatch(1, 2, 0, true));
+        REQUIRE(runs.size() == 3);
+        REQUIRE(times.size() == 2);
+        CHECK(runs[0].flush() == nullptr); // the warm-up
+        for (std::size_t i = 1; i < 3; ++i) {
+            const Record& run = runs[i];
+            REQUIRE(run.flush() != nullptr);
+            CHECK(run.flush.getInfo<CL_EVENT_COMMAND_TYPE>() == CL_COMMAND_FILL_BUFFER);
+            CHECK(end_of(run.reset) <= start_of(run.flush));
+            CHECK(end_of(run.flush) <= start_of(run.first));
+            CHECK(times[i - 1] == ms_between(start_of(run.first), end_of(run.last)));
+        }
+        CHECK(runs[1].flush() != runs[2].flush()); // each run has its own
+    }
+}
+
+TEST_CASE("a flush takes twice the cache, and 2 MiB where the driver tells of none") {
+    gpulab::Device device;
+    CHECK(gpulab::flush_bytes(device) == std::size_t{2} << 20);
+    device.l2_bytes = 1 << 10;
+    CHECK(gpulab::flush_bytes(device) == std::size_t{2} << 20);
+    device.l2_bytes = std::uint64_t{50} << 20;
+    CHECK(gpulab::flush_bytes(device) == std::size_t{100} << 20);
+}
+
+TEST_CASE("both copies of the copy ceiling copy every byte, and count each as read and written", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const cl::CommandQueue& queue = gpulab::opencl().queue();
+        for (const std::size_t bytes : {std::size_t{16}, std::size_t{16 * 255}, std::size_t{16 * 1003}}) {
+            gpulab::detail::OpenClCopy copy(bytes);
+            CHECK(copy.bytes_moved() == 2.0 * static_cast<double>(bytes));
+            std::vector<char> pattern(bytes), got(bytes);
+            for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<char>(i % 101);
+            copy.from.copy_from(pattern);
+            for (const bool by_driver : {true, false}) {
+                copy.to.poison_async(queue);
+                ClEvents events;
+                by_driver ? copy.by_driver(queue, events) : copy.by_kernel(queue, events);
+                CHECK_FALSE(events.empty());
+                copy.to.copy_to(got);
+                CHECK(got == pattern);
+            }
+        }
+    }
+}
+
+TEST_CASE("the copy ceiling is the better of the two copies, each by its median", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const auto rate = [](std::vector<gpulab::Timing> times) { // of the driver's copy and of the kernel's
+            std::size_t measured = 0;
+            const double gb_per_s = gpulab::detail::opencl_copy_gb_per_s(1600, [&](const auto& body) {
+                ClEvents events;
+                body(gpulab::opencl().queue(), events);
+                gpulab::opencl().queue().finish();
+                CHECK_FALSE(events.empty());
+                return times.at(measured++);
+            });
+            CHECK(measured == 2);
+            return gb_per_s;
+        };
+        CHECK(rate({{4, 1, 9, 5}, {2, 1, 9, 5}}) == 3200 / 2e6);
+        CHECK(rate({{2, 1, 9, 5}, {4, 1, 9, 5}}) == 3200 / 2e6);
+    }
+}
+
+namespace {
+
+/// The sums that a work-item's chains of multiply-adds must have, for the items of one group.
+double sum_of_chains(std::size_t local_id, int steps) {
+    double sum = 0;
+    for (int chain = 0; chain < 32; ++chain) {
+        double x = static_cast<double>(local_id) + chain / 4;
+        for (int i = 0; i < steps; ++i) x = 0.999 * x + 0.001;
+        sum += x;
+    }
+    return sum;
+}
+
+template <class T> void check_chains(const gpulab::Device& device, Arithmetic kind) {
+    for (const int steps : {0, 1, 100}) {
+        gpulab::detail::OpenClMultiplyAdds chains(device, kind, steps, true);
+        CHECK(chains.items() == chains.group() * static_cast<std::size_t>(device.compute_units) * 16);
+        CHECK(chains.flops() == 2.0 * 32 * steps * static_cast<double>(chains.items()));
+        REQUIRE(chains.sums.size() == chains.items() * sizeof(T));
+        ClEvents events;
+        chains.run(gpulab::opencl().queue(), events);
+        CHECK_FALSE(events.empty());
+        std::vector<unsigned char> bytes(chains.sums.size());
+        chains.sums.copy_to(bytes);
+        std::vector<T> sums(chains.items());
+        std::memcpy(sums.data(), bytes.data(), bytes.size());
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+            const double expected = sum_of_chains(i % chains.group(), steps);
+            wrong += !(std::abs(sums[i] - expected) <= (sizeof(T) == 4 ? 1e-5 : 1e-13) * expected);
+        }
+        CHECK(wrong == 0);
+    }
+}
+
+} // namespace
+
+TEST_CASE("the chains of the arithmetic ceiling take every step, and each step is two operations", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        check_chains<float>(device, Arithmetic::fp32);
+        if (device.fp64) check_chains<double>(device, Arithmetic::fp64);
+    }
+}
+
+TEST_CASE("the arithmetic ceiling is all operations of a run over its median time", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        for (const Arithmetic kind : {Arithmetic::fp32, Arithmetic::fp64}) {
+            if (kind == Arithmetic::fp64 && !device.fp64) continue;
+            const double operations = gpulab::detail::OpenClMultiplyAdds(device, kind, 10).flops();
+            const double rate = gpulab::detail::opencl_gflop_per_s(device, kind, 10, [](const auto& body) {
+                ClEvents events;
+                body(gpulab::opencl().queue(), events);
+                gpulab::opencl().queue().finish();
+                CHECK_FALSE(events.empty());
+                return gpulab::Timing{4, 1, 9, 5};
+            });
+            CHECK(rate == operations / 4e6);
+        }
+    }
+}

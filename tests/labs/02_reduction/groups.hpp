@@ -1,0 +1,18 @@
+/// @file
+/// Another number of work-groups than the device calls for.
+#pragma once
+
+#include "opencl/launch.hpp"
+
+namespace reduction::testing {
+
+/// Work-groups that every OpenCL rung starts while this object lives.
+class Groups {
+public:
+    explicit Groups(std::size_t groups) { wished_groups = groups; }
+    ~Groups() { wished_groups = 0; }
+    Groups(const Groups&) = delete;
+    Groups& operator=(const Groups&) = delete;
+};
+
+} // namespace reduction::testing

@@ -1,0 +1,61 @@
+/// @file
+/// Whether a when_arrived() waits for all that it must, shown with a memory that changes as the test says. On a GPU the
+/// moments in which a mistake shows are too short to hit.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "cuda/arrival.cuh"
+
+namespace streams::testing {
+
+/// @param arrived called as when_arrived() is
+/// @return what it did wrong, or ""
+template <class Arrived> std::string arrival_fault(const Arrived& arrived) {
+    using Words = std::array<unsigned, 4>;
+    struct Script {
+        std::vector<Words> looks; // what each look sees; the last one is seen for ever
+        std::size_t complete;     // after this many looks the flag is up
+        Words expected;
+    };
+    const auto in_words = [](const Words& w) {
+        std::ostringstream text;
+        for (const unsigned word : w) text << ' ' << (word == nothing_yet ? "mark" : std::to_string(word));
+        return text.str();
+    };
+    constexpr unsigned n = nothing_yet;
+    std::vector<Script> scripts;
+    for (unsigned missing = 0; missing < 16; ++missing) { // each choice of words that arrive last
+        const Words whole{1, 2, 3, 4};
+        Words part = whole;
+        for (unsigned word = 0; word < 4; ++word)
+            if (missing >> word & 1) part[word] = n;
+        scripts.push_back({{part, part, part, whole}, 100, whole}); // long before the flag
+        scripts.push_back({{part, part, whole}, 2, whole});         // after a look, and so does the flag
+        scripts.push_back({{part, whole}, 1, whole});               // the same after the first look
+        scripts.push_back({{part}, 3, part});                       // never: the image's own words look like the mark
+        scripts.push_back({{Words{n, n, n, n}, part}, 2, part});    // the same, and the others are late
+        scripts.push_back({{Words{n, n, n, n}, part}, 1, part});
+    }
+    for (const Script& script : scripts) {
+        std::size_t looks = 0;
+        const auto look = [&] {
+            const Words w = script.looks[std::min(looks, script.looks.size() - 1)];
+            if (++looks > 1000) throw std::runtime_error("it looks for ever");
+            return uint4{w[0], w[1], w[2], w[3]};
+        };
+        const uint4 got = arrived(
+            look, [&] { return looks >= script.complete; }, [] {});
+        const Words taken{got.x, got.y, got.z, got.w}, &e = script.expected;
+        if (taken != e)
+            return "after " + std::to_string(looks) + " looks it took" + in_words(taken) + ", not" + in_words(e);
+    }
+    return "";
+}
+
+} // namespace streams::testing

@@ -1,0 +1,65 @@
+// What stands in the place of the functions that give a command to an OpenCL queue; see late.hpp.
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gpulab/opencl/context.hpp"
+#include "late.hpp"
+
+using namespace streams::testing;
+
+namespace {
+
+std::mutex mutex;
+std::vector<std::jthread> releasing;
+
+/// What follows in the queue is late: it waits for an event that a thread sets.
+void keep_back(cl_command_queue queue) {
+    cl_context context = nullptr;
+    clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
+    const cl_event event = clCreateUserEvent(context, nullptr);
+    clEnqueueBarrierWithWaitList(queue, 1, &event, nullptr);
+    const std::lock_guard lock(mutex);
+    releasing.emplace_back([event] {
+        std::this_thread::sleep_for(late::delay);
+        clSetUserEventStatus(event, CL_COMPLETE);
+        clReleaseEvent(event);
+    });
+}
+
+} // namespace
+
+void streams::testing::late::join_opencl() {
+    const std::lock_guard lock(mutex);
+    releasing.clear();
+}
+
+extern "C" {
+
+decltype(clEnqueueWriteBuffer) __real_clEnqueueWriteBuffer;
+decltype(clEnqueueReadBuffer) __real_clEnqueueReadBuffer;
+decltype(clEnqueueNDRangeKernel) __real_clEnqueueNDRangeKernel;
+
+// The passes give all their copies without waiting; copies that wait belong to buffers and their guard bands.
+cl_int __wrap_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, std::size_t first,
+                                   std::size_t bytes, const void* host, cl_uint count, const cl_event* before,
+                                   cl_event* done) {
+    if (!waits && late::notes(late::Kind::copy_up)) keep_back(queue);
+    return __real_clEnqueueWriteBuffer(queue, buffer, waits, first, bytes, host, count, before, done);
+}
+
+cl_int __wrap_clEnqueueReadBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, std::size_t first,
+                                  std::size_t bytes, void* host, cl_uint count, const cl_event* before,
+                                  cl_event* done) {
+    if (!waits && late::notes(late::Kind::copy_down)) keep_back(queue);
+    return __real_clEnqueueReadBuffer(queue, buffer, waits, first, bytes, host, count, before, done);
+}
+
+cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+                                     const std::size_t* offset, const std::size_t* global, const std::size_t* local,
+                                     cl_uint count, const cl_event* before, cl_event* done) {
+    if (late::notes(late::Kind::kernel)) keep_back(queue);
+    return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, before, done);
+}
+
+} // extern "C"
