@@ -21,12 +21,14 @@ namespace spmv::testing {
 
 /// Runs a variant on every matrix, on the current device: with random numbers, and with whole ones, whose sums must be
 /// exact. A format may refuse a matrix (Unsupported).
+/// @param random_too false: whole numbers only, for tools that take long
 /// @return the first fault, with the matrix it was found at; "" when all answers are right
-template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T>>& cases) {
+template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T>>& cases, bool random_too = true) {
     std::size_t done = 0;
     for (const Case<T>& c : cases) {
         try {
             for (const bool whole : {false, true}) {
+                if (!whole && !random_too) continue;
                 const Problem<T> p = whole ? whole_numbers(c.matrix) : make_problem(c.matrix, gpulab::testing::seed);
                 const Reference<T> reference = make_reference(p);
                 Output<T> y(p.matrix.rows);

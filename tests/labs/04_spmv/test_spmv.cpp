@@ -56,7 +56,7 @@ namespace {
 // For oclgrind, a thousand times slower than the device: ragged groups, rows longer than a slice, empty rows.
 template <class T> void check_small(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     faults.check("small matrices",
-                 [&] { return spmv::testing::first_fault<T>(v.run, spmv::testing::tiny_cases<T>()); });
+                 [&] { return spmv::testing::first_fault<T>(v.run, spmv::testing::tiny_cases<T>(), false); });
 }
 const VariantCases oclgrind_float(spmv::variants<float>(), "in float under oclgrind", "[.oclgrind]", check_small<float>,
                                   gpulab::testing::only_on<Backend::opencl>);
@@ -81,7 +81,7 @@ template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faul
         for (std::size_t i = 0; i < 1100; ++i) rows.add(i % 3); // more sums than a block of bins has threads
         cases.push_back({"long rows, then short ones", rows.matrix});
         cases.push_back({"columns 65536 apart", spmv::testing::far_apart<T>(65536)});
-        return spmv::testing::first_fault<T>(v.run, cases);
+        return spmv::testing::first_fault<T>(v.run, cases, false);
     });
 }
 const VariantCases sanitizer_float(spmv::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",

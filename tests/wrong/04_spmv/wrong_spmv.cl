@@ -189,6 +189,8 @@ kernel void long_rows_cut(ARGUMENTS) { // one entry per lane, whatever the lengt
 kernel void no_first_barrier(ARGUMENTS) { // the blog: the first step reads neighbours' sums before any barrier
     local float partial[128];
     const size_t item = get_local_id(0);
+    partial[item] = 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
     PARTIAL(SLICE)
     partial[item] = sum;
     for (uint distance = 16; distance > 0; distance /= 2) {
