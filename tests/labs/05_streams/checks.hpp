@@ -110,6 +110,20 @@ inline std::string first_fault(Run* run, const std::vector<Case>& cases) {
     return "";
 }
 
+/// The same for tools that make every command slow: each problem once only.
+inline std::string first_fault_at_once(Run* run, const std::vector<Problem>& problems) {
+    for (const Problem& p : problems) {
+        Output out{std::vector<unsigned char>(p.bytes()), {}};
+        poison(out);
+        Stopwatch once;
+        run(p, out, once);
+        if (const std::string fault = compare(reference_output(p), out).message; !fault.empty())
+            return fmt::format("{} x {} pixels of {} channels: {}", p.image.width, p.image.height, p.image.channels,
+                               fault);
+    }
+    return "";
+}
+
 /// Two pixels whose result anybody can work out.
 struct ByHand {
     int channels;
@@ -162,36 +176,27 @@ inline std::string every_byte_fault(Run* run) {
 
 /// Images that hold cuda_polling's mark themselves, so that it looks as if they had not arrived: as 100, 50 and 1 % of
 /// the words; in each choice of the four words of 16 bytes; and beginning at each byte of 16, across words as well.
-/// @param small leave out most of them
-inline std::string mark_fault(Run* run, bool small = false) {
-    const auto put_mark = [](Problem& p, std::size_t at) {
-        if (at < p.bytes())
-            std::memcpy(&p.image.pixels[at], &nothing_yet, std::min(sizeof nothing_yet, p.bytes() - at));
-    };
-    const auto with_marks = [&](std::size_t width, int channels, const auto& put_marks) {
-        Problem p{random_image(width, small ? 5 : 50, channels, 1), 0, small ? 2u : 7u};
-        put_marks(p);
-        return fault_of(run, p);
+inline std::vector<Problem> problems_with_marks() {
+    std::vector<Problem> problems;
+    /// Puts the mark at each multiple of `step` bytes that `wanted` says.
+    const auto add = [&](std::size_t width, int channels, std::size_t step, const auto& wanted) {
+        Problem& p = problems.emplace_back(Problem{random_image(width, 50, channels, 1), 0, 7});
+        for (std::size_t at = 0; at < p.bytes(); at += step)
+            if (wanted(at))
+                std::memcpy(&p.image.pixels[at], &nothing_yet, std::min(sizeof nothing_yet, p.bytes() - at));
     };
     for (const auto& [width, channels] : {std::pair<std::size_t, int>{64, 4}, {5, 4}, {67, 1}, {31, 3}, {33, 2}}) {
-        for (const unsigned percent : {100u, 50u, 1u}) {
-            const std::string fault = with_marks(width, channels, [&](Problem& p) {
-                for (std::size_t at = 0; at < p.bytes(); at += 4)
-                    if (gpulab::random_bits(2, at) % 100 < percent) put_mark(p, at);
-            });
-            if (!fault.empty()) return fmt::format("{} % marks: {}", percent, fault);
-            if (small) break;
-        }
-        std::string fault = with_marks(width, channels, [&](Problem& p) {
-            for (std::size_t at = 0; at < p.bytes(); at += 4) // the words of vector v are bits of v
-                if (at / 16 >> at / 4 % 4 & 1) put_mark(p, at);
-        });
-        if (!fault.empty()) return "marks in each choice of four words: " + fault;
-        fault = with_marks(width, channels, [&](Problem& p) {
-            for (std::size_t at = 0; at < p.bytes(); at += 33) put_mark(p, at);
-        });
-        if (!fault.empty()) return "marks that begin at each byte of 16: " + fault;
+        for (const unsigned percent : {100u, 50u, 1u})
+            add(width, channels, 4, [&](std::size_t at) { return gpulab::random_bits(2, at) % 100 < percent; });
+        add(width, channels, 4, [](std::size_t at) { return at / 16 >> at / 4 % 4 & 1; }); // vector v: the bits of v
+        add(width, channels, 33, [](std::size_t) { return true; });
     }
+    return problems;
+}
+
+inline std::string mark_fault(Run* run) {
+    for (const Problem& p : problems_with_marks())
+        if (const std::string fault = fault_of(run, p); !fault.empty()) return fault;
     return "";
 }
 

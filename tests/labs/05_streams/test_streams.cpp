@@ -100,9 +100,16 @@ const VariantCases oclgrind_variants(
 const VariantCases sanitizer_variants(
     streams::variants(), "under compute-sanitizer", "[.sanitizer]",
     [](const Variant& v, Faults& faults) {
-        faults.check("small images",
-                     [&] { return streams::testing::first_fault(v.run, streams::testing::sanitizer_cases()); });
-        faults.check("images that hold the mark", [&] { return streams::testing::mark_fault(v.run, true); });
+        faults.check("small images", [&] {
+            std::vector<Problem> problems;
+            for (const auto& c : streams::testing::sanitizer_cases())
+                problems.push_back(streams::testing::problem_of(c));
+            return streams::testing::first_fault_at_once(v.run, problems);
+        });
+        if (v.name == "cuda_polling")
+            faults.check("images that hold the mark", [&] {
+                return streams::testing::first_fault_at_once(v.run, streams::testing::problems_with_marks());
+            });
     },
     gpulab::testing::only_on<Backend::cuda>);
 #endif

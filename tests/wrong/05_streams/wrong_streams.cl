@@ -70,3 +70,29 @@ kernel void minus_from_256(ARGUMENTS) { // 256 - v, which is 255 - v plus one
     const uchar v = in[first + i];
     out[first + i] = (colours >> (i % 4) & 1) ? (uchar)(256 - rounds(v, work)) : v;
 }
+
+uint capped(uint work) { return min(work, 4096u); }
+bool in_whole_vector(size_t i, ulong bytes) { return i / 16 * 16 + 16 <= bytes; }
+
+kernel void counts_in_16_bits(ARGUMENTS) {
+    const size_t i = get_global_id(0);
+    if (i >= bytes) return;
+    const uchar v = in[first + i];
+    out[first + i] = (colours >> (i % 4) & 1) ? (uchar)(255 - rounds(v, (ushort)work)) : v;
+}
+
+kernel void at_most_4096_in_vectors(ARGUMENTS) { // 16 bytes at a time get no more than 4096 rounds
+    const size_t i = get_global_id(0);
+    if (i >= bytes) return;
+    const uchar v = in[first + i];
+    const uint w = in_whole_vector(i, bytes) ? capped(work) : work;
+    out[first + i] = (colours >> (i % 4) & 1) ? (uchar)(255 - rounds(v, w)) : v;
+}
+
+kernel void at_most_4096_in_the_end(ARGUMENTS) { // what is left after them gets no more
+    const size_t i = get_global_id(0);
+    if (i >= bytes) return;
+    const uchar v = in[first + i];
+    const uint w = in_whole_vector(i, bytes) ? work : capped(work);
+    out[first + i] = (colours >> (i % 4) & 1) ? (uchar)(255 - rounds(v, w)) : v;
+}

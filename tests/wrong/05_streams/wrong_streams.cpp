@@ -10,6 +10,8 @@ namespace streams::wrong {
 
 namespace {
 
+constexpr std::size_t group = 64;
+
 /// Three queues, joined by events, through the same passes as the right variants.
 void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Output& out, Stopwatch& watch) {
     std::vector<gpulab::ClBuffer<unsigned char>> in, result; // one of each: the strips have their offsets in it
@@ -21,6 +23,7 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
     const auto strips = cut(p);
     std::vector<unsigned char> landing(p.bytes());
     int passes = 0;
+    watch.tile(group, "bytes");
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
         cl::UserEvent late(context); // whatever the missing wait would have waited for waits for this
         std::fill(landing.begin(), landing.end(), gpulab::poison_byte);
@@ -40,8 +43,10 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
             gpulab::set_args(kernel, in_buffer, result_buffer, cl_ulong{s.first}, cl_ulong{s.bytes},
                              cl_uint{colour_bytes(p.image.channels)}, static_cast<cl_uint>(p.image.channels),
                              cl_uint{p.work});
-            work.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(gpulab::round_up(s.bytes, 64)),
-                                      cl::NDRange(64), &before_kernel, &inverted);
+            if (missing != Missing::later_kernels || passes == 0)
+                work.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(gpulab::round_up(s.bytes, group)),
+                                          cl::NDRange(group), &before_kernel, &inverted);
+            else work.enqueueMarkerWithWaitList(&before_kernel, &inverted);
             if (missing != Missing::copy_down_waits_for_kernel) before_down.push_back(inverted);
             down.enqueueReadBuffer(result_buffer, CL_FALSE, s.first, inside, landing.data() + s.first, &before_down);
         }
@@ -57,6 +62,40 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
     });
 }
 
+/// A queue for each strip, of which the last is not waited for. Its copy has a landing place of its own, so that
+/// nothing is overwritten after the pass.
+void last_strip_not_waited_for(const Problem& p, Output& out, Stopwatch& watch) {
+    const auto strips = right_strips(p);
+    std::vector<gpulab::ClBuffer<unsigned char>> in, result;
+    std::vector<cl::CommandQueue> queues;
+    std::vector<cl::Kernel> kernels;
+    for (const Strip& s : strips) {
+        in.emplace_back(s.bytes);
+        result.emplace_back(s.bytes);
+        queues.push_back(new_queue());
+        kernels.push_back(gpulab::opencl_kernel(wrong_streams_cl, "no_mistake"));
+        gpulab::set_args(kernels.back(), in.back().data(), result.back().data(), cl_ulong{0}, cl_ulong{s.bytes},
+                         cl_uint{colour_bytes(p.image.channels)}, static_cast<cl_uint>(p.image.channels),
+                         cl_uint{p.work});
+    }
+    std::vector<unsigned char> landing(p.bytes());
+    watch.tile(group, "bytes");
+    watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
+        std::fill(landing.begin(), landing.end(), gpulab::poison_byte);
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            queues[i].enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first);
+            queues[i].enqueueNDRangeKernel(kernels[i], cl::NullRange, cl::NDRange(gpulab::round_up(s.bytes, group)),
+                                           cl::NDRange(group));
+            queues[i].enqueueReadBuffer(result[i].data(), CL_FALSE, 0, s.bytes, landing.data() + s.first);
+            queues[i].flush();
+        }
+        for (std::size_t i = 0; i + 1 < queues.size(); ++i) queues[i].finish();
+        std::copy(landing.begin(), landing.end(), out.pixels.begin());
+        queues.back().finish(); // so that nothing is left running
+    });
+}
+
 template <Strips* cut = right_strips, Missing missing = Missing::nothing> Run* with() {
     return [](const Problem& p, Output& out, Stopwatch& w) { pass("no_mistake", cut, missing, p, out, w); };
 }
@@ -66,9 +105,12 @@ template <Strips* cut = right_strips, Missing missing = Missing::nothing> Run* w
 
 } // namespace
 
+void opencl_right(const Problem& p, Output& out, Stopwatch& watch) {
+    pass("no_mistake", right_strips, Missing::nothing, p, out, watch);
+}
+
 std::span<const WrongVariant> opencl_variants() {
     static const std::array table = {
-        WrongVariant{"no_mistake", "none: shows that the launcher is right", KERNEL("no_mistake")},
         WrongVariant{"inverts_alpha", "every byte is taken for colour", KERNEL("inverts_alpha")},
         WrongVariant{"rgb_as_rgba", "every image is taken for RGBA", KERNEL("rgb_as_rgba")},
         WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", KERNEL("rgba_as_rgb")},
@@ -87,6 +129,14 @@ std::span<const WrongVariant> opencl_variants() {
                      with<right_strips, Missing::later_copies_up>()},
         WrongVariant{"copy_down_does_not_wait", "the copy down does not wait for the kernel",
                      with<right_strips, Missing::copy_down_waits_for_kernel>()},
+        WrongVariant{"first_run_only", "only the first pass launches kernels",
+                     with<right_strips, Missing::later_kernels>()},
+        WrongVariant{"last_strip_not_waited_for", "all queues are waited for but the last", last_strip_not_waited_for},
+        WrongVariant{"counts_in_16_bits", "work modulo 65536", KERNEL("counts_in_16_bits")},
+        WrongVariant{"at_most_4096_in_vectors", "whole vectors get no more than 4096 rounds",
+                     KERNEL("at_most_4096_in_vectors")},
+        WrongVariant{"at_most_4096_in_the_end", "what is left after them gets no more",
+                     KERNEL("at_most_4096_in_the_end")},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
                      with<right_strips, Missing::host_waits_for_copy_down>()},
     };

@@ -1,11 +1,13 @@
-// One thread per byte, as in the lecture, or per word where kernels poll. One mistake each, but in those whose name
-// says that there is none.
+// One thread per byte, as in the lecture, or per word or vector where kernels poll. One mistake each, but in those
+// whose name says that there is none.
 #include <array>
 #include <chrono>
 #include <cstring>
 #include <thread>
 
+#include "cuda/arrival.cuh"
 #include "cuda/pass.cuh"
+#include "wrong_arrival.cuh"
 #include "wrong_streams.hpp"
 
 namespace streams::wrong {
@@ -76,6 +78,23 @@ __global__ void counts_in_a_byte(Arguments a) {
     a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work & 255) : v;
 }
 
+__global__ void counts_in_16_bits(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work & 0xFFFF) : v;
+}
+
+/// Whole vectors of 16 bytes, or what is left after them, get no more than 4096 rounds.
+template <bool vectors> __global__ void at_most_4096(Arguments a) {
+    const std::size_t i = global_index();
+    if (i >= a.bytes) return;
+    const unsigned char v = a.in[a.first + i];
+    const bool in_whole_vector = i / 16 * 16 + 16 <= a.bytes;
+    const unsigned work = in_whole_vector == vectors && a.work > 4096 ? 4096 : a.work;
+    a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, work) : v;
+}
+
 __global__ void first_strip_only(Arguments a) {
     const std::size_t i = global_index();
     if (i >= a.bytes) return;
@@ -98,7 +117,7 @@ __global__ void late() {
 }
 
 /// What a kernel of cuda_polling may get wrong.
-enum class Polling { no_mistake, does_not_look, takes_an_old_flag, leaves_no_mark };
+enum class Polling { does_not_look, takes_an_old_flag, leaves_no_mark };
 
 template <Polling mistake>
 __global__ void polls(unsigned char* in, unsigned char* out, std::size_t words, unsigned colours, unsigned work,
@@ -133,6 +152,7 @@ template <Polling mistake> void run_polling(const Problem& p, Output& out, Stopw
     gpulab::PinnedBuffer<unsigned> pass(1);
     pass[0] = 0;
     const gpulab::Stream up, work;
+    watch.tile(64 * sizeof(unsigned), "bytes");
     watch_passes(watch, out, {&result}, out.pixels, [&](CudaRecorder&) {
         ++pass[0];
         CUDA_CHECK(cudaLaunchHostFunc(up, late_on_host, nullptr));
@@ -149,6 +169,109 @@ template <Polling mistake> void run_polling(const Problem& p, Output& out, Stopw
     expect_marks(in, marks);
 }
 
+struct WhenArrived {
+#pragma nv_exec_check_disable
+    template <class Look, class AllThere, class Rest>
+    __host__ __device__ uint4 operator()(const Look& look, const AllThere& all_there, const Rest& rest) const {
+        return when_arrived(look, all_there, rest);
+    }
+};
+
+/// 16 bytes a thread, taken when `Arrived` says so.
+template <class Arrived>
+__global__ void polls_vectors(unsigned char* in, unsigned char* out, std::size_t vectors, unsigned colours,
+                              unsigned work, const unsigned* last_complete, unsigned pass) {
+    const std::size_t i = global_index();
+    if (i >= vectors) return;
+    uint4* const at = reinterpret_cast<uint4*>(in) + i;
+    const auto all_there = [&] {
+        if (__ldcv(last_complete) != pass) return false;
+        __threadfence_system();
+        return true;
+    };
+    const uint4 v = Arrived()([&] { return __ldcv(at); }, all_there, [] {});
+    *at = make_uint4(nothing_yet, nothing_yet, nothing_yet, nothing_yet);
+    reinterpret_cast<uint4*>(out)[i] = transform_16(v, colours, work);
+}
+
+/// One copy up and one polling kernel for the whole image.
+template <class Arrived> void run_polling_vectors(const Problem& p, Output& out, Stopwatch& watch) {
+    const std::size_t padded = gpulab::round_up(p.bytes(), 16);
+    const std::vector<unsigned char> marks = marked_bytes(padded);
+    gpulab::DeviceBuffer<unsigned char> in(marks), result(padded);
+    gpulab::PinnedBuffer<unsigned char> host_in(padded);
+    std::memset(host_in.data(), 0, padded);
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
+    gpulab::DeviceBuffer<unsigned> last_complete(std::vector<unsigned>{0});
+    gpulab::PinnedBuffer<unsigned> pass(1);
+    pass[0] = 0;
+    const gpulab::Stream up, work;
+    watch.tile(64 * 16, "bytes");
+    watch_passes(watch, out, {&result}, out.pixels, [&](CudaRecorder&) {
+        ++pass[0];
+        CUDA_CHECK(cudaMemcpyAsync(in.data(), host_in.data(), padded, cudaMemcpyHostToDevice, up));
+        CUDA_CHECK(cudaMemcpyAsync(last_complete.data(), pass.data(), pass.bytes(), cudaMemcpyHostToDevice, up));
+        polls_vectors<Arrived><<<gpulab::grid_size(padded / 16, 64), 64, 0, work>>>(
+            in.data(), result.data(), padded / 16, colour_bytes(p.image.channels), p.work, last_complete.data(),
+            pass[0]);
+        CUDA_CHECK_LAUNCH();
+        work.synchronize();
+        up.synchronize();
+        CUDA_CHECK(cudaMemcpy(out.pixels.data(), result.data(), p.bytes(), cudaMemcpyDeviceToHost));
+    });
+    expect_marks(in, marks);
+}
+
+/// A stream for each strip, of which the last is not waited for.
+void last_strip_not_waited_for(const Problem& p, Output& out, Stopwatch& watch) {
+    gpulab::DeviceBuffer<unsigned char> in(p.bytes()), result(p.bytes());
+    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes()), landing(p.bytes());
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
+    const auto strips = right_strips(p);
+    const std::vector<gpulab::Stream> streams(strips.size());
+    watch.tile(64, "bytes");
+    watch_passes(watch, out, {&in, &result}, out.pixels, [&](CudaRecorder&) {
+        std::memset(landing.data(), gpulab::poison_byte, p.bytes());
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            CUDA_CHECK(cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice,
+                                       streams[i]));
+            no_mistake<<<gpulab::grid_size(s.bytes, 64), 64, 0, streams[i]>>>(
+                {in.data(), result.data(), s.first, s.bytes, colour_bytes(p.image.channels),
+                 static_cast<unsigned>(p.image.channels), p.work});
+            CUDA_CHECK_LAUNCH();
+            CUDA_CHECK(cudaMemcpyAsync(landing.data() + s.first, result.data() + s.first, s.bytes,
+                                       cudaMemcpyDeviceToHost, streams[i]));
+        }
+        for (std::size_t i = 0; i + 1 < streams.size(); ++i) streams[i].synchronize();
+        std::memcpy(out.pixels.data(), landing.data(), p.bytes());
+        CUDA_CHECK(cudaDeviceSynchronize()); // so that nothing is left running
+    });
+}
+
+/// A kernel that works in host memory, beside one in another stream. Only the other is waited for.
+void mapped_not_waited_for(const Problem& p, Output& out, Stopwatch& watch) {
+    gpulab::PinnedBuffer<unsigned char> in(p.bytes(), cudaHostAllocMapped), landing(p.bytes(), cudaHostAllocMapped);
+    std::memcpy(in.data(), p.image.pixels.data(), p.bytes());
+    const unsigned char* const in_there = in.on_device();
+    unsigned char* const landing_there = landing.on_device();
+    const std::size_t half = p.image.height / 2 * p.image.row_bytes();
+    const gpulab::Stream waited_for, beside;
+    watch.tile(block_threads * thread_bytes, "bytes");
+    watch_passes(watch, out, {}, out.pixels, [&](CudaRecorder&) {
+        std::memset(landing.data(), gpulab::poison_byte, p.bytes());
+        const unsigned colours = colour_bytes(p.image.channels);
+        invert_stride_kernel<<<link_blocks(p), block_threads, 0, beside>>>(in_there, landing_there, half, colours,
+                                                                           p.work);
+        invert_stride_kernel<<<link_blocks(p), block_threads, 0, waited_for>>>(in_there + half, landing_there + half,
+                                                                               p.bytes() - half, colours, p.work);
+        CUDA_CHECK_LAUNCH();
+        waited_for.synchronize();
+        std::memcpy(out.pixels.data(), landing.data(), p.bytes());
+        CUDA_CHECK(cudaDeviceSynchronize()); // so that nothing is left running
+    });
+}
+
 /// The pipeline of three streams, through the same passes as the right variants.
 template <Kernel* kernel, Strips* cut = right_strips, Missing missing = Missing::nothing>
 void run(const Problem& p, Output& out, Stopwatch& watch) {
@@ -163,6 +286,7 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
         inverted.emplace_back(cudaEventDisableTiming);
     }
     int passes = 0;
+    watch.tile(64, "bytes");
     watch_passes(watch, out, {&in, &result}, out.pixels, [&](CudaRecorder&) {
         // Whatever the missing wait would have waited for is late.
         if (missing == Missing::kernel_waits_for_copy_up) late<<<1, 1, 0, up>>>();
@@ -177,9 +301,10 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
                     cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, inside, cudaMemcpyHostToDevice, up));
             uploaded[i].record(up);
             if (missing != Missing::kernel_waits_for_copy_up) CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
-            kernel<<<gpulab::grid_size(s.bytes, 64), 64, 0, work>>>({in.data(), result.data(), s.first, s.bytes,
-                                                                     colour_bytes(p.image.channels),
-                                                                     static_cast<unsigned>(p.image.channels), p.work});
+            if (missing != Missing::later_kernels || passes == 0)
+                kernel<<<gpulab::grid_size(s.bytes, 64), 64, 0, work>>>(
+                    {in.data(), result.data(), s.first, s.bytes, colour_bytes(p.image.channels),
+                     static_cast<unsigned>(p.image.channels), p.work});
             CUDA_CHECK_LAUNCH();
             inverted[i].record(work);
             if (missing != Missing::copy_down_waits_for_kernel) CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
@@ -195,9 +320,13 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
 
 } // namespace
 
+void cuda_right(const Problem& p, Output& out, Stopwatch& watch) { run<no_mistake>(p, out, watch); }
+void cuda_right_polling(const Problem& p, Output& out, Stopwatch& watch) {
+    run_polling_vectors<WhenArrived>(p, out, watch);
+}
+
 std::span<const WrongVariant> cuda_variants() {
     static const std::array table = {
-        WrongVariant{"no_mistake", "none: shows that the launcher is right", run<no_mistake>},
         WrongVariant{"inverts_alpha", "every byte is taken for colour", run<inverts_alpha>},
         WrongVariant{"rgb_as_rgba", "every image is taken for RGBA", run<rgb_as_rgba>},
         WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", run<rgba_as_rgb>},
@@ -218,7 +347,16 @@ std::span<const WrongVariant> cuda_variants() {
                      run<no_mistake, right_strips, Missing::copy_down_waits_for_kernel>},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
                      run<no_mistake, right_strips, Missing::host_waits_for_copy_down>},
-        WrongVariant{"no_mistake_polling", "none: the same for kernels that poll", run_polling<Polling::no_mistake>},
+        WrongVariant{"first_run_only", "only the first pass launches kernels",
+                     run<no_mistake, right_strips, Missing::later_kernels>},
+        WrongVariant{"last_strip_not_waited_for", "all streams are waited for but the last", last_strip_not_waited_for},
+        WrongVariant{"mapped_not_waited_for", "a kernel in another stream is not waited for", mapped_not_waited_for},
+        WrongVariant{"counts_in_16_bits", "work modulo 65536", run<counts_in_16_bits>},
+        WrongVariant{"at_most_4096_in_vectors", "whole vectors get no more than 4096 rounds", run<at_most_4096<true>>},
+        WrongVariant{"at_most_4096_in_the_end", "what is left after them gets no more", run<at_most_4096<false>>},
+        WrongVariant{"looks_at_one_word", "a polling kernel takes 16 bytes when one word is there",
+                     run_polling_vectors<LooksAtOneWord>},
+        WrongVariant{"looks_at_three_words", "the same when three are", run_polling_vectors<LooksAtThreeWords>},
         WrongVariant{"does_not_look", "a polling kernel takes what is there", run_polling<Polling::does_not_look>},
         WrongVariant{"takes_an_old_flag", "a flag of an earlier pass counts for this one",
                      run_polling<Polling::takes_an_old_flag>},

@@ -18,16 +18,21 @@ struct WrongVariant {
     Run* run;
 };
 
+/// Right ones in the same harness: the checks accept them, so they reject the others for their mistakes alone.
+Run cpu_right, opencl_right, cuda_right, cuda_right_polling;
+
+std::span<const WrongVariant> cpu_variants();
 std::span<const WrongVariant> cuda_variants();
 std::span<const WrongVariant> opencl_variants();
 
-/// What is missing: a wait, which "late" work makes needed, or every copy up but those of the first pass.
+/// What is missing: a wait, which "late" work makes needed, or all but the first pass's copies up or kernels.
 enum class Missing {
     nothing,
     kernel_waits_for_copy_up,
     copy_down_waits_for_kernel,
     host_waits_for_copy_down,
-    later_copies_up
+    later_copies_up,
+    later_kernels
 };
 
 using Strips = std::vector<Strip>(const Problem&);
