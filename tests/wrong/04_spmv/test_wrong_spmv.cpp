@@ -108,9 +108,6 @@ TEST_CASE("a CUDA product of COO that needs an order is rejected", "[cuda]") {
 }
 
 // A GPU forgives these: compute-sanitizer must report them.
-TEST_CASE("sync_in_branch runs, for synccheck to reject", "[.sync_in_branch]") {
-    run_one(Backend::cuda, spmv::wrong::cuda_variants(), "sync_in_branch");
-}
 TEST_CASE("not_cleared_in_time runs, for racecheck to reject", "[.not_cleared_in_time]") {
     run_one(Backend::cuda, spmv::wrong::cuda_variants(), "not_cleared_in_time");
 }

@@ -251,23 +251,6 @@ __global__ void barrier_in_branch(Arguments a) {
     if (warp >= 0 && warp < 4 && row < a.rows) a.y[row] = partial[32 * warp];
 }
 
-/// A warp per row, four rows per block, summed in shared memory.
-__global__ void sync_in_branch(Arguments a) { // the lanes that have nothing to add do not reach __syncwarp
-    __shared__ float partial[128];
-    const int i = row_of_warp(), t = static_cast<int>(threadIdx.x), lane = t % 32;
-    if (i >= a.rows) return; // the same for all lanes of a warp
-    float sum = 0;
-    for (int k = a.row_start[i] + lane; k < a.row_start[i + 1]; k += 32) sum += term(a, k);
-    partial[t] = sum;
-    __syncwarp();
-    for (int distance = 16; distance > 0; distance /= 2)
-        if (lane < distance) {
-            partial[t] += partial[t + distance];
-            __syncwarp();
-        }
-    if (lane == 0) a.y[i] = partial[t];
-}
-
 /// The block's sums in shared memory, a row for each thread; the entries of its rows are spread over all threads.
 __global__ void not_cleared_in_time(Arguments a) { // sums are added to before all are cleared
     __shared__ float sums[128];
@@ -426,7 +409,6 @@ std::span<const WrongVariant<Run<float>>> cuda_variants() {
         V{"no_atomics", "+= by several threads without an atomic", launch<no_atomics, 0>},
         V{"no_first_barrier", "neighbours' sums read before any barrier", launch<no_first_barrier, 64, 64>},
         V{"barrier_in_branch", "a barrier that not every thread reaches", launch<barrier_in_branch, 32>},
-        V{"sync_in_branch", "__syncwarp that not every lane reaches", launch<sync_in_branch, 32>, "", true},
         V{"not_cleared_in_time", "no barrier behind the clearing", launch<not_cleared_in_time, 1>, "", true},
         V{"reads_outside", "a row pointer too many read", launch<reads_outside, 1>, "", true},
         V{"reads_unset", "y read before it is written", launch<reads_unset, 1>, "", true},
