@@ -220,21 +220,30 @@ TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however
     });
 }
 
-TEST_CASE("cuda_shared_dynamic multiplies with any tile of the study", "[cuda]") {
-    check_on_cuda("cuda_tile", [](Faults& faults) {
-        for (const matmul::Tile tile : tiles) matmul::testing::check_rung(tile_of<float>(tile), faults);
-        matmul::testing::check_rung(tile_of<double>({8, 32, 32}), faults);
-    });
+namespace {
+/// A test case for each tile of the study, so that they run side by side.
+template <class T> void add_study_case(const std::string& name, const Rung<T>& rung) {
+    gpulab::testing::detail::add_test_case(
+        name, "[cuda]",
+        [=] { check_on_cuda(name, [&](Faults& faults) { matmul::testing::check_rung(rung, faults); }); },
+        std::source_location::current());
 }
 
-TEST_CASE("cuda_shared_static multiplies with any tile of the study", "[cuda]") {
-    check_on_cuda("cuda_static_tile", [](Faults& faults) {
-        for (const unsigned side : {8, 32}) {
-            matmul::testing::check_rung(static_tile_of<float>(side), faults);
-            matmul::testing::check_rung(static_tile_of<double>(side), faults);
-        }
-    });
-}
+const bool study_cases = [] {
+    for (const matmul::Tile t : tiles)
+        add_study_case(
+            fmt::format("cuda_shared_dynamic multiplies with tiles of {} x {} x {}", t.rows, t.columns, t.depth),
+            tile_of<float>(t));
+    add_study_case("cuda_shared_dynamic multiplies doubles with tiles of 8 x 32 x 32", tile_of<double>({8, 32, 32}));
+    for (const unsigned side : {8, 32}) {
+        add_study_case(fmt::format("cuda_shared_static multiplies with a side of {}", side),
+                       static_tile_of<float>(side));
+        add_study_case(fmt::format("cuda_shared_static multiplies doubles with a side of {}", side),
+                       static_tile_of<double>(side));
+    }
+    return true;
+}();
+} // namespace
 
 TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
     check_on_cuda("the study's kernels", [](Faults& faults) {
