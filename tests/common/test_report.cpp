@@ -597,6 +597,7 @@ TEST_CASE("a quiet study shows its own table, its progress on a terminal, and wh
         report.add(ran("cuda_wrong", gpu, false), work);
         report.add(skipped_on(gpu, "cuda_one", "needs compute capability 9.0, and this device has only 7.5"), work);
         report.add(skipped("cuda_two", "no driver"), work);
+        report.add(ran("cpu_last", cpu), work);
         exit_code = report.finish();
     };
     const Printed to_file = printed_by([&] { study(false); }), to_terminal = printed_by([&] { study(true); });
@@ -607,13 +608,14 @@ cuda_one on cuda:0: skipped: needs compute capability 9.0, and this device has
     only 7.5
 cuda_two on cuda: skipped: no driver
 
-1 right, 1 wrong, 2 skipped
+2 right, 1 wrong, 2 skipped
 )");
     CHECK(to_file.err == "");
     CHECK(to_terminal.out == to_file.out);
     const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
     CHECK(to_terminal.err == line("cpu_right ...") + line("cuda_wrong ...") + line("") + "\r" + line("cuda_one ...") +
-                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r");
+                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r" + line("cpu_last ...") +
+                                 line("") + "\r");
 }
 
 TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {
