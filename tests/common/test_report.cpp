@@ -985,7 +985,7 @@ TEST_CASE("a name that is not UTF-8 does not cost the results") {
     CHECK(json.json()["variants"].size() == 1);
 }
 
-TEST_CASE("infinities and NaN become null in JSON and empty in CSV") {
+TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty in CSV") {
     const ScratchFile json, csv;
     const TestOptions options({"--json", json.path(), "--csv", csv.path()});
     printed_by([&] {
@@ -994,11 +994,21 @@ TEST_CASE("infinities and NaN become null in JSON and empty in CSV") {
         r.error = std::numeric_limits<double>::infinity();
         r.tolerance = std::numeric_limits<double>::quiet_NaN();
         report.add(r, {.bytes = 12e6});
+        r.kernel = {};
+        r.total_ms = 0;
+        report.add(r, {.bytes = 12e6});
         report.finish();
     });
     CHECK(json.json()["variants"][0]["error"].is_null());
     CHECK(json.json()["variants"][0]["tolerance"].is_null());
-    CHECK(csv.text().ends_with("at index 3: expected 1, got 1.5\",2,1.23456789,3.25,4.125,6,0,60,,,\n"));
+    const auto untimed = json.json()["variants"][1];
+    for (const char* const figure : {"kernel_ms", "total_ms", "bytes", "flops", "gb_per_s", "gflop_per_s",
+                                     "percent_of_ceiling", "speedup", "error", "tolerance"}) {
+        INFO(figure);
+        CHECK(untimed[figure].is_null());
+    }
+    const std::string wrong = "cpu_wrong,cpu,cpu:0,failed,\"at index 3: expected 1, got 1.5\",";
+    CHECK(csv.text().ends_with("\n" + wrong + "2,1.23456789,3.25,4.125,6,0,60,,,\n" + wrong + ",,,,,,,,,\n"));
 }
 
 #if !defined(_WIN32)
