@@ -1056,6 +1056,7 @@ TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") 
 
 TEST_CASE("the other file is written as ever beside results on stdout") {
     const ScratchFile csv;
+    csv.write("of an earlier run"); // there already, and on the same disk as stdout
     const auto outcome = program("--json - --csv " + csv.path());
     CHECK(outcome.exit_code == 0);
     CHECK(nlohmann::json::parse(outcome.out)["lab"] == "report_program");
