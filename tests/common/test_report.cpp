@@ -112,6 +112,7 @@ TEST_CASE("one run shows what was right, wrong and skipped, on the terminal and 
                       known());
         report.column("blocks", "blocks");
         report.column("overlap_percent", "overlap %");
+        report.column("blocks", "blocks"); // as a lab does that names its columns for each problem
         report.sequential_ms(5);
         Result r = ran("cpu_right", cpu);
         r.extra = {{"blocks", std::int64_t{132}}, {"overlap_percent", 12.3456789}, {"note", "a, b"}, {"hidden", 77.0}};
@@ -597,6 +598,7 @@ TEST_CASE("a quiet study shows its own table, its progress on a terminal, and wh
         report.add(ran("cuda_wrong", gpu, false), work);
         report.add(skipped_on(gpu, "cuda_one", "needs compute capability 9.0, and this device has only 7.5"), work);
         report.add(skipped("cuda_two", "no driver"), work);
+        report.add(ran("cpu_last", cpu), work);
         exit_code = report.finish();
     };
     const Printed to_file = printed_by([&] { study(false); }), to_terminal = printed_by([&] { study(true); });
@@ -607,13 +609,14 @@ cuda_one on cuda:0: skipped: needs compute capability 9.0, and this device has
     only 7.5
 cuda_two on cuda: skipped: no driver
 
-1 right, 1 wrong, 2 skipped
+2 right, 1 wrong, 2 skipped
 )");
     CHECK(to_file.err == "");
     CHECK(to_terminal.out == to_file.out);
     const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
     CHECK(to_terminal.err == line("cpu_right ...") + line("cuda_wrong ...") + line("") + "\r" + line("cuda_one ...") +
-                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r");
+                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r" + line("cpu_last ...") +
+                                 line("") + "\r");
 }
 
 TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {
@@ -983,7 +986,7 @@ TEST_CASE("a name that is not UTF-8 does not cost the results") {
     CHECK(json.json()["variants"].size() == 1);
 }
 
-TEST_CASE("infinities and NaN become null in JSON and empty in CSV") {
+TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty in CSV") {
     const ScratchFile json, csv;
     const TestOptions options({"--json", json.path(), "--csv", csv.path()});
     printed_by([&] {
@@ -992,11 +995,21 @@ TEST_CASE("infinities and NaN become null in JSON and empty in CSV") {
         r.error = std::numeric_limits<double>::infinity();
         r.tolerance = std::numeric_limits<double>::quiet_NaN();
         report.add(r, {.bytes = 12e6});
+        r.kernel = {};
+        r.total_ms = 0;
+        report.add(r, {.bytes = 12e6});
         report.finish();
     });
     CHECK(json.json()["variants"][0]["error"].is_null());
     CHECK(json.json()["variants"][0]["tolerance"].is_null());
-    CHECK(csv.text().ends_with("at index 3: expected 1, got 1.5\",2,1.23456789,3.25,4.125,6,0,60,,,\n"));
+    const auto untimed = json.json()["variants"][1];
+    for (const char* const figure : {"kernel_ms", "total_ms", "bytes", "flops", "gb_per_s", "gflop_per_s",
+                                     "percent_of_ceiling", "speedup", "error", "tolerance"}) {
+        INFO(figure);
+        CHECK(untimed[figure].is_null());
+    }
+    const std::string wrong = "cpu_wrong,cpu,cpu:0,failed,\"at index 3: expected 1, got 1.5\",";
+    CHECK(csv.text().ends_with("\n" + wrong + "2,1.23456789,3.25,4.125,6,0,60,,,\n" + wrong + ",,,,,,,,,\n"));
 }
 
 #if !defined(_WIN32)
@@ -1043,6 +1056,7 @@ TEST_CASE("so do results that go to a pipe, and to a file that stdout goes to") 
 
 TEST_CASE("the other file is written as ever beside results on stdout") {
     const ScratchFile csv;
+    csv.write("of an earlier run"); // there already, and on the same disk as stdout
     const auto outcome = program("--json - --csv " + csv.path());
     CHECK(outcome.exit_code == 0);
     CHECK(nlohmann::json::parse(outcome.out)["lab"] == "report_program");

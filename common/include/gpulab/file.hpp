@@ -17,7 +17,7 @@ namespace gpulab {
 /// - A symbolic link stays one; the file that it leads to is written, also where that does not exist yet.
 /// - A file that may not be written (mode 444) and a directory are refused.
 /// - What is not a regular file (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes
-///   to (`--json /dev/stdout > out.txt`): the content follows what was printed.
+///   to (`--trace /dev/stdout > out.txt`): the content follows what was printed.
 class OutputFile {
 public:
     OutputFile() = default;
