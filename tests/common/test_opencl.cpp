@@ -78,8 +78,12 @@ TEST_CASE("an OpenCL buffer brings data there and back", "[opencl]") {
         const ClBuffer<int> buffer(in);
         buffer.copy_to(out);
         CHECK(out == in);
-        std::vector<int> wrong_length(2);
-        CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
+        for (const std::size_t length : {0, 2, 4}) {
+            std::vector<int> wrong_length(length);
+            CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
+            ClBuffer<int> output(3);
+            CHECK_THROWS_AS(output.copy_from(wrong_length), gpulab::Error);
+        }
     }
 }
 

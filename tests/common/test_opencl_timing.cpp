@@ -123,7 +123,10 @@ TEST_CASE("a stopwatch on a queue has the time of each timed run, without warm-u
         }
         // A second measurement replaces the first.
         gpulab::Stopwatch watch(0, 2);
-        for (int again = 0; again < 2; ++again) gpulab::watch_queue(watch, [](const cl::CommandQueue&, ClEvents&) {});
+        int bodies = 0;
+        for (int again = 0; again < 2; ++again)
+            gpulab::watch_queue(watch, [&](const cl::CommandQueue&, ClEvents&) { ++bodies; });
+        CHECK(bodies == 4);
         CHECK(watch.times_ms() == std::vector<double>{0, 0}); // without commands there is no time
     }
 }
