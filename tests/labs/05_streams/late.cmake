@@ -1,7 +1,12 @@
-# streams_late(<target>): gives a test program late.hpp's commands that are late.
+# streams_late(<target>): gives a test program late.hpp's commands that are late, and defines STREAMS_LATE, where the
+# linker can put a function in the place of another.
 function(streams_late target)
+    if(MSVC OR APPLE)
+        return()
+    endif()
     set(here ${GPULAB_ROOT}/tests/labs/05_streams)
     target_sources(${target} PRIVATE ${here}/late.cpp)
+    target_compile_definitions(${target} PRIVATE STREAMS_LATE)
     set(functions "")
     if(GPULAB_WITH_CUDA)
         target_sources(${target} PRIVATE ${here}/late_cuda.cu)

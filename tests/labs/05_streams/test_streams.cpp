@@ -77,7 +77,9 @@ void check_variant(const Variant& v, Faults& faults) {
     });
     if (v.backend != Backend::cpu) {
         faults.check("its timeline", [&] { return timeline_fault(v); });
+#if defined(STREAMS_LATE)
         faults.check("late commands", [&] { return testing::late_fault(v.run, v.backend); });
+#endif
     }
     if (cuda)
         faults.check("shares of mapped rows", [&] { return testing::first_fault(v.run, testing::mapped_cases()); });

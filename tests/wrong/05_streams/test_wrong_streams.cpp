@@ -22,7 +22,9 @@ std::string fault_of(streams::Run* run, Backend backend) try {
     if (fault.empty()) fault = every_byte_fault(run);
     if (fault.empty()) fault = mark_fault(run);
     if (fault.empty()) fault = first_fault(run, cases_next_to(tiles, gpulab::testing::largest_near_tile(backend), p));
+#if defined(STREAMS_LATE)
     if (fault.empty() && backend != Backend::cpu) fault = late_fault(run, backend);
+#endif
     return fault;
 } catch (const gpulab::WrongResult& e) {
     return e.what();
