@@ -1,8 +1,10 @@
 #include "gpulab_testing/testing.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <string_view>
 
 namespace gpulab::testing {
@@ -27,8 +29,27 @@ void skip_or_fail(const std::string& reason) {
     SKIP(reason);
 }
 
+namespace {
+
+/// The devices of a back end that take part in tests: all of them; with GPULAB_TEST_DEVICES=gpu in the environment only
+/// the GPUs, where there are any.
+const std::vector<Device>& tested_devices(Backend backend) {
+    static std::map<Backend, std::vector<Device>> known;
+    const auto [entry, fresh] = known.try_emplace(backend);
+    std::vector<Device>& list = entry->second;
+    if (!fresh) return list;
+    list = devices(backend);
+    const char* const wish = std::getenv("GPULAB_TEST_DEVICES");
+    const auto is_gpu = [](const Device& device) { return !device.is_cpu; };
+    if (backend != Backend::cpu && wish && std::string_view(wish) == "gpu" && std::ranges::any_of(list, is_gpu))
+        std::erase_if(list, [](const Device& device) { return device.is_cpu; });
+    return list;
+}
+
+} // namespace
+
 const std::vector<Device>& devices_or_skip(Backend backend) {
-    const std::vector<Device>& found = devices(backend);
+    const std::vector<Device>& found = tested_devices(backend);
     if (found.empty()) skip_or_fail(why_no_devices(backend));
     const char* const platform = std::getenv("GPULAB_EXPECT_PLATFORM"); // set where another device would prove nothing
     if (platform && backend == Backend::opencl) REQUIRE(found.front().platform == platform);

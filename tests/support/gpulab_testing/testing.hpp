@@ -24,7 +24,8 @@ const std::vector<std::size_t>& straddling_sizes();
 /// The same without the larger ones: for oclgrind, which is a thousand times slower than the real thing.
 const std::vector<std::size_t>& small_sizes();
 
-/// The devices of a back end. When there are none, or the build leaves the back end out, the running test case is
+/// The devices of a back end; with GPULAB_TEST_DEVICES=gpu in the environment without CPUs, where there is a GPU. When
+/// there are none, or the build leaves the back end out, the running test case is
 /// skipped with the reason; with GPULAB_REQUIRE_DEVICES=1 in the environment it fails instead.
 const std::vector<Device>& devices_or_skip(Backend backend);
 
