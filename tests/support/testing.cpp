@@ -4,10 +4,19 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <map>
 #include <string_view>
 
 namespace gpulab::testing {
+
+namespace {
+/// Tests poison all of a buffer, however large.
+[[maybe_unused]] const bool poisons_all = [] {
+    poison_whole_bytes = std::numeric_limits<std::size_t>::max();
+    return true;
+}();
+} // namespace
 
 const std::vector<std::size_t>& straddling_sizes() {
     static const std::vector<std::size_t> sizes = {

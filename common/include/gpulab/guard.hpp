@@ -30,6 +30,13 @@ inline constexpr unsigned char poison_byte = 0xFF;
 /// stays unset, so that compute-sanitizer's initcheck sees a kernel read what nobody wrote.
 bool poisons();
 
+/// A CUDA buffer of more bytes than this is poisoned at both ends only when poisoning() does it before a run: a fill of
+/// all of it would leave the L2 cache full of lines that the run to be timed has to write back. The tests, where the
+/// time does not matter, set it to the largest number there is.
+inline std::size_t poison_whole_bytes = std::size_t{1} << 20;
+/// How many bytes at each end that is.
+inline constexpr std::size_t poison_end_bytes = std::size_t{1} << 14;
+
 /// Looks at both bands after a kernel.
 /// @param before,after the bands, copied to the host; `bytes` each
 /// @param element_bytes size of one element, for the message

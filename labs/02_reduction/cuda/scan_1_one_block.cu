@@ -10,7 +10,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "poison_result.hpp"
+#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -45,9 +45,9 @@ template <class T> void cuda_scan_one_block(const ScanProblem<T>& p, Prefixes<T>
     const auto launch = [&](cudaStream_t stream) {
         scan_one_block_kernel<<<1, std::max(n, 1u), 0, stream>>>(a.data(), result.data(), n, p.kind == Scan::inclusive);
     };
-    const auto poison = [&](cudaStream_t stream) { poison_result(result, stream); };
     watch.tile(std::size_t{most});
-    gpulab::watch_stream(watch, launch, poison); // before every run, so that no earlier result can pass
+    gpulab::watch_stream(watch, launch,
+                         gpulab::poisoning(result)); // before every run, so that no earlier result can pass
     result.copy_to(out);
 }
 

@@ -10,7 +10,6 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
-#include "poison_result.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -71,7 +70,7 @@ template <class T> void cuda_scan_two_level(const ScanProblem<T>& p, Prefixes<T>
         }
     };
     const auto poison = [&](cudaStream_t stream) {
-        poison_result(result, stream);
+        result.poison_async(stream);
         for (auto& level : sums) level.poison_async(stream);
     };
     watch.tile(std::size_t{threads});

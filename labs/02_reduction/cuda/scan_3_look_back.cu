@@ -21,7 +21,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
-#include "poison_result.hpp"
+#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -222,10 +222,10 @@ template <class T> void cuda_scan_look_back(const ScanProblem<T>& p, Prefixes<T>
         CUDA_CHECK(cudaMemsetAsync(words.data(), 0, words.bytes(), stream));
         kernel<<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), board);
     };
-    const auto poison = [&](cudaStream_t stream) { poison_result(result, stream), words.poison_async(stream); };
     watch.tile(std::size_t{tile_size<T>});
-    watch.tile(32 * std::size_t{tile_size<T>});  // what one warp sees when it looks back
-    gpulab::watch_stream(watch, launch, poison); // before every run, so that no earlier result can pass
+    watch.tile(32 * std::size_t{tile_size<T>}); // what one warp sees when it looks back
+    gpulab::watch_stream(watch, launch,
+                         gpulab::poisoning(result, words)); // before every run, so that no earlier result can pass
     words.check_guard_bands();
     result.copy_to(out);
 }

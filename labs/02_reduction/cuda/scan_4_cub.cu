@@ -5,7 +5,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
-#include "poison_result.hpp"
+#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -25,8 +25,8 @@ template <class T> void cuda_scan_cub(const ScanProblem<T>& p, Prefixes<T>& out,
     CUDA_CHECK(scan(nullptr, bytes, nullptr)); // asks how much scratch memory it needs
     gpulab::DeviceBuffer<unsigned char> scratch(bytes);
     const auto launch = [&](cudaStream_t stream) { CUDA_CHECK(scan(scratch.data(), bytes, stream)); };
-    const auto poison = [&](cudaStream_t stream) { poison_result(result, stream), scratch.poison_async(stream); };
-    gpulab::watch_stream(watch, launch, poison); // before every run, so that no earlier result can pass
+    gpulab::watch_stream(watch, launch,
+                         gpulab::poisoning(result, scratch)); // before every run, so that no earlier result can pass
     result.copy_to(out);
 }
 

@@ -2,9 +2,6 @@
 #include <vector>
 
 #include "checks.hpp"
-#if defined(GPULAB_WITH_CUDA)
-#include "cuda/poison_result.hpp"
-#endif
 
 using gpulab::Backend;
 using gpulab::Device;
@@ -25,11 +22,6 @@ using reduction::testing::whole_numbers;
 namespace {
 
 template <class T> using Variant = gpulab::Variant<reduction::ScanRun<T>>;
-
-#if defined(GPULAB_WITH_CUDA)
-/// Here a run must write every element of its result.
-[[maybe_unused]] const bool whole_results = reduction::poisons_whole_result = true;
-#endif
 
 template <class T> std::string fault_by_hand(reduction::ScanRun<T>* run) {
     struct Case {

@@ -75,9 +75,16 @@ public:
     }
 
     /// Poisons the elements again, in a stream: before each timed run, so that no run can pass off the result of an
-    /// earlier one as its own.
+    /// earlier one as its own. Of a large buffer both ends: see poison_whole_bytes.
     void poison_async(cudaStream_t stream) {
-        if (poisons()) CUDA_CHECK(cudaMemsetAsync(data(), poison_byte_for<T>(), bytes(), stream));
+        if (!poisons()) return;
+        if (bytes() <= poison_whole_bytes) {
+            CUDA_CHECK(cudaMemsetAsync(data(), poison_byte_for<T>(), bytes(), stream));
+        } else {
+            constexpr std::size_t end = poison_end_bytes / sizeof(T) * sizeof(T); // whole elements
+            CUDA_CHECK(cudaMemsetAsync(base_ + guard_, poison_byte_for<T>(), end, stream));
+            CUDA_CHECK(cudaMemsetAsync(base_ + guard_ + bytes() - end, poison_byte_for<T>(), end, stream));
+        }
     }
 
     /// Copies out to an array of the same length and checks the guard bands.
