@@ -26,9 +26,8 @@ std::string trimmed(std::string text) {
     return text;
 }
 
-/// "<kernel>:7:14: error" with the file and line that the text's #line directives give to its line 7, for compilers
-/// that count the lines of the text and leave #line unheeded (NVIDIA's). As it is where the text has none before that
-/// line.
+// "<kernel>:7:14: error" with the file and line that the text's #line directives give to its line 7, for compilers that
+// count the lines of the text and pass over #line (NVIDIA's). As it is where the text has none before that line.
 std::string with_file(const std::string& message, const std::string& text) {
     static const std::regex place("<kernel>:([0-9]+):"), directive("#line ([0-9]+) \"([^\"]+)\".*");
     std::smatch found;
