@@ -140,12 +140,12 @@ function(gpulab_sanitizer_test name target labels)
     else()
         add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: compute-sanitizer is not installed")
     endif()
-    set(environment "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0")
+    set(environment "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0;GPULAB_TEST_TURNS=0")
     if(CS_TOOL STREQUAL "initcheck")
         # It looks at what a copy reads when the copy is handed over, though a kernel before it has not run yet: so no
         # launch returns before its kernel has ended.
         string(APPEND environment ";CUDA_LAUNCH_BLOCKING=1")
     endif()
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 50
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 1000
                          ENVIRONMENT "${environment}")
 endfunction()

@@ -8,6 +8,8 @@
 #include <map>
 #include <string_view>
 
+#include "turn.hpp"
+
 namespace gpulab::testing {
 
 namespace {
@@ -60,6 +62,7 @@ const std::vector<Device>& tested_devices(Backend backend) {
 const std::vector<Device>& devices_or_skip(Backend backend) {
     const std::vector<Device>& found = tested_devices(backend);
     if (found.empty()) skip_or_fail(why_no_devices(backend));
+    detail::prepare_turns(found.front());
     const char* const platform = std::getenv("GPULAB_EXPECT_PLATFORM"); // set where another device would prove nothing
     if (platform && backend == Backend::opencl) REQUIRE(found.front().platform == platform);
     return found;

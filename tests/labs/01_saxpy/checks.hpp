@@ -35,10 +35,10 @@ inline std::string first_fault(Run* run, const std::vector<std::size_t>& sizes) 
 inline std::string fault_by_hand(Run* run) {
     Output c(3);
     Stopwatch once;
-    run({2, {1, 2, 3}, {10, 20, 30}}, c, once);
+    gpulab::testing::in_turn([&] { run({2, {1, 2, 3}, {10, 20, 30}}, c, once); });
     if (c != Output{12, 24, 36})
         return fmt::format("2 (1, 2, 3) + (10, 20, 30) should be (12, 24, 36), got ({}, {}, {})", c[0], c[1], c[2]);
-    run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once);
+    gpulab::testing::in_turn([&] { run({-0.5f, {4, -2, 6}, {1, -1, 3}}, c, once); });
     if (c != Output{-1, 0, 0})
         return fmt::format("-0.5 (4, -2, 6) + (1, -1, 3) should be (-1, 0, 0), got ({}, {}, {})", c[0], c[1], c[2]);
     return "";
@@ -64,7 +64,7 @@ inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
         }
         for (Stopwatch watch : {Stopwatch(0, 1), Stopwatch(1, 2)}) {
             gpulab::poison(c);
-            run(p, c, watch);
+            gpulab::testing::in_turn([&] { run(p, c, watch); });
             const std::string fault = gpulab::testing::special_fault(expected, c);
             if (!fault.empty()) return fmt::format("n = {}, k = {}: {}", n, k, fault);
         }
@@ -76,7 +76,7 @@ inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
 inline std::string manners_fault(const gpulab::Variant<Run>& variant, std::size_t n, std::vector<gpulab::Tile>& tiles) {
     Output c(n);
     Stopwatch once;
-    variant.run(make_problem(n, gpulab::testing::seed), c, once);
+    gpulab::testing::in_turn([&] { variant.run(make_problem(n, gpulab::testing::seed), c, once); });
     tiles = once.tiles();
     return gpulab::testing::manners_fault(variant.backend, variant.baseline, once);
 }

@@ -32,7 +32,7 @@ template <class AnyRun> std::string large_fault(const AnyRun& run, const Problem
     gpulab::take_stray_write();
     try {
         Stopwatch once;
-        run(p, c, once);
+        gpulab::testing::in_turn([&] { run(p, c, once); });
     } catch (const gpulab::WrongResult& e) {
         return e.what();
     }

@@ -54,7 +54,7 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
     const saxpy::DistanceProblem tiny{{1, 1, 1}, {{1, 1, 1}, {4, 5, 1}, {2, 3, 3}}};
     faults.check("three distances by hand", [&] {
         saxpy::Distances d(3);
-        v.run(tiny, d, once);
+        gpulab::testing::in_turn([&] { v.run(tiny, d, once); });
         return saxpy::compare({0, 5, 3}, d).message;
     });
     faults.check("manners", [&] { return gpulab::testing::manners_fault(v.backend, v.baseline, once); });

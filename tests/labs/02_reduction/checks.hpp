@@ -98,7 +98,7 @@ template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
 /// The tiles that a variant names when it runs a problem. @param watch its stopwatch, for manners_fault()
 template <class Run, class Problem, class Output>
 std::vector<gpulab::Tile> tiles_of(Run* run, const Problem& p, Output out, Stopwatch& watch) {
-    run(p, out, watch);
+    gpulab::testing::in_turn([&] { run(p, out, watch); });
     return watch.tiles();
 }
 
@@ -151,7 +151,7 @@ std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpula
     const auto sum_up = [&] {
         Scalar<T> sum{0};
         Stopwatch once;
-        run(p, sum, once);
+        gpulab::testing::in_turn([&] { run(p, sum, once); });
         return sum[0];
     };
     for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8)) {
@@ -187,7 +187,7 @@ template <class T> std::string denormal_fault(SumRun<T>* run, std::size_t n, T u
     const T expected = static_cast<T>(units) * unit;
     Scalar<T> sum{0};
     Stopwatch once;
-    run(p, sum, once);
+    gpulab::testing::in_turn([&] { run(p, sum, once); });
     if (sum[0] == expected) return "";
     return fmt::format("n = {}: denormals add up to {} instead of {}", n, sum[0], expected);
 }
@@ -236,7 +236,7 @@ std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector
                           expected.end(), special);
                 gpulab::poison(out);
                 Stopwatch once;
-                run(p, out, once);
+                gpulab::testing::in_turn([&] { run(p, out, once); });
                 const std::string fault = gpulab::testing::special_fault(expected, out);
                 if (!fault.empty())
                     return fmt::format("n = {}, {}, {} at {}: {}", n,
@@ -259,7 +259,7 @@ template <class T> std::string denormal_scan_fault(ScanRun<T>* run, std::size_t 
     }
     gpulab::poison(out);
     Stopwatch once;
-    run(p, out, once);
+    gpulab::testing::in_turn([&] { run(p, out, once); });
     return gpulab::testing::special_fault(expected, out);
 }
 
@@ -300,7 +300,7 @@ std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<g
                 other = c.other;
                 Scalar<T> dot{0};
                 Stopwatch once;
-                run(p, dot, once);
+                gpulab::testing::in_turn([&] { run(p, dot, once); });
                 if (std::isnan(c.expected) ? !computed_nan(dot[0]) : dot[0] != c.expected)
                     return fmt::format("n = {}, {} in {} at {}, times {}: expected {}, got {}", n, c.special,
                                        in_a ? "a" : "b", at, c.other, c.expected, dot[0]);
@@ -323,7 +323,7 @@ template <class T> std::string denormal_dot_fault(DotRun<T>* run, std::size_t n)
     const T expected = static_cast<T>(units) * smallest<T>;
     Scalar<T> dot{0};
     Stopwatch once;
-    run(p, dot, once);
+    gpulab::testing::in_turn([&] { run(p, dot, once); });
     if (dot[0] == expected) return "";
     return fmt::format("n = {}: products of denormals add up to {} instead of {}", n, dot[0], expected);
 }
@@ -366,7 +366,7 @@ inline std::string fault_beyond_32_bits(SeriesRun<double>* run, Backend backend)
     for (const auto& [series, expected] : {std::pair{Series::pi, pi}, std::pair{Series::log, log_2}}) {
         Scalar<double> sum(1, gpulab::poison_value<double>());
         Stopwatch once;
-        run({series, 1, terms}, sum, once);
+        gpulab::testing::in_turn([&] { run({series, 1, terms}, sum, once); });
         const gpulab::Comparison comparison = compare(expected, sum, series_tolerance<double>(backend, terms));
         if (!comparison.passed) return comparison.message;
     }

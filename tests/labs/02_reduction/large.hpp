@@ -55,7 +55,7 @@ std::string large_fault_of(Run* run, const Problem& p, Output& out, const Judge&
     gpulab::take_stray_write();
     try {
         gpulab::Stopwatch once;
-        run(p, out, once);
+        gpulab::testing::in_turn([&] { run(p, out, once); });
     } catch (const gpulab::WrongResult& e) {
         return e.what();
     }

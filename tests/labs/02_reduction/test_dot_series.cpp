@@ -54,7 +54,7 @@ template <class T> std::string dot_fault_by_hand(reduction::DotRun<T>* run) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
         Scalar<T> dot(1, T{-1});
         gpulab::Stopwatch once;
-        run({cases[i].a, cases[i].b}, dot, once);
+        gpulab::testing::in_turn([&] { run({cases[i].a, cases[i].b}, dot, once); });
         if (dot[0] != cases[i].expected && !(std::isnan(dot[0]) && std::isnan(cases[i].expected)))
             return fmt::format("product {} by hand should be {}, got {}", i, cases[i].expected, dot[0]);
     }
@@ -65,7 +65,7 @@ template <class T> std::string dot_fault_by_hand(reduction::DotRun<T>* run) {
 std::string float_products_fault(reduction::DotRun<float>* run) {
     Scalar<float> dot(1, -1.0f);
     gpulab::Stopwatch once;
-    run({{1e30f, 1e30f}, {1e30f, -1e30f}}, dot, once);
+    gpulab::testing::in_turn([&] { run({{1e30f, 1e30f}, {1e30f, -1e30f}}, dot, once); });
     return dot[0] == 0 ? "" : fmt::format("1e30 1e30 - 1e30 1e30 should be 0, got {}", dot[0]);
 }
 
@@ -167,7 +167,7 @@ template <class T> void check_series_groups(const Sequence<T>& v, Faults& faults
             const SeriesProblem<float> p{Series::log, -0x1.fffffep-1f, 1u << 25};
             Scalar<float> sum(1, gpulab::poison_value<float>());
             gpulab::Stopwatch once;
-            v.run(p, sum, once);
+            gpulab::testing::in_turn([&] { v.run(p, sum, once); });
             const double tolerance = reduction::series_tolerance<float>(v.backend, p.terms);
             return reduction::compare(reduction::expected_series(p), sum, tolerance).message;
         });

@@ -43,7 +43,7 @@ template <class T> std::string fault_by_hand(reduction::ScanRun<T>* run) {
     for (const Case& c : cases) {
         Prefixes<T> out(c.a.size(), T{-1});
         gpulab::Stopwatch once;
-        run({c.kind, c.a}, out, once);
+        gpulab::testing::in_turn([&] { run({c.kind, c.a}, out, once); });
         const auto comparison = gpulab::compare(c.expected, out, 0);
         if (!comparison.passed) return comparison.message;
     }

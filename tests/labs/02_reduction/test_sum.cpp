@@ -39,7 +39,7 @@ template <class T> std::string fault_by_hand(reduction::SumRun<T>* run) {
     for (const auto& [numbers, expected] : sums) {
         Scalar<T> sum(1, T{-1});
         gpulab::Stopwatch once;
-        run({numbers}, sum, once);
+        gpulab::testing::in_turn([&] { run({numbers}, sum, once); });
         if (sum[0] != expected) return fmt::format("{} numbers should be {}, got {}", numbers.size(), expected, sum[0]);
     }
     return "";
@@ -49,9 +49,9 @@ template <class T> std::string fault_by_hand(reduction::SumRun<T>* run) {
 std::string float_accumulator_fault(reduction::SumRun<float>* run) {
     Scalar<float> sum(1);
     gpulab::Stopwatch once;
-    run({{16'777'216, 1, 1, 1, 1}}, sum, once);
+    gpulab::testing::in_turn([&] { run({{16'777'216, 1, 1, 1, 1}}, sum, once); });
     if (sum[0] != 16'777'220) return fmt::format("2^24 + 1 + 1 + 1 + 1 should be 16777220, got {}", sum[0]);
-    run({{3e38f, 3e38f, -3e38f}}, sum, once);
+    gpulab::testing::in_turn([&] { run({{3e38f, 3e38f, -3e38f}}, sum, once); });
     if (sum[0] != 3e38f) return fmt::format("3e38 + 3e38 - 3e38 should be 3e38, got {}", sum[0]);
     return "";
 }

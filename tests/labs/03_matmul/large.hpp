@@ -71,7 +71,7 @@ std::string large_fault(const RunLike& run, const Problem<float>& p, Large matri
     gpulab::take_stray_write();
     try {
         gpulab::Stopwatch once;
-        run(p, c, once);
+        gpulab::testing::in_turn([&] { run(p, c, once); });
     } catch (const gpulab::WrongResult& e) {
         return e.what();
     }

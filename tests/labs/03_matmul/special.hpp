@@ -71,7 +71,7 @@ template <class T> std::string stray_write(const AnyRun<T>& run, const Problem<T
     gpulab::poison(c);
     gpulab::take_stray_write(); // of someone else
     try {
-        run(p, c, watch);
+        gpulab::testing::in_turn([&] { run(p, c, watch); });
     } catch (const gpulab::WrongResult& e) {
         return e.what();
     }

@@ -105,7 +105,7 @@ template <class T> std::string first_coo_fault(RunCoo<T>* run, const std::vector
         const Reference<T> reference = make_reference(p);
         Output<T> y(p.matrix.rows);
         const auto multiply = [&](const gpulab::Coo<T>& a, Output<T>& out, Stopwatch& watch) {
-            run(a, p.x, out, watch);
+            gpulab::testing::in_turn([&] { run(a, p.x, out, watch); });
         };
         const std::string fault =
             gpulab::testing::fault_of(multiply, coo, y, [&] { return gpulab::compare(reference.y, y, 0.0); });
@@ -139,7 +139,7 @@ std::string manners_fault(const gpulab::Variant<Run<T>>& v, const std::vector<st
         Output<T> y(p.matrix.rows);
         Stopwatch once;
         try {
-            v.run(p, y, once);
+            gpulab::testing::in_turn([&] { v.run(p, y, once); });
         } catch (const gpulab::WrongResult& e) {
             return e.what();
         }

@@ -29,7 +29,7 @@ template <class T> std::string refusal_fault(spmv::Run<T>* run) {
     spmv::Output<T> y(p.matrix.rows);
     gpulab::Stopwatch once;
     try {
-        run(p, y, once);
+        gpulab::testing::in_turn([&] { run(p, y, once); });
     } catch (const gpulab::Unsupported&) {
         return "";
     }

@@ -116,7 +116,7 @@ inline std::string first_fault_at_once(Run* run, const std::vector<Problem>& pro
         Output out{std::vector<unsigned char>(p.bytes()), {}};
         poison(out);
         Stopwatch once;
-        run(p, out, once);
+        gpulab::testing::in_turn([&] { run(p, out, once); });
         if (const std::string fault = compare(reference_output(p), out).message; !fault.empty())
             return fmt::format("{} x {} pixels of {} channels: {}", p.image.width, p.image.height, p.image.channels,
                                fault);
@@ -151,7 +151,7 @@ inline std::string by_hand_fault(Run* run) {
     for (const ByHand& hand : pixels_by_hand()) {
         Output out{std::vector<unsigned char>(hand.before.size(), 77), {}};
         Stopwatch once;
-        run(hand.problem(), out, once);
+        gpulab::testing::in_turn([&] { run(hand.problem(), out, once); });
         if (const std::string fault = compare({hand.after, {}}, out).message; !fault.empty())
             return fmt::format("{} channels, work {}: {}", hand.channels, hand.work, fault);
     }
@@ -227,7 +227,7 @@ inline std::string manners_fault(Run* run, gpulab::Backend backend, const Proble
                                  std::vector<gpulab::Tile>& tiles) {
     Output out{std::vector<unsigned char>(p.bytes()), {}};
     Stopwatch once;
-    run(p, out, once);
+    gpulab::testing::in_turn([&] { run(p, out, once); });
     tiles = once.tiles();
     return gpulab::testing::manners_fault(backend, false, once);
 }

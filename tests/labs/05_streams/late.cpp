@@ -53,7 +53,7 @@ std::string late_fault(Run* run, gpulab::Backend backend) {
         Output out{std::vector<unsigned char>(p.bytes()), {}};
         Stopwatch watch(0, passes);
         late::start();
-        run(p, out, watch);
+        gpulab::testing::in_turn([&] { run(p, out, watch); });
         return late::stop();
     };
     const std::vector<late::Kind> first = commands(1);

@@ -24,7 +24,7 @@ std::string timeline_fault(const Variant& v) {
     const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
     Output out{std::vector<unsigned char>(p.bytes()), {}};
     gpulab::Stopwatch once;
-    v.run(p, out, once);
+    gpulab::testing::in_turn([&] { v.run(p, out, once); });
     const auto& events = out.timeline.events();
     const std::size_t expected = v.name == "cuda_mapped"         ? 1
                                  : v.name == "cuda_mapped_write" ? 14

@@ -160,8 +160,10 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"clamps", "NaN and infinities are lost", launch<clamps>},
         WrongVariant{"nan_not_written", "a NaN is not written", launch<nan_not_written>},
         WrongVariant{"skips_zero", "0 times NaN is lost", launch<skips_zero>},
-        WrongVariant{"index_in_int", "the global index in an int", launch<index_in<int>>, std::size_t{1} << 31},
-        WrongVariant{"index_in_unsigned", "as unsigned", launch<index_in<unsigned>>, std::size_t{1} << 32},
+        WrongVariant{"index_in_int", "the global index in an int", launch<index_in<int>>, "", Forgiven::never,
+                     std::size_t{1} << 31},
+        WrongVariant{"index_in_unsigned", "as unsigned", launch<index_in<unsigned>>, "", Forgiven::never,
+                     std::size_t{1} << 32},
     };
     return table;
 }

@@ -6,18 +6,13 @@
 #include <span>
 #include <string_view>
 
+#include "gpulab_testing/wrong.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy::wrong {
 
-/// A known-wrong variant and what is wrong with it.
-struct WrongVariant {
-    std::string_view name;
-    std::string_view mistake;
-    Run* run;
-    /// Not 0: the mistake shows only with more elements than this.
-    std::size_t right_up_to = 0;
-};
+using gpulab::testing::Forgiven;
+using WrongVariant = gpulab::testing::WrongVariant<Run>;
 
 /// A right kernel in the same harness: the checks accept it, so they reject the others for their mistakes alone.
 Run opencl_right, cuda_right;

@@ -5,8 +5,10 @@
 #include "wrong_reduction.hpp"
 
 using gpulab::Backend;
+using gpulab::testing::RightCase;
 using gpulab::testing::sizes_next_to;
 using gpulab::testing::straddling_sizes;
+using gpulab::testing::WrongCases;
 
 namespace {
 
@@ -58,23 +60,51 @@ template <class T> std::string fault_of(ScanRun<T>* run, Backend backend) {
                      [&] { return keeps_denormals<T>(backend) ? denormal_scan_fault(run, 1000) : ""; }});
 }
 
-/// Each variant of a table, on every device of the back end, must be found wrong by the checks of the right ones.
-/// @param right a right one: the checks accept it, also after all the wrong ones have run
-template <class Table, class Run>
-void reject_all(Backend backend, const Table& table, std::size_t at_least, Run* right) {
-    REQUIRE(table.size() >= at_least);
-    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& wrong : table) {
-            INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
-            std::string fault; // an exception other than the check's own is no rejection: it fails the test
-            REQUIRE_NOTHROW(fault = fault_of(wrong.run, backend));
-            CHECK((fault != "" || (device.is_cpu && wrong.cpu_device_forgives)));
-        }
-        INFO("the right one on " << device.name);
-        CHECK(fault_of(right, backend) == "");
-    }
+/// fault_of() for the variants of a back end, whatever they compute.
+auto faults_on(Backend backend) {
+    return [backend](auto* run) { return fault_of(run, backend); };
 }
+
+const WrongCases cpu_sums(Backend::cpu, "CPU sum", wrong::cpu_sums(), faults_on(Backend::cpu));
+const WrongCases cpu_dots(Backend::cpu, "CPU dot product", wrong::cpu_dots(), faults_on(Backend::cpu));
+const WrongCases cpu_series(Backend::cpu, "CPU series", wrong::cpu_series(), faults_on(Backend::cpu));
+const WrongCases cpu_scans(Backend::cpu, "CPU prefix sum", wrong::cpu_scans(), faults_on(Backend::cpu));
+
+/// What the wrong ones of a back end are made from.
+struct RightCases {
+    RightCase sum, dot, series, scan;
+    RightCases(Backend backend, const std::string& name, const wrong::Controls& right)
+        : sum(backend, name + " sum", right.sum, faults_on(backend)),
+          dot(backend, name + " dot product", right.dot, faults_on(backend)),
+          series(backend, name + " series", right.series, faults_on(backend)),
+          scan(backend, name + " prefix sum", right.scan, faults_on(backend)) {}
+};
+const RightCases cpu_right(Backend::cpu, "CPU", wrong::cpu_controls());
+
+#if defined(GPULAB_WITH_OPENCL)
+const auto opencl_faults = faults_on(Backend::opencl);
+const gpulab::Needs fp64 = {.fp64 = true};
+const WrongCases opencl_sums(Backend::opencl, "OpenCL sum", wrong::opencl_sums(), opencl_faults);
+const WrongCases opencl_doubles(Backend::opencl, "OpenCL sum of doubles", wrong::opencl_double_sums(), opencl_faults,
+                                fp64);
+const WrongCases opencl_dots(Backend::opencl, "OpenCL dot product", wrong::opencl_dots(), opencl_faults);
+const WrongCases opencl_series(Backend::opencl, "OpenCL series", wrong::opencl_series(), opencl_faults);
+const WrongCases opencl_scans(Backend::opencl, "OpenCL prefix sum", wrong::opencl_scans(), opencl_faults);
+const RightCases opencl_right(Backend::opencl, "OpenCL", wrong::opencl_controls());
+const RightCase opencl_right_double(Backend::opencl, "OpenCL sum of doubles", wrong::opencl_controls().double_sum,
+                                    opencl_faults, fp64);
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+const auto cuda_faults = faults_on(Backend::cuda);
+const WrongCases cuda_sums(Backend::cuda, "CUDA sum", wrong::cuda_sums(), cuda_faults);
+const WrongCases cuda_doubles(Backend::cuda, "CUDA sum of doubles", wrong::cuda_double_sums(), cuda_faults);
+const WrongCases cuda_dots(Backend::cuda, "CUDA dot product", wrong::cuda_dots(), cuda_faults);
+const WrongCases cuda_series(Backend::cuda, "CUDA series", wrong::cuda_series(), cuda_faults);
+const WrongCases cuda_scans(Backend::cuda, "CUDA prefix sum", wrong::cuda_scans(), cuda_faults);
+const RightCases cuda_right(Backend::cuda, "CUDA", wrong::cuda_controls());
+const RightCase cuda_right_double(Backend::cuda, "CUDA sum of doubles", wrong::cuda_controls().double_sum, cuda_faults);
+#endif
 
 #if defined(GPULAB_WITH_OPENCL)
 /// Runs the wrong kernel of this name for 100 elements. What comes out does not matter: oclgrind watches.
@@ -114,14 +144,6 @@ void run_for_sanitizer(SumRun<float>* run) {
 
 } // namespace
 
-TEST_CASE("every wrong CPU sum, dot product, series and prefix sum is rejected", "[cpu]") {
-    const wrong::Controls right = wrong::cpu_controls();
-    reject_all(Backend::cpu, wrong::cpu_sums(), 8, right.sum);
-    reject_all(Backend::cpu, wrong::cpu_dots(), 4, right.dot);
-    reject_all(Backend::cpu, wrong::cpu_series(), 4, right.series);
-    reject_all(Backend::cpu, wrong::cpu_scans(), 6, right.scan);
-}
-
 TEST_CASE("a variant that does not poison its sum, or names no tile, is told so") {
     Scalar<float> sum(1);
     Stopwatch once;
@@ -134,19 +156,6 @@ TEST_CASE("a variant that does not poison its sum, or names no tile, is told so"
 }
 
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("every wrong OpenCL sum, dot product, series and prefix sum is rejected", "[opencl]") {
-    const wrong::Controls right = wrong::opencl_controls();
-    reject_all(Backend::opencl, wrong::opencl_sums(), 15, right.sum);
-    reject_all(Backend::opencl, wrong::opencl_dots(), 6, right.dot);
-    reject_all(Backend::opencl, wrong::opencl_series(), 4, right.series);
-    reject_all(Backend::opencl, wrong::opencl_scans(), 7, right.scan);
-}
-TEST_CASE("a sum of doubles that is added up in float is rejected, in OpenCL", "[opencl]") {
-    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl))
-        if (!device.fp64) SKIP("a device without double precision: " + device.name);
-    reject_all(Backend::opencl, wrong::opencl_double_sums(), 1, wrong::opencl_controls().double_sum);
-}
-
 // For oclgrind, which must find a data race in each. One group is enough for that.
 TEST_CASE("the OpenCL tree without a barrier before it", "[.oclgrind-before-tree]") {
     run_for_oclgrind("no_barrier_before_tree");
@@ -156,15 +165,6 @@ TEST_CASE("the OpenCL prefix sum without barriers", "[.oclgrind-scan]") { run_fo
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("every wrong CUDA sum, dot product, series and prefix sum is rejected", "[cuda]") {
-    const wrong::Controls right = wrong::cuda_controls();
-    reject_all(Backend::cuda, wrong::cuda_sums(), 18, right.sum);
-    reject_all(Backend::cuda, wrong::cuda_double_sums(), 1, right.double_sum);
-    reject_all(Backend::cuda, wrong::cuda_dots(), 7, right.dot);
-    reject_all(Backend::cuda, wrong::cuda_series(), 5, right.series);
-    reject_all(Backend::cuda, wrong::cuda_scans(), 12, right.scan);
-}
-
 // For compute-sanitizer, which must find each mistake.
 TEST_CASE("the CUDA tree with a barrier in its branch", "[.synccheck-in-branch]") {
     run_for_sanitizer(wrong::cuda_barrier_in_branch);

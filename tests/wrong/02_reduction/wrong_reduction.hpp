@@ -6,21 +6,15 @@
 #include <string_view>
 
 #include "dot.hpp"
+#include "gpulab_testing/wrong.hpp"
 #include "reduction.hpp"
 #include "scan.hpp"
 #include "series.hpp"
 
 namespace reduction::wrong {
 
-/// A known-wrong variant and what is wrong with it. @tparam Run SumRun<float>, SumRun<double>, DotRun<float>, ...
-template <class Run> struct WrongVariant {
-    std::string_view name;
-    std::string_view mistake;
-    Run* run;
-    /// A CPU device runs the items of a group one after another and answers right in spite of the mistake. There the
-    /// test cases tagged [.oclgrind-...] stand in: oclgrind must find a data race.
-    bool cpu_device_forgives = false;
-};
+using gpulab::testing::Forgiven;
+using gpulab::testing::WrongVariant;
 using WrongSum = WrongVariant<SumRun<float>>;
 using WrongDoubleSum = WrongVariant<SumRun<double>>;
 using WrongDot = WrongVariant<DotRun<float>>;

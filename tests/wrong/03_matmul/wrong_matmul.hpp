@@ -5,22 +5,13 @@
 #include <span>
 #include <string_view>
 
+#include "gpulab_testing/wrong.hpp"
 #include "matmul.hpp"
 
 namespace matmul::wrong {
 
-/// A known-wrong variant and what is wrong with it.
-struct WrongVariant {
-    std::string_view name;
-    std::string_view mistake;
-    Run<float>* run;
-    /// The check that must reject it, when those before it cannot; empty: any check.
-    std::string_view seen_by = "";
-    /// Whether a device may answer right all the same; then only a tool that watches accesses proves the mistake.
-    bool needs_tool = false;
-    /// Not 0: the mistake shows only where a matrix has more elements than this.
-    std::size_t right_up_to = 0;
-};
+using gpulab::testing::Forgiven;
+using WrongVariant = gpulab::testing::WrongVariant<Run<float>>;
 
 // Names of checks, as in checks().
 inline constexpr std::string_view by_shapes = "every shape", by_manners = "manners",

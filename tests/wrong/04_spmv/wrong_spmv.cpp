@@ -124,8 +124,10 @@ std::span<const WrongVariant<Run<float>>> opencl_variants() {
         V{"columns_in_16_bits", "a distance of 65536 taken for 0", ITEM("columns_in_16_bits"), "columns far apart"},
         V{"one_step_short", "the sum over lanes ends too early", SLICE("one_step_short")},
         V{"long_rows_cut", "no loop over a row longer than the slice", SLICE("long_rows_cut")},
-        V{"no_first_barrier", "neighbours' sums read before any barrier", SLICE("no_first_barrier"), "", true},
-        V{"barrier_in_branch", "a barrier that not every item reaches", SLICE("barrier_in_branch"), "", true},
+        V{"no_first_barrier", "neighbours' sums read before any barrier", SLICE("no_first_barrier"), "",
+          Forgiven::by_all},
+        V{"barrier_in_branch", "a barrier that not every item reaches", SLICE("barrier_in_branch"), "",
+          Forgiven::by_all},
     };
     return table;
 }

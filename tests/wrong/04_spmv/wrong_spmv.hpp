@@ -5,22 +5,13 @@
 #include <span>
 #include <string_view>
 
+#include "gpulab_testing/wrong.hpp"
 #include "spmv.hpp"
 
 namespace spmv::wrong {
 
-/// A known-wrong variant and what is wrong with it.
-/// @tparam R Run<float>, Run<double> or, for entries in any order, RunCoo<float>
-template <class R> struct WrongVariant {
-    std::string_view name;
-    std::string_view mistake;
-    R* run;
-    /// The first check that finds it; empty where several would.
-    std::string_view found_by = "";
-    /// The answer may be right all the same on a device that forgives missing barriers: only a tool that watches the
-    /// barriers and the accesses (oclgrind, compute-sanitizer) is sure to see the mistake.
-    bool needs_tool = false;
-};
+using gpulab::testing::Forgiven;
+using gpulab::testing::WrongVariant;
 
 std::span<const WrongVariant<Run<float>>> cpu_variants();
 std::span<const WrongVariant<Run<float>>> cuda_variants();

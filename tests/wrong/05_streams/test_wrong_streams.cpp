@@ -1,12 +1,12 @@
 // A check is worth what it rejects: every variant here is wrong, and the checks of the right ones must say so.
-#include <catch2/catch_test_macros.hpp>
-
 #include "checks.hpp"
 #include "gpulab/error.hpp"
 #include "late.hpp"
 #include "wrong_streams.hpp"
 
 using gpulab::Backend;
+using gpulab::testing::RightCase;
+using gpulab::testing::WrongCases;
 
 namespace {
 
@@ -30,37 +30,21 @@ std::string fault_of(streams::Run* run, Backend backend) try {
     return e.what();
 }
 
-/// @param right right variants in the same harness: accepted, also after all the wrong ones have run
-void reject_all(Backend backend, std::span<const streams::wrong::WrongVariant> table,
-                const std::vector<streams::Run*>& right) {
-    REQUIRE(table.size() >= 8);
-    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
-        gpulab::use(device);
-        for (const auto& wrong : table) {
-            INFO(wrong.name << " (" << wrong.mistake << ") on " << device.name);
-            std::string fault; // an exception other than the check's own is no rejection: it fails the test
-            REQUIRE_NOTHROW(fault = fault_of(wrong.run, backend));
-            CHECK(fault != "");
-        }
-        for (streams::Run* run : right) CHECK(fault_of(run, backend) == ""); // the device still works
-    }
-}
+template <Backend backend> std::string fault_on(streams::Run* run) { return fault_of(run, backend); }
+
+const WrongCases cpu(Backend::cpu, "CPU variant", streams::wrong::cpu_variants(), fault_on<Backend::cpu>);
+const RightCase cpu_right(Backend::cpu, "CPU variant", streams::wrong::cpu_right, fault_on<Backend::cpu>);
+#if defined(GPULAB_WITH_OPENCL)
+const WrongCases opencl(Backend::opencl, "OpenCL variant", streams::wrong::opencl_variants(),
+                        fault_on<Backend::opencl>);
+const RightCase opencl_right(Backend::opencl, "OpenCL variant", streams::wrong::opencl_right,
+                             fault_on<Backend::opencl>);
+#endif
+#if defined(GPULAB_WITH_CUDA)
+const WrongCases cuda(Backend::cuda, "CUDA variant", streams::wrong::cuda_variants(), fault_on<Backend::cuda>);
+const RightCase cuda_right(Backend::cuda, "CUDA variant", streams::wrong::cuda_right, fault_on<Backend::cuda>);
+const RightCase cuda_polling(Backend::cuda, "CUDA variant that polls", streams::wrong::cuda_right_polling,
+                             fault_on<Backend::cuda>);
+#endif
 
 } // namespace
-
-TEST_CASE("every wrong CPU variant is rejected", "[cpu]") {
-    reject_all(Backend::cpu, streams::wrong::cpu_variants(), {streams::wrong::cpu_right});
-}
-
-#if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("every wrong OpenCL variant is rejected", "[opencl]") {
-    reject_all(Backend::opencl, streams::wrong::opencl_variants(), {streams::wrong::opencl_right});
-}
-#endif
-
-#if defined(GPULAB_WITH_CUDA)
-TEST_CASE("every wrong CUDA variant is rejected", "[cuda]") {
-    reject_all(Backend::cuda, streams::wrong::cuda_variants(),
-               {streams::wrong::cuda_right, streams::wrong::cuda_right_polling});
-}
-#endif

@@ -7,16 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "gpulab_testing/wrong.hpp"
 #include "streams.hpp"
 
 namespace streams::wrong {
 
-/// A known-wrong variant and what is wrong with it.
-struct WrongVariant {
-    std::string_view name;
-    std::string_view mistake;
-    Run* run;
-};
+using WrongVariant = gpulab::testing::WrongVariant<Run>;
 
 /// Right ones in the same harness: the checks accept them, so they reject the others for their mistakes alone.
 Run cpu_right, opencl_right, cuda_right, cuda_right_polling;
