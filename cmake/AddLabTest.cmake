@@ -6,7 +6,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
-#     [OCLGRIND] [SANITIZER] [THREADS])
+#     [OCLGRIND] [SANITIZER] [THREADS] [PARTS <number>])
 #
 # A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
 # [large] too run only when asked for, with `ctest -C large`: see HiddenTests.cmake.
@@ -15,9 +15,11 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # SANITIZER: those tagged [.sanitizer] run under each tool of compute-sanitizer, and any finding fails.
 # THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
 # out may show with more than two only.
+# PARTS: a back end's test cases are so many tests and not one each: for many short ones, where starting a program and
+# its device would take longer than the cases.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
-    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
     if(TEST_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
     endif()
@@ -53,7 +55,18 @@ function(add_lab_test target)
                                    "endforeach()\n")
     endmacro()
     foreach(backend cpu opencl cuda)
-        gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
+        if(TEST_PARTS)
+            foreach(part RANGE 1 ${TEST_PARTS})
+                math(EXPR index "${part} - 1")
+                set(name "${target}: ${backend}, part ${part} of ${TEST_PARTS}")
+                add_test(NAME "${name}" COMMAND ${target} "[${backend}]~[large]"
+                                                --shard-count ${TEST_PARTS} --shard-index ${index})
+                set_tests_properties("${name}" PROPERTIES LABELS "${TEST_LABELS};${backend}" SKIP_RETURN_CODE 4
+                                     COST ${cost})
+            endforeach()
+        else()
+            gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
+        endif()
     endforeach()
     gpulab_discover(other "~[cpu]~[opencl]~[cuda]~[.]" "${TEST_LABELS}")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})

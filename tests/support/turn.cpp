@@ -1,11 +1,11 @@
 #include "turn.hpp"
 
-#include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <cstdlib>
-#include <exception>
 #include <fcntl.h>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <sys/file.h>
@@ -14,6 +14,9 @@
 #if defined(GPULAB_WITH_CUDA)
 #include <cuda_runtime_api.h>
 #endif
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/context.hpp"
+#endif
 
 #include "gpulab_testing/testing.hpp"
 
@@ -21,7 +24,17 @@ namespace gpulab::testing {
 
 namespace {
 
-/// A file that the process that has the GPU locks. The lock ends with the process.
+using std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr auto longest_turn = 50ms; // with other actions following at once; a single action may take longer
+constexpr auto longest_pause = 1ms; // between two actions of one turn
+constexpr auto longest_wait = 60s;  // then whoever has the GPU hangs
+
+/// A file that the process whose turn it is has locked. The lock ends with the process.
+///
+/// A turn does not end with its action: passing the GPU on takes longer than a small kernel. A second thread ends it
+/// when no further action has begun for a while.
 class Turns {
 public:
     Turns() {
@@ -31,35 +44,94 @@ public:
         const auto file =
             std::filesystem::temp_directory_path(none) / ("gpulab-test-turns-" + std::to_string(getuid()));
         if (!none) file_ = open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (file_ >= 0) std::thread([this] { watch(); }).detach();
     }
 
     void begin() {
+        std::unique_lock lock(mutex_);
         if (depth_++ > 0 || !on_gpu || file_ < 0) return;
-        using std::chrono::steady_clock;
-        const auto end = steady_clock::now() + std::chrono::seconds(20);
-        while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
-            if ((errno != EWOULDBLOCK && errno != EINTR) || steady_clock::now() > end) {
-                close(file_);
+        if (mine_ && steady_clock::now() - begun_ > longest_turn) {
+            pass_on();
+            std::this_thread::sleep_for(300us); // so that another has it
+        }
+        const auto give_up = steady_clock::now() + longest_wait;
+        while (!mine_) {
+            if (flock(file_, LOCK_EX | LOCK_NB) == 0) {
+                mine_ = true;
+                begun_ = steady_clock::now();
+                waiting_.notify_one();
+            } else if (steady_clock::now() > give_up) {
                 file_ = -1;
                 return;
+            } else {
+                std::this_thread::sleep_for(100us);
             }
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
     }
+
     void end() {
-        if (--depth_ == 0 && on_gpu && file_ >= 0) flock(file_, LOCK_UN);
+        const std::lock_guard lock(mutex_);
+        --depth_;
+        ended_ = steady_clock::now();
     }
 
     bool on_gpu = false;
 
 private:
+    void pass_on() {
+        mine_ = false;
+        flock(file_, LOCK_UN);
+    }
+
+    /// Passes the GPU on when the process does something else.
+    void watch() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            waiting_.wait(lock, [this] { return mine_; });
+            if (depth_ == 0 && steady_clock::now() - ended_ > longest_pause) {
+                pass_on();
+                continue;
+            }
+            lock.unlock();
+            std::this_thread::sleep_for(longest_pause / 2);
+            lock.lock();
+        }
+    }
+
     int file_ = -1;
     int depth_ = 0;
+    bool mine_ = false;
+    steady_clock::time_point begun_, ended_;
+    std::mutex mutex_;
+    std::condition_variable waiting_;
 };
 
 Turns& turns() {
-    static Turns one;
+    static Turns& one = *new Turns; // its thread runs until the process ends
     return one;
+}
+
+Backend prepared = Backend::cpu;
+
+/// Allocates a little memory of each kind that a back end has, for as long as the process runs.
+void keep_memory(Backend backend) {
+    static bool kept[3] = {};
+    if (std::exchange(kept[static_cast<int>(backend)], true)) return;
+#if defined(GPULAB_WITH_CUDA)
+    if (backend == Backend::cuda) {
+        void *on_device = nullptr, *on_host = nullptr;
+        if (cudaMalloc(&on_device, 512) != cudaSuccess || cudaHostAlloc(&on_host, 512, 0) != cudaSuccess)
+            cudaGetLastError(); // it only costs time
+    }
+#endif
+#if defined(GPULAB_WITH_OPENCL)
+    if (backend == Backend::opencl) {
+        const cl::CommandQueue& queue = opencl().queue();
+        static const cl::Buffer& buffer = *new cl::Buffer(opencl().context(), CL_MEM_READ_WRITE, 512);
+        queue.enqueueFillBuffer(buffer, '\0', 0, 512);
+        queue.finish();
+    }
+#endif
 }
 
 } // namespace
@@ -70,20 +142,15 @@ void in_turn(const std::function<void()>& action) {
         ~Turn() { turns().end(); }
     };
     const Turn turn;
+    if (turns().on_gpu) keep_memory(prepared);
     action();
 }
 
+void leave_turns() { turns().on_gpu = false; }
+
 void detail::prepare_turns(const Device& device) {
+    prepared = device.backend;
     turns().on_gpu = device.backend != Backend::cpu && !device.is_cpu;
-#if defined(GPULAB_WITH_CUDA)
-    static bool kept = false;
-    if (device.backend == Backend::cuda && !kept) {
-        kept = true; // until the process ends
-        void *on_device = nullptr, *on_host = nullptr;
-        if (cudaMalloc(&on_device, 512) != cudaSuccess || cudaHostAlloc(&on_host, 512, 0) != cudaSuccess)
-            cudaGetLastError(); // it only costs time
-    }
-#endif
 }
 
 } // namespace gpulab::testing

@@ -6,9 +6,9 @@
 
 namespace gpulab::testing::detail {
 
-/// Says what the tests that follow run on: on a GPU they take turns. On a CUDA device it also keeps a little memory of
-/// each kind allocated: the driver hands back what is freed last, which takes 74 us (device) and 870 us (page-locked) a
-/// time on an H200, and 3 us while something else is in use.
+/// Says what the tests that follow run on: on a GPU they take turns, and keep a little memory of each kind allocated
+/// from the first turn on. A driver hands back what is freed last, which takes 74 us (device memory) and 870 us
+/// (page-locked memory) each time on an H200, and 3 us while something else is in use.
 void prepare_turns(const Device& device);
 
 } // namespace gpulab::testing::detail

@@ -34,9 +34,12 @@ const std::vector<Device>& devices_or_skip(Backend backend);
 /// between processes takes a hundred times as long for each launch and copy: 1.1 ms for 12 us, with 12 processes on an
 /// H200. So each runs its variant in turn, and makes inputs and compares results while others have the GPU.
 ///
-/// It is a courtesy: who has waited 20 seconds waits no more, and GPULAB_TEST_TURNS=0 in the environment leaves it out.
+/// It is a courtesy: who has waited a minute waits no more, and GPULAB_TEST_TURNS=0 in the environment leaves it out.
 /// On a CPU nobody waits. Turns may be nested.
 void in_turn(const std::function<void()>& action);
+
+/// The running test case takes no turns, because what it runs hardly uses the GPU.
+void leave_turns();
 
 /// Skips the running test case with a reason, or fails it when GPULAB_REQUIRE_DEVICES=1.
 void skip_or_fail(const std::string& reason);
