@@ -7,7 +7,7 @@
 // fetches.
 #include <algorithm>
 
-#include "3_grid_stride.cl.hpp"
+#include "03_grid_stride.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

@@ -3,7 +3,7 @@
 // Changed: a group of 16 x 16 loads a 16 x 16 tile of A and one of B together, and each number serves 16 work-items.
 // Limit: local memory, from which two numbers still come for every multiply-add. On a CPU local memory is ordinary
 // memory in the cache, where the numbers were anyway: there the copying and the barriers are what is left to see.
-#include "2_local_tile.cl.hpp"
+#include "02_local_tile.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"
 

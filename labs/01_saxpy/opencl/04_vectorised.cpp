@@ -6,7 +6,7 @@
 // Limit: the memory.
 #include <algorithm>
 
-#include "4_vectorised.cl.hpp"
+#include "04_vectorised.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

@@ -3,7 +3,7 @@
 // Changed: a second launch, of one group, adds up the groups' sums, so that a single number comes back. In OpenCL 1.2
 // nothing but the end of a kernel makes all groups wait for each other.
 // Limit: 4-byte loads; for a small n the second launch costs more than adding up a few numbers on the host.
-#include "2_two_stage.cl.hpp"
+#include "02_two_stage.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -3,7 +3,7 @@
 // Changed: a work-item loads four vectors at a time and adds each to an accumulator of its own, so that the loads are
 // under way together and no addition waits for the one before. On a CPU a float4 is one SIMD register.
 // Limit: the memory.
-#include "3_vectorised.cl.hpp"
+#include "03_vectorised.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"

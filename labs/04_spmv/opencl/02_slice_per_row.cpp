@@ -6,7 +6,7 @@
 // Limit: those barriers; and a row much longer than the mean is still one slice's.
 #include <bit>
 
-#include "2_slice_per_row.cl.hpp"
+#include "02_slice_per_row.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "1_raw.cl.hpp" // the text of the kernel
+#include "01_raw.cl.hpp" // the text of the kernel
 #include "gpulab/error.hpp"
 #include "gpulab/opencl/context.hpp"
 #include "saxpy.hpp"

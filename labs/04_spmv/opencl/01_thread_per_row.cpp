@@ -2,7 +2,7 @@
 //
 // Limit: neighbouring items read entries a row apart, so on a GPU their loads do not coalesce; on a CPU device this
 // order is the natural one.
-#include "1_thread_per_row.cl.hpp"
+#include "01_thread_per_row.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

@@ -7,7 +7,7 @@
 // Limit: on a GPU as in CUDA; on a CPU the work-groups are loops, and starting n / 256 of them costs time.
 #include <algorithm>
 
-#include "2_one_item.cl.hpp"
+#include "02_one_item.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

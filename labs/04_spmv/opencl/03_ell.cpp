@@ -2,7 +2,7 @@
 //
 // Changed: the format. Slots stand column-major, so neighbouring items read neighbouring entries at every step.
 // Limit: the padding, which is read like everything else; matrices with a few long rows are refused.
-#include "3_ell.cl.hpp"
+#include "03_ell.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"

@@ -3,7 +3,7 @@
 // Dimension 0, the one in which neighbouring work-items are neighbours in hardware, runs along the columns.
 // Limit: for every multiply-add two numbers are loaded. A row of A serves n work-items and a column of B m of them,
 // and each loads it anew.
-#include "1_naive.cl.hpp"
+#include "01_naive.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"
 

@@ -5,7 +5,7 @@
 // loads are of eight neighbours at once, for which A's tile is stored transposed.
 // Limit: on a CPU the sums of all 64 work-items of a group go to memory and back at each barrier; on a GPU the loads
 // from global memory, which nothing overlaps with the arithmetic of the same group.
-#include "3_register_tile.cl.hpp"
+#include "03_register_tile.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"
 

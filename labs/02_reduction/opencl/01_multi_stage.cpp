@@ -4,7 +4,7 @@
 // halving tree in local memory, one partial sum per group; the host adds up these few. It adds them in double, which
 // costs nothing there. The time ends when the partial sums are on the host; a few hundred additions are not in it.
 // Limit: 4-byte loads, and the host's part, which grows with the number of groups.
-#include "1_multi_stage.cl.hpp"
+#include "01_multi_stage.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
