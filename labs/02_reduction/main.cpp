@@ -12,13 +12,12 @@
 namespace {
 
 using namespace reduction;
-using gpulab::Backend;
 using gpulab::Options;
 using gpulab::Report;
 using gpulab::Result;
 
 gpulab::Parameters problem_of(const char* op, const char* type, std::size_t n) {
-    return {{"op", op}, {"type", type}, {"n", whole(n)}};
+    return {{"op", op}, {"type", type}, {"n", n}};
 }
 
 template <class T> int sum(const Options& options, std::size_t n) {
@@ -39,9 +38,10 @@ template <class T> int dot(const Options& options, std::size_t n) {
     const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
     const Expected<T> expected = expected_dot(problem);
     Scalar<T> out(1);
-    report.sequential_ms(sequential_ms(cpu_dot<T>, problem, out));
-    measure_all(options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
-                [&](Backend backend, const auto& o) { return compare(expected, o, dot_tolerance<T>(backend, n)); });
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(dot_variants<T>(), "cpu_dot"), problem, out));
+    gpulab::measure_all(
+        options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
+        [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); });
     return report.finish();
 }
 
@@ -57,15 +57,16 @@ template <class T> int series(const Options& options, Series which, double x, st
     const Expected<T> expected = expected_series(problem);
     const double limit = series_limit(which, problem.x);
     Scalar<T> out(1);
-    report.sequential_ms(sequential_ms(cpu_series<T>, problem, out));
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(series_variants<T>(), "cpu_series"), problem, out));
     // Nothing moves; per term a division, an addition and two operations for the denominator or the power.
     const auto arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
-    measure_all(
+    gpulab::measure_all(
         options, report, jobs, problem, out, {.flops = 4.0 * static_cast<double>(terms), .arithmetic = arithmetic},
-        [&](Backend backend, const auto& o) { return compare(expected, o, series_tolerance<T>(backend, terms)); },
-        [&](Result& r, const auto& o) {
-            r.extra = {{"value", static_cast<double>(o[0])},
-                       {"distance_to_limit", std::abs(static_cast<double>(o[0]) - limit)}};
+        [&](const auto& job) { return compare(expected, out, series_tolerance<T>(job.variant.backend, terms)); },
+        [&](const auto&, Result& r) {
+            if (r.kernel.repeats == 0) return; // it did not run
+            r.extra = {{"value", static_cast<double>(out[0])},
+                       {"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)}};
         });
     return report.finish();
 }
@@ -80,10 +81,10 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
     const ScanProblem<T> problem = make_scan_problem<T>(kind, n, options.seed());
     const Prefixes<T> expected = expected_scan(problem);
     Prefixes<T> out(n);
-    report.sequential_ms(sequential_ms(cpu_scan<T>, problem, out));
-    measure_all(
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(scan_variants<T>(), "cpu_scan"), problem, out));
+    gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
-        [&](Backend backend, const auto& o) { return compare(problem, expected, o, scan_tolerance<T>(backend, n)); });
+        [&](const auto& job) { return compare(problem, expected, out, scan_tolerance<T>(job.variant.backend, n)); });
     return report.finish();
 }
 

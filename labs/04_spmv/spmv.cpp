@@ -10,6 +10,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/sparse/parallel.hpp"
+#include "rungs.hpp"
 
 namespace spmv {
 

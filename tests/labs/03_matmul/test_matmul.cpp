@@ -9,6 +9,7 @@
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
 #include "late_warp_tile.hpp"
+#include "rungs.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
