@@ -26,9 +26,9 @@ void cuda_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
 
-    constexpr int threads = 256;
-    const auto resident = static_cast<unsigned>(gpulab::occupancy(grid_stride_kernel, threads).blocks_per_sm);
-    const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident * gpulab::multiprocessor_count());
+    constexpr unsigned threads = 256;
+    const unsigned resident = gpulab::resident_blocks(grid_stride_kernel, threads);
+    const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident);
     watch.tile(blocks * std::size_t{threads});
     gpulab::watch_stream(
         watch,

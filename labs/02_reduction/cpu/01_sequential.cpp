@@ -15,7 +15,6 @@ template <class T> void cpu_sequential(const SumProblem<T>& p, Scalar<T>& sum, S
         for (const T x : p.a) total += x;
         sum[0] = static_cast<T>(total);
     };
-    // Before every run the sum is set to NaN, so that no earlier result can pass for this one.
     watch.time(run, gpulab::poisoning(sum));
 }
 

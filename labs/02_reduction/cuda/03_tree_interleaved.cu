@@ -6,13 +6,7 @@
 // Thread t works at step s if t is a multiple of 2s: threads 0, 2, 4, ..., then 0, 4, 8, ... A warp stays busy as long
 // as one of its 32 threads works, so up to step 16 every warp goes along for fewer and fewer threads.
 // Limit: that divergence, and what the next rung has as well: one element per thread, and a tree for every 256.
-#include <utility>
-
-#include "gpulab/cuda/buffer.hpp"
-#include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
-#include "reduction.hpp"
+#include "rounds.cuh"
 
 namespace reduction {
 
@@ -34,30 +28,8 @@ template <class T> __global__ void tree_interleaved_kernel(const T* a, std::size
 }
 
 template <class T> void cuda_tree_interleaved(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
-    const gpulab::DeviceBuffer<T> a(p.a);
-    const std::size_t blocks = gpulab::grid_size(p.size(), threads);
-    gpulab::DeviceBuffer<T> sums(blocks), sums_of_sums(gpulab::ceil_div(blocks, threads));
-    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
-    const auto launch = [&](cudaStream_t stream) {
-        const T* from = a.data();
-        T *to = sums.data(), *other = sums_of_sums.data();
-        std::size_t n = p.size();
-        for (;;) { // round after round, until one block was enough; a launch waits for the one before it
-            const unsigned grid = gpulab::grid_size(n, threads);
-            tree_interleaved_kernel<<<grid, threads, 0, stream>>>(from, n, to);
-            CUDA_CHECK_LAUNCH();
-            if (grid == 1) break;
-            from = to;
-            std::swap(to, other);
-            n = grid;
-        }
-        CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
-    };
     for (std::size_t tile = threads; tile <= 1 << 24; tile *= threads) watch.tile(tile); // of three rounds
-    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, sums_of_sums, host));
-    sums.check_guard_bands();
-    sums_of_sums.check_guard_bands();
-    sum[0] = host[0];
+    sum_in_rounds<T>(tree_interleaved_kernel<T>, threads, p, sum, watch);                // the host half of rung 2
 }
 
 template SumRun<float> cuda_tree_interleaved<float>;

@@ -46,8 +46,7 @@ template <class T> void cuda_scan_one_block(const ScanProblem<T>& p, Prefixes<T>
         scan_one_block_kernel<<<1, std::max(n, 1u), 0, stream>>>(a.data(), result.data(), n, p.kind == Scan::inclusive);
     };
     watch.tile(std::size_t{most});
-    gpulab::watch_stream(watch, launch,
-                         gpulab::poisoning(result)); // before every run, so that no earlier result can pass
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result));
     result.copy_to(out);
 }
 

@@ -10,6 +10,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
 #include "scan.hpp"
 
 namespace reduction {
@@ -69,14 +70,9 @@ template <class T> void cuda_scan_two_level(const ScanProblem<T>& p, Prefixes<T>
             CUDA_CHECK_LAUNCH();
         }
     };
-    const auto poison = [&](cudaStream_t stream) {
-        result.poison_async(stream);
-        for (auto& level : sums) level.poison_async(stream);
-    };
     watch.tile(std::size_t{threads});
-    watch.tile(std::size_t{threads} * threads);  // of blocks of blocks
-    gpulab::watch_stream(watch, launch, poison); // before every run, so that no earlier result can pass
-    for (const auto& level : sums) level.check_guard_bands();
+    watch.tile(std::size_t{threads} * threads); // of blocks of blocks
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, sums));
     result.copy_to(out);
 }
 

@@ -29,10 +29,9 @@ template <class T> void opencl_multi_stage(const SumProblem<T>& p, Scalar<T>& su
     };
     watch.tile(local_size);
     watch.tile(most_groups() * local_size);
-    // Before every run the groups' sums are filled with NaN, so that no earlier result can pass for this one.
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
-    sums.copy_to(host); // the same numbers again, and the guard bands checked
+    sums.copy_to(host); // the same numbers again
     double total = 0;
     for (const T x : host) total += x;
     sum[0] = static_cast<T>(total);

@@ -1,6 +1,6 @@
 /// @file
-/// The kernel of the last three rungs: cuda_pipeline and cuda_warp_tiles launch it with one tile each, cuda_by_shape
-/// with the one that fits.
+/// The kernel of cuda_pipeline with sizes of the launcher's choice, and k in parts: cuda_warp_tiles launches it with
+/// one tile, cuda_by_shape with the one that fits.
 #pragma once
 
 #include <cstddef>

@@ -34,7 +34,7 @@ template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, S
             thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
                                                                   a.x.data(), out.data(), a.rows);
         },
-        gpulab::poisoning(out)); // before every run, so that no earlier result can pass for this one
+        gpulab::poisoning(out));
 
     out.copy_to(y); // copy out
 }

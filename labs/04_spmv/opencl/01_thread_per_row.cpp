@@ -30,7 +30,7 @@ template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y,
             queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
                                        events.add());
         },
-        gpulab::poisoning(out)); // before every run, so that no earlier result can pass for this one
+        gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -10,7 +10,7 @@
 // link, and what the kernel moves the copy engines lose. A negative result, kept because the idea is tempting.
 //
 // Limit: the link in both directions.
-#include "pass.cuh"
+#include "pipeline.cuh"
 
 namespace streams {
 
@@ -26,13 +26,8 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
     const unsigned char* const in_there = host_in.on_device();
     unsigned char* const out_there = host_out.on_device();
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
-    const auto strips = equal_strips(piped, p.streams);
-    const gpulab::Stream up, work, down, beside;
-    std::vector<gpulab::Event> uploaded, inverted;
-    for (std::size_t i = 0; i < strips.size(); ++i) {
-        uploaded.emplace_back(cudaEventDisableTiming);
-        inverted.emplace_back(cudaEventDisableTiming);
-    }
+    Pipeline pipeline(equal_strips(piped, p.streams));
+    const gpulab::Stream beside;
     const unsigned colours = colour_bytes(p.image.channels);
 
     name_tiles(watch, p, link_blocks(p));
@@ -44,27 +39,8 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
             CUDA_CHECK_LAUNCH();
             r.end(beside);
         }
-        for (std::size_t i = 0; i < strips.size(); ++i) {
-            const Strip s = strips[i];
-            r.begin_up(i, 0, up);
-            CUDA_CHECK(
-                cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice, up));
-            r.end(up);
-            uploaded[i].record(up);
-            CUDA_CHECK(cudaStreamWaitEvent(work, uploaded[i], 0));
-            r.begin_kernel(i, 1, work);
-            invert_kernel<<<strip_blocks(s), block_threads, 0, work>>>(in.data() + s.first, result.data() + s.first,
-                                                                       s.bytes, colours, p.work);
-            CUDA_CHECK_LAUNCH();
-            r.end(work);
-            inverted[i].record(work);
-            CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
-            r.begin_down(i, 2, down);
-            CUDA_CHECK(cudaMemcpyAsync(host_out.data() + s.first, result.data() + s.first, s.bytes,
-                                       cudaMemcpyDeviceToHost, down));
-            r.end(down);
-        }
-        down.synchronize();
+        pipeline.issue(r, host_in.data(), in.data(), result.data(), host_out.data(), colours, p.work);
+        pipeline.synchronize();
         beside.synchronize();
     });
 }
