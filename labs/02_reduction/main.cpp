@@ -1,9 +1,9 @@
 /// @file
 /// Lab 02, reduction: sums, dot products, series and prefix sums with every variant on every device, checked against
 /// compensated summation on the CPU.
-#include "benchmark.hpp"
 #include "dot.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "scan.hpp"
 #include "series.hpp"
@@ -25,7 +25,16 @@ template <class T> int sum(const Options& options, std::size_t n) {
     gpulab::check_memory(options, bytes, bytes);
     const auto jobs = gpulab::jobs(sum_variants<T>(), options); // which variant runs where
     Report report(options, problem_of("sum", name_of_type<T>(), n));
-    measure_sums<T>(options, report, jobs, n);
+
+    // The problem, the right answer, and the time of one loop on the CPU, from which the speed-ups are counted.
+    const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
+    const Expected<T> expected = expected_sum(problem);
+    Scalar<T> out(1);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, out));
+
+    // Each job poisons `out`, runs its variant and judges what that leaves there.
+    gpulab::measure_all(options, report, jobs, problem, out, sum_work<T>(n),
+                        [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); });
     return report.finish();
 }
 

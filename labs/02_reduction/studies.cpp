@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "benchmark.hpp"
 #include "dot.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 
 namespace reduction {
@@ -18,6 +18,18 @@ using gpulab::Result;
 namespace {
 
 gpulab::Parameters sum_parameters(const char* type, std::size_t n) { return {{"op", "sum"}, {"type", type}, {"n", n}}; }
+
+/// Measures every job for n random numbers.
+template <class T>
+void measure_sums(const Options& options, Report& report, const std::vector<gpulab::Job<SumRun<T>>>& jobs,
+                  std::size_t n) {
+    const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
+    const Expected<T> expected = expected_sum(problem);
+    Scalar<T> sum(1);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, sum));
+    gpulab::measure_all(options, report, jobs, problem, sum, sum_work<T>(n),
+                        [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); });
+}
 
 /// Every variant of the sum at n = 2^10, 2^12, ..., 2^28, as far as main memory goes.
 template <class T> void size(const Options& options, Report& report) {

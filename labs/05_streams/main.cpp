@@ -6,7 +6,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"

@@ -9,7 +9,7 @@
 
 #include "gpulab/jobs.hpp"
 #include "gpulab/report.hpp"
-#include "gpulab/trace.hpp"
+#include "gpulab/trace/trace.hpp"
 #include "link.hpp"
 #include "streams.hpp"
 

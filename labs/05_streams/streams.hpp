@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "gpulab/compare.hpp"
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 #include "gpulab/stopwatch.hpp"
-#include "gpulab/trace.hpp"
+#include "gpulab/trace/trace.hpp"
 #include "gpulab/variant.hpp"
 
 /// Lab 05: streams.

@@ -31,11 +31,14 @@ struct Work {
 
 /// The name of a parameter and its value, as JSON and CSV show them: a whole number, a number, or a text.
 struct Parameter {
-    /// @pre a whole number is at most 2^63 - 1
+    /// A whole number. @pre at most 2^63 - 1
     template <std::integral Whole>
     Parameter(std::string n, Whole v) : name(std::move(n)), value(static_cast<std::int64_t>(v)) {}
+    /// A number.
     Parameter(std::string n, double v) : name(std::move(n)), value(v) {}
+    /// A text.
     Parameter(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
+    /// A text.
     Parameter(std::string n, const char* v) : name(std::move(n)), value(std::string(v)) {}
 
     std::string name;

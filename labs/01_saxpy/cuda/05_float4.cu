@@ -2,10 +2,10 @@
 //
 // Changed against cuda_many_blocks: a thread moves four neighbouring floats with one instruction, so it has 32 bytes of
 // loads in flight where it had 8, and there are a quarter as many threads to start.
-// What must be in flight follows from Little's law: bandwidth times latency. For 4 TB/s and a latency of the order of
-// 600 ns that is 2.4 MB, some 18 kB for each of 132 multiprocessors, at all times and not only on average; with 8 bytes
-// per thread, 2048 resident threads just reach 16 kB.
-// Limit: the memory, nearly.
+// What must be in flight follows from Little's law: bandwidth times latency. For 4 TB/s and some 600 ns, the latency of
+// a memory that is busy (an idle one answers sooner), that is 2.4 MB, some 18 kB for each of 132 multiprocessors, at
+// all times and not only on average; with 8 bytes per thread, 2048 resident threads just reach 16 kB. Limit: the
+// memory, nearly.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -1,7 +1,8 @@
 // Rung 3: threadIdx.x along the columns.
 //
 // Changed: i and j have changed places, nothing else. Neighbouring threads now read neighbours in a row of B, write
-// neighbours in a row of C, and read the same number of A, which one access brings to all of them: coalesced.
+// neighbours in a row of C, and the 16 of a row of the block read the same number of A, which one access brings to all
+// of them: coalesced.
 // Limit: two loads for every multiply-add. The caches catch most of them, but the units that serve loads can deliver
 // only a fraction of what the arithmetic could use.
 #include "gpulab/cuda/buffer.hpp"

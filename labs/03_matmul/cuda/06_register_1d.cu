@@ -5,7 +5,8 @@
 // tile can come four at a time, so there are fewer loads than numbers, here as in rung 4.)
 // Index: a block of 512 threads computes 64 x 64 elements; thread t has column t mod 64 and the rows 8 (t / 64) ...
 // A warp spans 32 columns of the same rows, so its reads of A's tile are the same word: one access for all.
-// Limit: shared memory still, and nothing overlaps the loads from global memory: at each tile all wait for them.
+// Limit: nine numbers from shared memory for eight multiply-adds are still many, and nothing overlaps the loads from
+// global memory: at each tile all wait for them.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(threads, 2)
         return load4<b_vector>(b + std::size_t(l0 + b_row) * n, column + b_column, n, l0 + b_row < k);
     };
 
-    float sum[each][each] = {};
+    alignas(16) float sum[each][each] = {}; // stored as float4
     float4 next_a = load_a(0), next_b = load_b(0);
     for (int l0 = 0; l0 < k; l0 += depth) {
         a_tile[a_column + 0][a_row] = next_a.x;
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(threads, 2)
         }
 #pragma unroll
         for (int l = 0; l < depth; ++l) {
-            float left[each], right[each];
+            alignas(16) float left[each], right[each]; // loaded as float4
             *reinterpret_cast<float4*>(&left[0]) = *reinterpret_cast<const float4*>(&a_tile[l][y]);
             *reinterpret_cast<float4*>(&left[4]) = *reinterpret_cast<const float4*>(&a_tile[l][half + y]);
             *reinterpret_cast<float4*>(&right[0]) = *reinterpret_cast<const float4*>(&b_tile[l][x]);

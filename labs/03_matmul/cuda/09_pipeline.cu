@@ -11,7 +11,9 @@
 //   alignment that the loads need.
 // Three smaller changes come with it:
 // - A warp has 64 x 32 elements of C where it had 16 x 128: 96 numbers from shared memory for 2048 products, not 144.
-// - Blocks are numbered in bands eight tiles high, so that those that run together share more of A and B in the L2.
+// - Blocks are numbered in bands eight tiles high, so that those that run together may share more of A and B in the L2.
+//   With 264 blocks at a time it gains at n = 8192, where they touch 8 strips of A and 33 of B, not 64 and 5, and not
+//   at 4096, where they touch 16 and 32, not 32 and 9.
 // - A thread adds its products along a row and back along the next, so that the operand at the turn is still at hand.
 // The block still computes 128 x 128 elements with 256 threads, each 8 x 8.
 // Limit: four 16-byte loads from shared memory for 64 multiply-adds.
@@ -94,7 +96,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
 
     // Two fragments take turns: while the products of one are summed, the other is loaded from shared memory.
     float sum[thread_rows][thread_columns] = {};
-    float left[2][thread_rows], right[2][thread_columns];
+    alignas(16) float left[2][thread_rows], right[2][thread_columns]; // loaded as float4
     const auto load = [&](int turn, int stage, int l) {
         const float* const a_tile = tiles_of + stage * stage_floats;
         const float* const b_tile = a_tile + depth * pitch;

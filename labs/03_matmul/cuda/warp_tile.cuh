@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
 
     // Two fragments take turns: while the products of one are summed, the other is loaded from shared memory.
     float sum[G::thread_rows][G::thread_columns] = {};
-    float left[2][G::thread_rows], right[2][G::thread_columns];
+    alignas(16) float left[2][G::thread_rows], right[2][G::thread_columns]; // loaded as float4
     const auto load = [&](int turn, int stage, int l) {
         const float* const a_tile = stages + stage * G::stage_floats;
         const float* const b_tile = a_tile + G::depth * G::pitch;

@@ -1,4 +1,4 @@
-// Rung 1: one thread per row. (Aula 17)
+// Rung 1: one thread per row, known as CSR-scalar (Bell and Garland, SC 2009). (Aula 17)
 //
 // The loop of cpu_sequential with the outer loop spread over threads. Rows are independent, so nothing is shared.
 // Limit: neighbouring threads read entries that lie a row apart. In rows of 16 entries a warp's 32 loads of a float

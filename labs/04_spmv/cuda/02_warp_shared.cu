@@ -1,4 +1,5 @@
-// Rung 2: a warp per row, the 32 partial sums added up in shared memory. (Blog)
+// Rung 2: a warp per row, known as CSR-vector (Bell and Garland, SC 2009), the 32 partial sums added up in shared
+// memory. (Blog)
 //
 // Changed: lane l takes entries l, l + 32, ... of the row, so a warp's loads are neighbours. Then the 32 partial sums
 // are halved: lane l adds that of lane l + 16, then l + 8, ...

@@ -7,8 +7,8 @@
 // grid.
 //   1. per block, tile = threads * items steps: products to shared memory with neighbouring loads, row ends as well;
 //   2. each thread searches its own diagonal in shared memory, then takes `items` steps: add a product, finish a row;
-//   3. what a thread has left over belongs to a row that a later thread finishes: left-overs of the same row are added
-//      up across the warp, then to the row's sum in shared memory;
+//   3. what a thread carries out (its carry-out) belongs to a row that a later thread finishes: carry-outs of the same
+//      row are added up across the warp, then to the row's sum in shared memory;
 //   4. the row that the block leaves unfinished goes to a list, which a second, small kernel adds to y.
 // Preparation outside the timing: the coordinates of each tile, which depend on row_start only (like cuSPARSE's
 // cusparseSpMV_preprocess).
@@ -51,12 +51,12 @@ __global__ void merge_points_kernel(const int* row_start, int rows, int nonzeros
 }
 
 /// One tile of threads * items steps per block.
-/// @param left_over left_over[b] becomes what block b added up of row point[b + 1].row, which it does not finish
+/// @param carry_out carry_out[b] becomes what block b added up of row point[b + 1].row, which it does not finish
 template <class T, unsigned threads, unsigned items>
 __global__ void __launch_bounds__(threads)
     merge_path_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
                       const T* __restrict__ x, T* __restrict__ y, const MergePoint* __restrict__ point,
-                      T* __restrict__ left_over) {
+                      T* __restrict__ carry_out) {
     constexpr int tile = static_cast<int>(threads * items);
     __shared__ T slot[tile + 1]; // first the products of the tile, behind them the sum of each of its rows
     __shared__ int row_end[tile + 1];
@@ -126,16 +126,16 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
 
     for (int i = me; i < rows; i += threads) __stcs(&y[begin.row + i], row_sum[i]);
-    if (me == 0) left_over[blockIdx.x] = row_sum[rows];
+    if (me == 0) carry_out[blockIdx.x] = row_sum[rows];
 }
 
-/// 4. Adds what blocks have left over to the rows that later blocks finished.
+/// 4. Adds the carry-outs of blocks to the rows that later blocks finished.
 template <class T>
-__global__ void left_over_kernel(const MergePoint* point, const T* left_over, T* y, int rows, unsigned tiles) {
+__global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T* y, int rows, unsigned tiles) {
     const unsigned b = blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= tiles) return;
     const int row = point[b + 1].row;
-    if (row < rows && left_over[b] != T{0}) atomicAdd(&y[row], left_over[b]); // several blocks may share a long row
+    if (row < rows && carry_out[b] != T{0}) atomicAdd(&y[row], carry_out[b]); // several blocks may share a long row
 }
 
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
@@ -146,14 +146,14 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     // Preparation: once per matrix.
     const unsigned tiles = gpulab::grid_size(p.matrix.rows + p.matrix.nonzeros(), tile);
     gpulab::DeviceBuffer<MergePoint> point(tiles + std::size_t{1});
-    gpulab::DeviceBuffer<T> left_over(tiles);
-    constexpr unsigned searches = 256; // a block, and as many left-overs
+    gpulab::DeviceBuffer<T> carry_out(tiles);
+    constexpr unsigned searches = 256; // a block, and as many carry-outs
     merge_points_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, searches), searches>>>(
         a.row_start.data(), a.rows, a.nonzeros, point.data(), tiles, tile);
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    watch.tile(items, "items"); // rows and non-zeros together: of a thread, of a block, of a block of left-overs
+    watch.tile(items, "items"); // rows and non-zeros together: of a thread, of a block, of a block of carry-outs
     watch.tile(tile, "items");
     watch.tile(searches * std::size_t{tile}, "items");
     gpulab::watch_stream(
@@ -161,11 +161,11 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
         [&](cudaStream_t stream) {
             merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
                                                                                 a.value.data(), a.x.data(), out.data(),
-                                                                                point.data(), left_over.data());
-            left_over_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
-                point.data(), left_over.data(), out.data(), a.rows, tiles);
+                                                                                point.data(), carry_out.data());
+            carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
+                point.data(), carry_out.data(), out.data(), a.rows, tiles);
         },
-        gpulab::poisoning(out, left_over));
+        gpulab::poisoning(out, carry_out));
     out.copy_to(y);
 }
 

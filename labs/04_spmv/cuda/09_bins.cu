@@ -24,8 +24,8 @@
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/poisoning.hpp"
-#include "gpulab/sparse/parallel.hpp"
 #include "spmv.hpp"
 #include "streaming.cuh"
 
@@ -139,7 +139,7 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
 
     std::vector<Bins<T>> sorted(bins.size());
     std::atomic<std::size_t> next_bin = 0;
-    gpulab::detail::for_parts(gpulab::detail::parts_for(bins.size(), 1), [&](unsigned) {
+    gpulab::for_parts(gpulab::parts_for(bins.size(), 1), [&](unsigned) {
         for (std::size_t b = next_bin++; b < bins.size(); b = next_bin++) sort_bin(a, bins[b], sorted[b]);
     });
 
@@ -161,7 +161,7 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
     all.place.resize(chunks * chunk);
     all.value.resize(chunks * chunk);
     next_bin = 0;
-    gpulab::detail::for_parts(gpulab::detail::parts_for(bins.size(), 1), [&](unsigned) {
+    gpulab::for_parts(gpulab::parts_for(bins.size(), 1), [&](unsigned) {
         for (std::size_t b = next_bin++; b < bins.size(); b = next_bin++) {
             const auto entry = static_cast<std::ptrdiff_t>(all.first_chunk[b]) * static_cast<std::ptrdiff_t>(chunk);
             std::copy(sorted[b].row.begin(), sorted[b].row.end(), all.row.begin() + all.first_slot[b]);

@@ -1,5 +1,6 @@
 // Rung 1: strip after strip, each copy waited for. (Aula 17, the synchronous version)
 //
+// A copy up goes from the host to the device (H2D), a copy down from the device to the host (D2H).
 // The image lies in ordinary, pageable memory, which the system may move: the CPU copies it piece by piece into
 // page-locked memory of the driver's, and from there the copy engine fetches it. On the way up cudaMemcpy may return as
 // soon as the last piece is in the driver's memory, before the engine has fetched it; the kernel waits all the same,

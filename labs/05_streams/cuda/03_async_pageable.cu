@@ -3,8 +3,8 @@
 // Changed from cuda_sync_pageable: cudaMemcpyAsync and the kernel of strip i go into stream i, and the host waits only
 // at the end. Streams promise order within themselves and none among each other, so strip 1 could go up while strip 0
 // is being worked on. They do not, because the memory is pageable: the driver must make its own page-locked copy of the
-// data before cudaMemcpyAsync may return, and on the way down it returns when the data is there: the call is
-// asynchronous by name only. The timeline shows it.
+// data before cudaMemcpyAsync may return, and on the way down it returns when the data is there. CUDA says that such a
+// call "might be synchronous"; here it is, as the timeline shows.
 //
 // Limit: as cuda_sync_pageable.
 #include "pass.cuh"

@@ -2,9 +2,9 @@
 // then of strip 1, ... (Aula 17, asynchronous version I)
 //
 // Changed: only the memory. Now the copies return at once, the copy engines work on their own, and strip 1 goes up
-// while strip 0 is inverted and comes down: up to three things at a time. On GPUs of 2010 with one engine for both
-// directions this order was slow: the copy down of strip 0 stood in the engine's queue before the copy up of strip 1
-// and made it wait for the kernel. GPUs with an engine for each direction do not care.
+// while strip 0 is inverted and comes down: up to three things at a time. On a GPU with one engine for both
+// directions this order is slow: the copy down of strip 0 stands in the engine's queue before the copy up of strip 1
+// and makes it wait for the kernel. GPUs with an engine for each direction do not care.
 //
 // Limit: the first strip goes up alone (fill) and the last comes down alone (drain); fewer strips, longer ends.
 #include "pass.cuh"

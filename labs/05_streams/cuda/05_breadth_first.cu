@@ -3,7 +3,7 @@
 //
 // Changed: only the order in which the host issues. It is the order for a GPU with a single copy engine: no copy up
 // ever waits behind a copy down. Its price shows with many strips: nothing comes down before the host has issued all
-// copies up.
+// copies up and all kernels.
 //
 // Limit: as cuda_depth_first, fill and drain.
 #include "pass.cuh"

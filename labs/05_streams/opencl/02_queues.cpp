@@ -1,8 +1,8 @@
 // Rung 2: a queue for each strip, OpenCL's counterpart of cuda_async_pageable.
 //
 // Changed: queues are independent of each other, so commands of different queues may overlap; whether they do is the
-// device's affair. And a buffer for each strip: OpenCL leaves undefined what happens when two queues write to one
-// buffer at a time, even to different parts of it.
+// device's affair. And a buffer for each strip: OpenCL leaves undefined what happens when one queue changes a buffer
+// that another one uses at the same time, even a different part of it.
 //
 // Limit: pageable host memory on a GPU. On a CPU device all queues share the same cores, and copies are work for them
 // too.

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
-#include "gpulab/sparse/parallel.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace gpulab {
 
@@ -345,9 +345,9 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     const std::string_view body = lines.rest();
 
     // The entries, in parallel.
-    if (parts == 0) parts = detail::parts_for(body.size(), 1 << 18);
+    if (parts == 0) parts = parts_for(body.size(), 1 << 18);
     std::vector<Part<T>> list = cut<T>(body, parts);
-    detail::for_parts(parts, [&](unsigned p) { parse_part(h, body.size(), list[p]); });
+    for_parts(parts, [&](unsigned p) { parse_part(h, body.size(), list[p]); });
 
     // A part knows its own line numbers; those before it have told how many lines they hold.
     std::size_t before = header_lines;
@@ -375,7 +375,7 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     coo.row.resize(offset[parts]);
     coo.column.resize(offset[parts]);
     coo.value.resize(offset[parts]);
-    detail::for_parts(parts, [&](unsigned p) {
+    for_parts(parts, [&](unsigned p) {
         const auto at = static_cast<std::ptrdiff_t>(offset[p]);
         std::copy(list[p].row.begin(), list[p].row.end(), coo.row.begin() + at);
         std::copy(list[p].column.begin(), list[p].column.end(), coo.column.begin() + at);
@@ -398,9 +398,9 @@ MatrixSize announced_size(std::string_view beginning) {
 }
 
 template <class T> std::string to_matrix_market(const Csr<T>& m) {
-    const unsigned parts = detail::parts_for(m.nonzeros(), 1 << 16);
+    const unsigned parts = parts_for(m.nonzeros(), 1 << 16);
     std::vector<std::string> texts(parts);
-    detail::for_parts(parts, [&](unsigned p) {
+    for_parts(parts, [&](unsigned p) {
         const std::size_t begin = m.rows * p / parts, end = m.rows * (p + 1) / parts;
         std::string& text = texts[p];
         const auto out = std::back_inserter(text);

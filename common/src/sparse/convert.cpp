@@ -7,7 +7,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/sparse/parallel.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace gpulab {
 
@@ -69,7 +69,7 @@ template <class T> Csr<T> to_csr(const Coo<T>& m) {
     }
 
     std::vector<std::int64_t> left(m.rows); // entries of each row once duplicates are added up
-    detail::for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+    for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         std::vector<std::pair<std::int32_t, T>> work;
         for (std::size_t i = begin; i < end; ++i) {
             const std::size_t first = index(csr.row_start[i]);
@@ -128,7 +128,7 @@ template <class T> Csr<T> to_csr(const Csc<T>& m) {
 
 template <class T> Coo<T> to_coo(const Csr<T>& m) {
     Coo<T> coo{m.rows, m.columns, std::vector<std::int32_t>(m.nonzeros()), m.column, m.value};
-    detail::for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+    for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
             std::fill(coo.row.begin() + m.row_start[i], coo.row.begin() + m.row_start[i + 1],
                       static_cast<std::int32_t>(i));
@@ -161,7 +161,7 @@ template <class T> Ell<T> to_ell(const Csr<T>& m, double most_padding) {
         throw Unsupported(fmt::format("ELL takes {:.3g} bytes, more than main memory has", bytes));
 
     Ell<T> ell{m.rows, m.columns, width, std::vector<std::int32_t>(m.rows * width), std::vector<T>(m.rows * width)};
-    detail::for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+    for_ranges(m.rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         for (std::size_t s = 0; s < width; ++s)
             for (std::size_t i = begin; i < end; ++i) {
                 const bool used = s < m.row_length(i);

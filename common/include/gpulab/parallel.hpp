@@ -10,7 +10,7 @@
 
 #include "gpulab/device.hpp"
 
-namespace gpulab::detail {
+namespace gpulab {
 
 /// As many parts as the work is worth, hardware_threads() at most.
 /// @param worth_a_thread work below which another thread does not pay
@@ -49,4 +49,4 @@ template <class Body> void for_ranges(std::size_t n, std::size_t worth_a_thread,
     });
 }
 
-} // namespace gpulab::detail
+} // namespace gpulab

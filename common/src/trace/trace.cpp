@@ -1,4 +1,4 @@
-#include "gpulab/trace.hpp"
+#include "gpulab/trace/trace.hpp"
 
 #include <algorithm>
 #include <fmt/format.h>

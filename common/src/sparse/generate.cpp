@@ -11,7 +11,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/options.hpp"
-#include "gpulab/sparse/parallel.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace gpulab {
 
@@ -38,7 +38,7 @@ Csr<T> build(std::size_t rows, std::size_t columns, const Length& length, const 
     m.rows = rows;
     m.columns = columns;
     m.row_start.resize(rows + 1);
-    detail::for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+    for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) m.row_start[i + 1] = static_cast<std::int64_t>(length(i));
     });
     for (std::size_t i = 0; i < rows; ++i) m.row_start[i + 1] += m.row_start[i];
@@ -47,8 +47,8 @@ Csr<T> build(std::size_t rows, std::size_t columns, const Length& length, const 
     m.column.resize(nonzeros);
     m.value.resize(nonzeros);
     // Ranges of equal numbers of non-zeros, so that one long row does not hold up a whole range of them.
-    const unsigned parts = detail::parts_for(nonzeros, 1 << 16);
-    detail::for_parts(parts, [&](unsigned p) {
+    const unsigned parts = parts_for(nonzeros, 1 << 16);
+    for_parts(parts, [&](unsigned p) {
         const auto row_at = [&](unsigned q) {
             if (q == parts) return rows;
             const auto at = static_cast<std::int64_t>(nonzeros / parts * q);
@@ -135,7 +135,7 @@ Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length,
         throw UsageError(fmt::format("rows of {} columns cannot have {} non-zeros on average", columns, mean_length));
     // Inverting the distribution function: u uniform in (0, 1) gives the length scale * u^(-1 / (exponent - 1)).
     std::vector<double> weight(rows);
-    detail::for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+    for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i) // 1e300: a scale of 0 times infinity would be no number
             weight[i] = std::min(std::pow(random_unit(seed + 2, i), -1 / (exponent - 1)), 1e300);
     });
@@ -147,7 +147,7 @@ Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length,
     const double wanted = mean_length * static_cast<double>(rows);
     const auto total = [&](double scale) {
         std::atomic<std::size_t> sum_of_all = 0;
-        detail::for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+        for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
             std::size_t sum = 0;
             for (std::size_t i = begin; i < end; ++i) sum += length(i, scale);
             sum_of_all += sum;

@@ -1,4 +1,4 @@
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 
 #include <algorithm>
 #include <array>
