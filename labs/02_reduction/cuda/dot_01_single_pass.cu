@@ -5,11 +5,9 @@
 // Limit: memory.
 #include "block_sum.cuh"
 #include "dot.hpp"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
-#include "gpulab/cuda/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "private_sum.cuh"
+#include "rounds.cuh"
 
 namespace reduction {
 
@@ -80,18 +78,11 @@ template <class T> void cuda_dot(const DotProblem<T>& p, Scalar<T>& dot, Stopwat
     const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
     const unsigned resident = gpulab::resident_blocks(dot_kernel<T>, threads);
     const unsigned blocks = block_count<threads, loads, T>(p.size(), resident);
-    gpulab::DeviceBuffer<T> sums(blocks);
-    gpulab::DeviceBuffer<unsigned> done(1);
-    done.copy_from(std::vector<unsigned>{0});
-    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
-    T* const result = host.on_device();
-    const auto launch = [&](cudaStream_t stream) {
-        dot_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums.data(), done.data(), result);
-    };
     watch.tile(tile_size<threads, loads, T>);
     watch.tile(resident * tile_size<threads, loads, T>);
-    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, host));
-    dot[0] = host[0];
+    dot[0] = sum_in_one_round<T>(blocks, watch, [&](cudaStream_t stream, T* sums, unsigned* done, T* result) {
+        dot_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), p.size(), sums, done, result);
+    }); // the host half of cuda_single_pass
 }
 
 template DotRun<float> cuda_dot<float>;

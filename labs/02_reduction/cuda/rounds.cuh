@@ -4,6 +4,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -59,6 +60,22 @@ void sum_in_two_rounds(SumKernel<T>* kernel, unsigned blocks, unsigned threads, 
     };
     gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, result, host));
     sum[0] = host[0];
+}
+
+/// As cuda_single_pass: one launch, whose last block writes the result into host memory.
+/// @param launch `launch(stream, sums, done, result)`: launches `blocks` blocks of a kernel with a place for the sum of
+///        each, the ticket, and the result
+/// @return the result
+template <class T, class Launch> T sum_in_one_round(unsigned blocks, Stopwatch& watch, const Launch& launch) {
+    gpulab::DeviceBuffer<T> sums(blocks);
+    gpulab::DeviceBuffer<unsigned> done(1);
+    done.copy_from(std::vector<unsigned>{0});
+    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
+    T* const result = host.on_device();
+    gpulab::watch_stream(
+        watch, [&](cudaStream_t stream) { launch(stream, sums.data(), done.data(), result); },
+        gpulab::poisoning(sums, host));
+    return host[0];
 }
 
 } // namespace reduction
