@@ -1,7 +1,7 @@
 # add_lab(): one laboratory, from its list of rungs to its executable.
 include_guard(GLOBAL)
 
-# Makes the text of .cl files available to C++: opencl/1_one_item.cl becomes <1_one_item.cl.hpp>, which holds
+# Makes the text of .cl files available to C++: opencl/02_one_item.cl becomes <02_one_item.cl.hpp>, which holds
 # `inline constexpr char one_item_cl[]`. The program then needs no file beside it at run time.
 function(gpulab_embed_opencl target)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_cl)

@@ -51,6 +51,7 @@ Found find_cuda_devices() {
         device.l2_bytes = static_cast<std::uint64_t>(p.l2CacheSize);
         device.compute_units = p.multiProcessorCount;
         device.compute_capability = 10 * p.major + p.minor;
+        device.cooperative_launch = p.cooperativeLaunch != 0;
         found.devices.push_back(device);
     }
     return found;

@@ -79,10 +79,20 @@ const std::vector<Device>& devices(Backend backend) { return found(backend).devi
 
 const std::string& why_no_devices(Backend backend) { return found(backend).why_none; }
 
-void use(const Device& device) {
-    if (device.backend == Backend::cuda) detail::use_cuda_device(device);
-    if (device.backend == Backend::opencl) detail::use_opencl_device(device);
+namespace {
+thread_local std::vector<Device> in_use;
+} // namespace
+
+void use(const Device& device) { use(std::span(&device, 1)); }
+
+void use(std::span<const Device> chosen) {
+    const Device& first = chosen.front();
+    if (first.backend == Backend::cuda) detail::use_cuda_device(first);
+    if (first.backend == Backend::opencl) detail::use_opencl_device(first);
+    in_use = std::vector<Device>(chosen.begin(), chosen.end());
 }
+
+const std::vector<Device>& devices_in_use() { return in_use; }
 
 int hardware_threads() {
     if (const char* const wished = std::getenv("GPULAB_CPU_THREADS")) {

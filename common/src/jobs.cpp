@@ -10,6 +10,16 @@ std::string unmet_need(const Needs& needs, const Device& device) {
                            needs.compute_capability % 10, device.name, device.compute_capability / 10,
                            device.compute_capability % 10);
     if (needs.fp64 && !device.fp64) return fmt::format("needs double precision, {} has none", device.name);
+    if (needs.cooperative_launch && !device.cooperative_launch)
+        return fmt::format("needs cooperative launch, {} has none", device.name);
+    return "";
+}
+
+std::string unmet_need(const Needs& needs, std::span<const Device> devices) {
+    for (const Device& device : devices)
+        if (std::string unmet = unmet_need(needs, device); !unmet.empty()) return unmet;
+    if (devices.size() < needs.devices)
+        return fmt::format("needs {} devices, this run has {}", needs.devices, devices.size());
     return "";
 }
 

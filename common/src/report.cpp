@@ -15,13 +15,6 @@
 
 namespace gpulab {
 
-void Result::judge(const Comparison& comparison) {
-    error = comparison.error;
-    tolerance = comparison.tolerance;
-    status = comparison.passed ? Status::passed : Status::failed;
-    reason = comparison.message;
-}
-
 double Result::gb_per_s() const { return gpulab::gb_per_s(work.bytes, kernel.median); }
 double Result::gflop_per_s() const { return gpulab::gflop_per_s(work.flops, kernel.median); }
 
@@ -30,7 +23,6 @@ std::string_view name_of(Result::Status status) {
     case Result::Status::passed: return "passed";
     case Result::Status::failed: return "failed";
     case Result::Status::skipped: return "skipped";
-    case Result::Status::unjudged: return "unjudged";
     }
     return "?";
 }
@@ -203,14 +195,14 @@ void Report::quiet(bool quiet) { state_->quiet = quiet; }
 const Result& Report::add(Result result, const Work& work) {
     State& s = *state_;
     if (s.runs.empty()) throw Error("Report::add before Report::begin");
-    if (result.status == Result::Status::unjudged) throw Error(result.variant + ": its output was never compared");
     ReportedRun& run = s.runs.back();
     result.work = work;
     if (result.has_device) {
         const Ceilings c = s.surroundings.ceilings(result.device, work.arithmetic);
         s.devices[result.device.id()] = {result.device, c};
         if (result.status != Result::Status::skipped && result.kernel.median > 0 && result.percent == 0)
-            result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) / result.kernel.median;
+            result.percent = 100 * roofline_ms(c, work.bytes, work.flops, work.arithmetic) /
+                             (static_cast<double>(result.devices) * result.kernel.median); // of all of them together
     }
     if (result.status != Result::Status::skipped)
         result.speedup = gpulab::speedup(run.sequential_ms, result.kernel.median);
@@ -219,7 +211,6 @@ const Result& Report::add(Result result, const Work& work) {
     case Result::Status::passed: ++s.passed; break;
     case Result::Status::failed: ++s.failed; break;
     case Result::Status::skipped: ++s.skipped; break;
-    case Result::Status::unjudged: break; // refused above
     }
     run.results.push_back(std::move(result));
     s.print(run.results.back());

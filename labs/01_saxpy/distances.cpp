@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gpulab/input.hpp"
+#include "rungs.hpp"
 
 namespace saxpy {
 

@@ -57,8 +57,4 @@ gpulab::Comparison compare(const Distances& reference, const Distances& d);
 /// The variants of this operation.
 std::span<const gpulab::Variant<DistanceRun>> distance_variants();
 
-DistanceRun cpu_distances;
-DistanceRun cuda_distances_packed, cuda_distances_aligned;
-DistanceRun opencl_distances_packed, opencl_distances_aligned;
-
 } // namespace saxpy

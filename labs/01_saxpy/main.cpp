@@ -27,23 +27,21 @@ int main(int argc, char** argv) try { // the whole of main is one try block: eve
     const gpulab::Work work{.bytes = 12 * size, .flops = 2 * size};
     gpulab::check_memory(options, 12 * size, 16 * size);
     const auto jobs = gpulab::jobs(saxpy::variants(), options); // which variant runs where
-    gpulab::Report report(options, {{"n", static_cast<std::int64_t>(n)}});
+    gpulab::Report report(options, {{"n", n}});
 
     // The reference: one loop on the CPU, from which the speed-ups are counted too.
     const saxpy::Problem problem = saxpy::make_problem(n, options.seed());
-    saxpy::Output reference(n);
-    gpulab::Stopwatch sequential(1, 3);
-    saxpy::cpu_sequential(problem, reference, sequential);
-    report.sequential_ms(sequential.kernel().median);
+    saxpy::Output reference(n), c(n);
+    const auto cpu_sequential = gpulab::run_of(saxpy::variants(), "cpu_sequential");
+    report.sequential_ms(gpulab::sequential_ms(cpu_sequential, problem, reference));
 
-    saxpy::Output c(n);
-    for (const auto& job : jobs) {
-        // Poisons c, runs the variant and judges what it leaves in c.
-        gpulab::Result result =
-            gpulab::run(job, problem, c, options, [&] { return saxpy::compare(problem, reference, c); });
-        if (result.variant == "cpu_sequential") report.sequential_ms(result.kernel.median); // so that it shows 1.00
-        report.add(result, work);
-    }
+    // Each job poisons c, runs its variant and judges what that leaves in c.
+    gpulab::measure_all(
+        options, report, jobs, problem, c, work, [&](const auto&) { return saxpy::compare(problem, reference, c); },
+        [&](const auto& job, const gpulab::Result& result) {
+            if (job.variant.name == "cpu_sequential")
+                report.sequential_ms(result.kernel.median); // so that it shows 1.00
+        });
     return report.finish();
 } catch (...) {
     return gpulab::fail("saxpy");

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "gpulab/input.hpp"
+#include "rungs.hpp"
 
 namespace saxpy {
 

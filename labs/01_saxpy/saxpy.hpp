@@ -45,10 +45,4 @@ gpulab::Comparison compare(const Problem& p, const Output& reference, const Outp
 /// The ladder, in reading order: one row per rung.
 std::span<const gpulab::Variant<Run>> variants();
 
-// The rungs. Each name declares a function of the type Run, void(const Problem&, Output&, Stopwatch&), which is
-// described in the file where it stands.
-Run cpu_sequential, cpu_blocks, cpu_interleaved;
-Run cuda_raw, cuda_one_block, cuda_many_blocks, cuda_grid_stride, cuda_float4, cuda_vectorised, cuda_cublas;
-Run opencl_raw, opencl_one_item, opencl_grid_stride, opencl_vectorised;
-
 } // namespace saxpy

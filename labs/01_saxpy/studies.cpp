@@ -25,8 +25,6 @@ Work saxpy_work(std::size_t n) {
     return {.bytes = 12.0 * static_cast<double>(n), .flops = 2.0 * static_cast<double>(n)};
 }
 
-std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
-
 /// The OpenCL and CUDA devices the user chose; CPU devices have no kernels to study.
 std::vector<Device> kernel_devices(const Options& options) {
     std::vector<Device> all = options.devices(Backend::opencl);
@@ -40,11 +38,10 @@ struct Case {
     Problem problem;
     Output reference;
     double sequential_ms;
-    Case(const Options& options, std::size_t n) : problem(make_problem(n, options.seed())), reference(n) {
-        gpulab::Stopwatch watch(1, 5);
-        cpu_sequential(problem, reference, watch);
-        sequential_ms = watch.kernel().median;
-    }
+    Case(const Options& options, std::size_t n)
+        : problem(make_problem(n, options.seed())), reference(n),
+          sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_sequential"), problem, reference,
+                                              Stopwatch(1, 5))) {}
 };
 
 /// Tables 2.1 and 2.2 of the book: n = 10^2 ... 10^7, without and with the transfers.
@@ -60,14 +57,13 @@ void table(const Options& options, Report& report, bool with_transfers) {
     for (std::size_t n = 100; n <= 10'000'000; n *= 10) {
         const Case c(options, n);
         Output out(n);
-        report.begin({{"n", whole(n)}});
+        report.begin({{"n", n}});
         report.sequential_ms(c.sequential_ms);
         for (const Device& device : kernel_devices(options)) {
-            const bool cuda = device.backend == Backend::cuda;
-            Run* const run = cuda ? GPULAB_IF_CUDA(cuda_many_blocks) : GPULAB_IF_OPENCL(opencl_one_item);
+            const char* const name = device.backend == Backend::cuda ? "cuda_many_blocks" : "opencl_one_item";
+            Run* const run = gpulab::run_of(variants(), name);
             Result r = gpulab::measure(
-                cuda ? "cuda_many_blocks" : "opencl_one_item", device, out, options,
-                [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); },
+                name, device, out, options, [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch); },
                 [&] { return compare(c.problem, c.reference, out); });
             // The files hold the columns of the printed table beside those of every run.
             const double flops = 2.0 * static_cast<double>(n);
@@ -109,7 +105,7 @@ void block_size(const Options& options, Report& report, std::size_t n) {
     const Case c(options, n);
     Output out(n);
     for (unsigned threads = 32; threads <= 1024; threads *= 2) {
-        report.begin({{"n", whole(n)}, {"threads per block", threads}});
+        report.begin({{"n", n}, {"threads per block", threads}});
         report.sequential_ms(c.sequential_ms);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
@@ -138,7 +134,7 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
     const Case c(options, n);
     Output out(n);
     for (unsigned stride = 1; stride <= 32; stride *= 2) {
-        report.begin({{"n", whole(n)}, {"stride", stride}});
+        report.begin({{"n", n}, {"stride", stride}});
         report.sequential_ms(c.sequential_ms);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
@@ -164,7 +160,7 @@ void threads(const Options& options, Report& report, std::size_t n) {
     const auto most = static_cast<unsigned>(gpulab::hardware_threads());
     double one_thread_ms = 0;
     for (unsigned p = 1;; p = std::min(2 * p, most)) {
-        report.begin({{"n", whole(n)}, {"threads", p}});
+        report.begin({{"n", n}, {"threads", p}});
         Result r = gpulab::measure(
             "cpu_blocks", cpu, out, options,
             [&](Output& o, Stopwatch& watch) { cpu_blocks_of(c.problem, o, watch, p); },
@@ -188,7 +184,7 @@ void divergence(const Options& options, Report& report, std::size_t size) {
     for (const Branch branch : {Branch::even_odd, Branch::warp_aligned}) {
         gpulab::Stopwatch watch(0, 1);
         cpu_divergence(branch, reference, watch);
-        report.begin({{"n", whole(n)}, {"branch", branch == Branch::even_odd ? "even/odd threads" : "warp-aligned"}});
+        report.begin({{"n", n}, {"branch", branch == Branch::even_odd ? "even/odd threads" : "warp-aligned"}});
         report.sequential_ms(watch.kernel().median);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
@@ -207,14 +203,11 @@ void distances(const Options& options, Report& report, std::size_t n) {
     const auto jobs = gpulab::jobs(distance_variants(), options);
     const DistanceProblem problem = make_distance_problem(n, options.seed());
     Distances reference(n), d(n);
-    gpulab::Stopwatch sequential(1, 3);
-    cpu_distances(problem, reference, sequential);
-    report.sequential_ms(sequential.kernel().median);
+    const auto cpu_distances = gpulab::run_of(distance_variants(), "cpu_distances");
+    report.sequential_ms(gpulab::sequential_ms(cpu_distances, problem, reference));
     const auto size = static_cast<double>(n);
-    for (const auto& job : jobs) {
-        Result result = gpulab::run(job, problem, d, options, [&] { return compare(reference, d); });
-        report.add(std::move(result), {.bytes = 16 * size, .flops = 9 * size});
-    }
+    gpulab::measure_all(options, report, jobs, problem, d, {.bytes = 16 * size, .flops = 9 * size},
+                        [&](const auto&) { return compare(reference, d); });
 }
 
 struct Study {
@@ -235,7 +228,7 @@ const std::vector<Study>& studies() {
         {"coalescing", "neighbouring threads 1 ... 32 elements apart", coalescing},
         {"alignment", "3-D points of 12 bytes against 16",
          [](const Options& o, Report& r, std::size_t n) {
-             r.begin({{"op", "distances"}, {"n", whole(n)}});
+             r.begin({{"op", "distances"}, {"n", n}});
              distances(o, r, n);
          }},
         {"divergence", "branches that part a warp against branches that do not", divergence},
@@ -267,7 +260,7 @@ int run_study(const Options& options, std::size_t n) {
 int run_distances(const Options& options, std::size_t n) {
     const auto size = static_cast<double>(n);
     gpulab::check_memory(options, 20 * size, 48 * size);
-    Report report(options, {{"op", "distances"}, {"n", whole(n)}});
+    Report report(options, {{"op", "distances"}, {"n", n}});
     distances(options, report, n);
     return report.finish();
 }

@@ -28,11 +28,4 @@ template <class T> double dot_tolerance(gpulab::Backend backend, std::size_t n) 
 /// The variants of this operation. @tparam T float or double
 template <class T> std::span<const gpulab::Variant<DotRun<T>>> dot_variants();
 
-#define REDUCTION_DOT(name) template <class T> void name(const DotProblem<T>& p, Scalar<T>& dot, Stopwatch& watch)
-REDUCTION_DOT(cpu_dot);
-REDUCTION_DOT(opencl_dot);
-REDUCTION_DOT(cuda_dot);
-REDUCTION_DOT(cuda_dot_cublas);
-#undef REDUCTION_DOT
-
 } // namespace reduction

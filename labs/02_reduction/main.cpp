@@ -1,9 +1,9 @@
 /// @file
 /// Lab 02, reduction: sums, dot products, series and prefix sums with every variant on every device, checked against
 /// compensated summation on the CPU.
-#include "benchmark.hpp"
 #include "dot.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "scan.hpp"
 #include "series.hpp"
@@ -12,13 +12,12 @@
 namespace {
 
 using namespace reduction;
-using gpulab::Backend;
 using gpulab::Options;
 using gpulab::Report;
 using gpulab::Result;
 
 gpulab::Parameters problem_of(const char* op, const char* type, std::size_t n) {
-    return {{"op", op}, {"type", type}, {"n", whole(n)}};
+    return {{"op", op}, {"type", type}, {"n", n}};
 }
 
 template <class T> int sum(const Options& options, std::size_t n) {
@@ -26,7 +25,16 @@ template <class T> int sum(const Options& options, std::size_t n) {
     gpulab::check_memory(options, bytes, bytes);
     const auto jobs = gpulab::jobs(sum_variants<T>(), options); // which variant runs where
     Report report(options, problem_of("sum", name_of_type<T>(), n));
-    measure_sums<T>(options, report, jobs, n);
+
+    // The problem, the right answer, and the time of one loop on the CPU, from which the speed-ups are counted.
+    const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
+    const Expected<T> expected = expected_sum(problem);
+    Scalar<T> out(1);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, out));
+
+    // Each job poisons `out`, runs its variant and judges what that leaves there.
+    gpulab::measure_all(options, report, jobs, problem, out, sum_work<T>(n),
+                        [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); });
     return report.finish();
 }
 
@@ -39,9 +47,10 @@ template <class T> int dot(const Options& options, std::size_t n) {
     const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
     const Expected<T> expected = expected_dot(problem);
     Scalar<T> out(1);
-    report.sequential_ms(sequential_ms(cpu_dot<T>, problem, out));
-    measure_all(options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
-                [&](Backend backend, const auto& o) { return compare(expected, o, dot_tolerance<T>(backend, n)); });
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(dot_variants<T>(), "cpu_dot"), problem, out));
+    gpulab::measure_all(
+        options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
+        [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); });
     return report.finish();
 }
 
@@ -57,15 +66,16 @@ template <class T> int series(const Options& options, Series which, double x, st
     const Expected<T> expected = expected_series(problem);
     const double limit = series_limit(which, problem.x);
     Scalar<T> out(1);
-    report.sequential_ms(sequential_ms(cpu_series<T>, problem, out));
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(series_variants<T>(), "cpu_series"), problem, out));
     // Nothing moves; per term a division, an addition and two operations for the denominator or the power.
     const auto arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
-    measure_all(
+    gpulab::measure_all(
         options, report, jobs, problem, out, {.flops = 4.0 * static_cast<double>(terms), .arithmetic = arithmetic},
-        [&](Backend backend, const auto& o) { return compare(expected, o, series_tolerance<T>(backend, terms)); },
-        [&](Result& r, const auto& o) {
-            r.extra = {{"value", static_cast<double>(o[0])},
-                       {"distance_to_limit", std::abs(static_cast<double>(o[0]) - limit)}};
+        [&](const auto& job) { return compare(expected, out, series_tolerance<T>(job.variant.backend, terms)); },
+        [&](const auto&, Result& r) {
+            if (r.kernel.repeats == 0) return; // it did not run
+            r.extra = {{"value", static_cast<double>(out[0])},
+                       {"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)}};
         });
     return report.finish();
 }
@@ -80,10 +90,10 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
     const ScanProblem<T> problem = make_scan_problem<T>(kind, n, options.seed());
     const Prefixes<T> expected = expected_scan(problem);
     Prefixes<T> out(n);
-    report.sequential_ms(sequential_ms(cpu_scan<T>, problem, out));
-    measure_all(
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(scan_variants<T>(), "cpu_scan"), problem, out));
+    gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
-        [&](Backend backend, const auto& o) { return compare(problem, expected, o, scan_tolerance<T>(backend, n)); });
+        [&](const auto& job) { return compare(problem, expected, out, scan_tolerance<T>(job.variant.backend, n)); });
     return report.finish();
 }
 

@@ -78,26 +78,4 @@ template <class T> gpulab::Comparison compare(const Expected<T>& expected, const
 /// The ladder of the sum, in reading order: one row per rung. @tparam T float or double
 template <class T> std::span<const gpulab::Variant<SumRun<T>>> sum_variants();
 
-// The rungs. Each is described where it stands.
-#define REDUCTION_SUM(name) template <class T> void name(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch)
-REDUCTION_SUM(cpu_sequential);
-REDUCTION_SUM(cpu_kahan);
-REDUCTION_SUM(cpu_threads_mutex);
-REDUCTION_SUM(cpu_threads_atomic);
-REDUCTION_SUM(opencl_multi_stage);
-REDUCTION_SUM(opencl_two_stage);
-REDUCTION_SUM(opencl_vectorised);
-REDUCTION_SUM(cuda_one_block);
-REDUCTION_SUM(cuda_two_level);
-REDUCTION_SUM(cuda_tree_interleaved);
-REDUCTION_SUM(cuda_tree_sequential);
-REDUCTION_SUM(cuda_grid_stride);
-REDUCTION_SUM(cuda_shuffle);
-REDUCTION_SUM(cuda_vectorised);
-REDUCTION_SUM(cuda_single_pass);
-REDUCTION_SUM(cuda_atomics);
-REDUCTION_SUM(cuda_cub);
-REDUCTION_SUM(cuda_cub_mapped);
-#undef REDUCTION_SUM
-
 } // namespace reduction

@@ -4,6 +4,7 @@
 
 #include "compensated.hpp"
 #include "gpulab/input.hpp"
+#include "rungs.hpp"
 
 namespace reduction {
 

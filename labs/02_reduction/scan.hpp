@@ -45,13 +45,4 @@ gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected,
 /// The variants of this operation. @tparam T float, double or int
 template <class T> std::span<const gpulab::Variant<ScanRun<T>>> scan_variants();
 
-#define REDUCTION_SCAN(name) template <class T> void name(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch)
-REDUCTION_SCAN(cpu_scan);
-REDUCTION_SCAN(opencl_scan_two_level);
-REDUCTION_SCAN(cuda_scan_one_block);
-REDUCTION_SCAN(cuda_scan_two_level);
-REDUCTION_SCAN(cuda_scan_look_back);
-REDUCTION_SCAN(cuda_scan_cub);
-#undef REDUCTION_SCAN
-
 } // namespace reduction

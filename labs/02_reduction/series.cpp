@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "compensated.hpp"
+#include "rungs.hpp"
 
 namespace reduction {
 

@@ -43,11 +43,4 @@ template <class T> double series_tolerance(gpulab::Backend backend, std::size_t 
 /// The variants of this operation. @tparam T float or double
 template <class T> std::span<const gpulab::Variant<SeriesRun<T>>> series_variants();
 
-#define REDUCTION_SERIES(name) template <class T> void name(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch)
-REDUCTION_SERIES(cpu_series);
-REDUCTION_SERIES(cpu_series_threads);
-REDUCTION_SERIES(opencl_series);
-REDUCTION_SERIES(cuda_series);
-#undef REDUCTION_SERIES
-
 } // namespace reduction

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "benchmark.hpp"
 #include "dot.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 
 namespace reduction {
@@ -17,8 +17,18 @@ using gpulab::Result;
 
 namespace {
 
-gpulab::Parameters sum_parameters(const char* type, std::size_t n) {
-    return {{"op", "sum"}, {"type", type}, {"n", whole(n)}};
+gpulab::Parameters sum_parameters(const char* type, std::size_t n) { return {{"op", "sum"}, {"type", type}, {"n", n}}; }
+
+/// Measures every job for n random numbers.
+template <class T>
+void measure_sums(const Options& options, Report& report, const std::vector<gpulab::Job<SumRun<T>>>& jobs,
+                  std::size_t n) {
+    const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
+    const Expected<T> expected = expected_sum(problem);
+    Scalar<T> sum(1);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, sum));
+    gpulab::measure_all(options, report, jobs, problem, sum, sum_work<T>(n),
+                        [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); });
 }
 
 /// Every variant of the sum at n = 2^10, 2^12, ..., 2^28, as far as main memory goes.
@@ -61,13 +71,12 @@ template <class T> void transfers(const Options& options, Report& report) {
         const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
         const Expected<T> expected = expected_dot(problem);
         Scalar<T> dot(1);
-        const double sequential = sequential_ms(cpu_dot<T>, problem, dot);
-        report.begin({{"op", "dot"}, {"type", name_of_type<T>()}, {"n", whole(n)}});
+        const double sequential = gpulab::sequential_ms(gpulab::run_of(dot_variants<T>(), "cpu_dot"), problem, dot);
+        report.begin({{"op", "dot"}, {"type", name_of_type<T>()}, {"n", n}});
         report.sequential_ms(sequential);
         for (const Device& device : devices) {
-            const bool cuda = device.backend == Backend::cuda;
-            DotRun<T>* const run = cuda ? GPULAB_IF_CUDA(cuda_dot<T>) : GPULAB_IF_OPENCL(opencl_dot<T>);
-            const char* const name = cuda ? "cuda_dot" : "opencl_dot";
+            const char* const name = device.backend == Backend::cuda ? "cuda_dot" : "opencl_dot";
+            DotRun<T>* const run = gpulab::run_of(dot_variants<T>(), name);
             Result r = gpulab::measure(
                 name, device, dot, options,
                 [&](Scalar<T>& out, Stopwatch& watch) {

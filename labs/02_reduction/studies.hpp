@@ -1,13 +1,29 @@
 /// @file
-/// The studies of lab 02.
+/// The studies of lab 02, and what a single run and a study share.
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "reduction.hpp"
 
 namespace reduction {
+
+/// The name of an element type as --type has it.
+template <class T> constexpr const char* name_of_type() {
+    if constexpr (std::is_same_v<T, float>) return "float";
+    else if constexpr (std::is_same_v<T, double>) return "double";
+    else return "int";
+}
+
+/// The bytes that must be read and the additions that must be done for a sum of n elements.
+template <class T> gpulab::Work sum_work(std::size_t n) {
+    const auto size = static_cast<double>(n);
+    return {.bytes = sizeof(T) * size, .flops = size};
+}
 
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();

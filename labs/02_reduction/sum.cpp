@@ -3,6 +3,7 @@
 #include "compensated.hpp"
 #include "gpulab/input.hpp"
 #include "reduction.hpp"
+#include "rungs.hpp"
 
 namespace reduction {
 

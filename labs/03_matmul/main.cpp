@@ -16,14 +16,11 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
                           static_cast<double>(k) * static_cast<double>(n) +
                           static_cast<double>(m) * static_cast<double>(n);
     gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
-    gpulab::Report report(options, {{"m", static_cast<std::int64_t>(m)},
-                                    {"k", static_cast<std::int64_t>(k)},
-                                    {"n", static_cast<std::int64_t>(n)},
-                                    {"type", sizeof(T) == 4 ? "float" : "double"}});
+    gpulab::Report report(options, {{"m", m}, {"k", k}, {"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
 
     matmul::Problem<T> problem{m, k, n, {}, {}};
     for (auto& job : jobs)
-        if (job.skip.empty()) job.skip = matmul::too_slow(options, job.variant.name, job.device, problem);
+        if (job.skip.empty()) job.skip = matmul::too_slow(options, job.variant.name, job.device(), problem);
 
     // The data, the right answer and the time of cpu_ijk, to which speed-ups refer; unless nothing will run.
     matmul::Output<T> reference, c;
@@ -36,12 +33,9 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
 
     // 2 m k n operations must be done, and A, B and C each pass the memory once, whatever the variant.
     const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
-    for (auto& job : jobs) {
-        // Poisons c, runs the variant and judges what it leaves in c.
-        gpulab::Result result =
-            gpulab::run(job, problem, c, options, [&] { return matmul::compare(problem, reference, c); });
-        report.add(result, work);
-    }
+    // Each job poisons c, runs its variant and judges what that leaves in c.
+    gpulab::measure_all(options, report, jobs, problem, c, work,
+                        [&](const auto&) { return matmul::compare(problem, reference, c); });
     return report.finish();
 }
 

@@ -11,6 +11,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/math.hpp"
+#include "rungs.hpp"
 
 namespace matmul {
 

@@ -69,24 +69,4 @@ template <class T> constexpr gpulab::Arithmetic arithmetic() {
     return std::is_same_v<T, float> ? gpulab::Arithmetic::fp32 : gpulab::Arithmetic::fp64;
 }
 
-// The rungs. Each is described where it stands.
-template <class T> void cpu_ijk(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cpu_ikj(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cpu_blocked(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cpu_element_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cpu_row_tasks(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cpu_threads(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-
-template <class T> void opencl_naive(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void opencl_register_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-
-template <class T> void cuda_one_block(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cuda_grid_as_printed(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cuda_shared_static(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-template <class T> void cuda_cublas(const Problem<T>& p, Output<T>& c, Stopwatch& watch);
-Run<float> cuda_register_1d, cuda_register_2d, cuda_vector_loads, cuda_pipeline, cuda_warp_tiles, cuda_by_shape;
-
 } // namespace matmul

@@ -28,8 +28,6 @@ template <class T> double cost(const Problem<T>& p) {
     return std::max(p.flops(), 64.0 * static_cast<double>(p.m) * static_cast<double>(p.n));
 }
 
-std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
-
 template <class T> Work work_of(const Problem<T>& p) {
     return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = arithmetic<T>()};
 }
@@ -39,24 +37,24 @@ template <class T>
 void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n) {
     const Problem<T> problem = make_problem<T>(m, k, n, options.seed());
     const Output<T> reference = reference_product(problem);
-    report.begin({{"m", whole(m)}, {"k", whole(k)}, {"n", whole(n)}, {"type", sizeof(T) == 4 ? "float" : "double"}});
+    report.begin({{"m", m}, {"k", k}, {"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
     report.sequential_ms(sequential_ms(problem));
 
     auto jobs = gpulab::jobs(variants<T>(), options);
     std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
     std::map<std::string, double> baseline_ms; // by device
+    for (auto& job : jobs)
+        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), problem);
     Output<T> c(problem.size());
-    for (auto& job : jobs) {
-        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device, problem);
-        Result result = gpulab::run(job, problem, c, options, [&] { return compare(problem, reference, c); });
-        if (result.kernel.repeats > 0) {
-            if (job.variant.baseline) baseline_ms[job.device.id()] = result.kernel.median;
-            const auto baseline = baseline_ms.find(job.device.id());
-            if (baseline != baseline_ms.end())
+    gpulab::measure_all(
+        options, report, jobs, problem, c, work_of(problem),
+        [&](const auto&) { return compare(problem, reference, c); },
+        [&](const auto& job, Result& result) {
+            if (result.kernel.repeats == 0) return; // it did not run
+            if (job.variant.baseline) baseline_ms[result.device.id()] = result.kernel.median;
+            if (const auto baseline = baseline_ms.find(result.device.id()); baseline != baseline_ms.end())
                 result.extra = {{"percent_of_library", 100 * baseline->second / result.kernel.median}};
-        }
-        report.add(std::move(result), work_of(problem));
-    }
+        });
 }
 
 template <class T> void ladder(const Options& options, Report& report) {
@@ -89,7 +87,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
     for (const Tile t : {Tile{4, 4, 4}, Tile{8, 8, 8}, Tile{16, 16, 16}, Tile{32, 32, 32}, Tile{32, 32, 16},
                          Tile{16, 16, 32}, Tile{8, 32, 32}, Tile{32, 8, 32}, Tile{4, 64, 32}, Tile{64, 4, 32},
                          Tile{16, 64, 16}, Tile{64, 16, 16}, Tile{8, 128, 16}, Tile{1, 256, 32}, Tile{256, 1, 32}}) {
-        report.begin({{"n", whole(n)},
+        report.begin({{"n", n},
                       {"rows", t.rows},
                       {"columns", t.columns},
                       {"depth", t.depth},
@@ -145,9 +143,7 @@ std::string too_slow(const Options& options, std::string_view variant, const Dev
 template <class T> double sequential_ms(const Problem<T>& p) {
     if (cost(p) > patience_flops) return 0;
     Output<T> c(p.size());
-    Stopwatch watch(0, 1);
-    cpu_ijk(p, c, watch);
-    return watch.kernel().median;
+    return gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_ijk"), p, c, Stopwatch(0, 1));
 }
 
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<float>&);

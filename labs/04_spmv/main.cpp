@@ -92,7 +92,8 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const std::string name = choice.matrix.empty() ? choice.generate : choice.matrix;
     const spmv::MemoryNeed need = spmv::memory_need<T>(
         choice.matrix.empty() ? gpulab::generated_size(choice.generate) : gpulab::matrix_market_size(choice.matrix));
-    gpulab::check_memory(options, need.device, need.host); // before anything is allocated
+    gpulab::check_memory(options, need.device, need.host);        // before anything is allocated
+    const auto jobs = gpulab::jobs(spmv::variants<T>(), options); // which variant runs where
     const auto begin = Clock::now();
     gpulab::Csr<T> made = choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
                                                 : gpulab::read_matrix_market<T>(choice.matrix);
@@ -101,9 +102,9 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const gpulab::Csr<T>& a = problem.matrix;
     gpulab::Report report(options, {{"matrix", name},
                                     {"type", choice.type},
-                                    {"rows", static_cast<std::int64_t>(a.rows)},
-                                    {"columns", static_cast<std::int64_t>(a.columns)},
-                                    {"nonzeros", static_cast<std::int64_t>(a.nonzeros())}});
+                                    {"rows", a.rows},
+                                    {"columns", a.columns},
+                                    {"nonzeros", a.nonzeros()}});
     describe(a);
     if (a.rows <= 10 && a.columns <= 10) show(a);
     if (!choice.matrix.empty()) tell_rate("read", choice.matrix, made_in);
@@ -113,8 +114,14 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
         tell_rate("written", choice.write, seconds_since(write_begin));
     }
 
-    const auto table = spmv::variants<T>();
-    spmv::run_variants(options, report, problem, {table.begin(), table.end()});
+    const spmv::Reference<T> reference = spmv::make_reference(problem);
+    spmv::Output<T> y(a.rows);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
+
+    // Each job poisons y, runs its variant and judges what that leaves in y.
+    gpulab::measure_all(
+        options, report, jobs, problem, y, spmv::work(a), [&](const auto&) { return spmv::compare(reference, y); },
+        spmv::FormatNotes<T>(report, a));
     return report.finish();
 }
 

@@ -9,7 +9,8 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab/sparse/parallel.hpp"
+#include "gpulab/parallel.hpp"
+#include "rungs.hpp"
 
 namespace spmv {
 
@@ -40,7 +41,7 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
             r.scale[i] = std::max((1 + std::sqrt(length)) * size, least);
         }
     };
-    gpulab::detail::for_ranges(a.rows, 4096, rows);
+    gpulab::for_ranges(a.rows, 4096, rows);
     return r;
 }
 

@@ -71,25 +71,4 @@ template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>
 /// The ladder, in reading order: one row per rung.
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants();
 
-// The rungs, for float and double. Each is described where it stands.
-template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cpu_threads(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cpu_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cpu_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cpu_csc(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_cusparse_alg1(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-template <class T> void cuda_cusparse_alg2(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
-
 } // namespace spmv

@@ -16,8 +16,6 @@ using gpulab::Report;
 
 namespace {
 
-std::int64_t whole(std::size_t n) { return static_cast<std::int64_t>(n); }
-
 /// The format a variant computes with.
 std::string format_of(std::string_view variant) {
     for (const char* const format : {"coo", "ell", "csc", "bins"})
@@ -31,6 +29,20 @@ double bytes_of(const FormatBytes& bytes, const std::string& format) {
            : format == "ell" ? bytes.ell
            : format == "csc" ? bytes.csc
                              : bytes.csr;
+}
+
+/// Measures the chosen variants out of a table on one problem.
+template <class T>
+void measure(const Options& options, Report& report, const Problem<T>& problem,
+             const std::vector<gpulab::Variant<Run<T>>>& table) {
+    const auto jobs = gpulab::jobs(table, options);
+    const FormatNotes<T> notes(report, problem.matrix);
+    const Reference<T> reference = make_reference(problem);
+    Output<T> y(problem.matrix.rows);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_sequential"), problem, y));
+    gpulab::measure_all(
+        options, report, jobs, problem, y, work(problem.matrix), [&](const auto&) { return compare(reference, y); },
+        notes);
 }
 
 /// Memory and time of each format, on matrices for which they differ. Among them the lecture's 1000 x 1000 at 1 %.
@@ -50,8 +62,8 @@ template <class T> void formats(const Options& options, Report& report, std::siz
         const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
         const FormatBytes bytes = format_bytes(p.matrix);
         report.begin({{"matrix", what},
-                      {"rows", whole(p.matrix.rows)},
-                      {"nonzeros", whole(p.matrix.nonzeros())},
+                      {"rows", p.matrix.rows},
+                      {"nonzeros", p.matrix.nonzeros()},
                       {"dense_bytes", bytes.dense},
                       {"csr_bytes", bytes.csr},
                       {"coo_bytes", bytes.coo},
@@ -60,7 +72,7 @@ template <class T> void formats(const Options& options, Report& report, std::siz
         report.say(fmt::format("bytes against dense: CSR {:.4g} %, COO {:.4g} %, CSC {:.4g} %, ELL {:.4g} %",
                                100 * bytes.csr / bytes.dense, 100 * bytes.coo / bytes.dense,
                                100 * bytes.csc / bytes.dense, 100 * bytes.ell / bytes.dense));
-        run_variants(options, report, p, table);
+        measure(options, report, p, table);
     }
 }
 
@@ -74,8 +86,8 @@ template <class T> void row_length(const Options& options, Report& report, std::
         const std::size_t n = std::max<std::size_t>(nonzeros / length, 1);
         const std::string what = fmt::format("random:{}x{}:{}", n, std::max(rows, length), length);
         const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
-        report.begin({{"matrix", what}, {"row length", whole(length)}, {"nonzeros", whole(p.matrix.nonzeros())}});
-        run_variants(options, report, p, table);
+        report.begin({{"matrix", what}, {"row length", length}, {"nonzeros", p.matrix.nonzeros()}});
+        measure(options, report, p, table);
     }
 }
 
@@ -100,23 +112,13 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
 }
 
 template <class T>
-void run_variants(const Options& options, Report& report, const Problem<T>& problem,
-                  const std::vector<gpulab::Variant<Run<T>>>& table) {
-    const auto jobs = gpulab::jobs(table, options);
-    report.column("format", "format"); // how many bytes each takes stands above the table
-    const Reference<T> reference = make_reference(problem);
-    const FormatBytes bytes = format_bytes(problem.matrix);
-    Output<T> y(problem.matrix.rows);
-    Stopwatch sequential(1, 3);
-    cpu_sequential(problem, y, sequential);
-    report.sequential_ms(sequential.kernel().median);
-    for (const auto& job : jobs) {
-        // Poisons y, runs the variant and judges what it leaves in y.
-        gpulab::Result result = gpulab::run(job, problem, y, options, [&] { return compare(reference, y); });
-        const std::string format = format_of(job.variant.name);
-        result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes, format)}};
-        report.add(std::move(result), work(problem.matrix));
-    }
+FormatNotes<T>::FormatNotes(Report& report, const gpulab::Csr<T>& matrix) : bytes_(format_bytes(matrix)) {
+    report.column("format", "format");
+}
+
+template <class T> void FormatNotes<T>::operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const {
+    const std::string format = format_of(job.variant.name);
+    result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes_, format)}};
 }
 
 std::vector<gpulab::StudySummary> study_list() {
@@ -134,11 +136,10 @@ template <class T> int run_study(const Options& options, std::size_t rows) {
     return report.finish();
 }
 
-#define INSTANTIATE(T)                                                       \
-    template FormatBytes format_bytes(const gpulab::Csr<T>&);                \
-    template MemoryNeed memory_need<T>(const gpulab::MatrixSize&);           \
-    template void run_variants(const Options&, Report&, const Problem<T>&,   \
-                               const std::vector<gpulab::Variant<Run<T>>>&); \
+#define INSTANTIATE(T)                                             \
+    template FormatBytes format_bytes(const gpulab::Csr<T>&);      \
+    template MemoryNeed memory_need<T>(const gpulab::MatrixSize&); \
+    template class FormatNotes<T>;                                 \
     template int run_study<T>(const Options&, std::size_t);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -32,9 +34,16 @@ struct MemoryNeed {
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 
-/// Runs all chosen variants out of a table on one problem and adds them to the report.
-template <class T>
-void run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem<T>& problem,
-                  const std::vector<gpulab::Variant<Run<T>>>& table);
+/// Says of each result which format its variant computes with, and what the matrix takes in it: the note for
+/// gpulab::measure_all().
+template <class T> class FormatNotes {
+public:
+    /// Gives the format a column. How many bytes each takes stands above the table.
+    FormatNotes(gpulab::Report& report, const gpulab::Csr<T>& matrix);
+    void operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const;
+
+private:
+    FormatBytes bytes_;
+};
 
 } // namespace spmv

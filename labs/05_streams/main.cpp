@@ -6,7 +6,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
@@ -96,9 +96,21 @@ int main(int argc, char** argv) try {
     if (!trace.empty()) chrome = gpulab::OutputFile(trace);
     gpulab::Parameters parameters = streams::parameters(problem);
     parameters.push_back({"image", input.empty() ? "generated" : input});
+    const auto jobs = gpulab::jobs(streams::variants(), options); // which variant runs where
     gpulab::Report report(options, parameters);
-    const streams::Traces traces = streams::run_variants(options, report, problem, streams::variants(), true);
+    const streams::Output reference = streams::reference_output(problem);
+    streams::Output out = reference;
+    report.sequential_ms(streams::sequential_ms(problem, out));
+    streams::LinkNotes notes(report, problem, out, jobs);
+    notes.say_links();
 
+    // Each job poisons `out`, runs its variant and judges what that leaves there.
+    gpulab::measure_all(
+        options, report, jobs, problem, out, streams::work_of(problem),
+        [&](const auto&) { return streams::compare(reference, out); },
+        [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
+
+    const streams::Traces& traces = notes.traces();
     print_samples(problem, traces);
     const std::size_t lane_width = gpulab::terminal_of_stdout().columns - 10; // beside the number of the lane
     if (lanes || !trace.empty())

@@ -2,19 +2,15 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <map>
-
-#include "gpulab/jobs.hpp"
-#include "link.hpp"
 
 namespace streams {
 
 gpulab::Parameters parameters(const Problem& p) {
-    return {{"width", static_cast<std::int64_t>(p.image.width)},
-            {"height", static_cast<std::int64_t>(p.image.height)},
-            {"channels", std::int64_t{p.image.channels}},
-            {"streams", static_cast<std::int64_t>(p.streams)},
-            {"work", std::int64_t{p.work}}};
+    return {{"width", p.image.width},
+            {"height", p.image.height},
+            {"channels", p.image.channels},
+            {"streams", p.streams},
+            {"work", p.work}};
 }
 
 double overlap_percent(const gpulab::Timeline& timeline) {
@@ -47,49 +43,48 @@ bool has_copies(const gpulab::Timeline& t) {
 
 } // namespace
 
-Traces run_variants(const gpulab::Options& options, gpulab::Report& report, const Problem& p,
-                    std::span<const gpulab::Variant<Run>> table, bool show_link) {
-    const auto jobs = gpulab::jobs(table, options);
-    const Output reference = reference_output(p);
-    Output out = reference;
-    Stopwatch sequential = p.work <= 16 ? Stopwatch(1, 3, 1.0) : Stopwatch(0, 1); // heavy work takes it seconds
-    cpu_sequential(p, out, sequential);                                           // for its time only
-    report.sequential_ms(sequential.kernel().median);
-
+LinkNotes::LinkNotes(gpulab::Report& report, const Problem& p, const Output& out,
+                     const std::vector<gpulab::Job<Run>>& jobs)
+    : report_(report), problem_(p), out_(out) {
     report.column("overlap_percent", "overlap %"); // what else the results hold is the same for all rows of a device
     report.column("traced_ms", "traced ms");
-    Traces traces;
-    std::map<std::string, Link> links;
-    // Every byte crosses twice, up and down; the CPU reads and writes it.
-    const gpulab::Work work{.bytes = 2.0 * static_cast<double>(p.bytes())};
     for (const auto& job : jobs) {
-        const bool linked = job.skip.empty() && job.device.backend != gpulab::Backend::cpu;
-        if (linked && !links.contains(job.device.id())) {
-            links[job.device.id()] = measure_link(job.device, p);
-            if (show_link) say_link(report, links[job.device.id()], p.bytes());
-        }
-        gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(reference, out); });
-        if (result.kernel.repeats > 0 && linked) {
-            const Link& link = links[job.device.id()];
-            result.percent = 100 * bound_ms(link, p.bytes()) / result.kernel.median;
-            if (has_copies(out.timeline)) {
-                result.extra.push_back({"overlap_percent", overlap_percent(out.timeline)});
-                result.extra.push_back({"traced_ms", out.traced_ms});
-            }
-            result.extra.push_back({"bound_ms", bound_ms(link, p.bytes())});
-            result.extra.push_back({"together_ms", together_ms(link, p.bytes())});
-            result.extra.push_back({"sum_ms", sum_ms(link, p.bytes())});
-            result.extra.push_back({"pause_ms", link.pause_ms});
-            result.extra.push_back({"strips_ms", strips_ms(link, p.bytes(), p.streams)});
-        }
-        const gpulab::Result& shown = report.add(std::move(result), work);
-        if (shown.status != gpulab::Result::Status::passed) continue;
-        if (!out.timeline.empty())
-            traces.timelines.emplace_back(shown.variant + " on " + shown.device.id(), out.timeline);
-        traces.last_right = out;
-        traces.last_right_name = shown.variant + " on " + shown.device.id();
+        const std::string id = job.device().id();
+        if (job.skip.empty() && job.variant.backend != gpulab::Backend::cpu && !links_.contains(id))
+            links_[id] = measure_link(job.device(), p);
     }
-    return traces;
+}
+
+void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
+    const std::size_t bytes = problem_.bytes();
+    const std::string id = job.device().id();
+    if (job.skip.empty() && unsaid_.contains(id)) {
+        say_link(report_, unsaid_[id], bytes);
+        unsaid_.erase(id);
+    }
+    if (result.kernel.repeats > 0 && links_.contains(id)) {
+        const Link& link = links_[id];
+        result.percent = 100 * bound_ms(link, bytes) / result.kernel.median;
+        if (has_copies(out_.timeline)) {
+            result.extra.push_back({"overlap_percent", overlap_percent(out_.timeline)});
+            result.extra.push_back({"traced_ms", out_.traced_ms});
+        }
+        result.extra.push_back({"bound_ms", bound_ms(link, bytes)});
+        result.extra.push_back({"together_ms", together_ms(link, bytes)});
+        result.extra.push_back({"sum_ms", sum_ms(link, bytes)});
+        result.extra.push_back({"pause_ms", link.pause_ms});
+        result.extra.push_back({"strips_ms", strips_ms(link, bytes, problem_.streams)});
+    }
+    if (result.status != gpulab::Result::Status::passed) return;
+    const std::string name = result.variant + " on " + result.device.id();
+    if (!out_.timeline.empty()) traces_.timelines.emplace_back(name, out_.timeline);
+    traces_.last_right = out_;
+    traces_.last_right_name = name;
+}
+
+double sequential_ms(const Problem& p, Output& out) {
+    const Stopwatch watch = p.work <= 16 ? Stopwatch(1, 3, 1.0) : Stopwatch(0, 1); // heavy work takes it seconds
+    return gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_sequential"), p, out, watch);
 }
 
 } // namespace streams

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gpulab/input.hpp"
+#include "rungs.hpp"
 
 namespace streams {
 

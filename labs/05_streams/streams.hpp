@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "gpulab/compare.hpp"
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 #include "gpulab/stopwatch.hpp"
-#include "gpulab/trace.hpp"
+#include "gpulab/trace/trace.hpp"
 #include "gpulab/variant.hpp"
 
 /// Lab 05: streams.
@@ -88,11 +88,5 @@ gpulab::Comparison compare(const Output& reference, const Output& out);
 
 /// The ladder, in reading order: one row per rung.
 std::span<const gpulab::Variant<Run>> variants();
-
-// The rungs. Each is described where it stands.
-Run cpu_sequential, cpu_threads;
-Run cuda_sync_pageable, cuda_sync_pinned, cuda_async_pageable, cuda_depth_first, cuda_breadth_first, cuda_pipeline,
-    cuda_mapped, cuda_mapped_write, cuda_mixed, cuda_growing, cuda_polling;
-Run opencl_in_order, opencl_queues, opencl_mapped;
 
 } // namespace streams

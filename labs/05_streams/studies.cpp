@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/report.hpp"
 #include "runs.hpp"
 
@@ -26,6 +27,20 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
     return list;
 }
 
+/// Measures variants on a problem. @param show_link say the link's rates and bounds above a device's rows
+void measure(const Options& options, Report& report, const Problem& p, const std::vector<Variant<Run>>& table,
+             bool show_link = false) {
+    const auto jobs = gpulab::jobs(table, options);
+    const Output reference = reference_output(p);
+    Output out = reference;
+    report.sequential_ms(sequential_ms(p, out));
+    LinkNotes notes(report, p, out, jobs);
+    if (show_link) notes.say_links();
+    gpulab::measure_all(
+        options, report, jobs, p, out, work_of(p), [&](const auto&) { return compare(reference, out); },
+        [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
+}
+
 /// 1 ... 32 streams: how many strips does it take until fill and drain are short, and when do their fixed costs show?
 void stream_count(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_sync_pageable", "cuda_sync_pinned",
@@ -35,7 +50,7 @@ void stream_count(const Options& options, Report& report, Problem p) {
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
-        run_variants(options, report, p, table, false);
+        measure(options, report, p, table);
     }
 }
 
@@ -46,17 +61,17 @@ void work(const Options& options, Report& report, Problem p) {
     for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
         p.work = rounds;
         report.begin(parameters(p));
-        run_variants(options, report, p, table, false);
+        measure(options, report, p, table);
     }
 }
 
 /// Pageable against page-locked memory, waiting and not waiting.
 void memory(const Options& options, Report& report, Problem p) {
     report.begin(parameters(p));
-    run_variants(options, report, p,
-                 rows(options, {"opencl_in_order", "opencl_queues", "opencl_mapped", "cuda_sync_pageable",
-                                "cuda_sync_pinned", "cuda_async_pageable", "cuda_depth_first", "cuda_mapped"}),
-                 true);
+    measure(options, report, p,
+            rows(options, {"opencl_in_order", "opencl_queues", "opencl_mapped", "cuda_sync_pageable",
+                           "cuda_sync_pinned", "cuda_async_pageable", "cuda_depth_first", "cuda_mapped"}),
+            true);
 }
 
 /// How much of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
@@ -70,9 +85,9 @@ void mixed(const Options& options, Report& report, Problem p) {
             p.mapped_blocks = blocks;
             gpulab::Parameters problem = parameters(p);
             problem.push_back({"mapped_share", share});
-            problem.push_back({"mapped_blocks", std::int64_t{blocks}});
+            problem.push_back({"mapped_blocks", blocks});
             report.begin(problem);
-            run_variants(options, report, p, table, false);
+            measure(options, report, p, table);
         }
 }
 
@@ -83,9 +98,9 @@ void blocks(const Options& options, Report& report, Problem p) {
     for (const unsigned count : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
         p.mapped_blocks = count;
         gpulab::Parameters problem = parameters(p);
-        problem.push_back({"mapped_blocks", std::int64_t{count}});
+        problem.push_back({"mapped_blocks", count});
         report.begin(problem);
-        run_variants(options, report, p, table, false);
+        measure(options, report, p, table);
     }
 }
 

@@ -6,7 +6,7 @@
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
-#include "gpulab/sparse/parallel.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/testing.hpp"
 
@@ -100,9 +100,9 @@ TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
     {
         const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "7");
         CHECK(gpulab::hardware_threads() == 7);
-        CHECK(gpulab::detail::parts_for(1000, 100) == 7);
-        CHECK(gpulab::detail::parts_for(699, 100) == 6);
-        CHECK(gpulab::detail::parts_for(99, 100) == 1);
+        CHECK(gpulab::parts_for(1000, 100) == 7);
+        CHECK(gpulab::parts_for(699, 100) == 6);
+        CHECK(gpulab::parts_for(99, 100) == 1);
     }
     for (const char* bad : {"", "0", "-1", "7x", "seven", "4097", "1000000"}) {
         INFO("'" << bad << "'");

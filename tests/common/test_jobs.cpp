@@ -13,6 +13,7 @@
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/poisoning.hpp"
+#include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
@@ -65,7 +66,7 @@ TEST_CASE("jobs pair every chosen variant with every chosen device") {
     REQUIRE(list.size() == 2);
     CHECK(list[0].variant.name == "cpu_one");
     CHECK(list[1].variant.name == "cpu_strays");
-    CHECK(list[0].device.id() == "cpu:0");
+    CHECK(list[0].device().id() == "cpu:0");
     CHECK(list[0].skip.empty());
 }
 
@@ -81,7 +82,7 @@ TEST_CASE("choices that leave nothing to run are an error, not an empty success"
 
 TEST_CASE("a variant that cannot is skipped with its reason, and an error when asked for by name") {
     Values out(1);
-    const gpulab::Job<Run> job{table[1], cpu(), ""};
+    const gpulab::Job<Run> job{table[1], {cpu()}, ""};
     const Result skipped = gpulab::run(job, 0, out, Parsed(), is_one(out));
     CHECK(skipped.status == Result::Status::skipped);
     CHECK(skipped.reason == "too large");
@@ -91,7 +92,7 @@ TEST_CASE("a variant that cannot is skipped with its reason, and an error when a
 
 TEST_CASE("a job with a reason to skip does not run, and keeps the reason") {
     Values out(1, 7);
-    const gpulab::Job<Run> job{table[0], cpu(), "no double precision"};
+    const gpulab::Job<Run> job{table[0], {cpu()}, "no double precision"};
     const Result result = gpulab::run(job, 0, out, Parsed(), is_one(out));
     CHECK(result.status == Result::Status::skipped);
     CHECK(result.reason == "no double precision");
@@ -103,14 +104,14 @@ TEST_CASE("a job with a reason to skip does not run, and keeps the reason") {
 
 TEST_CASE("a variant that says so itself has failed, with its reason") {
     Values out(1);
-    const Result result = gpulab::run(gpulab::Job<Run>{table[2], cpu(), ""}, 0, out, Parsed(), is_one(out));
+    const Result result = gpulab::run(gpulab::Job<Run>{table[2], {cpu()}, ""}, 0, out, Parsed(), is_one(out));
     CHECK(result.status == Result::Status::failed);
     CHECK(result.reason == "wrote outside");
 }
 
 TEST_CASE("a right body passes, with times of both passes, its device and the tolerance") {
     Values out(1);
-    const Result r = gpulab::run(gpulab::Job<Run>{table[0], cpu(), ""}, 0, out, Parsed({"--repeat", "4"}),
+    const Result r = gpulab::run(gpulab::Job<Run>{table[0], {cpu()}, ""}, 0, out, Parsed({"--repeat", "4"}),
                                  [&] { return gpulab::compare(Values{1}, out, 0.25); });
     CHECK(r.status == Result::Status::passed);
     CHECK(r.reason.empty());
@@ -252,6 +253,94 @@ TEST_CASE("needs that a device does not meet are named") {
     no_double.name = "Phone";
     no_double.fp64 = false;
     CHECK(gpulab::unmet_need({.fp64 = true}, no_double) == "needs double precision, Phone has none");
+}
+
+TEST_CASE("cooperative launch and several devices are needs as well") {
+    gpulab::Device gpu;
+    gpu.backend = Backend::cuda;
+    gpu.name = "GPU";
+    CHECK(gpulab::unmet_need({.cooperative_launch = true}, gpu) == "needs cooperative launch, GPU has none");
+    gpu.cooperative_launch = true;
+    CHECK(gpulab::unmet_need({.cooperative_launch = true}, gpu).empty());
+
+    gpulab::Device other = gpu;
+    other.index = 1;
+    const std::array both = {gpu, other};
+    CHECK(gpulab::unmet_need({.devices = 2}, both).empty());
+    CHECK(gpulab::unmet_need({.devices = 3}, both) == "needs 3 devices, this run has 2");
+    other.fp64 = false;
+    CHECK_FALSE(gpulab::unmet_need({.fp64 = true, .devices = 2}, std::array{gpu, other}).empty()); // every one must do
+}
+
+TEST_CASE("a variant that needs more devices than there are is skipped, and named it is an error") {
+    const std::array many = {
+        gpulab::Variant<Run>{"cpu_one", "gives 1", Backend::cpu, one},
+        gpulab::Variant<Run>{"cpu_two", "needs two", Backend::cpu, one, gpulab::Needs{.devices = 2}}};
+    const auto list = gpulab::jobs(many, Parsed({"--backend", "cpu"})); // there is one CPU
+    REQUIRE(list.size() == 2);
+    CHECK(list[0].skip.empty());
+    CHECK(list[0].devices.size() == 1);
+    CHECK(list[1].skip == "needs 2 devices, this run has 1");
+    Values out(1);
+    const Result skipped = gpulab::run(list[1], 0, out, Parsed(), is_one(out));
+    CHECK(skipped.status == Result::Status::skipped);
+    CHECK(skipped.has_device);
+    Options options("lab", "a test");
+    options.variants(many);
+    std::array arguments = {"lab", "--variant", "cpu_two"};
+    REQUIRE(options.parse(3, arguments.data()));
+    CHECK_THROWS_AS(gpulab::jobs(many, options), UsageError);
+}
+
+TEST_CASE("a job hands all of its devices to the variant") {
+    gpulab::Device second = cpu();
+    second.index = 1;
+    const gpulab::Variant<Run> variant{"cpu_two", "needs two", Backend::cpu,
+                                       [](int, Values& out, Stopwatch& watch) {
+                                           REQUIRE(gpulab::devices_in_use().size() == 2);
+                                           CHECK(gpulab::devices_in_use()[1].id() == "cpu:1");
+                                           watch.time([&] { out = {1}; });
+                                       },
+                                       gpulab::Needs{.devices = 2}};
+    Values out(1);
+    const Result r =
+        gpulab::run(gpulab::Job<Run>{variant, {cpu(), second}, ""}, 0, out, Parsed({"--repeat", "2"}), is_one(out));
+    CHECK(r.status == Result::Status::passed);
+    CHECK(r.devices == 2);
+    CHECK(r.device.id() == "cpu:0");
+    gpulab::use(cpu());
+    CHECK(gpulab::devices_in_use().size() == 1);
+}
+
+TEST_CASE("the loop over all jobs judges each, notes what the lab adds, and reports it") {
+    const Parsed options({"--backend", "cpu"});
+    Values out(1);
+    std::vector<std::string> judged, noted;
+    int exit_code = -1;
+    gpulab::testing::printed_by([&] {
+        gpulab::Report report(options, {{"n", 1}});
+        const auto judge = [&](const auto& job) {
+            judged.emplace_back(job.variant.name);
+            return gpulab::compare(Values{1}, out, 0);
+        };
+        const auto note = [&](const auto& job, Result& r) {
+            CHECK(job.variant.name == r.variant);
+            noted.emplace_back(name_of(r.status));
+            r.extra = {{"figure", 7}};
+        };
+        gpulab::measure_all(options, report, gpulab::jobs(table, options), 0, out, {.bytes = 8}, judge, note);
+        exit_code = report.finish();
+    });
+    CHECK(judged == std::vector<std::string>{"cpu_one", "cpu_one"}); // the kernel's last run, and the whole pass
+    CHECK(noted == std::vector<std::string>{"passed", "skipped", "failed"});
+    CHECK(exit_code == gpulab::exit_wrong_result);
+}
+
+TEST_CASE("the time of the sequential variant comes with its answer") {
+    Values out(1);
+    CHECK(gpulab::sequential_ms(gpulab::run_of(table, "cpu_one"), 0, out) >= 0);
+    CHECK(out[0] == 1);
+    CHECK_THROWS_AS(gpulab::run_of(table, "cpu_unknown"), gpulab::Error);
 }
 
 TEST_CASE("a problem larger than main memory is refused before anything is allocated") {

@@ -75,13 +75,10 @@ Result ran(const char* variant, const Device& device, bool right = true) {
     r.has_device = true;
     r.kernel = {.median = 2, .min = 1.23456789, .max = 3.25, .repeats = 7};
     r.total_ms = 4.125;
-    r.status = Result::Status::unjudged;
-    gpulab::Comparison comparison;
-    comparison.passed = right;
-    comparison.error = right ? 3.5e-7 : 0.5;
-    comparison.tolerance = 1e-6;
-    if (!right) comparison.message = "at index 3: expected 1, got 1.5";
-    r.judge(comparison);
+    r.status = right ? Result::Status::passed : Result::Status::failed;
+    r.error = right ? 3.5e-7 : 0.5;
+    r.tolerance = 1e-6;
+    if (!right) r.reason = "at index 3: expected 1, got 1.5";
     return r;
 }
 
@@ -953,16 +950,32 @@ TEST_CASE("a file that cannot be written is refused before anything runs") {
     CHECK_THROWS_AS(Report(TestOptions({"--csv", "/no/such/folder/x.csv"}), {}), gpulab::UsageError);
 }
 
-TEST_CASE("a result that nobody compared is refused, and so is one that belongs to no problem") {
-    const TestOptions options({}), study_options({"--study", "sizes"});
+TEST_CASE("a result that belongs to no problem is refused") {
+    const TestOptions study_options({"--study", "sizes"});
     printed_by([&] {
-        Report report(options, {}, known());
-        Result r = ran("cpu_right", cpu);
-        r.status = Result::Status::unjudged;
-        CHECK_THROWS_AS(report.add(r, {}), gpulab::Error);
         Report study(study_options, {}, known());
         CHECK_THROWS_AS(study.add(ran("cpu_right", cpu), {}), gpulab::Error);
     });
+}
+
+TEST_CASE("the bound of a variant on several devices is that of all of them") {
+    const TestOptions options({});
+    printed_by([&] {
+        Report report(options, {}, known());
+        Result one = ran("cuda_one", gpu), two = ran("cuda_two", gpu);
+        two.devices = 2;
+        CHECK(report.add(one, work).percent == 2 * report.add(two, work).percent);
+    });
+}
+
+TEST_CASE("a parameter takes any whole number, a number or a text") {
+    const gpulab::Parameters p = {
+        {"size", std::size_t{7}}, {"unsigned", 8u}, {"signed", -9}, {"x", 0.5}, {"word", "a"}};
+    CHECK(std::get<std::int64_t>(p[0].value) == 7);
+    CHECK(std::get<std::int64_t>(p[1].value) == 8);
+    CHECK(std::get<std::int64_t>(p[2].value) == -9);
+    CHECK(std::get<double>(p[3].value) == 0.5);
+    CHECK(std::get<std::string>(p[4].value) == "a");
 }
 
 TEST_CASE("JSON and CSV in one file are refused, however the file is written") {

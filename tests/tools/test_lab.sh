@@ -186,6 +186,19 @@ END
         try grep -rnE 'TEST_CASE\("-' "$root/tests" --include='*.cpp' --include='*.cu'
         [[ $rc == 1 ]] || fail "ctest runs '--help names ...' as --help, which passes: $out$err" ;;
 
+    "of a lab's files only its tables include rungs.hpp") # so that a new rung recompiles no other
+        for file in $(grep -rl '"rungs.hpp"' "$root/labs"); do
+            grep -q 'constexpr std::array table' "$file" || fail "$file includes rungs.hpp"
+        done ;;
+
+    "files of rungs are numbered with two digits, or named as baselines") # so that they list in their order
+        cd "$root/labs" || fail "no labs"
+        try ls [0-9][0-9]_*/{cpu,cuda,opencl}/*
+        for file in $out; do
+            [[ ! ${file##*/} =~ ^([a-z]+_)?[0-9]+_ || ${file##*/} =~ ^([a-z]+_)?[0-9][0-9]_ ]] || fail "$file"
+            [[ $file != *cub.cu && $file != *cublas.cu && $file != *cusparse.cu || $file == *baseline_* ]] || fail "$file"
+        done ;;
+
     "the format check finds a line that is not formatted")
         clang-format --version 2>/dev/null | grep -q 'version 14\.' || { echo "skipped: no clang-format 14" && exit 4; }
         mkdir -p "$scratch/copy"

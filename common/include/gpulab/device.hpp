@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct Device {
     int compute_units = 0;      ///< streaming multiprocessors, OpenCL compute units, CPU threads
     int compute_capability = 0; ///< CUDA: 10 * major + minor
     bool fp64 = true;
-    bool is_cpu = false; ///< shares cores and memory with the host
+    bool cooperative_launch = false; ///< CUDA: blocks of one launch can wait for each other
+    bool is_cpu = false;             ///< shares cores and memory with the host
 
     /// "cuda:0": the back end and the position.
     std::string id() const;
@@ -43,6 +45,13 @@ const std::string& why_no_devices(Backend backend);
 /// Makes a device the one that variants of its back end run on, in this thread.
 /// CUDA: cudaSetDevice. OpenCL: the context and queue that opencl() returns.
 void use(const Device& device);
+
+/// Gives a variant several devices of one back end, in this thread: devices_in_use() are these, and the first is the
+/// one that use() makes current. @pre chosen is not empty, and all are of one back end
+void use(std::span<const Device> chosen);
+
+/// What the last use() in this thread was given: for variants that need more than one device.
+const std::vector<Device>& devices_in_use();
 
 /// Threads the CPU runs at once, at least 1; or as many as the environment variable GPULAB_CPU_THREADS says.
 /// @throws UsageError when that is no number from 1 to 4096

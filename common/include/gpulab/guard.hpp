@@ -23,9 +23,6 @@ inline constexpr unsigned char guard_byte = 0x7F;
 /// -1 as an index, so that what is read with it is a guard band again.
 inline constexpr unsigned char input_guard_byte = 0xFF;
 
-/// What every byte of a fresh output holds: NaN as float or double, -1 as an integer.
-inline constexpr unsigned char poison_byte = 0xFF;
-
 /// Whether buffers and resets poison: yes, unless the environment variable GPULAB_POISON is 0. Then fresh CUDA memory
 /// stays unset, so that compute-sanitizer's initcheck sees a kernel read what nobody wrote.
 bool poisons();

@@ -1,11 +1,14 @@
 /// @file
-/// The benchmark loop's two steps: which variant runs on which device, and running one of them.
+/// The benchmark loop: which variant runs on which devices, running one of them, and running them all.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "gpulab/device.hpp"
@@ -18,17 +21,25 @@
 
 namespace gpulab {
 
-/// One variant on one device, or the reason why it cannot run.
+/// One variant on the devices that it needs, or the reason why it cannot run.
 template <class Run> struct Job {
     Variant<Run> variant;
-    Device device;
+    std::vector<Device>
+        devices;      ///< as many as variant.needs.devices, of its back end; fewer where there are not enough
     std::string skip; ///< not empty: do not run, and say this
+
+    /// The first device, or one of no name where there is none.
+    Device device() const { return devices.empty() ? Device{} : devices.front(); }
 };
 
 /// Why a device cannot run a variant with these needs; empty when it can.
 std::string unmet_need(const Needs& needs, const Device& device);
 
+/// The same for the devices that a variant gets together: there must be enough of them, and each must do.
+std::string unmet_need(const Needs& needs, std::span<const Device> devices);
+
 /// Every chosen variant on every chosen device of its back end, in the order of devices, then of the table.
+/// A variant that needs several devices appears once, with the first of the chosen ones.
 /// A variant that cannot run appears once, with the reason.
 /// @throws UsageError when the user asked by name for a back end or a variant that no device here can run, or when
 ///         the choices leave nothing to run
@@ -44,18 +55,24 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
         const bool none = devices(backend).empty();
         if (none && options.named(backend))
             throw UsageError("back end " + std::string(name_of(backend)) + ": " + why_no_devices(backend));
-        const auto add = [&](const V& v, const Device& device, std::string skip) {
+        const auto add = [&](const V& v, std::vector<Device> on, std::string skip) {
             if (!skip.empty() && options.named(v.name)) throw UsageError(std::string(v.name) + ": " + skip);
-            list.push_back({v, device, std::move(skip)});
+            list.push_back({v, std::move(on), std::move(skip)});
         };
         if (none) {
             for (const V& v : table)
                 if (v.backend == backend && options.wants(v.name, backend)) add(v, {}, why_no_devices(backend));
             continue;
         }
-        for (const Device& device : found)
-            for (const V& v : table)
-                if (v.backend == backend && options.wants(v.name, backend)) add(v, device, unmet_need(v.needs, device));
+        for (std::size_t i = 0; i < found.size(); ++i)
+            for (const V& v : table) {
+                if (v.backend != backend || !options.wants(v.name, backend)) continue;
+                if (v.needs.devices > 1 && i > 0) continue; // it has the first ones already
+                const std::size_t count = std::min(v.needs.devices, found.size() - i);
+                const auto first = found.begin() + static_cast<std::ptrdiff_t>(i);
+                const std::vector<Device> on(first, first + static_cast<std::ptrdiff_t>(count));
+                add(v, on, unmet_need(v.needs, on));
+            }
     }
     for (const std::string& name : options.chosen_variants())
         if (std::none_of(list.begin(), list.end(), [&](const Job<Run>& job) { return job.variant.name == name; }))
@@ -64,11 +81,12 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
     return list;
 }
 
-/// Runs a computation on a device and judges it: poisons the output, times the kernel and judges the output of the last
-/// timed run; then times the whole way from host data to host data and judges the output of that, which is the
+/// Runs a computation on its devices and judges it: poisons the output, times the kernel and judges the output of the
+/// last timed run; then times the whole way from host data to host data and judges the output of that, which is the
 /// kernel's first run on fresh memory.
 ///
 /// @param name what the result is called
+/// @param devices given to use(); the result names the first. At least one
 /// @param output handed to body; `poison(output)` must be callable
 /// @param options repeats, warm-up, and whether the user asked for this name
 /// @param body `body(output, watch)`: a variant with its problem, or a study's kernel with its parameters
@@ -78,15 +96,16 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
 /// @throws UsageError when the user asked for this variant by name and it is Unsupported
 /// @throws Error and the back ends' exceptions for what went wrong on the device
 template <class Output, class Body, class Judge>
-Result measure(std::string_view name, const Device& device, Output& output, const Options& options, const Body& body,
-               const Judge& judge) {
+Result measure(std::string_view name, std::span<const Device> devices, Output& output, const Options& options,
+               const Body& body, const Judge& judge) {
     Result result;
     result.variant = name;
-    result.backend = device.backend;
-    result.device = device;
+    result.backend = devices.front().backend;
+    result.device = devices.front();
+    result.devices = devices.size();
     result.has_device = true;
 
-    use(device);
+    use(devices);
     take_stray_write(); // of someone else
     const auto judge_run = [&] {
         if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
@@ -132,20 +151,51 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
     return result;
 }
 
+/// The same on one device.
+template <class Output, class Body, class Judge>
+Result measure(std::string_view name, const Device& device, Output& output, const Options& options, const Body& body,
+               const Judge& judge) {
+    return measure(name, std::span(&device, 1), output, options, body, judge);
+}
+
 /// Runs one job as jobs() gave it and judges it; see measure().
 template <class Run, class Problem, class Output, class Judge>
 Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options, const Judge& judge) {
     if (job.skip.empty())
         return measure(
-            job.variant.name, job.device, output, options,
+            job.variant.name, std::span<const Device>(job.devices), output, options,
             [&](Output& out, Stopwatch& watch) { job.variant.run(problem, out, watch); }, judge);
     Result result;
     result.variant = job.variant.name;
     result.backend = job.variant.backend;
-    result.device = job.device;
-    result.has_device = job.device.memory_bytes > 0;
+    result.device = job.device();
+    result.has_device = !job.devices.empty();
     result.reason = job.skip;
     return result;
+}
+
+/// The benchmark loop: runs every job on one problem, judges what it leaves in `output`, and adds it to the report.
+/// @param output poisoned before each run
+/// @param judge `judge(job)` compares the output and returns a Comparison
+/// @param note `note(job, result)` adds the lab's own figures to a result before the report has it, of skipped jobs too
+template <class Run, class Problem, class Output, class Judge>
+void measure_all(const Options& options, Report& report, const std::vector<Job<Run>>& jobs, const Problem& problem,
+                 Output& output, const Work& work, const Judge& judge,
+                 const std::type_identity_t<std::function<void(const Job<Run>&, Result&)>>& note = {}) {
+    for (const Job<Run>& job : jobs) {
+        Result result = run(job, problem, output, options, [&] { return judge(job); });
+        if (note) note(job, result);
+        report.add(std::move(result), work);
+    }
+}
+
+/// What a variant of the CPU takes, for the speed-ups: the median, in milliseconds.
+/// @param run leaves its answer in `output`, which can then serve as the reference
+/// @param watch how often it runs
+template <class Run, class Problem, class Output>
+double sequential_ms(Run* run, const Problem& problem, Output& output, Stopwatch watch = Stopwatch(1, 3)) {
+    run(problem, output, watch);
+    return watch.kernel().median;
 }
 
 /// Stops a run that would not fit, before anything is allocated. Only the devices that a chosen variant runs on count.

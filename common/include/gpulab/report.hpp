@@ -2,6 +2,8 @@
 /// What a run found out: a table for people, JSON and CSV for programs.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -27,8 +29,18 @@ struct Work {
     Arithmetic arithmetic = Arithmetic::none; ///< which arithmetic ceiling binds, if any
 };
 
-/// The name of a parameter and its value, as JSON and CSV show them.
+/// The name of a parameter and its value, as JSON and CSV show them: a whole number, a number, or a text.
 struct Parameter {
+    /// A whole number. @pre at most 2^63 - 1
+    template <std::integral Whole>
+    Parameter(std::string n, Whole v) : name(std::move(n)), value(static_cast<std::int64_t>(v)) {}
+    /// A number.
+    Parameter(std::string n, double v) : name(std::move(n)), value(v) {}
+    /// A text.
+    Parameter(std::string n, std::string v) : name(std::move(n)), value(std::move(v)) {}
+    /// A text.
+    Parameter(std::string n, const char* v) : name(std::move(n)), value(std::string(v)) {}
+
     std::string name;
     std::variant<std::int64_t, double, std::string> value;
 };
@@ -38,12 +50,12 @@ using Parameters = std::vector<Parameter>;
 /// What became of one variant on one device.
 struct Result {
     /// How it ended.
-    /// unjudged: it ran, and its output has not been compared yet; Report::add takes no such result.
-    enum class Status { passed, failed, skipped, unjudged };
+    enum class Status { passed, failed, skipped };
 
     std::string variant;
     Backend backend = Backend::cpu;
-    Device device; ///< meaningless when skipped for want of a device (has_device is false)
+    Device device;           ///< meaningless when skipped for want of a device (has_device is false)
+    std::size_t devices = 1; ///< how many took part: `device` and those after it
     bool has_device = false;
     Status status = Status::skipped;
     std::string reason; ///< why failed or skipped
@@ -56,15 +68,11 @@ struct Result {
     double speedup = 0; ///< over the sequential CPU; filled in by Report::add
     Parameters extra;   ///< the lab's own figures: occupancy, overlap; in the table where Report::column() says so
 
-    /// Whether it produced an output to compare.
-    bool ran() const { return status == Status::unjudged; }
-    /// Takes over a comparison: passed or failed with its message.
-    void judge(const Comparison& comparison);
     double gb_per_s() const;
     double gflop_per_s() const;
 };
 
-/// "passed", "failed", "skipped" or "unjudged".
+/// "passed", "failed" or "skipped".
 std::string_view name_of(Result::Status status);
 
 /// What a report learns from the machine it runs on; a test can say something else.
@@ -119,7 +127,7 @@ public:
     /// Adds one result, shows its row, and works out its percent of the ceiling and its speed-up. The work of the first
     /// row below a heading says whether there are columns for bytes and for operations.
     /// @return the result as completed
-    /// @throws Error when the variant ran but nobody compared its output
+    /// @throws Error before the first begin() of a study
     const Result& add(Result result, const Work& work);
 
     /// Shows no table: a study prints one of its own, from the book.

@@ -2,7 +2,11 @@
 /// The variant table: one row per rung of a lab's ladder. It drives --list, the benchmark loop and the tests.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
+
+#include "gpulab/error.hpp"
 
 namespace gpulab {
 
@@ -19,10 +23,12 @@ constexpr std::string_view name_of(Backend backend) {
     return "?";
 }
 
-/// The least a device must offer for a variant to run on it.
+/// The least that devices must offer for a variant to run on them.
 struct Needs {
-    int compute_capability = 0; ///< CUDA: 10 * major + minor, 80 for an A100; 0 when any will do
-    bool fp64 = false;          ///< double precision arithmetic
+    int compute_capability = 0;      ///< CUDA: 10 * major + minor, 80 for an A100; 0 when any will do
+    bool fp64 = false;               ///< double precision arithmetic
+    bool cooperative_launch = false; ///< CUDA: a launch whose blocks all run at once and can wait for each other
+    std::size_t devices = 1;         ///< how many devices of its back end the variant uses at a time; at least 1
 };
 
 /// One rung: a plain function from host data to host data, and what there is to say about it.
@@ -35,6 +41,14 @@ template <class Run> struct Variant {
     Needs needs = {};
     bool baseline = false; ///< a vendor library, here to be measured against
 };
+
+/// The function of the variant that a table has under this name: `run_of(variants(), "cpu_sequential")`.
+/// @return nullptr when this build leaves its back end out @throws Error when the table has no such name
+template <class Table> auto run_of(const Table& table, std::string_view name) {
+    for (const auto& variant : table)
+        if (variant.name == name) return variant.run;
+    throw Error("no variant is called " + std::string(name));
+}
 
 } // namespace gpulab
 

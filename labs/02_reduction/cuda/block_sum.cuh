@@ -1,5 +1,5 @@
 /// @file
-/// The sum over a warp and over a block: what rung 6 introduces and the later rungs use.
+/// The sum over a warp and over a block: as in rung 6, for the later rungs.
 #pragma once
 
 namespace reduction {

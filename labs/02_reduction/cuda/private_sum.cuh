@@ -1,5 +1,5 @@
 /// @file
-/// What one thread adds up of an array, by 16-byte loads: what rung 7 introduces and the later rungs use.
+/// What one thread adds up of an array, by 16-byte loads: as in rung 7, for the later rungs.
 #pragma once
 
 #include <algorithm>

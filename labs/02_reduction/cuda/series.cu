@@ -9,11 +9,8 @@
 #include <algorithm>
 
 #include "block_sum.cuh"
-#include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
-#include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
+#include "rounds.cuh"
 
 namespace reduction {
 
@@ -60,23 +57,13 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T> void cuda_series(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
-    const auto per_sm = static_cast<unsigned>(gpulab::occupancy(series_kernel<T>, threads).blocks_per_sm);
-    const unsigned resident = per_sm * gpulab::multiprocessor_count();
+    const unsigned resident = gpulab::resident_blocks(series_kernel<T>, threads);
     const unsigned blocks = std::min(gpulab::grid_size(p.terms, threads), resident);
-    gpulab::DeviceBuffer<T> sums(blocks);
-    gpulab::DeviceBuffer<unsigned> done(1);
-    done.copy_from(std::vector<unsigned>{0});
-    gpulab::PinnedBuffer<T> host(1, cudaHostAllocMapped);
-    T* const result = host.on_device();
-    const auto launch = [&](cudaStream_t stream) {
-        series_kernel<<<blocks, threads, 0, stream>>>(p.series, p.x, p.terms, sums.data(), done.data(), result);
-    };
     watch.tile(std::size_t{threads}, "terms");
     watch.tile(resident * std::size_t{threads}, "terms");
-    gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, host));
-    sums.check_guard_bands();
-    done.check_guard_bands();
-    sum[0] = host[0];
+    sum[0] = sum_in_one_round<T>(blocks, watch, [&](cudaStream_t stream, T* sums, unsigned* done, T* result) {
+        series_kernel<<<blocks, threads, 0, stream>>>(p.series, p.x, p.terms, sums, done, result);
+    }); // the host half of cuda_single_pass
 }
 
 template SeriesRun<float> cuda_series<float>;

@@ -4,9 +4,6 @@
 #include "dot.hpp"
 
 #include "dot.cl.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/timing.hpp"
-#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 
 namespace reduction {
@@ -15,24 +12,13 @@ template <class T> void opencl_dot(const DotProblem<T>& p, Scalar<T>& dot, Stopw
     const gpulab::ClBuffer<T> a(p.a), b(p.b);
     const std::size_t groups = group_count(p.size());
     gpulab::ClBuffer<T> sums(groups);
-    std::vector<T> host(groups);
 
     cl::Kernel kernel = kernel_for<T>(dot_cl, "dot_product");
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, a.data(), b.data(), n, cl::Local(local_size * sizeof(T)), sums.data());
-    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
-                                   nullptr, events.add());
-        queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
-    };
     watch.tile(local_size);
     watch.tile(most_groups() * local_size);
-    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
-
-    sums.copy_to(host);
-    double total = 0;
-    for (const T x : host) total += x;
-    dot[0] = static_cast<T>(total);
+    dot[0] = sum_of_groups(kernel, sums, watch); // the host half of opencl_multi_stage
 }
 
 template DotRun<float> opencl_dot<float>;

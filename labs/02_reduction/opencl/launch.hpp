@@ -7,7 +7,10 @@
 #include <type_traits>
 
 #include "gpulab/math.hpp"
-#include "gpulab/opencl/context.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "reduction.hpp"
 
 namespace reduction {
 
@@ -43,6 +46,22 @@ inline std::size_t most_groups() {
 /// As many, but fewer when there is not an element for each item.
 inline std::size_t group_count(std::size_t items) {
     return std::clamp<std::size_t>(gpulab::ceil_div(items, local_size), 1, most_groups());
+}
+
+/// As opencl_multi_stage: launches a kernel that writes one sum for each group, and adds up the groups' sums in double.
+/// @param kernel its arguments are set @param sums one for each group
+template <class T> T sum_of_groups(const cl::Kernel& kernel, gpulab::ClBuffer<T>& sums, Stopwatch& watch) {
+    std::vector<T> host(sums.size());
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(sums.size() * local_size),
+                                   cl::NDRange(local_size), nullptr, events.add());
+        queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, sums.bytes(), host.data(), nullptr, events.add());
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
+    sums.copy_to(host); // the same numbers again, and a look at the guard bands
+    double total = 0;
+    for (const T x : host) total += x;
+    return static_cast<T>(total);
 }
 
 } // namespace reduction

@@ -11,6 +11,7 @@
 
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
 #include "launch.hpp"
 #include "scan.hpp"
 #include "scan_two_level.cl.hpp"
@@ -54,17 +55,9 @@ template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<
             queue.enqueueNDRangeKernel(step.kernel, cl::NullRange, cl::NDRange(step.tiles * local_size),
                                        cl::NDRange(local_size), nullptr, events.add());
     };
-    const auto poison = [&](const cl::CommandQueue& queue) {
-        result.poison_async(queue);
-        for (const auto& of_tiles : sums) of_tiles.poison_async(queue);
-    };
     watch.tile(tile);
     watch.tile(tile * tile); // of tiles of tiles
-    gpulab::watch_queue(watch, launch, poison);
-    for (const auto& of_tiles : sums) {
-        std::vector<T> host(of_tiles.size());
-        of_tiles.copy_to(host); // for its guard bands
-    }
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(result, sums));
     result.copy_to(out);
 }
 

@@ -1,5 +1,5 @@
 /// @file
-/// The cache-blocked product of a band of rows: cpu_blocked does all rows with it, cpu_threads a band per thread.
+/// The product of cpu_blocked for a band of rows, for the later rungs.
 #pragma once
 
 #include <algorithm>

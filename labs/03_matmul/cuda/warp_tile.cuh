@@ -1,6 +1,6 @@
 /// @file
-/// The kernel of the last three rungs: cuda_pipeline and cuda_warp_tiles launch it with one tile each, cuda_by_shape
-/// with the one that fits.
+/// The kernel of cuda_pipeline with sizes of the launcher's choice, and k in parts: cuda_warp_tiles launches it with
+/// one tile, cuda_by_shape with the one that fits.
 #pragma once
 
 #include <cstddef>
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
 
     // Two fragments take turns: while the products of one are summed, the other is loaded from shared memory.
     float sum[G::thread_rows][G::thread_columns] = {};
-    float left[2][G::thread_rows], right[2][G::thread_columns];
+    alignas(16) float left[2][G::thread_rows], right[2][G::thread_columns]; // loaded as float4
     const auto load = [&](int turn, int stage, int l) {
         const float* const a_tile = stages + stage * G::stage_floats;
         const float* const b_tile = a_tile + G::depth * G::pitch;

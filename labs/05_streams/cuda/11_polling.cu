@@ -10,10 +10,11 @@
 // on it with every strip, so each strip may be larger than the one before: the last is ten times as high as the first.
 // The fill is short, and there are few pauses.
 //
-// What it relies on: CUDA promises nothing to a kernel that reads what a copy is writing. Here it is enough that a copy
-// engine writes each aligned word of 32 bits once and at once, in whatever order, and that a load past the caches sees
-// it. Such marks also carry all-reduce between GPUs in TensorRT-LLM (its "Lamport" kernels, with negative zero as the
-// mark), but there kernels do the writing. In a product take cuda_growing.
+// What it relies on: CUDA promises nothing to a kernel that reads what a copy is writing. Here it is enough that the
+// copy goes on while the kernel runs, that its engine writes each aligned word of 32 bits once and at once, in whatever
+// order, that a load past the L1 sees it (__ldcv asks for that, though CUDA calls it a hint), and that all data is
+// visible once the flag is. Such marks also carry all-reduce between GPUs in TensorRT-LLM (its "Lamport" kernels, with
+// negative zero as the mark), but there kernels do the writing. In a product take cuda_growing.
 //
 // Limit: the link in both directions, the pauses of one engine instead of two, and the first strip.
 #include "arrival.cuh"
@@ -30,7 +31,7 @@ __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size
     for (std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes; first < bytes;
          first += stride) {
         auto* const at = reinterpret_cast<uint4*>(in + first);
-        const auto look = [&] { return __ldcv(at); }; // from memory each time: a cached copy would never change
+        const auto look = [&] { return __ldcv(at); }; // past the L1 each time: what stands there would never change
         const auto all_there = [&] {
             if (__ldcv(last_complete) != pass) return false;
             __threadfence_system(); // so that no look after this is older than the flag

@@ -13,6 +13,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/poisoning.hpp"
 #include "streams.hpp"
 
 namespace streams {
@@ -83,7 +84,7 @@ private:
 /// @param pass enqueues everything and returns when the last byte is in host_out
 /// @param in,results the pass's buffers on the device: copies of the strips, and their results
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
-/// @throws WrongResult when the recorded pass gives something else than the timed one, or wrote outside the buffers
+/// @throws WrongResult when the recorded pass gives something else than the timed one
 template <class Pass>
 void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<unsigned char>>& in,
                   std::vector<gpulab::ClBuffer<unsigned char>>& results, std::span<unsigned char> host_out,
@@ -91,8 +92,7 @@ void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<un
     const cl::CommandQueue& queue = gpulab::opencl().queue();
     const auto reset = [&] {
         std::memset(host_out.data(), gpulab::poison_byte_for<unsigned char>(), host_out.size());
-        for (const auto& buffer : in) buffer.poison_async(queue);
-        for (const auto& buffer : results) buffer.poison_async(queue);
+        gpulab::poisoning(in, results)(queue);
         queue.finish();
     };
     ClRecorder off(false);
@@ -108,8 +108,6 @@ void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<un
     if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
         throw gpulab::WrongResult("two passes over the same image gave different results");
     out.pixels = timed;
-    for (const auto& buffer : in) buffer.check_guard_bands();
-    for (const auto& buffer : results) buffer.check_guard_bands();
 }
 
 } // namespace streams

@@ -10,6 +10,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
+#include "rungs.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy::testing {

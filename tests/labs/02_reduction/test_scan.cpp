@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "rungs.hpp"
 
 using gpulab::Backend;
 using gpulab::Device;

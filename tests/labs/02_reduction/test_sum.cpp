@@ -5,6 +5,7 @@
 #include "compensated.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "groups.hpp"
+#include "rungs.hpp"
 #endif
 
 using gpulab::Backend;

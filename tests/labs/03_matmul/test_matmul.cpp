@@ -9,6 +9,7 @@
 #include "cuda/by_shape.hpp"
 #include "large.hpp"
 #include "late_warp_tile.hpp"
+#include "rungs.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
@@ -208,7 +209,7 @@ TEST_CASE("cuda_by_shape in each of its ways under compute-sanitizer", "[.saniti
 
 // A GPU forgives a pipeline that waits one group short: its copies have mostly arrived. Here none has before its wait.
 TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however late it arrives", "[cuda]") {
-    check_on_cuda("the kernel in warp_tile.cuh", [](Faults& faults) {
+    check_on_cuda("the kernels with late copies", [](Faults& faults) {
         std::vector<Shape> all;
         for (const std::size_t k : {163, 1, 15, 16, 17, 32, 33, 48, 49, 64, 65, 80, 81, 400})
             for (const std::size_t n : {132, 131}) all.push_back({130, k, n});
@@ -216,6 +217,7 @@ TEST_CASE("cuda_pipeline and the rungs after it wait for what they read, however
             faults.check(what, [&] { return matmul::testing::whole_fault<float>(run, all); });
         };
         check("three stages", late::three_stages);
+        check("cuda_pipeline's own kernel", late::pipeline);
         check("four stages", late::four_stages);
     });
 }

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
-#include "gpulab/sparse/parallel.hpp"
 #include "gpulab/sparse/rows.hpp"
 #include "gpulab_testing/environment.hpp"
 
@@ -110,7 +110,7 @@ TEST_CASE("parts of a range hold every index once, in order, and as many as the 
             const gpulab::testing::Environment set("GPULAB_CPU_THREADS", std::to_string(threads));
             std::vector<int> seen(n);
             std::atomic<unsigned> parts = 0;
-            gpulab::detail::for_ranges(n, 100, [&](std::size_t begin, std::size_t end) {
+            gpulab::for_ranges(n, 100, [&](std::size_t begin, std::size_t end) {
                 ++parts;
                 for (std::size_t i = begin; i < end; ++i) ++seen[i];
             });
@@ -118,9 +118,9 @@ TEST_CASE("parts of a range hold every index once, in order, and as many as the 
             CHECK(parts == std::clamp(static_cast<unsigned>(n / 100), 1u, threads));
         }
     std::vector<int> called(5);
-    gpulab::detail::for_parts(5, [&](unsigned part) { ++called[part]; });
+    gpulab::for_parts(5, [&](unsigned part) { ++called[part]; });
     CHECK(called == std::vector<int>(5, 1));
-    gpulab::detail::for_parts(0, [&](unsigned) { called.clear(); });
+    gpulab::for_parts(0, [&](unsigned) { called.clear(); });
     CHECK(called.size() == 5);
 }
 
@@ -333,10 +333,10 @@ TEST_CASE("the size announced of a generated matrix, by hand") {
 
 TEST_CASE("what a worker thread throws reaches the caller") {
     for (const unsigned thrower : {0u, 3u})
-        CHECK_THROWS_AS(gpulab::detail::for_parts(4,
-                                                  [&](unsigned part) {
-                                                      if (part == thrower) throw std::bad_alloc();
-                                                  }),
+        CHECK_THROWS_AS(gpulab::for_parts(4,
+                                          [&](unsigned part) {
+                                              if (part == thrower) throw std::bad_alloc();
+                                          }),
                         std::bad_alloc);
 }
 

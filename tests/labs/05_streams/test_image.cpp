@@ -9,7 +9,7 @@
 #include <random>
 
 #include "gpulab/error.hpp"
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 #include "streams.hpp"
 
 namespace fs = std::filesystem;

@@ -5,7 +5,7 @@
 
 #include "checks.hpp"
 #include "gpulab/device.hpp"
-#include "gpulab/image.hpp"
+#include "gpulab/image/image.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
 #include "streams.hpp"

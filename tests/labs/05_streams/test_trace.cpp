@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "gpulab/trace.hpp"
+#include "gpulab/trace/trace.hpp"
 
 using gpulab::Timeline;
 

@@ -1,4 +1,4 @@
-// Each kernel has one mistake. The right one is labs/01_saxpy/cuda/3_many_blocks.cu.
+// Each kernel has one mistake. The right one is labs/01_saxpy/cuda/03_many_blocks.cu.
 #include <array>
 #include <cfloat>
 

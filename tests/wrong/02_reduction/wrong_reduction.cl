@@ -1,4 +1,4 @@
-// Each kernel has one mistake. The right ones are labs/02_reduction/opencl/1_multi_stage.cl and scan_two_level.cl.
+// Each kernel has one mistake. The right ones are labs/02_reduction/opencl/01_multi_stage.cl and scan_two_level.cl.
 #define ARGUMENTS_AFTER ulong n, local float *x, global float *sums
 #define ARGUMENTS global const float *a, ARGUMENTS_AFTER
 

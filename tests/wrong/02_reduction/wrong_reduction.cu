@@ -1,5 +1,5 @@
-// Each kernel has one mistake. The right ones are labs/02_reduction/cuda/4_tree_sequential.cu, 8_single_pass.cu and
-// scan_2_two_level.cu.
+// Each kernel has one mistake. The right ones are labs/02_reduction/cuda/04_tree_sequential.cu, 08_single_pass.cu and
+// scan_02_two_level.cu.
 #include <algorithm>
 #include <array>
 #include <cfloat>

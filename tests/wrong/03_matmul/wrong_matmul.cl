@@ -1,4 +1,4 @@
-// Each kernel has one mistake. The right ones are 1_naive.cl, 2_local_tile.cl and 3_register_tile.cl in
+// Each kernel has one mistake. The right ones are 01_naive.cl, 02_local_tile.cl and 03_register_tile.cl in
 // labs/03_matmul/opencl.
 #define TILE 16
 

@@ -1,5 +1,5 @@
-// Each kernel has one mistake. The right ones are labs/03_matmul/cuda/3_grid.cu, 4_shared_static.cu, 8_vector_loads.cu,
-// warp_tile.cuh and 11_by_shape.cu.
+// Each kernel has one mistake. The right ones are labs/03_matmul/cuda/03_grid.cu, 04_shared_static.cu,
+// 08_vector_loads.cu, warp_tile.cuh and 11_by_shape.cu.
 #include <algorithm>
 #include <array>
 #include <cfloat>

@@ -1,4 +1,4 @@
-// Each kernel has one mistake. The right ones are labs/04_spmv/opencl/1_thread_per_row.cl and 2_slice_per_row.cl.
+// Each kernel has one mistake. The right ones are labs/04_spmv/opencl/01_thread_per_row.cl and 02_slice_per_row.cl.
 // No kernel reads outside its arrays: every stray index is pulled back, so that only the mistake itself is at fault.
 // Except where that is the mistake: padding_multiplied and reads_one_past read one element outside, in the guard band.
 #ifdef REAL_IS_DOUBLE

@@ -26,7 +26,7 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
     watch.tile(group, "bytes");
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
         cl::UserEvent late(context); // whatever the missing wait would have waited for waits for this
-        std::fill(landing.begin(), landing.end(), gpulab::poison_byte);
+        std::fill(landing.begin(), landing.end(), gpulab::poison_byte_for<unsigned char>());
         for (const Strip& s : strips) {
             const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
             std::vector<cl::Event> before_up, before_kernel, before_down;
@@ -81,7 +81,7 @@ void last_strip_not_waited_for(const Problem& p, Output& out, Stopwatch& watch) 
     std::vector<unsigned char> landing(p.bytes());
     watch.tile(group, "bytes");
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
-        std::fill(landing.begin(), landing.end(), gpulab::poison_byte);
+        std::fill(landing.begin(), landing.end(), gpulab::poison_byte_for<unsigned char>());
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             queues[i].enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first);

@@ -231,7 +231,7 @@ void last_strip_not_waited_for(const Problem& p, Output& out, Stopwatch& watch) 
     const std::vector<gpulab::Stream> streams(strips.size());
     watch.tile(64, "bytes");
     watch_passes(watch, out, {&in, &result}, out.pixels, [&](CudaRecorder&) {
-        std::memset(landing.data(), gpulab::poison_byte, p.bytes());
+        std::memset(landing.data(), gpulab::poison_byte_for<unsigned char>(), p.bytes());
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             CUDA_CHECK(cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice,
@@ -259,7 +259,7 @@ void mapped_not_waited_for(const Problem& p, Output& out, Stopwatch& watch) {
     const gpulab::Stream waited_for, beside;
     watch.tile(block_threads * thread_bytes, "bytes");
     watch_passes(watch, out, {}, out.pixels, [&](CudaRecorder&) {
-        std::memset(landing.data(), gpulab::poison_byte, p.bytes());
+        std::memset(landing.data(), gpulab::poison_byte_for<unsigned char>(), p.bytes());
         const unsigned colours = colour_bytes(p.image.channels);
         invert_stride_kernel<<<link_blocks(p), block_threads, 0, beside>>>(in_there, landing_there, half, colours,
                                                                            p.work);
@@ -292,7 +292,7 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
         if (missing == Missing::kernel_waits_for_copy_up) late<<<1, 1, 0, up>>>();
         if (missing == Missing::copy_down_waits_for_kernel) late<<<1, 1, 0, work>>>();
         if (missing == Missing::host_waits_for_copy_down) late<<<1, 1, 0, down>>>();
-        std::memset(landing.data(), gpulab::poison_byte, p.bytes());
+        std::memset(landing.data(), gpulab::poison_byte_for<unsigned char>(), p.bytes());
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);

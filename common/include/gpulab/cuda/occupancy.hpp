@@ -40,4 +40,13 @@ inline unsigned multiprocessor_count() {
     return static_cast<unsigned>(count);
 }
 
+/// Blocks of a kernel that the current device runs at the same time: the largest grid of which no block waits for
+/// another one to end.
+/// @param kernel,block_threads,dynamic_shared_bytes as for occupancy()
+template <class Kernel>
+unsigned resident_blocks(Kernel kernel, unsigned block_threads, std::size_t dynamic_shared_bytes = 0) {
+    const Occupancy o = occupancy(kernel, static_cast<int>(block_threads), dynamic_shared_bytes);
+    return static_cast<unsigned>(o.blocks_per_sm) * multiprocessor_count();
+}
+
 } // namespace gpulab

@@ -1,0 +1,47 @@
+// Rung 5: 16-byte loads, one float4 per thread.
+//
+// Changed against cuda_many_blocks: a thread moves four neighbouring floats with one instruction, so it has 32 bytes of
+// loads in flight where it had 8, and there are a quarter as many threads to start.
+// What must be in flight follows from Little's law: bandwidth times latency. For 4 TB/s and some 600 ns, the latency of
+// a memory that is busy (an idle one answers sooner), that is 2.4 MB, some 18 kB for each of 132 multiprocessors, at
+// all times and not only on average; with 8 bytes per thread, 2048 resident threads just reach 16 kB. Limit: the
+// memory, nearly.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+/// One thread per float4; any n. The arrays start at multiples of 16 bytes, as cudaMalloc gives them.
+__global__ void float4_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    const std::size_t v = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+    const std::size_t vectors = n / 4;
+    if (v < vectors) {
+        const float4 x = reinterpret_cast<const float4*>(a)[v];
+        const float4 y = reinterpret_cast<const float4*>(b)[v];
+        reinterpret_cast<float4*>(c)[v] = {k * x.x + y.x, k * x.y + y.y, k * x.z + y.z, k * x.w + y.w};
+    }
+
+    // n mod 4 elements are left over at the end: the first threads of the grid take one each.
+    const std::size_t i = vectors * 4 + v;
+    if (v < 4 && i < n) c[i] = k * a[i] + b[i];
+}
+
+void cuda_float4(const Problem& p, Output& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    constexpr unsigned threads = 256;
+    const unsigned blocks = gpulab::grid_size(p.size() / 4, threads);
+    watch.tile(4 * threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            float4_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+} // namespace saxpy

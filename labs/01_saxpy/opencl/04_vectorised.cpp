@@ -1,0 +1,39 @@
+// Rung 4: one float4 per work-item, OpenCL's counterpart of cuda_float4.
+//
+// Changed against opencl_one_item: each load and store carries 16 bytes, so an item has four times as much in flight.
+// OpenCL has vector types of its own; the arithmetic on them needs no writing out. On a CPU a float4 is one SIMD
+// register, on a GPU one 16-byte access.
+// Limit: the memory.
+#include <algorithm>
+
+#include "04_vectorised.cl.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+void opencl_vectorised(const Problem& p, Output& c, Stopwatch& watch) {
+    const gpulab::ClBuffer<float> a(p.a), b(p.b);
+    gpulab::ClBuffer<float> out(p.size());
+
+    cl::Kernel kernel = gpulab::opencl_kernel(vectorised_cl, "saxpy");
+    const cl_ulong n = p.size();
+    gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
+
+    constexpr std::size_t local = 256;
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n / 4, 1), local);
+    watch.tile(4 * local);
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+} // namespace saxpy

@@ -1,0 +1,24 @@
+// Rung 1: one loop on one core. (Alfaro Vigo & Rossetto, program 1.7)
+//
+// The sum is held in a double, not in a float as in the printed program. A float has 24 bits: once the sum has reached
+// 2^24, adding a number below 1 changes nothing, and the loop adds the rest of the array in vain.
+// Limit: latency. Each addition waits for the one before it, about four cycles, and the compiler may not reorder
+// floating-point additions to break that chain.
+#include "gpulab/poisoning.hpp"
+#include "reduction.hpp"
+
+namespace reduction {
+
+template <class T> void cpu_sequential(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const auto run = [&] {
+        double total = 0;
+        for (const T x : p.a) total += x;
+        sum[0] = static_cast<T>(total);
+    };
+    watch.time(run, gpulab::poisoning(sum));
+}
+
+template SumRun<float> cpu_sequential<float>;
+template SumRun<double> cpu_sequential<double>;
+
+} // namespace reduction

@@ -1,0 +1,103 @@
+// Rung 7: 16-byte loads, several in flight, and several accumulators.
+//
+// Changed: what a thread adds up of its own. One instruction loads 16 bytes, and a thread asks for four such vectors
+// before it adds the first, so that 64 bytes per thread are on their way where there were 4. By Little's law the bytes
+// in flight are bandwidth times latency. On an H200 rung 6 has 132 multiprocessors x 2048 threads x 4 bytes = 1.1 MB
+// under way and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
+// a busy memory answers later.
+// Each component of the vector has an accumulator of its own: four chains of additions (two for double) for one.
+// The blocks are larger too, 512 threads, which leaves half as many sums to the second launch; and __ldg tells the
+// compiler that nobody writes the array meanwhile, so that loads may be moved before other work.
+// The later rungs take private_sum() from private_sum.cuh.
+// Limit: memory while n is large. When n is small: two launches and a copy, each some microseconds.
+#include <algorithm>
+#include <type_traits>
+
+#include "block_sum.cuh"
+#include "gpulab/cuda/occupancy.hpp"
+#include "rounds.cuh"
+
+namespace reduction {
+
+namespace {
+
+constexpr unsigned threads = 512;
+constexpr unsigned loads = 4; // 16-byte loads in flight per thread
+
+/// 16 bytes that one instruction loads: four floats or two doubles.
+template <class T> struct alignas(16) Vector {
+    static constexpr unsigned width = 16 / sizeof(T);
+    T x[width];
+};
+
+template <class T> __device__ Vector<T> load(const Vector<T>* from) {
+    using Bits = std::conditional_t<std::is_same_v<T, double>, double2, float4>;
+    const Bits bits = __ldg(reinterpret_cast<const Bits*>(from)); // read-only data: one 16-byte load
+    Vector<T> v;
+    if constexpr (std::is_same_v<T, double>) {
+        v.x[0] = bits.x, v.x[1] = bits.y;
+    } else {
+        v.x[0] = bits.x, v.x[1] = bits.y, v.x[2] = bits.z, v.x[3] = bits.w;
+    }
+    return v;
+}
+
+template <class T> __device__ void operator+=(Vector<T>& sum, const Vector<T>& v) {
+#pragma unroll
+    for (unsigned k = 0; k < Vector<T>::width; ++k) sum.x[k] += v.x[k];
+}
+
+/// The elements that belong to this thread, added up.
+///
+/// The array is cut into tiles of threads x loads 16-byte vectors, and block b owns the tiles b, b + B, b + 2B, ...
+/// with B blocks in the grid. Of a tile, thread t takes the vectors t, t + threads, ...: a warp always reads 512
+/// neighbouring bytes. All `loads` of them are under way before the first is used. What fills no tile is shared out
+/// over the grid, first by vectors, then by elements.
+/// @pre `a` starts at a multiple of 16 bytes
+template <class T> __device__ T private_sum(const T* a, std::size_t n) {
+    constexpr unsigned width = Vector<T>::width;
+    constexpr unsigned tile = threads * loads;
+    const auto* vectors = reinterpret_cast<const Vector<T>*>(a);
+    const std::size_t count = n / width;
+    const std::size_t tiles = count / tile;
+
+    Vector<T> sum{};
+    for (std::size_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+        Vector<T> v[loads];
+#pragma unroll
+        for (unsigned j = 0; j < loads; ++j) v[j] = load(&vectors[t * tile + j * threads + threadIdx.x]);
+#pragma unroll
+        for (unsigned j = 0; j < loads; ++j) sum += v[j];
+    }
+
+    const std::size_t grid = gridDim.x * std::size_t{threads};
+    const std::size_t me = blockIdx.x * std::size_t{threads} + threadIdx.x;
+    for (std::size_t i = tiles * tile + me; i < count; i += grid) sum += load(&vectors[i]);
+    T total = 0;
+#pragma unroll
+    for (unsigned k = 0; k < width; ++k) total += sum.x[k];
+    for (std::size_t i = count * width + me; i < n; i += grid) total += a[i];
+    return total;
+}
+
+} // namespace
+
+/// Any n with any grid; the sum of each block goes to sums[blockIdx.x]. `a` starts at a multiple of 16 bytes.
+template <class T> __global__ void __launch_bounds__(threads) vectorised_kernel(const T* a, std::size_t n, T* sums) {
+    const T all = block_sum<threads>(private_sum(a, n));
+    if (threadIdx.x == 0) sums[blockIdx.x] = all;
+}
+
+template <class T> void cuda_vectorised(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    constexpr std::size_t tile = std::size_t{Vector<T>::width} * threads * loads; // elements
+    const unsigned resident = gpulab::resident_blocks(vectorised_kernel<T>, threads);
+    const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(p.size() / tile, 1, resident));
+    watch.tile(tile);
+    watch.tile(resident * tile);
+    sum_in_two_rounds<T>(vectorised_kernel<T>, blocks, threads, p, sum, watch); // the host half of rung 5
+}
+
+template SumRun<float> cuda_vectorised<float>;
+template SumRun<double> cuda_vectorised<double>;
+
+} // namespace reduction

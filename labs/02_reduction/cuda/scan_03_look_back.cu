@@ -1,0 +1,237 @@
+// Prefix sums, rung 3: one pass with decoupled look-back. (Merrill & Garland, NVIDIA technical report NVR-2016-002)
+//
+// Changed: every element is read once and written once. A block takes a tile, adds it up in registers and publishes the
+// sum, the tile's aggregate. To learn what comes before its tile, it looks back: from its left neighbour on, it adds
+// the aggregates of tiles until it meets one whose inclusive prefix is known, the sum of all elements up to its end. It
+// then publishes its own inclusive prefix for those after it. Nobody waits for a whole level: a block waits only until
+// the tiles just before it have published *something*.
+//   - A block takes its tile by a ticket, in the order in which blocks start. Whoever a block waits for has therefore
+//     started before it and will get on; with tiles given out by blockIdx that would not be certain.
+//   - One warp looks back, 32 tiles at a time.
+//   - Status and value of a tile, its tile state, must be seen together. A 64-bit word, which is written and read as
+//     one, holds 32 bits of a value and the status. A double takes two such words: when both have the same status, the
+//     halves belong together; when not, the other one is on its way. So no fence is needed, and no second read after
+//     the first.
+// Index: a warp owns 32 x V consecutive 16-byte vectors; in round r lane l loads vector 32 r + l of them, so a
+// warp always reads 512 neighbouring bytes. The rounds are scanned one after another by shuffles; no transposition
+// through shared memory is needed.
+// The aggregates are added in an order that depends on timing: the last bits of a float may differ from run to run.
+// Limit: memory, 8 bytes per float, and the chain of look-backs; the registers that hold a tile while its block waits.
+#include <cstring>
+#include <cuda/atomic>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
+#include "scan.hpp"
+
+namespace reduction {
+
+namespace {
+
+constexpr unsigned threads = 512;
+constexpr unsigned warps = threads / 32;
+constexpr unsigned resident = 2; // blocks that a multiprocessor shall hold: leaves 64 registers per thread
+/// 16-byte loads of each thread: as many as fit into the registers. Large tiles mean few look-backs.
+constexpr unsigned vectors = 10;
+constexpr unsigned all_lanes = 0xFFFFFFFFu;
+
+/// Elements of T in a 16-byte vector, and in a tile.
+template <class T> constexpr unsigned width = 16 / sizeof(T);
+template <class T> constexpr unsigned tile_size = width<T>* vectors* threads;
+
+/// What is known of a tile. Cleared memory says `nothing`.
+enum Status : unsigned { nothing = 0, aggregate = 1, inclusive_prefix = 2 };
+
+using Word = unsigned long long;
+
+/// The state of a tile, as it has published it: a word for each 32 bits of a value, with the status in its lower half.
+template <class T> struct TileState {
+    static constexpr unsigned words = sizeof(T) / 4;
+    Word word[words];
+
+    __device__ TileState(Status status, T value) {
+        unsigned bits[words];
+        memcpy(bits, &value, sizeof(T));
+        for (unsigned w = 0; w < words; ++w) word[w] = Word{bits[w]} << 32 | status;
+    }
+
+    /// `nothing` also while one word is new and the other is not: a value is never put together from two.
+    __device__ Status status() const {
+        if (static_cast<unsigned>(word[0]) != static_cast<unsigned>(word[words - 1])) return nothing;
+        return static_cast<Status>(static_cast<unsigned>(word[0]));
+    }
+
+    __device__ T value() const {
+        unsigned bits[words];
+        for (unsigned w = 0; w < words; ++w) bits[w] = static_cast<unsigned>(word[w] >> 32);
+        T value;
+        memcpy(&value, bits, sizeof(T));
+        return value;
+    }
+};
+
+/// The states of all tiles in device memory: the ticket, then a state for each tile. Zeros before every launch.
+template <class T> struct TileStates {
+    Word* words;
+    static std::size_t size(std::size_t tiles) { return 1 + tiles * TileState<T>::words; }
+
+    __device__ unsigned draw_ticket() const { return static_cast<unsigned>(atomicAdd(words, Word{1})); }
+
+    __device__ auto word(unsigned tile, unsigned w) const {
+        return ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>(
+            words[1 + tile * std::size_t{TileState<T>::words} + w]);
+    }
+    // Relaxed: nothing but the words themselves is handed over.
+    __device__ void publish(unsigned tile, const TileState<T>& state) const {
+        for (unsigned w = 0; w < TileState<T>::words; ++w)
+            word(tile, w).store(state.word[w], ::cuda::memory_order_relaxed);
+    }
+    __device__ TileState<T> look(unsigned tile) const {
+        TileState<T> state(nothing, 0);
+        for (unsigned w = 0; w < TileState<T>::words; ++w)
+            state.word[w] = word(tile, w).load(::cuda::memory_order_relaxed);
+        return state;
+    }
+};
+
+/// Inclusive scan over the lanes of a warp. @pre all 32 lanes call it
+template <class T> __device__ T warp_scan(T x, unsigned lane) {
+#pragma unroll
+    for (unsigned step = 1; step < 32; step *= 2) {
+        const T before = __shfl_up_sync(all_lanes, x, step);
+        if (lane >= step) x += before;
+    }
+    return x;
+}
+
+/// The sum of all tiles before `tile`, in all lanes. @pre all 32 lanes of a warp call it
+template <class T> __device__ T look_back(const TileStates<T>& states, unsigned tile, unsigned lane) {
+    T before = 0;
+    for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) { // lane l looks at tile nearest - l
+        const long long t = nearest - lane;
+        TileState<T> state(inclusive_prefix, 0); // before tile 0 there is nothing to add
+        do {
+            if (t >= 0) state = states.look(static_cast<unsigned>(t));
+        } while (__any_sync(all_lanes, state.status() == nothing));
+        const unsigned complete = __ballot_sync(all_lanes, state.status() == inclusive_prefix);
+        const unsigned last = complete ? __ffs(static_cast<int>(complete)) - 1u : 31u; // the nearest inclusive prefix
+        T part = lane <= last ? state.value() : T{0};
+#pragma unroll
+        for (unsigned step = 16; step > 0; step /= 2) part += __shfl_xor_sync(all_lanes, part, step);
+        before = part + before;
+        if (complete) return before;
+    }
+}
+
+template <class T> struct alignas(16) Vector { T x[width<T>]; };
+
+} // namespace
+
+/// One tile per block; any n. `a` and `out` start at multiples of 16 bytes. The states are cleared before every launch.
+template <class T, bool inclusive>
+__global__ void __launch_bounds__(threads, resident)
+    look_back_kernel(const T* a, T* out, std::size_t n, TileStates<T> states) {
+    constexpr unsigned W = width<T>, V = vectors;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+    __shared__ unsigned my_tile;
+    if (threadIdx.x == 0) my_tile = states.draw_ticket();
+    __syncthreads();
+    const unsigned tile = my_tile;
+    const std::size_t begin = tile * std::size_t{tile_size<T>} + warp * (32 * V * W);
+    const bool whole = (tile + std::size_t{1}) * tile_size<T> <= n;
+    const auto first_of = [&](unsigned r) { return begin + (r * 32 + lane) * W; }; // of my vector in round r
+
+    Vector<T> v[V];
+    if (whole) {
+#pragma unroll
+        for (unsigned r = 0; r < V; ++r) {
+            const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(a + first_of(r)));
+            memcpy(&v[r], &bits, 16);
+        }
+    } else {
+#pragma unroll // or v would have to be indexed, and registers cannot be
+        for (unsigned r = 0; r < V; ++r)
+#pragma unroll
+            for (unsigned k = 0; k < W; ++k) v[r].x[k] = first_of(r) + k < n ? a[first_of(r) + k] : T{0};
+    }
+
+    // Inside the vector, then over the lanes, then over the rounds. Afterwards v[r] holds the sums from the beginning
+    // of this warp's part on, before[r] the sum of what comes before v[r], and of_warp that of the whole part.
+    T before[V];
+    T of_warp = 0;
+#pragma unroll
+    for (unsigned r = 0; r < V; ++r) {
+#pragma unroll
+        for (unsigned k = 1; k < W; ++k) v[r].x[k] += v[r].x[k - 1];
+        const T up_to_me = warp_scan(v[r].x[W - 1], lane);
+        T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
+        if (lane == 0) before_me = 0;
+        before[r] = of_warp + before_me;
+        of_warp += __shfl_sync(all_lanes, up_to_me, 31);
+#pragma unroll
+        for (unsigned k = 0; k < W; ++k) v[r].x[k] += before[r];
+    }
+
+    __shared__ T of_warps[warps];
+    if (lane == 0) of_warps[warp] = of_warp;
+    __syncthreads();
+    if (warp == 0) {
+        const T mine = lane < warps ? of_warps[lane] : T{0};
+        const T up_to_me = warp_scan(mine, lane);
+        const T of_tile = __shfl_sync(all_lanes, up_to_me, warps - 1);
+        T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
+        if (lane == 0) before_me = 0;
+        T before_tile = 0;
+        if (tile > 0) {
+            if (lane == 0) states.publish(tile, {aggregate, of_tile});
+            before_tile = look_back(states, tile, lane);
+        }
+        if (lane == 0) states.publish(tile, {inclusive_prefix, before_tile + of_tile});
+        if (lane < warps) of_warps[lane] = before_tile + before_me; // now: what comes before each warp's part
+    }
+    __syncthreads();
+    const T before_warp = of_warps[warp];
+
+#pragma unroll
+    for (unsigned r = 0; r < V; ++r) {
+        Vector<T> sums;
+#pragma unroll
+        for (unsigned k = 0; k < W; ++k)
+            sums.x[k] = before_warp + (inclusive ? v[r].x[k] : k > 0 ? v[r].x[k - 1] : before[r]);
+        if (whole) {
+            uint4 bits;
+            memcpy(&bits, &sums, 16);
+            __stcs(reinterpret_cast<uint4*>(out + first_of(r)), bits);
+        } else {
+#pragma unroll
+            for (unsigned k = 0; k < W; ++k)
+                if (first_of(r) + k < n) out[first_of(r) + k] = sums.x[k];
+        }
+    }
+}
+
+template <class T> void cuda_scan_look_back(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a);
+    gpulab::DeviceBuffer<T> result(p.size());
+    const unsigned tiles = gpulab::grid_size(p.size(), tile_size<T>);
+    gpulab::DeviceBuffer<Word> words(TileStates<T>::size(tiles));
+    const TileStates<T> states{words.data()};
+    const auto kernel = p.kind == Scan::inclusive ? look_back_kernel<T, true> : look_back_kernel<T, false>;
+    const auto launch = [&](cudaStream_t stream) {
+        CUDA_CHECK(cudaMemsetAsync(words.data(), 0, words.bytes(), stream));
+        kernel<<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), states);
+    };
+    watch.tile(std::size_t{tile_size<T>});
+    watch.tile(32 * std::size_t{tile_size<T>}); // what one warp sees when it looks back
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(result, words));
+    result.copy_to(out);
+}
+
+template ScanRun<float> cuda_scan_look_back<float>;
+template ScanRun<double> cuda_scan_look_back<double>;
+template ScanRun<int> cuda_scan_look_back<int>;
+
+} // namespace reduction

@@ -1,0 +1,43 @@
+// Rung 1: multi-stage reduction. (Bueno, section 4.2.1)
+//
+// A fixed number of work-groups, so that the device is full once: private sums with the global size as the stride, a
+// halving tree in local memory, one partial sum per group; the host adds up these few. It adds them in double, which
+// costs nothing there. The time ends when the partial sums are on the host; a few hundred additions are not in it.
+// Limit: 4-byte loads, and the host's part, which grows with the number of groups.
+#include "01_multi_stage.cl.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "launch.hpp"
+#include "reduction.hpp"
+
+namespace reduction {
+
+template <class T> void opencl_multi_stage(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const gpulab::ClBuffer<T> a(p.a); // allocate, copy in
+    const std::size_t groups = group_count(p.size());
+    gpulab::ClBuffer<T> sums(groups);
+    std::vector<T> host(groups);
+
+    cl::Kernel kernel = kernel_for<T>(multi_stage_cl, "multi_stage");
+    const cl_ulong n = p.size();
+    gpulab::set_args(kernel, a.data(), n, cl::Local(local_size * sizeof(T)), sums.data());
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
+                                   nullptr, events.add());
+        queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
+    };
+    watch.tile(local_size);
+    watch.tile(most_groups() * local_size);
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
+
+    sums.copy_to(host); // the same numbers again
+    double total = 0;
+    for (const T x : host) total += x;
+    sum[0] = static_cast<T>(total);
+}
+
+template SumRun<float> opencl_multi_stage<float>;
+template SumRun<double> opencl_multi_stage<double>;
+
+} // namespace reduction

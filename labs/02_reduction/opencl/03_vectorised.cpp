@@ -1,0 +1,47 @@
+// Rung 3: 16-byte loads and independent accumulators, OpenCL's counterpart of cuda_vectorised.
+//
+// Changed: a work-item loads four vectors at a time and adds each to an accumulator of its own, so that the loads are
+// under way together and no addition waits for the one before. On a CPU a float4 is one SIMD register.
+// Limit: the memory.
+#include "03_vectorised.cl.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "launch.hpp"
+#include "reduction.hpp"
+
+namespace reduction {
+
+template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const gpulab::ClBuffer<T> a(p.a);
+    constexpr std::size_t width = 16 / sizeof(T); // elements of a vector
+    const std::size_t groups = group_count(p.size() / width);
+    gpulab::ClBuffer<T> sums(groups), result(1);
+    std::vector<T> host(1);
+
+    // A kernel object keeps its arguments, so each stage has its own.
+    cl::Kernel first = kernel_for<T>(vectorised_cl, "vectorised"), second = kernel_for<T>(vectorised_cl, "vectorised");
+    const cl_ulong n = p.size(), left = groups;
+    const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(T));
+    gpulab::set_args(first, a.data(), n, x, sums.data());
+    gpulab::set_args(second, sums.data(), left, x, result.data());
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(first, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
+                                   nullptr, events.add());
+        queue.enqueueNDRangeKernel(second, cl::NullRange, cl::NDRange(local_size), cl::NDRange(local_size), nullptr,
+                                   events.add());
+        queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
+    };
+    const std::size_t grid = most_groups() * local_size * width;
+    watch.tile(local_size * width);
+    watch.tile(grid);
+    watch.tile(4 * grid); // four loads at a time
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums, result));
+
+    result.copy_to(sum);
+}
+
+template SumRun<float> opencl_vectorised<float>;
+template SumRun<double> opencl_vectorised<double>;
+
+} // namespace reduction

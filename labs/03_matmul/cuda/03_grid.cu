@@ -1,0 +1,46 @@
+// Rung 3: threadIdx.x along the columns.
+//
+// Changed: i and j have changed places, nothing else. Neighbouring threads now read neighbours in a row of B, write
+// neighbours in a row of C, and the 16 of a row of the block read the same number of A, which one access brings to all
+// of them: coalesced.
+// Limit: two loads for every multiply-add. The caches catch most of them, but the units that serve loads can deliver
+// only a fraction of what the arithmetic could use.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+
+namespace matmul {
+
+/// One thread per element of C; any shape.
+template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
+    const int i = block_y() * blockDim.y + threadIdx.y;
+    const int j = block_x() * blockDim.x + threadIdx.x;
+    if (i >= m || j >= n) return; // the last blocks are ragged
+
+    T sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[std::size_t(i) * k + l] * b[std::size_t(l) * n + j];
+    c[std::size_t(i) * n + j] = sum;
+}
+
+template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    watch.tile(16, "m"), watch.tile(16, "n"), watch.tile(most_blocks_y * 16, "m");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 threads(16, 16);
+            const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
+            grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+template void cuda_grid(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_grid(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

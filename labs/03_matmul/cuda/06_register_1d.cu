@@ -1,0 +1,75 @@
+// Rung 6: a column of eight elements per thread, kept in registers.
+//
+// Changed: a thread computes eight elements of one column of C. A number of B's tile, once in a register, serves eight
+// sums: nine numbers from shared memory for eight multiply-adds, where there were sixteen. (Neighbours in a row of A's
+// tile can come four at a time, so there are fewer loads than numbers, here as in rung 4.)
+// Index: a block of 512 threads computes 64 x 64 elements; thread t has column t mod 64 and the rows 8 (t / 64) ...
+// A warp spans 32 columns of the same rows, so its reads of A's tile are the same word: one access for all.
+// Limit: nine numbers from shared memory for eight multiply-adds are still many, and nothing overlaps the loads from
+// global memory: at each tile all wait for them.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+
+namespace matmul {
+
+namespace {
+
+constexpr int side = 64;                    // of the square of C that a block computes
+constexpr int depth = 8;                    // columns of A and rows of B in a tile
+constexpr int each = 8;                     // rows per thread
+constexpr int threads = side * side / each; // 512: one element of each tile per thread
+static_assert(threads == side * depth);
+
+} // namespace
+
+/// Any shape.
+__global__ void __launch_bounds__(threads)
+    register_1d_kernel(const float* a, const float* b, float* c, int m, int k, int n) {
+    __shared__ float a_tile[side][depth];
+    __shared__ float b_tile[depth][side];
+    const int t = threadIdx.x;
+    const int row = block_y() * side, column = block_x() * side;
+    const int x = t % side, y = t / side * each; // this thread's column and first row within the block
+    const int a_row = t / depth, a_column = t % depth, b_row = t / side, b_column = t % side; // what it loads
+
+    float sum[each] = {};
+    for (int l0 = 0; l0 < k; l0 += depth) {
+        a_tile[a_row][a_column] =
+            row + a_row < m && l0 + a_column < k ? a[std::size_t(row + a_row) * k + l0 + a_column] : 0;
+        b_tile[b_row][b_column] =
+            l0 + b_row < k && column + b_column < n ? b[std::size_t(l0 + b_row) * n + column + b_column] : 0;
+        __syncthreads(); // the tiles are complete
+
+#pragma unroll
+        for (int l = 0; l < depth; ++l) {
+            const float right = b_tile[l][x];
+#pragma unroll
+            for (int i = 0; i < each; ++i) sum[i] += a_tile[y + i][l] * right;
+        }
+        __syncthreads(); // the tiles may be overwritten
+    }
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+        if (row + y + i < m && column + x < n) c[std::size_t(row + y + i) * n + column + x] = sum[i];
+}
+
+void cuda_register_1d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
+    watch.tile(each, "m"), watch.tile(most_blocks_y * side, "m");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks = tile_grid(p.n, side, p.m, side);
+            register_1d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+} // namespace matmul

@@ -1,0 +1,92 @@
+// Rung 7: eight by eight elements per thread.
+//
+// Changed: a thread takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for
+// each load from shared memory. The 64 sums stay in registers from the first tile to the last.
+// Index: a block of 256 threads computes 128 x 128 elements. Thread t stands at (t / 16, t mod 16) in a 16 x 16 square
+// and has the rows y + 16 i and the columns x + 16 j: neighbouring threads always touch neighbouring words.
+// Limit: instructions. Every load, from global memory and from shared, moves 4 bytes, and each takes an issue slot that
+// a multiply-add could have had.
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+
+namespace matmul {
+
+namespace {
+
+constexpr int side = 128; // of the square of C that a block computes
+constexpr int depth = 8;  // columns of A and rows of B in a tile
+constexpr int each = 8;   // rows and columns per thread
+constexpr int span = side / each;
+constexpr int threads = span * span;
+
+} // namespace
+
+/// Any shape.
+__global__ void __launch_bounds__(threads)
+    register_2d_kernel(const float* a, const float* b, float* c, int m, int k, int n) {
+    // A column more than the tile has: rows then begin at no multiple of 16 bytes, and every load moves one number.
+    // That wider loads are faster is the next rung's point. (No bank conflict asks for it: a warp reads two rows at a
+    // time.)
+    __shared__ float a_tile[side][depth + 1];
+    __shared__ float b_tile[depth][side];
+    const int t = threadIdx.x;
+    const int row = block_y() * side, column = block_x() * side;
+    const int x = t % span, y = t / span;
+
+    float sum[each][each] = {};
+    for (int l0 = 0; l0 < k; l0 += depth) {
+#pragma unroll
+        for (int e = t; e < side * depth; e += threads) {
+            const int i = e / depth, l = e % depth;
+            a_tile[i][l] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * k + l0 + l] : 0;
+        }
+#pragma unroll
+        for (int e = t; e < side * depth; e += threads) {
+            const int l = e / side, j = e % side;
+            b_tile[l][j] = l0 + l < k && column + j < n ? b[std::size_t(l0 + l) * n + column + j] : 0;
+        }
+        __syncthreads(); // the tiles are complete
+
+#pragma unroll
+        for (int l = 0; l < depth; ++l) {
+            float left[each], right[each];
+#pragma unroll
+            for (int i = 0; i < each; ++i) left[i] = a_tile[y + span * i][l];
+#pragma unroll
+            for (int j = 0; j < each; ++j) right[j] = b_tile[l][x + span * j];
+#pragma unroll
+            for (int i = 0; i < each; ++i)
+#pragma unroll
+                for (int j = 0; j < each; ++j) sum[i][j] += left[i] * right[j];
+        }
+        __syncthreads(); // the tiles may be overwritten
+    }
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+#pragma unroll
+        for (int j = 0; j < each; ++j) {
+            const int r = row + y + span * i, s = column + x + span * j;
+            if (r < m && s < n) c[std::size_t(r) * n + s] = sum[i][j];
+        }
+}
+
+void cuda_register_2d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<float> out(p.size());
+    watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
+    watch.tile(span, "m"), watch.tile(span, "n"), watch.tile(most_blocks_y * side, "m");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 blocks = tile_grid(p.n, side, p.m, side);
+            register_2d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+} // namespace matmul

@@ -1,0 +1,28 @@
+// Rung 1: CSR, one loop over the rows on one core.
+//
+// Row i is the run row_start[i] ... row_start[i+1] - 1 of column and value: two neighbouring row pointers, because
+// they are cumulative. Nothing else needs to be known about the matrix, and y is written once per row.
+// Limit: one core; and x is read wherever the columns point, which a cache may or may not hold.
+#include "gpulab/poisoning.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+template <class T> void cpu_sequential(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::Csr<T>& a = p.matrix;
+    const auto run = [&] {
+        for (std::size_t i = 0; i < a.rows; ++i) {
+            T sum = 0;
+            for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]);
+                 ++k)
+                sum += a.value[k] * p.x[static_cast<std::size_t>(a.column[k])];
+            y[i] = sum;
+        }
+    };
+    watch.time(run, gpulab::poisoning(y));
+}
+
+template void cpu_sequential(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cpu_sequential(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

@@ -1,0 +1,45 @@
+// Rung 1: one thread per row, known as CSR-scalar (Bell and Garland, SC 2009). (Aula 17)
+//
+// The loop of cpu_sequential with the outer loop spread over threads. Rows are independent, so nothing is shared.
+// Limit: neighbouring threads read entries that lie a row apart. In rows of 16 entries a warp's 32 loads of a float
+// touch 32 different 64-byte stretches where 128 bytes in all would do. And a warp runs as long as its longest row.
+#include "device_problem.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
+
+namespace spmv {
+
+/// One thread per row; any number of rows.
+template <class T>
+__global__ void thread_per_row_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y,
+                                      int rows) {
+    const unsigned i = blockIdx.x * blockDim.x + threadIdx.x; // rows < 2^31, so 32 bits hold it
+    if (i >= static_cast<unsigned>(rows)) return;
+    T sum = 0;
+    for (int k = row_start[i]; k < row_start[i + 1]; ++k) sum += value[k] * x[column[k]];
+    y[i] = sum;
+}
+
+template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const DeviceProblem<T> a(p); // allocate, copy in
+    gpulab::DeviceBuffer<T> out(p.matrix.rows);
+
+    constexpr unsigned threads = 128;
+    const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads);
+    watch.tile(threads, "rows");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) { // only this is kernel time
+            thread_per_row_kernel<<<blocks, threads, 0, stream>>>(a.row_start.data(), a.column.data(), a.value.data(),
+                                                                  a.x.data(), out.data(), a.rows);
+        },
+        gpulab::poisoning(out));
+
+    out.copy_to(y); // copy out
+}
+
+template void cuda_thread_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_thread_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

@@ -1,0 +1,175 @@
+// Rung 6: merge path. Every thread gets the same share of work, however the rows are shaped.
+//
+// Changed: what is shared out. Multiplying is one step per non-zero, finishing a row is one step per row, and the whole
+// job is both lists merged: nonzeros + rows steps in a fixed order (the non-zeros of row 0, "row 0 is done", those of
+// row 1, ...). Cut into equal pieces, a piece may begin and end in the middle of a row. (Merrill and Garland, SC 2016.)
+// Where step d stands in the two lists is found by binary search along the diagonal row + non-zero = d of the merge
+// grid.
+//   1. per block, tile = threads * items steps: products to shared memory with neighbouring loads, row ends as well;
+//   2. each thread searches its own diagonal in shared memory, then takes `items` steps: add a product, finish a row;
+//   3. what a thread carries out (its carry-out) belongs to a row that a later thread finishes: carry-outs of the same
+//      row are added up across the warp, then to the row's sum in shared memory;
+//   4. the row that the block leaves unfinished goes to a list, which a second, small kernel adds to y.
+// Preparation outside the timing: the coordinates of each tile, which depend on row_start only (like cuSPARSE's
+// cusparseSpMV_preprocess).
+// Limit: the gather of x, where columns are random: each entry fetches 32 bytes from the L2 cache to use 4 of them.
+// Where they are regular: the searches, and products that pass through shared memory.
+#include "device_problem.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
+
+namespace spmv {
+
+/// Where a diagonal of the merge grid meets the path: rows finished and non-zeros multiplied so far.
+struct MergePoint {
+    int row;
+    int nonzero;
+};
+
+/// @param diagonal how many steps have been taken: row + nonzero of the result
+/// @param row_end row_end[i] is where row i ends in the list of non-zeros; rows of them
+__device__ inline MergePoint find_merge_point(long long diagonal, const int* row_end, int rows, int nonzeros) {
+    long long low = diagonal > nonzeros ? diagonal - nonzeros : 0;
+    long long high = diagonal < rows ? diagonal : rows;
+    while (low < high) {
+        const long long middle = (low + high) / 2;
+        if (row_end[middle] < diagonal - middle) low = middle + 1; // row `middle` is done before this step
+        else high = middle;
+    }
+    return {static_cast<int>(low), static_cast<int>(diagonal - low)};
+}
+
+/// point[b] is where tile b begins; point[tiles] is the end of the path.
+__global__ void merge_points_kernel(const int* row_start, int rows, int nonzeros, MergePoint* point, unsigned tiles,
+                                    unsigned tile) {
+    const unsigned b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b > tiles) return;
+    const long long steps = static_cast<long long>(rows) + nonzeros;
+    const long long diagonal = min(static_cast<long long>(b) * tile, steps);
+    point[b] = find_merge_point(diagonal, row_start + 1, rows, nonzeros);
+}
+
+/// One tile of threads * items steps per block.
+/// @param carry_out carry_out[b] becomes what block b added up of row point[b + 1].row, which it does not finish
+template <class T, unsigned threads, unsigned items>
+__global__ void __launch_bounds__(threads)
+    merge_path_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
+                      const T* __restrict__ x, T* __restrict__ y, const MergePoint* __restrict__ point,
+                      T* __restrict__ carry_out) {
+    constexpr int tile = static_cast<int>(threads * items);
+    __shared__ T slot[tile + 1]; // first the products of the tile, behind them the sum of each of its rows
+    __shared__ int row_end[tile + 1];
+
+    const MergePoint begin = point[blockIdx.x], end = point[blockIdx.x + 1];
+    const int rows = end.row - begin.row;             // finished in this tile
+    const int nonzeros = end.nonzero - begin.nonzero; // rows + nonzeros <= tile
+    const int me = static_cast<int>(threadIdx.x);
+
+    // 1. All loads of the matrix before the first gather of x.
+    int j[items];
+    T v[items];
+#pragma unroll
+    for (int n = 0; n < static_cast<int>(items); ++n) {
+        const int k = n * static_cast<int>(threads) + me;
+        j[n] = k < nonzeros ? __ldcs(&column[begin.nonzero + k]) : 0;
+        v[n] = k < nonzeros ? __ldcs(&value[begin.nonzero + k]) : T{0};
+    }
+    for (int i = me; i < rows; i += threads) row_end[i] = row_start[begin.row + i + 1] - begin.nonzero;
+#pragma unroll
+    for (int n = 0; n < static_cast<int>(items); ++n) {
+        const int k = n * static_cast<int>(threads) + me;
+        if (k < nonzeros) slot[k] = v[n] * x[j[n]];
+    }
+    T* const row_sum = slot + nonzeros; // rows + 1 of them
+    if (me == 0) row_sum[rows] = 0;     // of the unfinished row
+    __syncthreads();
+
+    // 2. This thread's steps.
+    const int steps = rows + nonzeros;
+    const int diagonal = min(me * static_cast<int>(items), steps);
+    int row, k;
+    {
+        int low = max(0, diagonal - nonzeros), high = min(diagonal, rows);
+        while (low < high) {
+            const int middle = (low + high) / 2;
+            if (row_end[middle] < diagonal - middle) low = middle + 1;
+            else high = middle;
+        }
+        row = low;
+        k = diagonal - low;
+    }
+    T sum = 0;
+#pragma unroll
+    for (int n = 0; n < static_cast<int>(items); ++n) {
+        if (diagonal + n >= steps) break;
+        if (row == rows || k < row_end[row]) {
+            sum += slot[k++];
+        } else {
+            row_sum[row++] = sum;
+            sum = 0;
+        }
+    }
+    __syncthreads();
+
+    // 3. Left-overs. Rows rise with the lane, so those of one row stand side by side: after this loop the first lane of
+    // each such run holds its total.
+    const unsigned lane = threadIdx.x % 32;
+#pragma unroll
+    for (unsigned distance = 1; distance < 32; distance *= 2) {
+        const T other = __shfl_down_sync(0xFFFFFFFFu, sum, distance);
+        const int other_row = __shfl_down_sync(0xFFFFFFFFu, row, distance);
+        if (lane + distance < 32 && other_row == row) sum += other;
+    }
+    const int row_before = __shfl_up_sync(0xFFFFFFFFu, row, 1);
+    if (lane == 0 || row_before != row) atomicAdd(&row_sum[row], sum);
+    __syncthreads();
+
+    for (int i = me; i < rows; i += threads) __stcs(&y[begin.row + i], row_sum[i]);
+    if (me == 0) carry_out[blockIdx.x] = row_sum[rows];
+}
+
+/// 4. Adds the carry-outs of blocks to the rows that later blocks finished.
+template <class T>
+__global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T* y, int rows, unsigned tiles) {
+    const unsigned b = blockIdx.x * blockDim.x + threadIdx.x;
+    if (b >= tiles) return;
+    const int row = point[b + 1].row;
+    if (row < rows && carry_out[b] != T{0}) atomicAdd(&y[row], carry_out[b]); // several blocks may share a long row
+}
+
+template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    constexpr unsigned threads = 256, items = 5, tile = threads * items; // odd: consecutive runs meet no bank twice
+    const DeviceProblem<T> a(p);
+    gpulab::DeviceBuffer<T> out(p.matrix.rows);
+
+    // Preparation: once per matrix.
+    const unsigned tiles = gpulab::grid_size(p.matrix.rows + p.matrix.nonzeros(), tile);
+    gpulab::DeviceBuffer<MergePoint> point(tiles + std::size_t{1});
+    gpulab::DeviceBuffer<T> carry_out(tiles);
+    constexpr unsigned searches = 256; // a block, and as many carry-outs
+    merge_points_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, searches), searches>>>(
+        a.row_start.data(), a.rows, a.nonzeros, point.data(), tiles, tile);
+    CUDA_CHECK_LAUNCH();
+    CUDA_CHECK(cudaDeviceSynchronize());
+
+    watch.tile(items, "items"); // rows and non-zeros together: of a thread, of a block, of a block of carry-outs
+    watch.tile(tile, "items");
+    watch.tile(searches * std::size_t{tile}, "items");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
+                                                                                a.value.data(), a.x.data(), out.data(),
+                                                                                point.data(), carry_out.data());
+            carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
+                point.data(), carry_out.data(), out.data(), a.rows, tiles);
+        },
+        gpulab::poisoning(out, carry_out));
+    out.copy_to(y);
+}
+
+template void cuda_merge_path(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_merge_path(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

@@ -1,0 +1,275 @@
+// Rung 9: a format of its own, made for columns that fall at random: bins of rows, sorted by column.
+//
+// Changed: the order of the entries. With random columns every entry of a CSR row fetches 32 bytes of x from the L2
+// cache to use one number of them, and all CSR rungs end at that rate. Here the rows are cut into as many bins as there
+// are multiprocessors, or more where their sums do not fit. A block keeps the sums of its bin in shared memory while it
+// runs along the bin's entries from the lowest column to the highest. Neighbouring lanes then find x at neighbouring
+// places, and a multiprocessor reads x once, from front to back. What jumps about now is the row, and the sums of the
+// rows are in shared memory: atomic additions there. The matrix does not grow. An entry is a value, and 16 bits each
+// for its slot (the row's sum within the bin) and for its column, counted from the first column of its chunk of 128
+// entries: 8 bytes in float and 12 in double, as in CSR.
+//   - Rows of more than 512 entries get several slots, so that the lanes of a warp do not queue for one, and so that
+//     bins can share a row of any length.
+//   - Bins have equally many entries. Where a bin's rows are more than its slots, the shortest go to a second bin.
+// The sorting, on the CPU and outside the timing, depends on the matrix alone and serves every x.
+// Limit: nothing alone any more. On an H200 and the power-law matrix of 4 million rows (README) it takes 0.29 ms, of
+// which reading the matrix alone takes 0.16, the gather 0.09 more, the atomic additions 0.04. The preparation takes as
+// long as thousands of products.
+// (Related, with the products written to memory in between: propagation blocking, Beamer et al., IPDPS 2017.)
+#include <algorithm>
+#include <atomic>
+#include <limits>
+
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/occupancy.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/parallel.hpp"
+#include "gpulab/poisoning.hpp"
+#include "spmv.hpp"
+#include "streaming.cuh"
+
+namespace spmv {
+
+namespace {
+
+constexpr unsigned bins_threads = 1024;
+constexpr int unroll = 2;                       // chunks whose loads a warp has under way at once
+constexpr std::size_t chunk = 128;              // entries: four for each lane of a warp
+constexpr std::int32_t chunk_columns = 0x10000; // that the entries of a chunk may span
+constexpr std::size_t most_per_slot = 512;      // entries
+constexpr std::size_t least_work = 4096;  // entries and slots of a bin, while there are fewer bins than multiprocessors
+constexpr std::uint32_t no_slot = 0xFFFF; // of an entry that only fills up a chunk
+/// Shared memory of a block for the sums. What it leaves of the multiprocessor's 256 KiB is the first-level cache, and
+/// that is needed as well: with 226 KiB of sums a product in double takes 1.3 times as long on an H200.
+constexpr std::size_t most_sum_bytes = 131 * 1024;
+static_assert(most_sum_bytes / sizeof(float) < no_slot, "16 bits hold a slot");
+
+/// The matrix, sorted. Entry n of a chunk (columns rising with n) stands at 4 * (n % 32) + n / 32, so that a lane loads
+/// its four entries at once and the lanes of a warp multiply neighbours.
+template <class T> struct Bins {
+    std::vector<int> first_slot;      ///< bins + 1
+    std::vector<int> row;             ///< of each slot; ~row where the row has several
+    std::vector<int> first_chunk;     ///< bins + 1
+    std::vector<int> first_column;    ///< of each chunk
+    std::vector<std::uint32_t> place; ///< of each entry: its slot within the bin << 16 | column - first_column
+    std::vector<T> value;
+    std::size_t most_slots = 0; ///< of a bin
+    bool shared_rows = false;   ///< some row has several slots
+};
+
+/// A sum: entries begin, begin + step, ... below end.
+struct Slot {
+    int row;
+    bool shared; ///< the row has several slots
+    std::size_t begin, end, step;
+    std::size_t entries() const { return gpulab::ceil_div(end - begin, step); }
+};
+
+/// Sorts the entries of some slots by column and appends them, in chunks, to `to`.
+template <class T> void sort_bin(const gpulab::Csr<T>& a, const std::vector<Slot>& slots, Bins<T>& to) {
+    struct Entry {
+        std::int32_t column;
+        std::uint32_t slot;
+        T value;
+    };
+    std::vector<Entry> entries;
+    for (std::size_t s = 0; s < slots.size(); ++s)
+        for (std::size_t k = slots[s].begin; k < slots[s].end; k += slots[s].step)
+            entries.push_back({a.column[k], static_cast<std::uint32_t>(s), a.value[k]});
+    std::sort(entries.begin(), entries.end(), [](const Entry& p, const Entry& q) { return p.column < q.column; });
+
+    for (std::size_t k = 0; k < entries.size();) {
+        const std::int32_t first = entries[k].column;
+        to.first_column.push_back(first);
+        to.place.resize(to.place.size() + chunk, no_slot << 16);
+        to.value.resize(to.value.size() + chunk);
+        for (std::size_t n = 0; n < chunk && k < entries.size() && entries[k].column - first < chunk_columns;
+             ++n, ++k) {
+            const std::size_t at = to.value.size() - chunk + 4 * (n % 32) + n / 32;
+            to.place[at] = entries[k].slot << 16 | static_cast<std::uint32_t>(entries[k].column - first);
+            to.value[at] = entries[k].value;
+        }
+    }
+    for (const Slot& slot : slots) to.row.push_back(slot.shared ? ~slot.row : slot.row);
+}
+
+/// @param multiprocessors bins, unless the matrix is very small or has too many rows
+/// @param most_slots of a bin
+template <class T>
+Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std::size_t most_slots) {
+    std::vector<Slot> slots;
+    bool shared_rows = false;
+    for (std::size_t i = 0; i < a.rows; ++i) {
+        const auto begin = static_cast<std::size_t>(a.row_start[i]), end = static_cast<std::size_t>(a.row_start[i + 1]);
+        const std::size_t n = std::max<std::size_t>(gpulab::ceil_div(end - begin, most_per_slot), 1);
+        shared_rows |= n > 1;
+        for (std::size_t q = 0; q < n; ++q) slots.push_back({static_cast<int>(i), n > 1, begin + q, end, n});
+    }
+    if (slots.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
+        throw gpulab::Unsupported("there are more sums than 32-bit offsets reach");
+
+    // Ranges of slots of equal work, and the bins of each: as a rule one, of all slots.
+    const std::size_t work = a.nonzeros() + slots.size();
+    const std::size_t ranges = std::clamp<std::size_t>(work / least_work, 1, multiprocessors);
+    std::vector<std::vector<std::vector<Slot>>> rounds; // rounds[n][range]: the range's n-th bin
+    std::size_t next = 0, done = 0;
+    for (std::size_t r = 0; r < ranges; ++r) {
+        std::vector<Slot> range;
+        for (; next < slots.size() && (r + 1 == ranges || done < work / ranges * (r + 1)); ++next) {
+            range.push_back(slots[next]);
+            done += slots[next].entries() + 1;
+        }
+        if (range.size() > most_slots) // the longest first: a bin with more entries makes better use of x
+            std::stable_sort(range.begin(), range.end(),
+                             [](const Slot& p, const Slot& q) { return p.entries() > q.entries(); });
+        for (std::size_t n = 0; n * most_slots < range.size(); ++n) {
+            if (n == rounds.size()) rounds.emplace_back(ranges);
+            const auto begin = range.begin() + static_cast<std::ptrdiff_t>(n * most_slots);
+            const auto end = range.begin() + static_cast<std::ptrdiff_t>(std::min((n + 1) * most_slots, range.size()));
+            std::sort(begin, end, [](const Slot& p, const Slot& q) { return p.row < q.row; }); // y in order
+            rounds[n][r].assign(begin, end);
+        }
+    }
+    slots = {};
+    std::vector<std::vector<Slot>> bins;
+    for (auto& round : rounds)
+        for (auto& bin : round)
+            if (!bin.empty()) bins.push_back(std::move(bin));
+
+    std::vector<Bins<T>> sorted(bins.size());
+    std::atomic<std::size_t> next_bin = 0;
+    gpulab::for_parts(gpulab::parts_for(bins.size(), 1), [&](unsigned) {
+        for (std::size_t b = next_bin++; b < bins.size(); b = next_bin++) sort_bin(a, bins[b], sorted[b]);
+    });
+
+    Bins<T> all;
+    all.first_slot = all.first_chunk = {0};
+    std::size_t chunks = 0;
+    for (const Bins<T>& bin : sorted) {
+        chunks += bin.first_column.size();
+        all.first_slot.push_back(all.first_slot.back() + static_cast<int>(bin.row.size()));
+        all.first_chunk.push_back(static_cast<int>(chunks));
+        all.most_slots = std::max(all.most_slots, bin.row.size());
+    }
+    all.shared_rows = shared_rows;
+    if (chunks * chunk > 2 * a.nonzeros() + (1 << 20))
+        throw gpulab::Unsupported("the columns lie too far apart: chunks would be mostly empty");
+    const auto slots_in_all = static_cast<std::size_t>(all.first_slot.back());
+    all.row.resize(slots_in_all);
+    all.first_column.resize(chunks);
+    all.place.resize(chunks * chunk);
+    all.value.resize(chunks * chunk);
+    next_bin = 0;
+    gpulab::for_parts(gpulab::parts_for(bins.size(), 1), [&](unsigned) {
+        for (std::size_t b = next_bin++; b < bins.size(); b = next_bin++) {
+            const auto entry = static_cast<std::ptrdiff_t>(all.first_chunk[b]) * static_cast<std::ptrdiff_t>(chunk);
+            std::copy(sorted[b].row.begin(), sorted[b].row.end(), all.row.begin() + all.first_slot[b]);
+            std::copy(sorted[b].first_column.begin(), sorted[b].first_column.end(),
+                      all.first_column.begin() + all.first_chunk[b]);
+            std::copy(sorted[b].place.begin(), sorted[b].place.end(), all.place.begin() + entry);
+            std::copy(sorted[b].value.begin(), sorted[b].value.end(), all.value.begin() + entry);
+            sorted[b] = {};
+        }
+    });
+    return all;
+}
+
+} // namespace
+
+/// A block per bin. y is zero before where a row has several slots.
+template <class T>
+__global__ void __launch_bounds__(bins_threads)
+    bins_kernel(const int* __restrict__ first_slot, const int* __restrict__ row, const int* __restrict__ first_chunk,
+                const int* __restrict__ first_column, const std::uint32_t* __restrict__ place,
+                const T* __restrict__ value, const T* __restrict__ x, T* __restrict__ y) {
+    extern __shared__ __align__(16) unsigned char shared[];
+    T* const sum = reinterpret_cast<T*>(shared);
+    const int slot_begin = first_slot[blockIdx.x], slots = first_slot[blockIdx.x + 1] - slot_begin;
+    for (int s = static_cast<int>(threadIdx.x); s < slots; s += static_cast<int>(blockDim.x)) sum[s] = 0;
+    __syncthreads();
+
+    const unsigned lane = threadIdx.x % 32;
+    const int warps = static_cast<int>(blockDim.x) / 32;
+    const int end = first_chunk[blockIdx.x + 1];
+    for (int c = first_chunk[blockIdx.x] + static_cast<int>(threadIdx.x / 32); c < end; c += warps * unroll) {
+        int4 at[unroll];
+        T v[unroll][4], xs[unroll][4];
+        int first[unroll];
+#pragma unroll
+        for (int n = 0; n < unroll; ++n) {
+            const int d = c + n * warps;
+            if (n == 0 || d < end) { // the same for all lanes of a warp
+                const std::size_t entry = static_cast<std::size_t>(d) * chunk + 4 * lane;
+                first[n] = first_column[d];
+                at[n] = load_once4(reinterpret_cast<const int*>(place + entry));
+                load_once4(value + entry, v[n]);
+            } else {
+                first[n] = 0;
+                at[n] = make_int4(-65536, -65536, -65536, -65536); // no_slot, column 0
+            }
+        }
+#pragma unroll
+        for (int n = 0; n < unroll; ++n) {
+            xs[n][0] = x[first[n] + (at[n].x & 0xFFFF)];
+            xs[n][1] = x[first[n] + (at[n].y & 0xFFFF)];
+            xs[n][2] = x[first[n] + (at[n].z & 0xFFFF)];
+            xs[n][3] = x[first[n] + (at[n].w & 0xFFFF)];
+        }
+#pragma unroll
+        for (int n = 0; n < unroll; ++n) {
+            const unsigned slot[4] = {static_cast<unsigned>(at[n].x) >> 16, static_cast<unsigned>(at[n].y) >> 16,
+                                      static_cast<unsigned>(at[n].z) >> 16, static_cast<unsigned>(at[n].w) >> 16};
+#pragma unroll
+            for (int m = 0; m < 4; ++m)
+                if (slot[m] != no_slot) atomicAdd(&sum[slot[m]], v[n][m] * xs[n][m]);
+        }
+    }
+    __syncthreads();
+
+    for (int s = static_cast<int>(threadIdx.x); s < slots; s += static_cast<int>(blockDim.x)) {
+        const int i = row[slot_begin + s];
+        if (i >= 0) y[i] = sum[s];
+        else atomicAdd(&y[~i], sum[s]);
+    }
+}
+
+template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    int device = 0, most_shared = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+    const std::size_t most_slots = std::min(static_cast<std::size_t>(most_shared), most_sum_bytes) / sizeof(T);
+    const Bins<T> a = sort_into_bins(p.matrix, gpulab::multiprocessor_count(), most_slots);
+
+    const gpulab::DeviceBuffer<int> first_slot(a.first_slot), row(a.row), first_chunk(a.first_chunk),
+        first_column(a.first_column);
+    const gpulab::DeviceBuffer<std::uint32_t> place(a.place);
+    const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
+    gpulab::DeviceBuffer<T> out(p.matrix.rows);
+    const std::size_t shared = a.most_slots * sizeof(T);
+    const auto kernel = bins_kernel<T>;
+    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
+    const auto bins = static_cast<unsigned>(a.first_slot.size() - 1);
+    watch.tile(chunk, "nnz");
+    watch.tile(gpulab::multiprocessor_count() * (bins_threads / 32) * unroll * chunk, "nnz"); // under way at once
+    watch.tile(most_per_slot, "row length");
+    watch.tile(chunk_columns, "columns");
+    watch.tile(gpulab::multiprocessor_count() * most_slots, "sums"); // of one bin per multiprocessor
+    watch.tile(least_work, "items");                                 // rows and non-zeros together
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (bins == 0) return; // no rows: a launch of no blocks is an error
+            if (a.shared_rows) CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); // part of the product
+            kernel<<<bins, bins_threads, shared, stream>>>(first_slot.data(), row.data(), first_chunk.data(),
+                                                           first_column.data(), place.data(), value.data(), x.data(),
+                                                           out.data());
+        },
+        gpulab::poisoning(out));
+    out.copy_to(y);
+}
+
+template void cuda_bins(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_bins(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

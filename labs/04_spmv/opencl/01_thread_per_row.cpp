@@ -1,0 +1,40 @@
+// OpenCL rung 1: one work-item per row, the counterpart of cuda_thread_per_row.
+//
+// Limit: neighbouring items read entries a row apart, so on a GPU their loads do not coalesce; on a CPU device this
+// order is the natural one.
+#include "01_thread_per_row.cl.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "real.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::ClBuffer<std::int32_t> row_start(narrow_offsets(p.matrix)), column(p.matrix.column);
+    const gpulab::ClBuffer<T> value(p.matrix.value), x(p.x);
+    gpulab::ClBuffer<T> out(p.matrix.rows);
+
+    cl::Kernel kernel = gpulab::opencl_kernel(thread_per_row_cl, "spmv", real_option<T>());
+    const cl_ulong rows = p.matrix.rows;
+    gpulab::set_args(kernel, row_start.data(), column.data(), value.data(), x.data(), out.data(), rows);
+
+    constexpr std::size_t local = 128;
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1), local);
+    watch.tile(local, "rows");
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
+    out.copy_to(y);
+}
+
+template void opencl_thread_per_row(const Problem<float>&, Output<float>&, Stopwatch&);
+template void opencl_thread_per_row(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

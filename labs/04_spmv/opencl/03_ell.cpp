@@ -1,0 +1,42 @@
+// OpenCL rung 3: ELLPACK, one work-item per row.
+//
+// Changed: the format. Slots stand column-major, so neighbouring items read neighbouring entries at every step.
+// Limit: the padding, which is read like everything else; matrices with a few long rows are refused.
+#include "03_ell.cl.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "gpulab/sparse/convert.hpp"
+#include "real.hpp"
+#include "spmv.hpp"
+
+namespace spmv {
+
+template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
+    const gpulab::Ell<T> a = gpulab::to_ell(p.matrix);
+    const gpulab::ClBuffer<std::int32_t> column(a.column);
+    const gpulab::ClBuffer<T> value(a.value), x(p.x);
+    gpulab::ClBuffer<T> out(a.rows);
+
+    cl::Kernel kernel = gpulab::opencl_kernel(ell_cl, "spmv", real_option<T>());
+    const cl_ulong rows = a.rows, width = a.width;
+    gpulab::set_args(kernel, column.data(), value.data(), x.data(), out.data(), rows, width);
+
+    constexpr std::size_t local = 128;
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1), local);
+    watch.tile(local, "rows");
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                       events.add());
+        },
+        gpulab::poisoning(out));
+    out.copy_to(y);
+}
+
+template void opencl_ell(const Problem<float>&, Output<float>&, Stopwatch&);
+template void opencl_ell(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace spmv

@@ -1,0 +1,44 @@
+// Rung 3: a stream for each strip, and still nothing overlaps. (Aula 17, the asynchronous version as printed)
+//
+// Changed from cuda_sync_pageable: cudaMemcpyAsync and the kernel of strip i go into stream i, and the host waits only
+// at the end. Streams promise order within themselves and none among each other, so strip 1 could go up while strip 0
+// is being worked on. They do not, because the memory is pageable: the driver must make its own page-locked copy of the
+// data before cudaMemcpyAsync may return, and on the way down it returns when the data is there. CUDA says that such a
+// call "might be synchronous"; here it is, as the timeline shows.
+//
+// Limit: as cuda_sync_pageable.
+#include "pass.cuh"
+
+namespace streams {
+
+void cuda_async_pageable(const Problem& p, Output& out, Stopwatch& watch) {
+    gpulab::DeviceBuffer<unsigned char> in(p.bytes()), result(p.bytes());
+    const unsigned char* const host_in = p.image.pixels.data();
+    unsigned char* const host_out = out.pixels.data();
+    const auto strips = equal_strips(p.image, p.streams);
+    const std::vector<gpulab::Stream> streams(strips.size());
+    const unsigned colours = colour_bytes(p.image.channels);
+
+    name_tiles(watch, p);
+    watch_passes(watch, out, {&in, &result}, {host_out, p.bytes()}, [&](CudaRecorder& r) {
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            r.begin_up(i, i, streams[i]);
+            CUDA_CHECK(
+                cudaMemcpyAsync(in.data() + s.first, host_in + s.first, s.bytes, cudaMemcpyHostToDevice, streams[i]));
+            r.end(streams[i]);
+            r.begin_kernel(i, i, streams[i]);
+            invert_kernel<<<strip_blocks(s), block_threads, 0, streams[i]>>>(
+                in.data() + s.first, result.data() + s.first, s.bytes, colours, p.work);
+            CUDA_CHECK_LAUNCH();
+            r.end(streams[i]);
+            r.begin_down(i, i, streams[i]);
+            CUDA_CHECK(cudaMemcpyAsync(host_out + s.first, result.data() + s.first, s.bytes, cudaMemcpyDeviceToHost,
+                                       streams[i]));
+            r.end(streams[i]);
+        }
+        for (const auto& stream : streams) stream.synchronize();
+    });
+}
+
+} // namespace streams

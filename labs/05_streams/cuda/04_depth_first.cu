@@ -1,0 +1,44 @@
+// Rung 4: page-locked memory and a stream for each strip, issued depth first: copy up, kernel, copy down of strip 0,
+// then of strip 1, ... (Aula 17, asynchronous version I)
+//
+// Changed: only the memory. Now the copies return at once, the copy engines work on their own, and strip 1 goes up
+// while strip 0 is inverted and comes down: up to three things at a time. On a GPU with one engine for both
+// directions this order is slow: the copy down of strip 0 stands in the engine's queue before the copy up of strip 1
+// and makes it wait for the kernel. GPUs with an engine for each direction do not care.
+//
+// Limit: the first strip goes up alone (fill) and the last comes down alone (drain); fewer strips, longer ends.
+#include "pass.cuh"
+
+namespace streams {
+
+void cuda_depth_first(const Problem& p, Output& out, Stopwatch& watch) {
+    gpulab::DeviceBuffer<unsigned char> in(p.bytes()), result(p.bytes());
+    gpulab::PinnedBuffer<unsigned char> host_in(p.bytes()), host_out(p.bytes());
+    std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
+    const auto strips = equal_strips(p.image, p.streams);
+    const std::vector<gpulab::Stream> streams(strips.size());
+    const unsigned colours = colour_bytes(p.image.channels);
+
+    name_tiles(watch, p);
+    watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
+        for (std::size_t i = 0; i < strips.size(); ++i) {
+            const Strip s = strips[i];
+            r.begin_up(i, i, streams[i]);
+            CUDA_CHECK(cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice,
+                                       streams[i]));
+            r.end(streams[i]);
+            r.begin_kernel(i, i, streams[i]);
+            invert_kernel<<<strip_blocks(s), block_threads, 0, streams[i]>>>(
+                in.data() + s.first, result.data() + s.first, s.bytes, colours, p.work);
+            CUDA_CHECK_LAUNCH();
+            r.end(streams[i]);
+            r.begin_down(i, i, streams[i]);
+            CUDA_CHECK(cudaMemcpyAsync(host_out.data() + s.first, result.data() + s.first, s.bytes,
+                                       cudaMemcpyDeviceToHost, streams[i]));
+            r.end(streams[i]);
+        }
+        for (const auto& stream : streams) stream.synchronize();
+    });
+}
+
+} // namespace streams

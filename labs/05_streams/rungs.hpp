@@ -1,0 +1,26 @@
+/// @file
+/// The rungs, one line each, for the table and the tests. A rung is described in the file where it stands.
+#pragma once
+
+#include "streams.hpp"
+
+namespace streams {
+
+Run cpu_sequential;
+Run cpu_threads;
+Run opencl_in_order;
+Run opencl_queues;
+Run opencl_mapped;
+Run cuda_sync_pageable;
+Run cuda_sync_pinned;
+Run cuda_async_pageable;
+Run cuda_depth_first;
+Run cuda_breadth_first;
+Run cuda_pipeline;
+Run cuda_mapped;
+Run cuda_mapped_write;
+Run cuda_mixed;
+Run cuda_growing;
+Run cuda_polling;
+
+} // namespace streams
