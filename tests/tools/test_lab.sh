@@ -30,7 +30,7 @@ for folder in "$root"/labs/[0-9][0-9]_*; do
     labs+=("${folder#*_}")
 done
 [[ ${#labs[@]} -gt 0 ]] || fail "no labs"
-commands=(run test list setup docs doctor help)
+commands=(run test list setup docs plot doctor help)
 
 # A bare machine: a PATH with nothing but these.
 bare() {
@@ -106,7 +106,7 @@ END
 
     "doctor ends with 0 and speaks of each thing a lab can use")
         try "$root/lab" doctor
-        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format
+        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format matplotlib
         grep -qE '^ok +CMake +.*[0-9]\.[0-9]' "$scratch/out" || fail "CMake runs this test, but: $out" ;;
 
     "doctor says what is missing on a bare machine, and how to get it")
