@@ -169,7 +169,7 @@ def repository_tables(_):
     )
     if outcome.returncode != 0:
         fail(outcome.stderr)
-    if not re.match(r"[1-9]\d* tables agree", outcome.stdout):
+    if not re.match(r"tables that agree with their files: [1-9]", outcome.stdout):
         fail(f"there is none: {outcome.stdout}")
 
 
@@ -258,7 +258,11 @@ column one show=sequential_ms
         outcome = copy.run("tables")
         equal((outcome.returncode, outcome.stdout, outcome.stderr), (0, "", ""), "the second run")
         equal(os.stat(copy.path("README.md")).st_mtime, 1, "the second run wrote the file")
-        equal(copy.run("tables", "--check").stdout, "1 tables agree with their files\n", "--check")
+        equal(copy.run("tables", "--check").stdout, "tables that agree with their files: 1\n", "--check")
+    example = "    " + table(FILES + "nothing").replace("\n", "\n    ")
+    copy.write("README.md", example)
+    equal(copy.run("tables").stdout, "", "an indented table, which is an example")
+    equal(copy.read("README.md"), example, "the example")
 
 
 @test
