@@ -109,7 +109,7 @@ def run(problem, *variants, study=None, platform=""):
             "id": i,
             "name": f"Device {i}",
             "backend": i.split(":")[0],
-            "platform": platform,
+            "platform": platform if i.startswith("opencl") else "",
             "memory_bytes": 1,
             "compute_units": 1,
             "ceilings": {"copy_gb_per_s": 2.0, "fp32_gflop_per_s": None, "fp64_gflop_per_s": None},
@@ -139,6 +139,7 @@ CPU = run(
     variant("cpu_a", 8.0, "cpu:0"),
     variant("opencl_a", 4.0, "opencl:0"),
     variant("cuda_a", None, None),
+    platform="Portable Computing Language",
 )
 STUDY = [
     run({"n": n, "blocks": b}, variant("cuda_a", n / 1e4 * b), variant("cuda_b", n / 1e4 + b), study="sizes")
@@ -406,7 +407,7 @@ def ladder(folder):
         picture,
         "cuda_a",
         "cuda_b",
-        "opencl_a, GPU",
+        "opencl_a, opencl:1",
         "0.500 ms",
         "0.250 ms",
         "% of the limit",
@@ -418,7 +419,7 @@ def ladder(folder):
         drawn(copy, "results/gpu.json", "--variant", "cuda_*,!cuda_b", "--y", "gb_per_s"),
         "cuda_a",
         "GB/s",
-        but_not=["cuda_b", "opencl_a, GPU"],
+        but_not=["cuda_b", "opencl_a, opencl:1"],
     )
     shows(
         drawn(copy, "results/study.json", "--where", "n=1000", "--where", "blocks=2"),
@@ -453,8 +454,12 @@ def side_by_side(folder):
     needs_matplotlib()
     copy = with_results(folder)
     picture = drawn(copy, "results/gpu.json", "results/cpu.json", "--title", "on a GPU", "--title", "on two cores")
-    shows(picture, "on a GPU", "on two cores", "cpu_a", "cuda_a", "8.00 ms", "CPU: Device cpu:0")
+    shows(
+        picture, "on a GPU", "on two cores", "cpu_a", "cuda_a", "8.00 ms", "CPU: Device cpu:0", "PoCL: Device opencl:0"
+    )
     shows(drawn(copy, "results/study.json", "results/study.json"), "cuda_a, blocks = 1")
+    copy.write("results/two.json", run({}, variant("cuda_a", 1.0, "cuda:0"), variant("cuda_a", 2.0, "cuda:1")))
+    shows(drawn(copy, "results/two.json"), "cuda_a, cuda:0", "cuda_a, cuda:1", "1.00 ms", "2.00 ms")
 
 
 @test
@@ -507,6 +512,7 @@ def plot_faults(folder):
         (["results/gpu.json", "--title", "a", "--title", "b"], "titles"),
     ):
         refused(copy.run("plot", *arguments, *([] if "-o" in arguments else ["-o", "no.svg"])), *words)
+    refused(copy.run("plot"), "FILE.json")
     refused(copy.run("plot", "results/gpu.json", "-o", "no.jpeg"), "no.jpeg")
     refused(copy.run("plot", "results/gpu.json", "-o", "no/where/no.svg"), "no/where/no.svg")
     left = [name for name in os.listdir(folder) if name.startswith("no")]
