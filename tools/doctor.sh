@@ -95,4 +95,11 @@ fi
 if have clang-format; then found clang-format "$(version_of clang-format)"; else
     absent clang-format "the format check cannot run" "./lab setup --all"
 fi
+matplotlib=""
+for python in python3 /usr/bin/python3; do
+    matplotlib=$("$python" -c "import matplotlib; print(matplotlib.__version__)" 2>/dev/null) && break
+done
+if [[ $matplotlib ]]; then found matplotlib "$matplotlib"; else
+    absent matplotlib "./lab plot cannot draw results" "./lab setup --all"
+fi
 exit 0

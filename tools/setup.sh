@@ -11,6 +11,7 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
 to_document="doxygen=doxygen graphviz=dot doxygen-awesome-css=/usr/share/doxygen-awesome-css
     libjs-mathjax=/usr/share/javascript/mathjax"
 to_format="clang-format=clang-format"
+to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
 
 unavailable=$root/build/unavailable # packages this system cannot give; ./lab setup asks again, the others do not
 

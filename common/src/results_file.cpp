@@ -57,7 +57,10 @@ Json json_of(const Result& r) {
     return v;
 }
 
-Json json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices) {
+std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+/// A run as an object with one variant on each line, so that results can be read and compared line by line.
+std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices) {
     Json object;
     object["lab"] = options.lab();
     if (!options.study().empty()) object["study"] = options.study();
@@ -67,9 +70,15 @@ Json json_of(const Options& options, const ReportedRun& run, const ReportedDevic
     object["sequential_ms"] = or_null(run.sequential_ms, run.sequential_ms > 0);
     object["devices"] = Json::array();
     for (const auto& [id, known] : devices) object["devices"].push_back(json_of(known.first, known.second));
-    object["variants"] = Json::array();
-    for (const Result& r : run.results) object["variants"].push_back(json_of(r));
-    return object;
+    std::string text = compact(object);
+    text.pop_back(); // the brace: the variants follow
+    text += ",\"variants\":[";
+    bool first = true;
+    for (const Result& r : run.results) {
+        text += (first ? "\n  " : ",\n  ") + compact(json_of(r));
+        first = false;
+    }
+    return text + "\n]}";
 }
 
 /// A cell of a CSV file.
@@ -107,10 +116,10 @@ void note(std::vector<std::string>& names, const Parameters& parameters) {
 } // namespace
 
 std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices) {
-    Json all = Json::array();
-    for (const ReportedRun& run : runs) all.push_back(json_of(options, run, devices));
-    const Json& shown = options.study().empty() ? all.front() : all;
-    return shown.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    if (options.study().empty()) return json_of(options, runs.front(), devices) + "\n";
+    std::string text = "[";
+    for (const ReportedRun& run : runs) text += (text == "[" ? "\n" : ",\n") + json_of(options, run, devices);
+    return text + "\n]\n";
 }
 
 std::string csv_text(const std::deque<ReportedRun>& runs) {

@@ -30,7 +30,7 @@ for folder in "$root"/labs/[0-9][0-9]_*; do
     labs+=("${folder#*_}")
 done
 [[ ${#labs[@]} -gt 0 ]] || fail "no labs"
-commands=(run test list setup docs doctor help)
+commands=(run test list setup docs plot doctor help)
 
 # A bare machine: a PATH with nothing but these.
 bare() {
@@ -89,6 +89,18 @@ END
         [[ $(called a --large) == "$want -C large -L ^a\$" ]] || fail "one lab, large: $(called a --large)"
         [[ $(called --large) == "$want -C large" ]] || fail "all, large: $(called --large)" ;;
 
+    "plot without a file ends with 2 and one line, and draws a file from any folder")
+        command -v python3 >/dev/null || { echo "skipped: no python3" && exit 4; }
+        try "$root/lab" plot
+        ends_with 2 && says_one_line && names "$err" FILE.json
+        python3 -c "import matplotlib" 2>/dev/null || /usr/bin/python3 -c "import matplotlib" 2>/dev/null ||
+            { echo "skipped: no matplotlib (package python3-matplotlib)" && exit 4; }
+        cp "$root/docs/results/h200/saxpy.json" "$scratch/"
+        cd "$scratch" || fail "no folder"
+        try "$root/lab" plot saxpy.json
+        ends_with 0
+        [[ $out == saxpy.svg && -s saxpy.svg ]] || fail "no saxpy.svg: $out $(ls)" ;;
+
     "list shows every folder of labs with its summary")
         try "$root/lab" list
         ends_with 0
@@ -106,7 +118,7 @@ END
 
     "doctor ends with 0 and speaks of each thing a lab can use")
         try "$root/lab" doctor
-        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format
+        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format matplotlib
         grep -qE '^ok +CMake +.*[0-9]\.[0-9]' "$scratch/out" || fail "CMake runs this test, but: $out" ;;
 
     "doctor says what is missing on a bare machine, and how to get it")

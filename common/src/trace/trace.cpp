@@ -109,7 +109,9 @@ std::string chrome_trace(const std::vector<std::pair<std::string, Timeline>>& ti
                             {"tid", e.lane}});
         }
     }
-    return Json{{"displayTimeUnit", "ms"}, {"traceEvents", std::move(list)}}.dump(1) + "\n";
+    std::string text = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[";
+    for (const Json& event : list) text += (&event == &list.front() ? "\n  " : ",\n  ") + event.dump();
+    return text + "\n]}\n"; // one event on each line
 }
 
 } // namespace gpulab

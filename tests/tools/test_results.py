@@ -1,0 +1,578 @@
+#!/usr/bin/env python3
+"""The tests of tools/tables and tools/plot. test_results.py "the sentence to test"; ctest runs each sentence.
+
+Each test works in a copy of tools/ in a folder of its own, with results whose figures are known.
+"""
+
+import hashlib
+import importlib.machinery
+import importlib.util
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+TESTS = {}
+
+
+def test(function):
+    TESTS[function.__doc__] = function
+    return function
+
+
+def fail(text):
+    print("FAILED:", text)
+    sys.exit(1)
+
+
+def equal(got, wanted, what):
+    if got != wanted:
+        fail(f"{what}: got\n{got}\nnot\n{wanted}")
+
+
+class Copy:
+    """A folder with the tools, and what the tests put beside them."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.copytree(os.path.join(ROOT, "tools"), os.path.join(folder, "tools"))
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content))
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def run(self, tool, *arguments, **environment):
+        return subprocess.run(
+            [sys.executable, self.path(f"tools/{tool}"), *arguments],
+            cwd=self.folder,
+            text=True,
+            capture_output=True,
+            check=False,
+            env={**os.environ, **environment},
+        )
+
+
+def refused(outcome, *words):
+    """One line on stderr with these words, nothing on stdout, exit code 2."""
+    if (
+        outcome.returncode != 2
+        or outcome.stdout
+        or outcome.stderr.count("\n") != 1
+        or not outcome.stderr.endswith("\n")
+    ):
+        fail(f"exit code {outcome.returncode}, not one line: {outcome.stdout!r} {outcome.stderr!r}")
+    for word in words:
+        if word not in outcome.stderr:
+            fail(f"'{word}' is not in: {outcome.stderr}")
+
+
+def variant(name, ms, device="cuda:0", **fields):
+    timed = ms is not None
+    return {
+        "name": name,
+        "backend": (device or "cuda:0").split(":")[0],
+        "device": device,
+        "status": "passed" if timed else "skipped",
+        "reason": None if timed else "not here",
+        "kernel_ms": {"median": ms, "min": ms / 2, "max": ms * 2} if timed else None,
+        "repeats": 20 if timed else 0,
+        "total_ms": None,
+        "bytes": 1e6,
+        "flops": 2e6,
+        "gb_per_s": 1 / ms if timed else None,
+        "gflop_per_s": 2 / ms if timed else None,
+        "percent_of_ceiling": 50 / ms if timed else None,
+        "speedup": None,
+        "error": 0.0,
+        "tolerance": 1e-6,
+        **fields,
+    }
+
+
+def run(problem, *variants, study=None, platform=""):
+    ids = dict.fromkeys(v["device"] for v in variants if v["device"])
+    devices = [
+        {
+            "id": i,
+            "name": f"Device {i}",
+            "backend": i.split(":")[0],
+            "platform": platform if i.startswith("opencl") else "",
+            "memory_bytes": 1,
+            "compute_units": 1,
+            "ceilings": {"copy_gb_per_s": 2.0, "fp32_gflop_per_s": None, "fp64_gflop_per_s": None},
+        }
+        for i in ids
+    ]
+    return {
+        "lab": "lab",
+        **({"study": study} if study else {}),
+        "problem": {**problem, "seed": 42},
+        "sequential_ms": 8.0,
+        "devices": devices,
+        "variants": list(variants),
+    }
+
+
+GPU = run(
+    {"n": 2**20, "shape": "tall"},
+    variant("cuda_a", 0.5),
+    variant("cuda_b", 0.25, extra=7),
+    variant("cuda_c", None),
+    variant("opencl_a", 1.0, "opencl:0"),
+    variant("opencl_a", 0.8, "opencl:1"),
+)
+CPU = run(
+    {"n": 2**20, "shape": "tall"},
+    variant("cpu_a", 8.0, "cpu:0"),
+    variant("opencl_a", 4.0, "opencl:0"),
+    variant("cuda_a", None, None),
+    platform="Portable Computing Language",
+)
+STUDY = [
+    run({"n": n, "blocks": b}, variant("cuda_a", n / 1e4 * b), variant("cuda_b", n / 1e4 + b), study="sizes")
+    for n in (1000, 10000, 100000)
+    for b in (1, 2)
+]
+
+
+def table(directive, rows=""):
+    return f"before\n\n<!-- table\n{directive}\n-->\n{rows}<!-- end of table -->\n\nafter\n"
+
+
+FILES = "file gpu results/gpu.json\nfile cpu results/cpu.json\nfile study results/study.json\n"
+
+
+def with_results(folder):
+    copy = Copy(folder)
+    for name, content in (("gpu", GPU), ("cpu", CPU), ("study", STUDY)):
+        copy.write(f"results/{name}.json", content)
+    return copy
+
+
+@test
+def repository_tables(_):
+    """the tables of measured figures agree with their files"""
+    outcome = subprocess.run(
+        [sys.executable, os.path.join(ROOT, "tools/tables"), "--check"], text=True, capture_output=True, check=False
+    )
+    if outcome.returncode != 0:
+        fail(outcome.stderr)
+    if not re.match(r"tables that agree with their files: [1-9]", outcome.stdout):
+        fail(f"there is none: {outcome.stdout}")
+
+
+@test
+def filled(folder):
+    """a table is filled in from its files, and a second run changes nothing"""
+    copy = with_results(folder)
+    by_size = "| n | 1 blocks | 2 blocks |\n|---|---:|---:|\n"
+    by_size += "| 10³ | 100 | 200 |\n| 10⁴ | 1000 | 2000 |\n| 10⁵ | 10000 | 20000 |\n"
+    cases = [
+        # Rows by patterns in their order, one left out; decimals, digits, whole numbers; a ratio to another variant.
+        """
+rows variant cuda_b cuda_* !cuda_c
+column "kernel ms" show=kernel_ms decimals=3
+column digits show=gb_per_s digits=2
+column extra show=extra
+column ratio show=kernel_ms@cuda_a/kernel_ms decimals=1
+""",
+        """
+| variant | kernel ms | digits | extra | ratio |
+|---|---:|---:|---:|---:|
+| cuda_b | 0.250 | 4.0 | 7 | 2.0 |
+| cuda_a | 0.500 | 2.0 | – | 1.0 |
+""",
+        # Groups of columns from two files, gaps, what a device refused, a column worked out from those at its left.
+        """
+heading rung
+row "a | b" variant=cuda_a
+row c variant=cuda_c
+row OpenCL variant=opencl_a
+cells show=kernel_ms digits=2
+column GPU device=cuda:0|opencl:1
+column CPU file=cpu
+column "times" show="{CPU} / {GPU}" decimals=0
+""",
+        """
+| rung | GPU | CPU | times |
+|---|---:|---:|---:|
+| a \\| b | 0.50 | – | – |
+| c | skipped | – | – |
+| OpenCL | 0.80 | 4.0 | 5 |
+""",
+        # A study: a parameter as rows, another as columns, a row of its own.
+        """
+rows n file=study
+row "one core" n=1000 show=sequential_ms decimals=0
+columns blocks file=study label="{} blocks"
+cells variant=cuda_a show=kernel_ms*1000 digits=2
+""",
+        f"\n{by_size}| one core | 8 | 8 |\n",
+        """
+rows n file=study
+columns blocks file=study label="{} blocks"
+cells variant=cuda_a show=(kernel_ms+1-1)*1000 digits=2
+""",
+        f"\n{by_size}",
+        """
+rows n file=study 1e3 10^5
+columns variant file=study blocks=2 show=kernel_ms digits=1
+""",
+        """
+| n | cuda_a | cuda_b |
+|---|---:|---:|
+| 10³ | 0.2 | 2 |
+| 10⁵ | 20 | 10 |
+""",
+        # A text, and a field that is the same for all results that fit.
+        """
+rows shape
+column text show=device_name variant=cuda_a
+column one show=sequential_ms
+""",
+        """
+| shape | text | one |
+|---|---|---:|
+| tall | Device cuda:0 | 8.00 |
+""",
+    ]
+    for directive, wanted in zip(cases[::2], cases[1::2]):
+        directive, wanted = directive.strip(), wanted[1:]
+        copy.write("README.md", table(FILES + directive))
+        outcome = copy.run("tables")
+        equal((outcome.returncode, outcome.stdout, outcome.stderr), (0, "README.md\n", ""), directive)
+        equal(copy.read("README.md"), table(FILES + directive, wanted), directive)
+        os.utime(copy.path("README.md"), (1, 1))
+        outcome = copy.run("tables")
+        equal((outcome.returncode, outcome.stdout, outcome.stderr), (0, "", ""), "the second run")
+        equal(os.stat(copy.path("README.md")).st_mtime, 1, "the second run wrote the file")
+        equal(copy.run("tables", "--check").stdout, "tables that agree with their files: 1\n", "--check")
+    example = "    " + table(FILES + "nothing").replace("\n", "\n    ")
+    copy.write("README.md", example)
+    equal(copy.run("tables").stdout, "", "an indented table, which is an example")
+    equal(copy.read("README.md"), example, "the example")
+
+
+@test
+def stale(folder):
+    """a figure that disagrees with its file ends --check with 1, names file and line, and nothing is written"""
+    copy = with_results(folder)
+    directive = FILES + "rows variant cuda_a cuda_b\ncolumn ms show=kernel_ms decimals=2"
+    right = "| variant | ms |\n|---|---:|\n| cuda_a | 0.50 |\n| cuda_b | 0.25 |\n"
+    copy.write("labs/01_a/README.md", table(directive, right))
+    equal(copy.run("tables", "--check").returncode, 0, "a right table")
+    less = directive.replace(" cuda_b", "")
+    for text, line, says in (
+        (
+            table(directive, right.replace("0.50", "0.51")),
+            12,
+            "the table says '| cuda_a | 0.51 |', its files say '| cuda_a | 0.50 |'",
+        ),
+        (
+            table(directive, right.replace("0.25", "0.26")),
+            13,
+            "the table says '| cuda_b | 0.26 |', its files say '| cuda_b | 0.25 |'",
+        ),
+        (
+            table(directive, right.replace("| cuda_b | 0.25 |\n", "")),
+            13,
+            "the table says '', its files say '| cuda_b | 0.25 |'",
+        ),
+        (table(less, right), 13, "the table says '| cuda_b | 0.25 |', its files say ''"),
+        (table(directive), 10, "the table says '', its files say '| variant | ms |'"),
+    ):
+        copy.write("labs/01_a/README.md", text)
+        outcome = copy.run("tables", "--check")
+        equal(outcome.returncode, 1, "the exit code")
+        if f"labs/01_a/README.md:{line}: {says}" not in outcome.stderr:
+            fail(f"not line {line}, {says}: {outcome.stderr}")
+        equal(copy.read("labs/01_a/README.md"), text, "the file after --check")
+    copy.write("results/gpu.json", run({"n": 1}, variant("cuda_a", 0.5), variant("cuda_b", 0.75)))
+    copy.write("labs/01_a/README.md", table(directive, right))
+    equal(copy.run("tables", "--check").returncode, 1, "a file that changed")
+
+
+@test
+def faults(folder):
+    """a fault in a table ends with 2 and one line that names it, and no page is changed"""
+    copy = with_results(folder)
+    copy.write("results/wrong.json", run({}, variant("cuda_a", 1, status="failed")))
+    copy.write("results/cut.json", "{")
+    copy.write("results/other.json", {"traceEvents": []})
+    copy.write("results/none.json", run({}))
+    outdated = table(FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms")
+    good = "rows variant cuda_a\ncolumn ms show=kernel_ms"
+    copy.write("A.md", outdated)
+    for directive, line, *words in (
+        ("file a results/absent.json\n" + good, 4, "results/absent.json", "No such file"),
+        ("file a results/cut.json\n" + good, 4, "results/cut.json", "JSON"),
+        ("file a results/other.json\n" + good, 4, "results/other.json", "--json"),
+        ("file a results/none.json\n" + good, 4, "results/none.json", "no results"),
+        ("file a results/wrong.json\n" + good, 6, "cuda_a", "wrong"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_milliseconds", 8, "'kernel_milliseconds'"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms kernel=3", 8, "'kernel'"),
+        (FILES + "rows variant cuda_z\ncolumn ms show=kernel_ms", 7, "'cuda_z'"),
+        (FILES + "rows variants\ncolumn ms show=kernel_ms", 7, "'variants'"),
+        (FILES + "row z variant=cuda_z\ncolumn ms show=kernel_ms", 7, "row 'z'"),
+        (FILES + good + "\ncolumn x n=3 show=kernel_ms", 9, "column 'x'"),
+        (FILES + "rows variant opencl_a\ncolumn ms show=kernel_ms", 8, "2 results", "device"),
+        (FILES + "rows variant cuda_a\ncolumn ms file=tpu show=kernel_ms", 8, "'tpu'", "gpu cpu study"),
+        (FILES + "rows variant cuda_a\ncolumn ms", 8, "show="),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms/", 8, "kernel_ms/"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=1+device", 8, "'device'", "text"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms$2", 8, "kernel_ms$2"),
+        (FILES + "rows variant cuda_a\ncolumn ms show={x}", 8, "'x'"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms@cuda_z", 8, "'cuda_z'"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms decimals=few", 8, "decimals=few"),
+        (FILES + "rows variant cuda_a\ncolumn ms show=kernel_ms digits=0", 8, "digits=0"),
+        (FILES + "rows variant cuda_a\ncolumn kernel ms show=kernel_ms", 8, "quotes"),
+        (FILES + 'rows variant cuda_a\ncolumn "ms show=kernel_ms', 8, "quotation"),
+        (FILES + "rows variant cuda_a\ncolum ms show=kernel_ms", 8, "'colum'"),
+        (FILES + "rows\ncolumn ms show=kernel_ms", 7, "rows FIELD"),
+        ("file results/gpu.json\n" + good, 4, "file NAME PATH"),
+        (FILES + "rows variant cuda_a", 3, "columns"),
+    ):
+        copy.write("README.md", table(directive))
+        for arguments in ([], ["--check"]):
+            refused(copy.run("tables", *arguments), f"README.md:{line}: ", *words)
+        equal(copy.read("README.md"), table(directive), directive)
+        equal(copy.read("A.md"), outdated, "a page before the fault")
+    whole = table(FILES + good)
+    for text, line in (
+        (whole.replace("<!-- end of table -->", ""), 3),
+        (whole.replace("-->\n<!-- end", "<!-- end"), 3),
+        (whole.replace("<!-- table", "<!-- tables"), 3),
+        (whole + "<!-- end of table -->\n", 13),
+        (whole.replace("<!-- end of table -->", "") + whole, 3),
+    ):
+        copy.write("README.md", text)
+        refused(copy.run("tables"), f"README.md:{line}: ")
+        equal(copy.read("README.md"), text, "the page")
+    os.remove(copy.path("README.md"))
+    refused(copy.run("tables", "absent.md"), "absent.md")
+    refused(copy.run("tables", "--chekc"), "--chekc")
+
+
+# tools/plot
+
+
+def needs_matplotlib():
+    if importlib.util.find_spec("matplotlib") is None:
+        print("skipped: no matplotlib (package python3-matplotlib)")
+        sys.exit(4)
+
+
+def drawn(copy, *arguments, name="out.svg"):
+    outcome = copy.run("plot", *arguments, "-o", name)
+    if (outcome.returncode, outcome.stdout, outcome.stderr) != (0, name + "\n", ""):
+        fail(f"{arguments}: {outcome.returncode} {outcome.stdout!r} {outcome.stderr!r}")
+    with open(copy.path(name), "rb") as file:
+        return file.read()
+
+
+def texts(picture):
+    return re.findall(r"<text [^>]*>([^<]*)</text>", picture.decode())
+
+
+def shows(picture, *words, but_not=()):
+    found = texts(picture)
+    for word in words:
+        if word not in found:
+            fail(f"'{word}' is not among {found}")
+    for word in but_not:
+        if word in found:
+            fail(f"'{word}' is among {found}")
+
+
+@test
+def ladder(folder):
+    """a run is drawn as a ladder with its limit"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    picture = drawn(copy, "results/gpu.json")
+    shows(
+        picture,
+        "cuda_a",
+        "cuda_b",
+        "opencl_a, opencl:1",
+        "0.500 ms",
+        "0.250 ms",
+        "% of the limit",
+        "CUDA: Device cuda:0",
+        "limit, measured on the device",
+        but_not=["cuda_c"],
+    )
+    shows(
+        drawn(copy, "results/gpu.json", "--variant", "cuda_*,!cuda_b", "--y", "gb_per_s"),
+        "cuda_a",
+        "GB/s",
+        but_not=["cuda_b", "opencl_a, opencl:1"],
+    )
+    shows(
+        drawn(copy, "results/study.json", "--where", "n=1000", "--where", "blocks=2"),
+        "cuda_a",
+        "cuda_b",
+        "% of the limit",
+    )
+
+
+@test
+def sweep(folder):
+    """a study is drawn as curves over its parameter"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    picture = drawn(copy, "results/study.json")
+    shows(
+        picture,
+        "cuda_a, blocks = 1",
+        "cuda_b, blocks = 2",
+        "n",
+        "10⁵",
+        "kernel time, ms",
+        "limit, measured on the device",
+    )
+    picture = drawn(copy, "results/study.json", "--x", "blocks", "--where", "n=1000", "--y", "gb_per_s,gflop_per_s")
+    shows(picture, "blocks", "cuda_a: GFLOP/s", "1", "2", but_not=["10⁵"])
+
+
+@test
+def side_by_side(folder):
+    """two files are drawn side by side"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    picture = drawn(copy, "results/gpu.json", "results/cpu.json", "--title", "on a GPU", "--title", "on two cores")
+    shows(
+        picture, "on a GPU", "on two cores", "cpu_a", "cuda_a", "8.00 ms", "CPU: Device cpu:0", "PoCL: Device opencl:0"
+    )
+    shows(drawn(copy, "results/study.json", "results/study.json"), "cuda_a, blocks = 1")
+    copy.write("results/two.json", run({}, variant("cuda_a", 1.0, "cuda:0"), variant("cuda_a", 2.0, "cuda:1")))
+    shows(drawn(copy, "results/two.json"), "cuda_a, cuda:0", "cuda_a, cuda:1", "1.00 ms", "2.00 ms")
+
+
+@test
+def same_bytes(folder):
+    """the same results give the same SVG file, in which no letter is smaller than 10 points"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    for name in ("gpu", "study"):
+        first = drawn(copy, f"results/{name}.json", name="first.svg")
+        equal(drawn(copy, f"results/{name}.json", name="again.svg"), first, f"{name}, drawn again")
+        with open(copy.path(f"results/{name}.json"), "rb") as file:
+            if hashlib.sha256(file.read()).hexdigest() not in first.decode():
+                fail("it does not say what it was drawn from")
+        sizes = [float(size) for size in re.findall(r"font: ([\d.]+)px", first.decode())]
+        if not sizes or min(sizes) < 10:
+            fail(f"letters of {sizes}")
+    png = drawn(copy, "results/gpu.json", name="out.png")
+    equal(png[:8], b"\x89PNG\r\n\x1a\n", "a PNG file")
+    outcome = copy.run("plot", "results/gpu.json")
+    equal((outcome.returncode, outcome.stdout), (0, "gpu.svg\n"), "without -o")
+
+
+@test
+def plot_faults(folder):
+    """bad input of plot ends with 2 and one line, and no picture"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    copy.write("results/wrong.json", run({}, variant("cuda_a", 1, status="failed")))
+    copy.write("results/cut.json", "{")
+    copy.write("results/trace.json", {"displayTimeUnit": "ms", "traceEvents": []})
+    for arguments, *words in (
+        (["results/absent.json"], "results/absent.json", "No such file"),
+        (["results"], "results"),
+        (["results/cut.json"], "JSON"),
+        (["results/trace.json"], "--json"),
+        (["results/wrong.json"], "cuda_a", "wrong"),
+        (["results/gpu.json", "--y", "speed"], "'speed'"),
+        (["results/gpu.json", "--y", "reason"], "'reason'"),
+        (["results/gpu.json", "--y", "backend"], "'backend'"),
+        (["results/gpu.json", "--y", "gb_per_s,speedup"], "one field"),
+        (["results/gpu.json", "--where", "m=3"], "'m'"),
+        (["results/gpu.json", "--where", "n"], "NAME=VALUE"),
+        (["results/gpu.json", "--where", "n=3"], "gpu.json"),
+        (["results/gpu.json", "--variant", "z*"], "gpu.json"),
+        (["results/gpu.json", "--x", "shape"], "'shape'"),
+        (["results/gpu.json", "results/study.json"], "study"),
+        (["results/gpu.json"] * 4, "three"),
+        (["results/gpu.json", "--colour"], "--colour"),
+        (["-o", "a.svg"], "FILE.json"),
+        (["results/gpu.json", "--title", "a", "--title", "b"], "titles"),
+    ):
+        refused(copy.run("plot", *arguments, *([] if "-o" in arguments else ["-o", "no.svg"])), *words)
+    refused(copy.run("plot"), "FILE.json")
+    refused(copy.run("plot", "results/gpu.json", "-o", "no.jpeg"), "no.jpeg")
+    refused(copy.run("plot", "results/gpu.json", "-o", "no/where/no.svg"), "no/where/no.svg")
+    left = [name for name in os.listdir(folder) if name.startswith("no")]
+    equal(left, [], "what it left behind")
+
+
+@test
+def without_matplotlib(folder):
+    """without matplotlib plot says in one line which package to install"""
+    copy = with_results(folder)
+    copy.write("fake/matplotlib.py", "raise ImportError('no module named matplotlib')\n")
+    refused(copy.run("plot", "results/gpu.json", PYTHONPATH=copy.path("fake")), "python3-matplotlib")
+
+
+@test
+def readable(_):
+    """text and lines of a picture stand out on white and on a dark page"""
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    loader = importlib.machinery.SourceFileLoader("plot", os.path.join(ROOT, "tools", "plot"))
+    plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
+    loader.exec_module(plot)
+
+    def luminance(colour):  # as the Web Content Accessibility Guidelines define it
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+    for page in ("#ffffff", "#1e1e1e"):
+        for colour, least in [(plot.INK, 4), (plot.LIMIT, 3)] + [(colour, 3) for colour in plot.COLOURS]:
+            a, b = sorted((luminance(page), luminance(colour)))
+            if (b + 0.05) / (a + 0.05) < least:
+                fail(f"{colour} on {page} has a contrast of {(b + 0.05) / (a + 0.05):.2f} to 1, less than {least}")
+
+
+@test
+def pictures(folder):
+    """the pictures of the hand-outs show the results as they are"""
+    outcome = subprocess.run(
+        [sys.executable, os.path.join(ROOT, "tools/plot"), "--check"], text=True, capture_output=True, check=False
+    )
+    equal((outcome.returncode, outcome.stderr), (0, ""), "the repository")
+    copy = Copy(folder)
+    shutil.copytree(os.path.join(ROOT, "docs/figures/results"), copy.path("docs/figures/results"))
+    shutil.copytree(os.path.join(ROOT, "docs/results"), copy.path("docs/results"))
+    equal(copy.run("plot", "--check").returncode, 0, "a copy")
+    words = copy.read("docs/figures/results/list").split("\n")[2].split()
+    os.rename(copy.path("docs/figures/results/" + words[0]), copy.path("docs/figures/results/other.svg"))
+    outcome = copy.run("plot", "--check")
+    equal((outcome.returncode, outcome.stderr.count("\n")), (1, 2), f"a picture renamed: {outcome.stderr}")
+    os.rename(copy.path("docs/figures/results/other.svg"), copy.path("docs/figures/results/" + words[0]))
+    copy.write(words[1], copy.read(words[1]) + "\n")
+    outcome = copy.run("plot", "--check")
+    equal(outcome.returncode, 1, "results that changed")
+    if words[0] not in outcome.stderr:
+        fail(f"it does not name {words[0]}: {outcome.stderr}")
+
+
+if __name__ == "__main__":
+    sentence = " ".join(sys.argv[1:])
+    if sentence not in TESTS:
+        fail(f"no test of that name: {sentence}")
+    with tempfile.TemporaryDirectory() as scratch:
+        TESTS[sentence](scratch)

@@ -1,0 +1,62 @@
+"""Reads what the programs write with --json. Shared by tools/tables and tools/plot."""
+
+import json
+import os
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+class Fault(Exception):
+    """What is wrong with the input, in one line."""
+
+
+def load(path):
+    """The results of a file, in its order, each as one flat dictionary.
+
+    It holds the fields of the variant (`variant`, `device`, `kernel_ms`, ...), those of its device (`device_name`,
+    `copy_gb_per_s`, ...), the parameters of the problem, and `sequential_ms`. kernel_ms is the median; kernel_ms_min
+    and kernel_ms_max stand beside it. Where two have the same name, the variant comes first, then the problem.
+    `problem` holds the parameters alone, `run` the number of the run in the file.
+    """
+    name = path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else path
+    try:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+    except OSError as error:
+        raise Fault(f"cannot read {name}: {error.strerror}") from None
+    except ValueError as error:
+        raise Fault(f"{name} is not JSON: {error}") from None
+    runs = content if isinstance(content, list) else [content]
+    try:
+        found = [result(run, number, variant) for number, run in enumerate(runs) for variant in run["variants"]]
+    except (KeyError, TypeError, AttributeError):
+        raise Fault(f"{name} is not a file that a lab wrote with --json") from None
+    if not found:
+        raise Fault(f"{name} holds no results")
+    return found
+
+
+def result(run, number, variant):
+    device = next((d for d in run["devices"] if d["id"] == variant["device"]), None)
+    problem = {name: value for name, value in run["problem"].items() if name != "seed"}
+    flat = {"lab": run["lab"], "study": run.get("study"), "sequential_ms": run["sequential_ms"]}
+    flat["device_name"] = device["name"] if device else None
+    flat["device_platform"] = device["platform"] if device else None
+    for name in ("copy_gb_per_s", "fp32_gflop_per_s", "fp64_gflop_per_s"):
+        flat[name] = device["ceilings"][name] if device else None
+    flat.update(problem)
+    for name, value in variant.items():
+        flat["variant" if name == "name" else name] = value
+    times = variant["kernel_ms"] or {}
+    flat["kernel_ms"] = times.get("median")
+    flat["kernel_ms_min"] = times.get("min")
+    flat["kernel_ms_max"] = times.get("max")
+    flat["problem"] = problem
+    flat["run"] = number
+    return flat
+
+
+def significant(value, digits):
+    """A number with this many digits that count, and no exponent: 0.00930, 21.5, 178000."""
+    places = digits - 1 - int(f"{value:.{digits - 1}e}".split("e")[1])  # after rounding: 9.99 with two digits is 10
+    return f"{round(value, places):.{max(places, 0)}f}"
