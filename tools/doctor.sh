@@ -92,6 +92,9 @@ fi
 if have doxygen; then found Doxygen "$(version_of doxygen)"; else
     absent Doxygen "no pages; the READMEs of the labs can be read as they are" "./lab docs"
 fi
+if have chromium; then found Chromium "$(version_of chromium)"; else
+    absent Chromium "the tests that open the pages in a browser are skipped" "./lab setup --all (on Debian)"
+fi
 if have clang-format; then found clang-format "$(version_of clang-format)"; else
     absent clang-format "the format check cannot run" "./lab setup --all"
 fi

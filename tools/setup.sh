@@ -8,10 +8,11 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     libfmt-dev=/usr/include/fmt/core.h opencl-headers=/usr/include/CL/cl.h
     opencl-clhpp-headers=/usr/include/CL/opencl.hpp ocl-icd-opencl-dev=/usr/lib/*/libOpenCL.so
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
-to_document="doxygen=doxygen graphviz=dot doxygen-awesome-css=/usr/share/doxygen-awesome-css
+to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css
     libjs-mathjax=/usr/share/javascript/mathjax"
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
+to_look="chromium=chromium" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
 unavailable=$root/build/unavailable # packages this system cannot give; ./lab setup asks again, the others do not
 

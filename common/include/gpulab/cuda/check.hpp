@@ -8,7 +8,7 @@
 
 namespace gpulab {
 
-/// A CUDA call that failed. Its message: `call: cudaErrorName, description (file:line)`.
+/// A CUDA call that failed. Its message: `call: cudaErrorName, description (path:line)`.
 class CudaError : public Error {
 public:
     /// @param call,file,line what failed and where; see CUDA_CHECK

@@ -1,0 +1,560 @@
+#!/usr/bin/env python3
+"""Draws the figures of the hand-outs: draw.py [FOLDER] writes NAME.svg for each function in `figures` below.
+
+The SVG files stand beside this script in git. Change a figure here, run the script, look at it in light and in dark.
+Every figure has a background of its own, so that its text can be read whatever the page around it looks like; the colours
+follow the light or dark mode of the browser. All are 700 wide; no text is smaller than 11.
+"""
+import pathlib
+import sys
+from html import escape
+
+WIDTH = 700
+
+# name: (fill, outline) in light mode, then in dark mode
+COLOURS = {
+    "plain": (("#f0f2f5", "#8b949e"), ("#262c34", "#7d8794")),
+    "idle": (("#ffffff", "#c4cad1"), ("#161b22", "#3d4651")),
+    "blue": (("#cfe4ff", "#1f6feb"), ("#123c73", "#58a6ff")),
+    "orange": (("#ffdfb5", "#b35900"), ("#5e3a08", "#f0a04b")),
+    "green": (("#c6efce", "#1a7f37"), ("#124d27", "#56d364")),
+    "purple": (("#e6d9fb", "#8250df"), ("#40246f", "#bc8cff")),
+}
+TEXT = ("#1f2328", "#e6edf3")
+QUIET = ("#57606a", "#a5b0bc")  # secondary text, arrows
+CARD = ("#ffffff", "#161b22")
+EDGE = ("#d0d7de", "#3d4651")
+
+
+def style(mode):  # 0: light, 1: dark
+    rules = [
+        f".card{{fill:{CARD[mode]};stroke:{EDGE[mode]}}}",
+        f"text{{fill:{TEXT[mode]}}}",
+        f".quiet{{fill:{QUIET[mode]}}}",
+        f".line{{stroke:{QUIET[mode]};fill:none}}",
+        f".head{{fill:{QUIET[mode]}}}",
+    ]
+    for name, pairs in COLOURS.items():
+        fill, outline = pairs[mode]
+        rules.append(f".{name}{{fill:{fill};stroke:{outline}}}")
+        rules.append(f".line-{name}{{stroke:{outline};fill:none}}")
+    return "".join(rules)
+
+
+class Figure:
+    """A picture of WIDTH by `height`; x to the right, y down."""
+
+    def __init__(self, height, title, description):
+        self.height, self.parts = height, []
+        self.title, self.description = title, description
+
+    def text(self, x, y, words, size=12, anchor="start", quiet=False, bold=False, mono=False):
+        extra = ' class="quiet"' if quiet else ""
+        if bold:
+            extra += ' font-weight="bold"'
+        if mono:
+            extra += ' font-family="DejaVu Sans Mono, Consolas, Menlo, monospace"'
+        if anchor != "start":
+            extra += f' text-anchor="{anchor}"'
+        self.parts.append(f'<text x="{x:g}" y="{y:g}" font-size="{size}"{extra}>{escape(words)}</text>')
+
+    def box(self, x, y, width, height, colour="plain", words="", size=12, radius=2, mono=False, bold=False):
+        self.parts.append(f'<rect class="{colour}" x="{x:g}" y="{y:g}" width="{width:g}" height="{height:g}" rx="{radius}"/>')
+        if words:
+            self.text(x + width / 2, y + height / 2 + size * 0.36, words, size, "middle", mono=mono, bold=bold)
+
+    def line(self, x1, y1, x2, y2, colour="", width=1, arrow=False, dash=False):
+        extra = ' marker-end="url(#tip)"' if arrow else ""
+        if dash:
+            extra += ' stroke-dasharray="4 3"'
+        self.parts.append(f'<line class="line{"-" + colour if colour else ""}" x1="{x1:g}" y1="{y1:g}" x2="{x2:g}" '
+                          f'y2="{y2:g}" stroke-width="{width:g}"{extra}/>')
+
+    def brace(self, x1, x2, y, up=True):
+        """A bracket over (or under) the stretch from x1 to x2."""
+        d = 5 if up else -5
+        self.parts.append(f'<path class="line" d="M{x1:g} {y + d:g}V{y:g}H{x2:g}V{y + d:g}"/>')
+
+    def svg(self):
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{self.height}" '
+            f'viewBox="0 0 {WIDTH} {self.height}" role="img" aria-labelledby="title description" '
+            'font-family="DejaVu Sans, Verdana, Segoe UI, Helvetica, Arial, sans-serif">\n'
+            f'<title id="title">{escape(self.title)}</title>\n<desc id="description">{escape(self.description)}</desc>\n'
+            f"<style>{style(0)}\n@media (prefers-color-scheme: dark){{{style(1)}}}</style>\n"
+            '<defs><marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+            'orient="auto-start-reverse"><path class="head" d="M0 0L8 4L0 8z"/></marker></defs>\n'
+            f'<rect class="card" x="0.5" y="0.5" width="{WIDTH - 1}" height="{self.height - 1}" rx="6"/>\n'
+            + "\n".join(self.parts) + "\n</svg>\n")
+
+
+def kernel_words():
+    f = Figure(490, "Grid, block, warp and thread beside GPU, multiprocessor and lane",
+               "On the left what a launch makes: a grid of blocks, a block of threads, cut into warps of 32 threads. On the "
+               "right where each of them runs: the grid on one GPU, a block on one multiprocessor, a warp on 32 lanes, a "
+               "thread on one lane.")
+    left, right, y = 20, 440, 30
+    f.text(left, y, "What a launch makes", 14, bold=True)
+    f.text(right, y, "Where it runs", 14, bold=True)
+    f.text(left, y + 17, "in brackets: OpenCL's word", 11, quiet=True)
+
+    def between(y, words, more):
+        f.line(282, y, 428, y, arrow=True)
+        f.text(355, y - 7, words, 12, "middle")
+        f.text(355, y + 17, more, 11, "middle", quiet=True)
+
+    # grid, GPU
+    y = 64
+    f.box(left, y, 250, 88)
+    f.text(left + 8, y + 17, "grid (NDRange)", 12, bold=True)
+    for b in range(5):
+        f.box(left + 8 + b * 47, y + 28, 43, 50, "blue" if b == 1 else "idle")
+        f.text(left + 29.5 + b * 47, y + 48, "block", 11, "middle")
+        f.text(left + 29.5 + b * 47, y + 66, str(b) if b < 4 else "…", 12, "middle")
+    between(y + 44, "a grid runs", "on one GPU")
+    f.box(right, y, 240, 88)
+    f.text(right + 8, y + 17, "GPU (device)", 12, bold=True)
+    for b in range(12):
+        f.box(right + 8 + b % 6 * 38, y + 26 + b // 6 * 20, 34, 16, "blue" if b == 3 else "idle")
+    f.text(right + 8, y + 81, "e.g. 132 multiprocessors on an H200", 11, quiet=True)
+
+    # block, multiprocessor
+    y = 176
+    f.box(left, y, 250, 112, "blue")
+    f.text(left + 8, y + 17, "block (work-group)", 12, bold=True)
+    for w in range(4):
+        f.box(left + 8, y + 26 + w * 20, 234, 16, "orange" if w == 2 else "idle")
+        f.text(left + 125, y + 38 + w * 20, f"warp {w}: threads {32 * w} to {32 * w + 31}", 11, "middle")
+    between(y + 48, "a block stays", "on one multiprocessor;")
+    f.text(355, y + 80, "others run beside it", 11, "middle", quiet=True)
+    f.box(right, y, 240, 112, "blue")
+    f.text(right + 8, y + 17, "multiprocessor (compute unit)", 12, bold=True)
+    for q in range(4):
+        f.box(right + 6 + q * 58, y + 26, 55, 24, "orange" if q == 2 else "idle", "32 lanes", 11)
+    f.box(right + 8, y + 56, 226, 20, "idle", "registers: each thread has its own", 11)
+    f.box(right + 8, y + 82, 226, 20, "idle", "shared memory: for the whole block", 11)
+
+    # warp, lanes
+    y = 312
+    f.box(left, y, 250, 60, "orange")
+    f.text(left + 8, y + 17, "warp (sub-group): 32 threads", 12, bold=True)
+    f.box(right, y, 240, 60, "orange")
+    f.text(right + 8, y + 17, "32 lanes", 12, bold=True)
+    for t in range(32):
+        f.box(left + 8 + t * 7.3, y + 28, 5.6, 22, "green" if t == 5 else "idle", radius=1)
+        f.box(right + 8 + t * 7, y + 28, 5.4, 22, "green" if t == 5 else "idle", radius=1)
+    between(y + 30, "a warp executes", "one instruction at a time")
+
+    # thread, lane
+    y = 396
+    f.box(left, y, 250, 74, "green")
+    f.text(left + 8, y + 18, "thread (work-item)", 12, bold=True)
+    f.text(left + 8, y + 39, "blockIdx.x = 1, threadIdx.x = 69", 11, mono=True)
+    f.text(left + 8, y + 59, "warp 69 / 32 = 2, lane 69 mod 32 = 5", 11)
+    f.box(right, y, 240, 74, "green")
+    f.text(right + 8, y + 18, "lane (processing element)", 12, bold=True)
+    f.text(right + 8, y + 39, "one addition or multiplication", 11)
+    f.text(right + 8, y + 57, "of the warp's instruction", 11)
+    between(y + 37, "a thread computes", "in one lane of its warp")
+    return f
+
+
+def memory_hierarchy():
+    f = Figure(502, "The memory hierarchy of an H200 and its host",
+               "From top to bottom: registers, shared memory and L1 cache, L2 cache, device memory, the link to the host, host "
+               "memory; each with its size, its speed, and the rungs of the labs whose bytes wait there.")
+    f.text(20, 30, "Where bytes wait: one NVIDIA H200 and its host", 14, bold=True)
+    columns = (232, 368, 500)
+    for x, words in zip(columns, ("size", "speed", "whose bytes wait there")):
+        f.text(x, 54, words, 11, quiet=True)
+    rows = [
+        ("green", "registers", ("of one thread",), ("256 KiB per", "multiprocessor"), ("340 TB/s of", "operands ¹"),
+         ("02 shuffle: partial sums", "03 register_2d: 64 sums", "per thread")),
+        ("green", "shared memory, L1 cache", ("of one block; of one", "multiprocessor"), ("256 KiB together,", "228 KiB of it shared"),
+         ("about 28 TB/s ¹", ""), ("02 tree_*: the tree", "03 shared_*: tiles of", "A and B")),
+        ("blue", "L2 cache", ("of the whole GPU",), ("60 MiB ²", ""), ("not measured here", ""),
+         ("data of small problems:", "01 at n = 2²⁰ (12 MiB);", "04: the vector x")),
+        ("blue", "device memory", ("of the whole GPU",), ("141 GB", ""), ("4241 GB/s ²", "(copy: read + write)"),
+         ("01 from many_blocks on", "02 from grid_stride on", "04 lanes: values, columns")),
+        ("orange", "link (PCI Express)", ("between the two",), ("–", ""), ("about 55 GB/s ²", "each way"),
+         ("05 depth_first, pipeline:", "pinned memory", "01 total ms")),
+        ("orange", "host memory, pageable", ("through the driver's", "own buffer"), ("that of the host", ""),
+         ("17 GB/s ²: 33 MB", "up, then down"), ("05 sync_pageable", "", "")),
+    ]
+    y = 64
+    for colour, name, of, size, speed, rungs in rows:
+        f.box(16, y, 668, 60, "idle")
+        f.box(16, y, 196, 60, colour)
+        f.text(26, y + 20, name, 12, bold=True)
+        for k, words in enumerate(of):
+            f.text(26, y + 37 + 14 * k, words, 11)
+        for x, lines in zip(columns, (size, speed, rungs)):
+            lines = [line for line in lines if line]
+            for k, words in enumerate(lines):
+                f.text(x, y + (20 if len(lines) > 2 else 27 if len(lines) == 2 else 34) + 15 * k, words, 11)
+        y += 66
+    notes = ("¹ computed for 132 multiprocessors at 1.68 GHz, the clock rate at which 128 multiply-adds a cycle each make the",
+             "56.7 TFLOP/s measured in lab 03: 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
+             "² reported by the device, or measured: docs/results/h200 (saxpy, streams-streams). The other sizes: NVIDIA.")
+    for k, words in enumerate(notes):
+        f.text(20, y + 14 + 15 * k, words, 11, quiet=True)
+    f.height = y + 14 + 15 * len(notes)
+    return f
+
+
+def saxpy_indices():
+    f = Figure(330, "Threads and indices",
+               "Three blocks of eight threads over an array of 21 elements. Thread 5 of block 1 has the index 1 times 8 plus "
+               "5, 13. The last three threads of block 2 have no element and do nothing.")
+    f.text(20, 30, "i = blockIdx.x * blockDim.x + threadIdx.x", 14, mono=True, bold=True)
+    f.text(20, 50, "drawn with 8 threads per block and n = 21; the rungs take 256", 11, quiet=True)
+    cell, x0 = 26, 26
+    colours = ("blue", "green", "purple")
+    at = lambda i: x0 + i * cell + i // 8 * 12
+    for b in range(3):
+        f.brace(at(8 * b), at(8 * b + 7) + cell - 2, 78)
+        f.text(at(8 * b) + 4 * cell, 72, f"block {b}", 12, "middle", bold=True)
+    f.text(x0, 104, "threadIdx.x of each thread", 11, quiet=True)
+    for i in range(24):
+        off = i >= 21
+        f.box(at(i), 112, cell - 2, 24, "idle" if off else "orange" if i == 13 else colours[i // 8], str(i % 8), 12)
+        if not off:
+            f.line(at(i) + cell / 2 - 1, 139, at(i) + cell / 2 - 1, 165, arrow=True)
+    for i in range(21):
+        f.box(at(i), 168, cell - 2, 24, "orange" if i == 13 else colours[i // 8], str(i), 12)
+    f.text(x0, 210, "element i of the arrays a, b and c", 11, quiet=True)
+    f.text(at(21) + 36, 160, "no", 11, "middle")
+    f.text(at(21) + 36, 174, "element:", 11, "middle")
+    f.text(at(21) + 36, 188, "i >= n", 11, "middle", mono=True)
+    f.box(x0, 232, 320, 80, "orange")
+    f.text(x0 + 12, 254, "thread 5 of block 1", 12, bold=True)
+    f.text(x0 + 12, 275, "i = 1 * 8 + 5 = 13", 12, mono=True)
+    f.text(x0 + 12, 296, "13 < 21: c[13] = k * a[13] + b[13]", 12, mono=True)
+    f.box(x0 + 334, 232, 314, 80, "idle")
+    f.text(x0 + 346, 254, "thread 6 of block 2", 12, bold=True)
+    f.text(x0 + 346, 275, "i = 2 * 8 + 6 = 22", 12, mono=True)
+    f.text(x0 + 346, 296, "22 >= 21: does nothing", 12, mono=True)
+    return f
+
+
+def sectors():
+    f = Figure(568, "A warp's 32 loads on sectors of 32 bytes, beside one core's cache line",
+               "At stride 1 the 32 loads of a warp touch 4 sectors and use all of their bytes, at stride 2 8 sectors and half "
+               "of their bytes, at stride 8 32 sectors and an eighth. A core that walks along an array uses all of a cache line; "
+               "four threads that take every fourth element each use a quarter of it, and all four fetch it.")
+    f.text(20, 30, "One load instruction of a warp: 32 threads, 4 bytes each", 14, bold=True)
+    f.text(20, 48, "a frame is a sector of 32 bytes, the least that memory hands over; a coloured cell is a word that is used", 11, quiet=True)
+    word, x0 = 7.25, 176
+    sector = 8 * word + 4
+    y = 66
+    for stride, count in ((1, 4), (2, 8), (8, 32)):
+        f.text(20, y + 12, f"stride {stride}: {count} sectors", 12, bold=True)
+        f.text(20, y + 28, f"128 of {32 * count} bytes used", 11)
+        for s in range(count):
+            sx, sy = x0 + s % 8 * sector, y + s // 8 * 22
+            f.box(sx - 1, sy - 1, 8 * word + 1, 18, "plain")
+            for w in range(8):
+                if (8 * s + w) % stride == 0:
+                    f.box(sx + w * word + 0.5, sy + 1, word - 2, 14, "blue", radius=1)
+        y += max(-(-count // 8) * 22, 34) + 14
+    f.text(x0, y + 4, "coalesced: neighbouring threads read neighbouring words, as at stride 1", 11, quiet=True)
+
+    y += 40
+    f.line(20, y - 20, 680, y - 20)
+    f.text(20, y + 6, "One core of a CPU: one load after the other", 14, bold=True)
+    f.text(20, y + 24, "a frame is a cache line of 64 bytes; the colours are four threads, each on a core of its own", 11, quiet=True)
+    y += 42
+    word, line = 7.25, 16 * 7.25 + 8
+    colours = ("blue", "orange", "green", "purple")
+    for name, note, owner in (
+            ("cpu_blocks", "a core fetches its own lines only, and uses all 16 words of each", lambda l, w: l),
+            ("cpu_interleaved", "every core fetches every line, for 4 of its 16 words; lines of c go from core to core",
+             lambda l, w: w % 4)):
+        f.text(20, y + 12, name, 11, mono=True)
+        for l in range(4):
+            sx = x0 + l * line
+            f.box(sx - 1, y - 1, 16 * word + 1, 18, "plain")
+            for w in range(16):
+                f.box(sx + w * word + 0.5, y + 1, word - 2, 14, colours[owner(l, w)], radius=1)
+        f.text(x0, y + 34, note, 11)
+        y += 54
+    f.height = y
+    return f
+
+
+def cells(f, x, y, width, height, labels, colour_of, size=11):
+    for i, label in enumerate(labels):
+        f.box(x + i * width, y, width - 1.5, height, colour_of(i), label, size, radius=1)
+
+
+def reduction_trees():
+    f = Figure(478, "Doubling stride, interleaved addressing and sequential addressing on 16 elements",
+               "Three ways to add 16 numbers with 16 threads. Doubling stride makes 49 additions; both trees make 15. In "
+               "interleaved addressing the working threads are spread over all warps, in sequential addressing they stand side "
+               "by side.")
+    f.text(20, 28, "Sixteen numbers, sixteen threads, four rounds", 14, bold=True)
+    f.text(20, 46, "coloured: the thread adds in this round; a line comes from the other number that it adds. Warps are", 11, quiet=True)
+    f.text(20, 60, "drawn with 4 threads (a frame); real ones have 32.", 11, quiet=True)
+    c = 13
+    panels = [
+        (20, "doubling stride", "blue", (1, 2, 4, 8), lambda t, s: t >= s, lambda t, s: t - s),
+        (247, "interleaved addressing", "orange", (1, 2, 4, 8), lambda t, s: t % (2 * s) == 0, lambda t, s: t + s),
+        (474, "sequential addressing", "green", (8, 4, 2, 1), lambda t, s: t < s, lambda t, s: t + s),
+    ]
+    notes = [("49 additions, two barriers a round;", "makes all 16 prefix sums", "cuda_one_block, cuda_two_level"),
+             ("15 additions, one barrier a round;", "few threads in many warps", "cuda_tree_interleaved"),
+             ("15 additions, one barrier a round;", "all threads of few warps", "cuda_tree_sequential")]
+    for (x, name, colour, strides, works, other), note in zip(panels, notes):
+        f.text(x, 86, name, 12, bold=True)
+        y = 96
+        for t in range(16):
+            if t % 4 == 0 or t == 15:
+                f.text(x + t * c + c / 2 - 1, y + 10, str(t), 11, "middle", quiet=True)
+        y += 16
+        for w in range(4):
+            f.box(x + w * 4 * c - 1, y - 2, 4 * c, 17, "idle", radius=2)
+        cells(f, x, y, c, 13, [""] * 16, lambda t: "plain")
+        for s in strides:
+            top = y + 14
+            y += 42
+            for t in range(16):
+                if works(t, s):
+                    f.line(x + other(t, s) * c + c / 2 - 1, top + 1, x + t * c + c / 2 - 1, y - 3, colour, 1.2)
+            for w in range(4):
+                f.box(x + w * 4 * c - 1, y - 2, 4 * c, 17, "idle", radius=2)
+            cells(f, x, y, c, 13, [""] * 16, lambda t: colour if works(t, s) else "idle")
+            count = sum(works(t, s) for t in range(16))
+            warps = len({t // 4 for t in range(16) if works(t, s)})
+            y += 28
+            f.text(x, y, f"stride {s}: {count} thread{'s' * (count > 1)} in {warps} warp{'s' * (warps > 1)}", 11)
+        for k, words in enumerate(note):
+            f.text(x, y + 26 + 15 * k, words, 11, mono=k == 2)
+    f.height = y + 72
+    return f
+
+
+def reduction_shuffle():
+    f = Figure(330, "The sum of a warp by shuffles",
+               "Eight lanes. In each step every lane adds the number of the lane whose number differs in one bit: 4 apart, then "
+               "2, then 1. After three steps each lane holds the sum of all eight.")
+    f.text(20, 28, "The sum of a warp by shuffles: no shared memory, no barrier", 14, bold=True)
+    f.text(20, 46, "drawn with 8 lanes and 3 steps; a warp of 32 takes 5 (16, 8, 4, 2, 1). In a cell: whose numbers it has summed", 11, quiet=True)
+    c, x, y = 68, 140, 62
+    held = [{t} for t in range(8)]
+    f.text(20, y + 17, "lane", 11, quiet=True)
+    for t in range(8):
+        f.text(x + t * c + c / 2, y + 17, str(t), 12, "middle", quiet=True)
+    y += 26
+    cells(f, x, y, c, 24, [str(t) for t in range(8)], lambda t: "plain", 12)
+    for step in (4, 2, 1):
+        top, y = y + 24, y + 66
+        for t in range(8):
+            f.line(x + (t ^ step) * c + c / 2, top + 2, x + t * c + c / 2, y - 3, "orange" if t ^ step < t else "blue", 1.2, arrow=True)
+        held = [held[t] | held[t ^ step] for t in range(8)]
+        label = ["0 … 7" if len(h) == 8 else " ".join(str(k) for k in sorted(h)) for h in held]
+        cells(f, x, y, c, 24, label, lambda t: "green" if step == 1 else "plain", 12)
+        f.text(20, top + 18, f"step {step}", 12, bold=True)
+        f.text(20, top + 34, f"from lane ^ {step}", 11, mono=True)
+    f.text(20, y + 50, "x += __shfl_xor_sync(0xFFFFFFFF, x, step);", 12, mono=True)
+    f.text(380, y + 50, "each lane reads a register of another", 11, quiet=True)
+    f.height = y + 68
+    return f
+
+
+def matmul_tiles():
+    f = Figure(400, "Tiles in shared memory and in registers",
+               "A block computes one tile of C. Step by step it loads a tile of A and a tile of B into shared memory. Each thread "
+               "takes a few numbers of both into registers and multiplies each with each.")
+    f.text(20, 28, "C = A B: every number that is loaded is used again", 14, bold=True)
+    heads = ((20, "global memory", "a block computes one tile of C"), (268, "shared memory", "the tiles of this step"),
+             (478, "registers", "of one thread"))
+    for x, a, b in heads:
+        f.text(x, 56, a, 12, bold=True)
+        f.text(x, 72, b, 11, quiet=True)
+    # global memory: B above C, A left of C
+    bx, by, ax, ay, s = 130, 88, 20, 198, 100
+    f.box(bx, by, s, s, "idle")
+    f.box(ax, ay, s, s, "idle")
+    f.box(bx, ay, s, s, "idle")
+    f.box(bx + 50, by, 25, s, "plain")
+    f.box(ax, ay + 25, s, 25, "plain")
+    f.box(bx + 50, by + 25, 25, 25, "orange")
+    f.box(ax + 25, ay + 25, 25, 25, "blue")
+    f.box(bx + 50, ay + 25, 25, 25, "green")
+    f.text(bx + 8, by + 18, "B", 14, bold=True)
+    f.text(ax + 8, ay + 18, "A", 14, bold=True)
+    f.text(bx + 8, ay + 18, "C", 14, bold=True)
+    f.line(ax + 54, ay + 37.5, ax + 92, ay + 37.5, arrow=True)
+    f.line(bx + 62.5, by + 54, bx + 62.5, by + 92, arrow=True)
+    f.text(20, 318, "step by step the tiles move", 11)
+    f.text(20, 333, "along A and down B", 11)
+    # shared memory
+    tile, n = 17, 8
+    f.line(236, 145, 258, 145, arrow=True)
+    f.line(236, 245, 258, 245, arrow=True)
+    f.text(268, 98, "tile of B", 11)
+    f.text(268, 198, "tile of A", 11)
+    for k in range(4):
+        for j in range(8):
+            f.box(268 + j * tile, 106 + k * tile, tile - 2, tile - 2, "purple" if k == 1 and j in (1, 3, 5, 7) else "orange", radius=1)
+    for i in range(8):
+        for k in range(4):
+            f.box(268 + k * tile, 206 + i * 13, tile - 2, 11, "purple" if k == 1 and i in (1, 3, 5, 7) else "blue", radius=1)
+    f.text(346, 262, "loaded once by the", 11)
+    f.text(346, 277, "block, read by", 11)
+    f.text(346, 292, "many threads", 11)
+    # registers
+    rx, ry, c = 520, 116, 32
+    f.line(412, 140, 508, 126, arrow=True)
+    for j in range(4):
+        f.box(rx + j * c, ry, c - 3, 22, "purple", f"b{j}", 11, radius=1)
+    for i in range(4):
+        f.box(rx - 40, ry + 30 + i * c, c - 3, c - 3, "purple", f"a{i}", 11, radius=1)
+        for j in range(4):
+            f.box(rx + j * c, ry + 30 + i * c, c - 3, c - 3, "green", f"{i}{j}", 11, radius=1)
+    f.line(346, 232, 470, 220, arrow=True)
+    f.text(478, 292, "sum[i][j] += a[i] * b[j]", 11, mono=True)
+    f.text(478, 310, "8 loads, 16 multiply-adds", 11)
+    f.text(478, 325, "(drawn 4 × 4)", 11, quiet=True)
+    f.line(20, 346, 680, 346)
+    f.text(20, 366, "shared_static: a 16 × 16 tile, so each number from global memory serves 16 threads.", 11)
+    f.text(20, 382, "register_2d: 8 × 8 sums per thread, so 16 numbers from shared memory serve 64 multiply-adds.", 11)
+    return f
+
+
+def spmv_formats():
+    f = Figure(520, "One matrix as CSR, COO and ELL",
+               "A 4 by 4 matrix with eight non-zeros a to h in three formats, and which word each thread reads first. In CSR with "
+               "a thread per row the first words lie a row apart; in COO and ELL the threads read neighbours.")
+    colours = ("blue", "orange", "green", "purple")
+    matrix = ["a.b.", ".c..", "d.ef", ".g.h"]
+    entries = [(r, c, v) for r, row in enumerate(matrix) for c, v in enumerate(row) if v != "."]
+    f.text(20, 28, "One matrix, three formats: which thread reads which word first?", 14, bold=True)
+    cell = 28
+    for r, row in enumerate(matrix):
+        for c, v in enumerate(row):
+            f.box(60 + c * cell, 62 + r * cell, cell - 2, cell - 2, "idle" if v == "." else colours[r], "" if v == "." else v, 13, mono=True)
+        f.text(52, 62 + r * cell + 18, f"{r}", 11, "end", quiet=True)
+    for c in range(4):
+        f.text(60 + c * cell + 13, 56, str(c), 11, "middle", quiet=True)
+    f.text(200, 78, "The colour is the row. t0, t1, t2, t3 are the first four threads;", 11)
+    f.text(200, 94, "each t stands under the column and the value that it reads first.", 11)
+    f.text(200, 120, "CSR, COO: 8 entries.", 11)
+    f.text(200, 136, "ELL: 12 slots, of which 4 are padding (column −1), because", 11)
+    f.text(200, 152, "every row is as long as the longest.", 11)
+
+    w, x0 = 34, 150
+
+    def array(y, name, values, colour_of):
+        f.text(20, y + 17, name, 11, mono=True)
+        for i, v in enumerate(values):
+            f.box(x0 + i * w, y, w - 2, 24, colour_of(i), v, 12, mono=True)
+
+    def marks(y, where):
+        for t, i in enumerate(where):
+            f.line(x0 + i * w + w / 2 - 1, y + 14, x0 + i * w + w / 2 - 1, y + 3, arrow=True)
+            f.text(x0 + i * w + w / 2 - 1, y + 26, f"t{t}", 11, "middle", bold=True)
+
+    row = lambda i: colours[entries[i][0]]
+    y = 204
+    f.text(20, y - 8, "CSR, a thread per row: the words lie a row apart", 12, bold=True)
+    starts = [0, 2, 3, 6, 8]
+    array(y, "row_start", [str(s) for s in starts], lambda i: colours[i] if i < 4 else "plain")
+    array(y + 28, "column", [str(e[1]) for e in entries], row)
+    array(y + 56, "value", [e[2] for e in entries], row)
+    marks(y + 80, starts[:4])
+    f.text(x0 + 8 * w + 14, y + 44, "row 2 is the entries 3, 4 and 5:", 11)
+    f.text(x0 + 8 * w + 14, y + 59, "row_start[2] … row_start[3] − 1", 11, mono=True)
+
+    y = 336
+    f.text(20, y - 8, "COO, a thread per entry: neighbours, but the sums of a row must be joined", 12, bold=True)
+    array(y, "row", [str(e[0]) for e in entries], row)
+    array(y + 28, "column", [str(e[1]) for e in entries], row)
+    array(y + 56, "value", [e[2] for e in entries], row)
+    marks(y + 80, range(4))
+    f.text(x0 + 8 * w + 14, y + 44, "t0 and t1 both add to y[0]", 11)
+
+    y = 468
+    f.text(20, y - 8, "ELL, a thread per row, stored slot by slot: neighbours at every step", 12, bold=True)
+    slots = [[e for e in entries if e[0] == r] for r in range(4)]
+    flat = [(r, slots[r][s] if s < len(slots[r]) else None) for s in range(3) for r in range(4)]
+    paint = lambda i: colours[flat[i][0]] if flat[i][1] else "idle"
+    for s in range(3):
+        f.brace(x0 + 4 * s * w, x0 + (4 * s + 4) * w - 4, y + 16)
+        f.text(x0 + 4 * s * w + 2 * w - 2, y + 12, f"slot {s} of rows 0 to 3", 11, "middle", quiet=True)
+    y += 24
+    array(y, "column", [str(e[1]) if e else "−1" for _, e in flat], paint)
+    array(y + 28, "value", [e[2] if e else "0" for _, e in flat], paint)
+    marks(y + 52, range(4))
+    f.height = y + 90
+    return f
+
+
+def streams_lanes():
+    f = Figure(392, "Copies and kernels one after the other, and overlapped",
+               "Four strips. One after the other: copy up, kernel, copy down of each strip in turn. Overlapped, in three lanes: "
+               "while one strip is inverted the next goes up and the one before comes down. At the beginning (fill) nothing "
+               "comes down, at the end (drain) nothing goes up.")
+    colours = ("blue", "orange", "green", "purple")
+    up, k, down, unit = 3, 1, 3, 19.2
+    x0 = 138
+    f.text(20, 28, "Four strips of an image", 14, bold=True)
+    f.text(20, 46, "the colour is the strip; drawn for a kernel that takes a third of the time of a copy", 11, quiet=True)
+    lanes = ("H2D: copy up", "kernel", "D2H: copy down")
+
+    def schedule(y, blocks, end):
+        for i, name in enumerate(lanes):
+            f.box(x0, y + i * 30, 28 * unit, 26, "idle")
+            f.text(20, y + i * 30 + 17, name, 11)
+        for lane, strip, start, length in blocks:
+            f.box(x0 + start * unit, y + lane * 30, length * unit - 1.5, 26, colours[strip], str(strip), 12)
+        f.line(x0 + end * unit, y - 4, x0 + end * unit, y + 92, dash=True)
+
+    y = 84
+    f.text(20, y - 10, "one stream: every command waits for the one before", 12, bold=True)
+    blocks, t = [], 0
+    for s in range(4):
+        for lane, length in ((0, up), (1, k), (2, down)):
+            blocks.append((lane, s, t, length))
+            t += length
+    schedule(y, blocks, t)
+
+    y = 222
+    f.text(20, y - 10, "a stream for each strip, page-locked memory: three things at a time", 12, bold=True)
+    blocks, up_free, k_free, down_free = [], 0, 0, 0
+    for s in range(4):
+        blocks.append((0, s, up_free, up))
+        up_free += up
+        k_at = max(up_free, k_free)
+        blocks.append((1, s, k_at, k))
+        k_free = k_at + k
+        d_at = max(k_free, down_free)
+        blocks.append((2, s, d_at, down))
+        down_free = d_at + down
+    schedule(y, blocks, down_free)
+    f.brace(x0, x0 + 4 * unit, y + 102, up=False)
+    f.text(x0 + 2 * unit, y + 117, "fill", 11, "middle")
+    f.brace(x0 + 12 * unit, x0 + 16 * unit, y + 102, up=False)
+    f.text(x0 + 14 * unit, y + 117, "drain", 11, "middle")
+    f.line(20, y + 132, 680, y + 132)
+    f.text(20, y + 152, "28 units of time become 16. More and shorter strips make fill and drain shorter; the copies one way remain.", 11)
+    f.height = y + 168
+    return f
+
+
+figures = {
+    "kernel-words": kernel_words,
+    "memory-hierarchy": memory_hierarchy,
+    "saxpy-indices": saxpy_indices,
+    "saxpy-sectors": sectors,
+    "reduction-trees": reduction_trees,
+    "reduction-shuffle": reduction_shuffle,
+    "matmul-tiles": matmul_tiles,
+    "spmv-formats": spmv_formats,
+    "streams-lanes": streams_lanes,
+}
+
+if __name__ == "__main__":
+    folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
+    for name, draw in figures.items():
+        (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")

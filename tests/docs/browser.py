@@ -1,0 +1,151 @@
+"""A headless Chromium, driven through the two pipes of its --remote-debugging-pipe: no library is needed."""
+import base64
+import json
+import os
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+
+def find_chromium():
+    """The path of a Chromium that can be driven, or nothing. Ubuntu's is a snap, which sees neither /tmp nor our pipes."""
+    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"):
+        path = shutil.which(name)
+        if path and "/snap/" not in os.path.realpath(path) and not os.path.realpath(path).endswith("/snap"):
+            with open(path, "rb") as file:
+                if b"snap" in file.read(4096):  # Ubuntu's package is a script that starts the snap
+                    continue
+            return path
+    return None
+
+
+class Browser:
+    """One browser with one tab. `faults` collects what the console or the network complained about since the last open()."""
+
+    def __init__(self, path, dark=False):
+        self.folder = tempfile.TemporaryDirectory(prefix="gpulab-pages-", ignore_cleanup_errors=True)
+        command_in, self.commands = os.pipe()
+        self.answers, answer_out = os.pipe()
+
+        def as_3_and_4():  # where Chromium looks for them
+            first, second = os.dup(command_in), os.dup(answer_out)
+            os.dup2(first, 3)
+            os.dup2(second, 4)
+
+        arguments = [path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars",
+                     "--no-first-run", "--disable-background-networking", "--allow-file-access-from-files",
+                     "--remote-debugging-pipe", f"--user-data-dir={self.folder.name}", "about:blank"]
+        self.process = subprocess.Popen(arguments, preexec_fn=as_3_and_4, close_fds=False, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(command_in)
+        os.close(answer_out)
+        self.buffer, self.number, self.session, self.faults, self.loaded = b"", 0, None, [], False
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        for domain in ("Page", "Runtime", "Log", "Network"):
+            self.call(f"{domain}.enable")
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def close(self):
+        os.close(self.commands)  # the end of the pipe ends Chromium
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.answers)
+        self.folder.cleanup()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def message(self, deadline):
+        """The next message. Raises TimeoutError after the deadline, OSError when Chromium has ended."""
+        while b"\0" not in self.buffer:
+            if not select.select([self.answers], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise TimeoutError("Chromium does not answer")
+            more = os.read(self.answers, 1 << 20)
+            if not more:
+                raise OSError("Chromium has ended")
+            self.buffer += more
+        text, _, self.buffer = self.buffer.partition(b"\0")
+        message = json.loads(text)
+        self.note(message.get("method"), message.get("params", {}))
+        return message
+
+    def note(self, method, p):
+        if method == "Runtime.exceptionThrown":
+            details = p["exceptionDetails"]
+            self.faults.append("exception: " + details.get("exception", {}).get("description", details["text"]).split("\n")[0])
+        elif method == "Runtime.consoleAPICalled" and p["type"] in ("error", "assert"):
+            self.faults.append("console: " + " ".join(str(a.get("value", a.get("description"))) for a in p["args"]))
+        elif method == "Log.entryAdded" and p["entry"]["level"] == "error":
+            self.faults.append(f"log: {p['entry']['text']} {p['entry'].get('url', '')}")
+        elif method == "Network.loadingFailed" and not p.get("canceled"):
+            self.faults.append(f"not loaded: {p['errorText']}")
+        elif method == "Page.loadEventFired":
+            self.loaded = True
+
+    def call(self, method, **parameters):
+        self.number += 1
+        command = {"id": self.number, "method": method, "params": parameters}
+        if self.session:
+            command["sessionId"] = self.session
+        os.write(self.commands, json.dumps(command).encode() + b"\0")
+        deadline = time.monotonic() + 30
+        while True:
+            message = self.message(deadline)
+            if message.get("id") == command["id"]:
+                if "error" in message:
+                    raise OSError(f"{method}: {message['error']['message']}")
+                return message["result"]
+
+    def open(self, address):
+        """Opens a page and waits until it is loaded."""
+        self.faults, self.loaded = [], False
+        answer = self.call("Page.navigate", url=address)
+        if "errorText" in answer:
+            self.faults.append(f"not opened: {answer['errorText']}")
+            return
+        if "loaderId" not in answer:  # another place of the page that is open
+            return
+        deadline = time.monotonic() + 30
+        while not self.loaded:
+            self.message(deadline)
+
+    def run(self, expression):
+        """The value of a JavaScript expression; a promise is waited for."""
+        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in answer:
+            raise OSError(answer["exceptionDetails"].get("exception", {}).get("description", "exception"))
+        return answer["result"].get("value")
+
+    def wait_for(self, expression, seconds=10):
+        """True as soon as the expression is; False when it is not within so many seconds."""
+        return bool(self.run(f"""new Promise(done => {{
+            const end = performance.now() + {seconds * 1000};
+            (function look() {{
+                let value = false;
+                try {{ value = {expression}; }} catch (e) {{}}
+                if (value || performance.now() > end) done(!!value); else setTimeout(look, 20);
+            }})();
+        }})"""))
+
+    def resize(self, width, height):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+
+    def type(self, text):
+        for letter in text:
+            for kind in ("keyDown", "keyUp"):
+                self.call("Input.dispatchKeyEvent", type=kind, key=letter, code=f"Key{letter.upper()}",
+                          windowsVirtualKeyCode=ord(letter.upper()), **({"text": letter} if kind == "keyDown" else {}))
+
+    def picture(self, file):
+        with open(file, "wb") as out:
+            out.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
