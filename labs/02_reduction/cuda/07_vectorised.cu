@@ -1,13 +1,13 @@
-// Rung 7: 16-byte loads, several in flight, and several accumulators.
+// Rung 7: more bytes in flight, by 16-byte loads, four at a time.
 //
 // Changed: what a thread adds up of its own. One instruction loads 16 bytes, and a thread asks for four such vectors
 // before it adds the first, so that 64 bytes per thread are on their way where there were 4. By Little's law the bytes
 // in flight are bandwidth times latency. On an H200 rung 6 has 132 multiprocessors x 2048 threads x 4 bytes = 1.1 MB
-// under way and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
+// in flight and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
 // a busy memory answers later.
-// Each component of the vector has an accumulator of its own: four chains of additions (two for double) for one.
-// The blocks are larger too, 512 threads, which leaves half as many sums to the second launch; and __ldg tells the
-// compiler that nobody writes the array meanwhile, so that loads may be moved before other work.
+// Three smaller changes serve the same end. Each component of the vector has its own accumulator: with one accumulator
+// the 16 floats of a round would be added in a single chain. __ldg tells the compiler that nobody writes the array
+// meanwhile, so that it may issue the loads early. Blocks of 512 threads leave half as many sums to the second launch.
 // The later rungs take private_sum() from private_sum.cuh.
 // Limit: memory while n is large. When n is small: two launches and a copy, each some microseconds.
 #include <algorithm>
