@@ -23,10 +23,10 @@ gpulab::Parameters problem_of(const char* op, const char* type, std::size_t n) {
     return {{"op", op}, {"type", type}, {"n", n}};
 }
 
-/// The format in which no two different numbers of type T look alike, with room for a sign and "0.".
+/// The format in which no two different numbers of type T look alike, with room for an exponent.
 template <class T> std::string all_digits() {
     constexpr int digits = std::numeric_limits<T>::max_digits10;
-    return fmt::format("{{:{}.{}g}}", digits + 3, digits);
+    return fmt::format("{{:{}.{}g}}", digits + 5, digits);
 }
 
 /// Adds the number that a variant computed to its result.
