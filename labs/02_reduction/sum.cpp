@@ -27,7 +27,7 @@ template <class T> std::span<const gpulab::Variant<SumRun<T>>> sum_variants() {
     constexpr gpulab::Needs real{.fp64 = std::is_same_v<T, double>};
     static constexpr std::array table = {
         V{"cpu_sequential", "one loop on one core", cpu, cpu_sequential<T>},
-        V{"cpu_kahan", "one loop that keeps what rounding throws away: the reference", cpu, cpu_kahan<T>},
+        V{"cpu_kahan", "one loop with compensated summation: the reference", cpu, cpu_kahan<T>},
         V{"cpu_threads_mutex", "a local sum per thread, joined under mutual exclusion", cpu, cpu_threads_mutex<T>},
         V{"cpu_threads_atomic", "a local sum per thread, joined by an atomic addition", cpu, cpu_threads_atomic<T>},
         V{"opencl_tree_interleaved", "a tree per group: half of the items drop out at each step", opencl,

@@ -4,9 +4,10 @@
 // next launch adds up the blocks' sums in the same way, until one block is enough. A block has 256 threads, so that a
 // multiprocessor holds several: while one waits at a barrier, the others load. 256 elements per block and round: two
 // rounds reach 2^16 elements, three 2^24.
-// Mended from the printed program: threads beyond the end read nothing (there they read past the array), and the last
-// round takes a ragged block too (there the sums that did not fill a block were dropped).
-// Limit: work nobody needs. All threads add at every step, eight steps with two barriers each, for one number.
+// Corrected against the printed program: threads beyond the end read nothing (there they read past the array), and
+// the last round takes a ragged block too (there the sums that did not fill a block were dropped).
+// Limit: additions that the result does not need. Most threads add in each of eight steps, with two barriers each, and
+// one of the 256 sums is used.
 #include <utility>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -3,8 +3,8 @@
 // Changed: n - 1 additions in all instead of n log2(n), and one barrier per step: a thread reads and writes only
 // elements that no other thread touches in this step.
 // Thread t works at step s if t is a multiple of 2s: threads 0, 2, 4, ..., then 0, 4, 8, ... (interleaved addressing).
-// A warp stays busy as long as one of its 32 threads works, so up to step 16 every warp goes along for fewer and fewer
-// threads (divergence).
+// A warp runs as long as one of its 32 threads works, so up to step 16 every warp runs, for fewer and fewer threads
+// (divergence).
 // Limit: that divergence, and what the next rung has as well: one element per thread, and a tree for every 256.
 #include "rounds.cuh"
 

@@ -5,9 +5,10 @@
 // in flight are bandwidth times latency. On an H200 rung 6 has 132 multiprocessors x 2048 threads x 4 bytes = 1.1 MB
 // in flight and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
 // a busy memory answers later.
-// Three smaller changes serve the same end. Each component of the vector has its own accumulator: with one accumulator
-// the 16 floats of a round would be added in a single chain. __ldg tells the compiler that nobody writes the array
-// meanwhile, so that it may issue the loads early. Blocks of 512 threads leave half as many sums to the second launch.
+// The rest follows from that. Each component of the vector has its own accumulator: with a single one, the 16 floats of
+// a round would be added in one chain. __ldg says that nothing writes the array meanwhile, so that the compiler may
+// issue all loads of a round first. A thread that takes 16 floats at a time needs fewer blocks beside it, so these have
+// 512 threads and leave half as many sums to the second launch.
 // The later rungs take private_sum() from private_sum.cuh.
 // Limit: memory while n is large. When n is small: two launches and a copy, each some microseconds.
 #include <algorithm>
@@ -51,8 +52,8 @@ template <class T> __device__ void operator+=(Vector<T>& sum, const Vector<T>& v
 ///
 /// The array is cut into tiles of threads x loads 16-byte vectors, and block b owns the tiles b, b + B, b + 2B, ...
 /// with B blocks in the grid. Of a tile, thread t takes the vectors t, t + threads, ...: a warp always reads 512
-/// neighbouring bytes. All `loads` of them are under way before the first is used. What fills no tile is shared out
-/// over the grid, first by vectors, then by elements.
+/// neighbouring bytes. All `loads` of them are in flight before the first is used. The rest, which does not fill a
+/// tile, is divided among all threads of the grid, first by vectors, then by elements.
 /// @pre `a` starts at a multiple of 16 bytes
 template <class T> __device__ T private_sum(const T* a, std::size_t n) {
     constexpr unsigned width = Vector<T>::width;

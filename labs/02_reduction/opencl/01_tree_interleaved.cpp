@@ -6,8 +6,8 @@
 // a sum before its neighbour has written it.
 // Groups cannot wait for each other inside a kernel, so the kernel ends: the next launch adds up the groups' sums in
 // the same way, until one group is enough. Three rounds reach 256^3 = 2^24 elements.
-// Limit: one element per item, and a tree for every 256. On a GPU also divergence: up to step 16 every warp goes along
-// for fewer and fewer of its items.
+// Limit: one element per item, and a tree for every 256. On a GPU also divergence: up to step 16 every warp runs, for
+// fewer and fewer of its items.
 #include <vector>
 
 #include "01_tree_interleaved.cl.hpp"

@@ -1,7 +1,7 @@
 // Rung 2: the same tree with the working items side by side: OpenCL's counterpart of cuda_tree_sequential.
 //
 // Changed: which items work. Item i < s adds the element s places after its own, s = 128, 64, ..., 1 (sequential
-// addressing). The items that work are the first s, so on a GPU whole warps fall idle together.
+// addressing). The items that work are the first s, so on a GPU whole warps become idle.
 // Limit: one element per item, and a tree for every 256.
 #include "02_tree_sequential.cl.hpp"
 #include "launch.hpp"

@@ -34,8 +34,8 @@ template <class T> cl::Kernel kernel_for(const char* source, const char* name) {
     return kernel;
 }
 
-/// Work-groups to start instead of eight per compute unit; 0: those. For tests, which must see many groups' sums joined
-/// also on a device with few compute units.
+/// Replaces the number of work-groups of most_groups(), unless it is 0. For tests that join many groups' sums on a
+/// device with few compute units.
 inline std::size_t wished_groups = 0;
 
 /// Work-groups that keep the device busy: eight per compute unit.
@@ -44,7 +44,7 @@ inline std::size_t most_groups() {
                              : 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
 }
 
-/// As many, but fewer when there is not an element for each item.
+/// The same, or fewer when there are not enough elements for all items.
 inline std::size_t group_count(std::size_t items) {
     return std::clamp<std::size_t>(gpulab::ceil_div(items, local_size), 1, most_groups());
 }

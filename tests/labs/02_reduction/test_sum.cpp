@@ -36,7 +36,7 @@ template <class T> std::string fault_by_hand(reduction::SumRun<T>* run) {
                                                             {{7}, 7},
                                                             {{1, 2, 3, 4, 5}, 15},
                                                             {{1, -1, 2, -2, 3, -3}, 0},
-                                                            {ones_to_hundred, 5050}, // as Gauss said
+                                                            {ones_to_hundred, 5050},
                                                             {std::vector<T>(1000, T{1}), 1000}};
     for (const auto& [numbers, expected] : sums) {
         Scalar<T> sum(1, T{-1});
@@ -180,7 +180,7 @@ const VariantCases sanitizer_doubles(reduction::sum_variants<double>(), "adds up
 
 } // namespace
 
-TEST_CASE("cuda_one_block refuses to add up what does not fit it and says so", "[cuda]") {
+TEST_CASE("cuda_one_block refuses more than 1024 elements", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         const auto p = reduction::make_sum_problem<float>(1025, gpulab::testing::seed);

@@ -152,7 +152,7 @@ void run_for_sanitizer(SumRun<float>* run) {
 
 } // namespace
 
-TEST_CASE("a variant that does not poison its sum, or names no tile, is told so") {
+TEST_CASE("a variant that does not poison its sum or names no tile is reported") {
     Scalar<float> sum(1);
     Stopwatch once;
     wrong::cpu_without_poison(make_sum_problem<float>(10, 1), sum, once);

@@ -3,7 +3,7 @@
 #define ARGUMENTS global const float *a, ARGUMENTS_AFTER
 
 // Keeps all items of a group but the first 32 busy for a while. On hardware that runs 32 items in step, a missing
-// barrier does harm only when the others are late; here they are.
+// barrier does harm only when the other items are late; here they are.
 void late(size_t me) {
     volatile int i = 0;
     if (me >= 32)
@@ -71,7 +71,7 @@ kernel void group_sums(ARGUMENTS) { // right: one element per item; the host dro
 kernel void no_barrier_before_tree(ARGUMENTS) {
     const size_t me = get_local_id(0);
     const float mine = private_sum(a, n);
-    x[me] = -1; // what the others find who come too early
+    x[me] = -1; // what an item finds that reads too early
     barrier(CLK_LOCAL_MEM_FENCE);
     late(me);
     x[me] = mine;

@@ -93,7 +93,7 @@ __global__ void block_sums(const float* a, std::size_t n, float* sums) { // righ
 __global__ void no_barrier_before_tree(const float* a, std::size_t n, float* sums) {
     __shared__ float x[threads];
     const float mine = private_sum(a, n);
-    x[threadIdx.x] = -1; // what the others find who come too early
+    x[threadIdx.x] = -1; // what a thread finds that reads too early
     __syncthreads();
     late(threadIdx.x);
     x[threadIdx.x] = mine;
