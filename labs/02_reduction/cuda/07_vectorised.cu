@@ -5,12 +5,11 @@
 // in flight are bandwidth times latency. On an H200 rung 6 has 132 multiprocessors x 2048 threads x 4 bytes = 1.1 MB
 // in flight and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
 // a busy memory answers later.
-// The rest follows from that. Each component of the vector has its own accumulator: with a single one, the 16 floats of
+// Two things come with that. Each component of the vector has its own accumulator: with a single one, the 16 floats of
 // a round would be added in one chain. __ldg says that nothing writes the array meanwhile, so that the compiler may
-// issue all loads of a round first. A thread that takes 16 floats at a time needs fewer blocks beside it, so these have
-// 512 threads and leave half as many sums to the second launch.
-// The later rungs take private_sum() from private_sum.cuh.
-// Limit: memory while n is large. When n is small: two launches and a copy, each some microseconds.
+// issue all loads of a round first. A third is a choice: blocks of 512 threads leave half as many sums to the second
+// launch. The later rungs take private_sum() from private_sum.cuh. Limit: memory while n is large. When n is small: two
+// launches and a copy, each some microseconds.
 #include <algorithm>
 #include <type_traits>
 
