@@ -116,10 +116,14 @@ def order_of_rungs(pages):
     return faults
 
 
+def has_formula(source):
+    return bool(re.search(r'class="formula|\\\(.+?\\\)', source))  # a line of its own, or \(x\) within a line
+
+
 def needless_mathjax(pages):
     """Pages that load MathJax without a formula, or have a formula without it."""
     return [f"{name}: {'loads' if loads else 'does not load'} MathJax" for name, page in pages.items()
-            if (loads := "MathJax.js" in page.source) != ('class="formula' in page.source)]
+            if (loads := "MathJax.js" in page.source) != has_formula(page.source)]
 
 
 def to_open(folder):
@@ -133,7 +137,7 @@ def errors_in_browser(browser, folder, names):
     faults = []
     for name in names:
         browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        if browser.run("!!document.querySelector('.formulaInl, .formulaDsp')"):
+        if has_formula((pathlib.Path(folder) / name).read_text(encoding="utf-8")):
             if browser.wait_for("document.querySelector('.MathJax')", 30):
                 browser.run("new Promise(done => MathJax.Hub.Queue(done))")  # until all are set
             else:
