@@ -136,8 +136,9 @@ def errors_in_browser(browser, folder, names):
     """What the console and the network say while the pages are loaded."""
     faults = []
     for name in names:
-        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        if has_formula((pathlib.Path(folder) / name).read_text(encoding="utf-8")):
+        file = pathlib.Path(folder).resolve() / name
+        browser.open(file.as_uri())
+        if file.is_file() and has_formula(file.read_text(encoding="utf-8")):
             if browser.wait_for("document.querySelector('.MathJax')", 30):
                 browser.run("new Promise(done => MathJax.Hub.Queue(done))")  # until all are set
             else:
