@@ -138,6 +138,7 @@ def errors_in_browser(browser, folder, names):
     for name in names:
         file = pathlib.Path(folder).resolve() / name
         browser.open(file.as_uri())
+        browser.run("document.readyState")  # answered after what the page reported
         if file.is_file() and has_formula(file.read_text(encoding="utf-8")):
             if browser.wait_for("document.querySelector('.MathJax')", 30):
                 browser.run("new Promise(done => MathJax.Hub.Queue(done))")  # until all are set
