@@ -121,7 +121,7 @@ template <class T> void check_groups(const Variant<T>& v, Faults& faults) {
     for (const std::size_t groups : {1, 2, 3}) {
         const reduction::testing::Groups wished(groups);
         faults.check(fmt::format("{} groups, every size", groups),
-                     [&] { return first_fault(v.run, v.backend, straddling_sizes()); });
+                     [&] { return first_fault(v.run, v.backend, straddling_sizes(), whole_numbers); });
         faults.check(fmt::format("{} groups, sizes next to its tiles", groups), [&] {
             std::vector<gpulab::Tile> tiles;
             const std::string fault = manners_fault<T>(v, tiles);

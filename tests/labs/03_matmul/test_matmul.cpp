@@ -161,18 +161,20 @@ void check_on_cuda(std::string_view what, const std::function<void(Faults&)>& ch
 
 /// cuda_tile with one tile.
 template <class T> Rung<T> tile_of(matmul::Tile tile) {
-    return {[tile](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
-                matmul::cuda_tile(p, c, watch, tile);
-            },
-            Backend::cuda};
+    return {.run = [tile](const Problem<T>& p, matmul::Output<T>& c,
+                          gpulab::Stopwatch& watch) { matmul::cuda_tile(p, c, watch, tile); },
+            .backend = Backend::cuda,
+            .of_study = true};
 }
 
 /// cuda_static_tile with one side.
 template <class T> Rung<T> static_tile_of(unsigned side) {
-    return {[side](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
-                matmul::cuda_static_tile(p, c, watch, {side, side, side});
-            },
-            Backend::cuda};
+    return {.run =
+                [side](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
+                    matmul::cuda_static_tile(p, c, watch, {side, side, side});
+                },
+            .backend = Backend::cuda,
+            .of_study = true};
 }
 
 const std::vector<matmul::Tile> tiles = {{1, 1, 1}, {4, 64, 32}, {32, 8, 5}, {1, 256, 32}, {256, 1, 32}};
