@@ -18,8 +18,8 @@ struct RowStatistics {
     double mean = 0;
     double deviation = 0; ///< standard deviation
 
-    /// histogram[0] counts the empty rows, histogram[k] the rows of 2^(k-1) ... 2^k - 1 non-zeros. The last count is
-    /// not 0.
+    /// histogram[0] counts the empty rows, histogram[k] the rows of 2^(k-1) ... 2^k - 1 non-zeros; without
+    /// trailing zeros.
     std::vector<std::size_t> histogram;
 };
 
