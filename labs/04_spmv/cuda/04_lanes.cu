@@ -2,10 +2,10 @@
 //
 // Changed: only the number of lanes that share a row. A warp is cut into groups of `lanes` lanes, and each group takes
 // a row: with five entries per row, 16 groups of two lanes leave fewer lanes without an entry than one group of 32. The
-// number is chosen so that a lane has two entries or more on average. The shuffle has a fourth argument for this, the
-// width of a group: no lane receives a value from another group. The number of lanes is a template parameter, so the
-// compiler knows it and unrolls the loop of shuffles.
-// Limit: one number of lanes for all rows. A warp waits for its longest row.
+// number is chosen so that a lane has two to four entries on average, as far as 2 to 32 lanes allow. The fourth
+// argument of the shuffle is the width of a group: no lane receives a value from another group. The number of lanes is
+// a template parameter, so the compiler knows it and unrolls the loop of shuffles. Limit: one number of lanes for all
+// rows. A warp waits for its longest row.
 #include <bit>
 
 #include "device_problem.hpp"
