@@ -87,8 +87,8 @@ TEST_CASE("sizes beside --input are refused, because the image has its own") {
         INFO(option);
         CHECK(program.refusal_fault(input + " " + option) == "");
         CHECK(program(input + " " + option)
-                  .err.find(option.substr(0, option.find_first_of(" =")) + ": --input brings an image") !=
-              std::string::npos);
+                  .err.find(option.substr(0, option.find_first_of(" =")) +
+                            ": --input brings an image that has its own size") != std::string::npos);
     }
 }
 
@@ -134,6 +134,7 @@ TEST_CASE("a run over everything passes what can run, shows sample pixels, and w
         CHECK(v["bound_ms"] > 0);
         CHECK(v["sum_ms"] >= v["bound_ms"].get<double>() * 0.5);
         CHECK(v["pause_ms"] >= 0);
+        CHECK(v["pin_ms"] >= 0);
         CHECK(v["strips_ms"] > 0);
         if (name != "cuda_mapped") CHECK(v["overlap_percent"] >= 0);
         if (name != "cuda_mapped") CHECK(v["traced_ms"] > 0);
