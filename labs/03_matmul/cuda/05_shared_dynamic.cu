@@ -63,7 +63,7 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
 }
 
 template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    cuda_tile(p, c, watch, {32, 32, 32});
+    cuda_tile(p, c, watch, {16, 16, 16});
 }
 
 template void cuda_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);

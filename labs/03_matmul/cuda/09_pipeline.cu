@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
     constexpr int a_step = threads / depth, b_step = threads / (columns / 4);
     const int a_l = t % depth, a_i = t / depth;
     const int b_l = t / (columns / 4), b_j = t % (columns / 4) * 4;
-    const bool all_rows = row + rows <= m;
+    const int rows_left = m - row - a_i; // from the first one it copies
     const float* const a_from = a + std::size_t(row + a_i) * k + a_l;
     const float* const b_from = b + std::size_t(b_l) * n + column + b_j;
     const auto start = [&](int stage, int l0) {
@@ -81,7 +81,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
 #pragma unroll
         for (int i = 0; i < rows; i += a_step)
             copy4_async(&a_tile[a_l * pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
-                        l0 + a_l < k && (all_rows || row + a_i + i < m));
+                        l0 + a_l < k && i < rows_left);
 #pragma unroll
         for (int l = 0; l < depth; l += b_step) {
             float* const to = &b_tile[(b_l + l) * columns + b_j];
