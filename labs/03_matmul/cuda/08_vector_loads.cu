@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
                 for (int j = 0; j < each; ++j) sum[i][j] += left[i] * right[j];
         }
-        __syncthreads(); // the tiles may be overwritten
+        __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
     for (int i = 0; i < each; ++i) {

@@ -19,9 +19,9 @@ REAL8 load_line(global const REAL* row, int first, int length, int inside) {
     return (REAL8)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7));
 }
 
-// The steps between two barriers are written out instead of looped over. PoCL, which runs the items of a group one
-// after another, takes each pass of such a loop through all items before the next and keeps the sums in memory in
-// between; written out, an item does all its steps at once, with its sums in registers.
+// The steps between two barriers are written out, not in a loop. PoCL runs the items of a group one after another. With
+// a loop it does each pass for all items before the next pass, and the sums go to memory in between. Written out, an
+// item does all its steps at once, with its sums in registers.
 
 // Column l of A's tile times row l of B's: 64 products, added to the sums s0 ... s7.
 #define STEP(l)                           \
@@ -65,7 +65,7 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
     for (int i = 0; i < EACH; ++i) sum[i] = 0;
 
     for (int l0 = 0; l0 < k; l0 += DEPTH) {
-        // Each item brings eight neighbours of a row at a time; outside the matrices the tiles hold 0.
+        // Each item loads eight neighbours of a row at a time; outside the matrices the tiles hold 0.
         // clang-format off
         LOAD_A(item) LOAD_A(item + ITEMS * ITEMS)
         LOAD_B(item) LOAD_B(item + ITEMS * ITEMS)
@@ -75,7 +75,7 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
         STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
         STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15) // DEPTH of them
         sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
-        barrier(CLK_LOCAL_MEM_FENCE); // the tiles may be overwritten
+        barrier(CLK_LOCAL_MEM_FENCE); // no item reads them any more
         // clang-format on
     }
 
