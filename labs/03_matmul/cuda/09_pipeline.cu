@@ -17,7 +17,7 @@
 // in
 //   succession, so the hardware need not read the register again.
 // - Blocks are numbered in bands eight tiles high: blocks that run at the same time then form a square of C, and share
-//   more rows of A and columns of B in the L2, the cache of the whole device. That matters for large matrices only. An
+//   more rows of A and columns of B in the L2, the cache of the whole device. That helps large matrices only. An
 //   H200 holds 264 blocks at a time. At n = 8192 they read 8 + 33 strips of A and B instead of 5 + 64; at n = 4096, 16
 //   + 32 instead of 9 + 32, which is no gain.
 // The block still computes 128 x 128 elements with 256 threads, 8 x 8 for each.
