@@ -1,8 +1,8 @@
 // Rung 7: eight by eight elements per thread.
 //
-// Changed: a thread takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for
-// each number from shared memory, where there was less than one. The 64 sums stay in registers from the first tile to
-// the last.
+// Changed: a thread takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for each
+// number from shared memory, where there was less than one. The 64 sums stay in registers from the first tile to the
+// last.
 // Index: a block of 256 threads computes 128 x 128 elements. Thread t stands at (t / 16, t mod 16) in a 16 x 16 square
 // and has the rows y + 16 i and the columns x + 16 j, so that neighbouring threads have neighbouring columns.
 // Registers: 64 sums and what goes with them need up to 128 registers per thread. A multiprocessor has 65,536 of them,

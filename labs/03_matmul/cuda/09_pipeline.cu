@@ -7,19 +7,17 @@
 // - From shared memory to registers: the numbers of the next step are loaded while those of this step are multiplied,
 //   also across the barrier.
 // - An asynchronous copy cannot transpose, but a copy of a single number can go to any address. A's tile is transposed
-// by
-//   its addresses. The 32 copies of a warp meet two to a bank; a pitch without these conflicts would not be a multiple
-//   of 16 bytes, which the loads need.
+//   by its addresses. The 32 copies of a warp meet two to a bank; a pitch without these conflicts would not be a
+//   multiple of 16 bytes, which the loads need.
 // The next two rungs launch this kernel with other sizes, so what they rely on is here already:
 // - Tiles 16 deep, half as many barriers. A warp computes 64 x 32 elements of C where it had 16 x 128: it reads 96
 //   numbers from shared memory for 2048 products, not 144.
 // - A thread adds its products along a row of its sums and back along the next. The operand at the turn is used twice
-// in
-//   succession, so the hardware need not read the register again.
+//   in succession, so the hardware need not read the register again.
 // - Blocks are numbered in bands eight tiles high: blocks that run at the same time then form a square of C, and share
-//   more rows of A and columns of B in the L2, the cache of the whole device. That helps large matrices only. An
-//   H200 holds 264 blocks at a time. At n = 8192 they read 8 + 33 strips of A and B instead of 5 + 64; at n = 4096, 16
-//   + 32 instead of 9 + 32, which is no gain.
+//   more rows of A and columns of B in the L2, the cache of the whole device. That helps large matrices only. An H200
+//   holds 264 blocks at a time. At n = 8192 they read 8 + 33 strips of A and B instead of 5 + 64; at n = 4096, 16 + 32
+//   instead of 9 + 32, which is no gain.
 // The block still computes 128 x 128 elements with 256 threads, 8 x 8 for each.
 // Limit: four 16-byte loads from shared memory for 64 multiply-adds, and the instructions that start the copies.
 #include <cstddef>

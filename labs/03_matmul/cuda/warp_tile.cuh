@@ -13,8 +13,7 @@
 namespace matmul {
 
 /// The sizes of one kernel. A block computes rows x columns of C from tiles of A and B `depth` deep; there is room for
-/// `stages` pairs of tiles. A warp computes warp_rows x warp_columns of that, with its lanes lane_rows by 32 /
-/// lane_rows.
+/// `stages` pairs of tiles. A warp computes warp_rows x warp_columns of that; its 32 lanes form lane_rows rows.
 template <int rows_, int columns_, int depth_, int warp_rows_, int warp_columns_, int lane_rows_, int stages_,
           int blocks_per_sm_>
 struct WarpTile {
