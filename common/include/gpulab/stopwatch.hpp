@@ -82,6 +82,15 @@ public:
         }
     }
 
+    /// Runs something that is no part of the computation, such as a recorded run or a check. gpulab::measure()
+    /// subtracts its time from the total.
+    template <class Body> void leave_out(Body&& body) {
+        const auto begin = std::chrono::steady_clock::now();
+        body();
+        left_out_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    }
+    double left_out_ms() const { return left_out_ms_; }
+
     /// Forgets earlier times; the helpers call it first, so that the last measured section counts.
     void start();
 
@@ -108,6 +117,7 @@ private:
     bool flush_l2_;
     bool reset_ = false;
     std::chrono::milliseconds reset_delay_{0};
+    double left_out_ms_ = 0;
     std::vector<Tile> tiles_;
     std::vector<double> times_ms_;
     std::chrono::steady_clock::time_point started_{};

@@ -77,14 +77,14 @@ TEST_CASE("four columns beyond the last row, for oclgrind", "[.reads_columns_too
 TEST_CASE("the missing second barrier, for racecheck", "[.cuda_no_second_barrier]") {
     run_once(Backend::cuda, matmul::wrong::cuda_variants(), "no_second_barrier");
 }
-TEST_CASE("a pipeline that waits one group less, for racecheck", "[.cuda_waits_one_less]") {
+TEST_CASE("a pipeline that waits for one group less, for racecheck", "[.cuda_waits_one_less]") {
     run_once(Backend::cuda, matmul::wrong::cuda_variants(), "waits_one_less");
 }
 TEST_CASE("four columns beyond the last row, for memcheck", "[.cuda_reads_columns_too_many]") {
     run_once(Backend::cuda, matmul::wrong::cuda_variants(), "reads_columns_too_many");
 }
 
-TEST_CASE("CUDA kernels with an index of 32 bits are rejected beyond them", "[cuda][large]") {
+TEST_CASE("CUDA kernels with a 32-bit index are rejected for larger matrices", "[cuda][large]") {
     using matmul::testing::Large;
     const auto table = matmul::wrong::cuda_indices();
     for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(Backend::cuda, 2, 2)) {
