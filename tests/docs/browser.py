@@ -41,11 +41,12 @@ class Browser:
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_in)
         os.close(answer_out)
-        self.buffer, self.number, self.session, self.faults, self.loaded = b"", 0, None, [], False
+        self.buffer, self.number, self.session, self.faults, self.loaded = b"", 0, None, [], set()
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
+        self.call("Page.setLifecycleEventsEnabled", enabled=True)
         self.call("Emulation.setEmulatedMedia",
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
@@ -89,8 +90,8 @@ class Browser:
             self.faults.append(f"log: {p['entry']['text']} {p['entry'].get('url', '')}")
         elif method == "Network.loadingFailed" and not p.get("canceled"):
             self.faults.append(f"not loaded: {p['errorText']}")
-        elif method == "Page.loadEventFired":
-            self.loaded = True
+        elif method == "Page.lifecycleEvent" and p["name"] == "load":
+            self.loaded.add(p["loaderId"])
 
     def call(self, method, **parameters):
         self.number += 1
@@ -108,7 +109,7 @@ class Browser:
 
     def open(self, address):
         """Opens a page and waits until it is loaded."""
-        self.faults, self.loaded = [], False
+        self.faults = []
         answer = self.call("Page.navigate", url=address)
         if "errorText" in answer:
             self.faults.append(f"not opened: {answer['errorText']}")
@@ -116,7 +117,7 @@ class Browser:
         if "loaderId" not in answer:  # another place of the page that is open
             return
         deadline = time.monotonic() + 30
-        while not self.loaded:
+        while answer["loaderId"] not in self.loaded:  # not any load: that of the page before may come late
             self.message(deadline)
 
     def run(self, expression):
