@@ -56,7 +56,8 @@ template <class T> Problem<T> whole_numbers(std::size_t n, std::size_t systems) 
 inline bool may_refuse(std::string_view variant, const Shape& shape) {
     if (variant.find("cusparse") != std::string_view::npos && shape.n < 3) return true;
     if ((variant.ends_with("_one_block") || variant.ends_with("_nopivot")) && shape.systems > 1) return true;
-    return shape.n > 1024;
+    return shape.n > 1024 && !variant.ends_with("_partition") && variant.find("thomas") == std::string_view::npos &&
+           !variant.starts_with("cpu_");
 }
 
 /// A variant and its name, as the checks take it.
