@@ -53,8 +53,13 @@ namespace {
 // For oclgrind, a thousand times slower than the device: ragged groups and chunks, and several systems.
 template <class T> void check_small(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
     faults.check("small systems", [&] {
-        return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {70, 1}}, {});
+        return tridiagonal::testing::first_fault<T>({v.run, v.name},
+                                                    {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {130, 1}, {3, 70}}, {});
     });
+    if (v.name.ends_with("_partition"))
+        faults.check("three levels", [&] {
+            return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{2050, 1}}, {});
+        });
 }
 const VariantCases oclgrind_double(tridiagonal::variants<double>(), "in double under oclgrind", "[.oclgrind]",
                                    check_small<double>, gpulab::testing::only_on<Backend::opencl>);
