@@ -27,7 +27,7 @@ namespace tridiagonal {
 
 namespace {
 constexpr unsigned registers_threads = 128, registers_warps = registers_threads / 32;
-constexpr unsigned registers_most = registers_warps * warp_slots; // unknowns of a system
+constexpr unsigned registers_most = block_slots; // unknowns of a system
 } // namespace
 
 /// Systems of at most 256 unknowns: 32 / lanes of them for each warp.
@@ -60,42 +60,23 @@ __global__ void __launch_bounds__(registers_threads)
 
 /// A block for each system of 257 to 1024 unknowns, of as many warps as it takes.
 template <class T>
-__global__ void __launch_bounds__(registers_threads)
+__global__ void __launch_bounds__(block_lanes)
     registers_block_kernel(Equations<T> in, T* __restrict__ x, std::int32_t* __restrict__ zero_pivot, unsigned n) {
     __shared__ T exchange[registers_warps][warp_exchange];
-    __shared__ T near_a[registers_threads], near_c[registers_threads], near_d[registers_threads];
+    __shared__ NearLanes<T> near;
     __shared__ unsigned first_zero;
-    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32, k = threadIdx.x, lanes = blockDim.x;
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const Slots slots{blockIdx.x, warp * warp_slots, warp_slots, n, gridDim.x};
 
+    if (threadIdx.x == 0) first_zero = 0xFFFFFFFFu;
     LaneRun<T> run;
     load_runs(in, slots, run, exchange[warp], lane);
     int zero = -1;
-    eliminate(run, zero);
-    const Unit<T> first = first_of(run);
-    const auto show = [&](const Unit<T>& e) { near_a[k] = e.a, near_c[k] = e.c, near_d[k] = e.d; };
-    const auto see = [&](unsigned other) {
-        return other < lanes ? Unit<T>{near_a[other], near_c[other], near_d[other]} : no_neighbour<T>();
-    };
-
-    if (k == 0) first_zero = 0xFFFFFFFFu;
-    show(first);
-    __syncthreads(); // all first equations are there
-    Unit<T> e = join(first, last_of(run), see(k + 1), zero);
-    for (unsigned distance = 1; distance < lanes; distance *= 2) {
-        __syncthreads(); // everyone has read what the next line overwrites
-        show(e);
-        __syncthreads();
-        // k - distance below 0 is a large unsigned number, so see() finds no neighbour there.
-        e = reduce(e, see(k - distance), see(k + distance), zero);
-    }
-    __syncthreads();
-    near_d[k] = e.d;
-    if (zero >= 0) atomicMin(&first_zero, min(k * run_length + static_cast<unsigned>(zero), n - 1));
-    __syncthreads();
-    substitute(run, k == 0 ? T{0} : near_d[k - 1], e.d);
+    solve_in_block(run, near, zero);
+    if (zero >= 0) atomicMin(&first_zero, min(threadIdx.x * run_length + static_cast<unsigned>(zero), n - 1));
     store_runs(run, slots, x, exchange[warp], lane);
-    if (k == 0) zero_pivot[blockIdx.x] = static_cast<std::int32_t>(first_zero);
+    __syncthreads(); // everyone has had its say
+    if (threadIdx.x == 0) zero_pivot[blockIdx.x] = static_cast<std::int32_t>(first_zero);
 }
 
 template <class T> void cuda_registers(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {

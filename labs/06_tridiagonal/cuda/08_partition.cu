@@ -8,13 +8,12 @@
 //      tridiagonal as well and 128 times smaller. Only that is stored.
 //   2. When the coarse system is solved, the unknowns on both sides of a chunk are known. Every warp loads its chunk
 //      again, moves them to the right-hand side, and solves 256 equations as in cuda_registers.
-// The coarse system is solved in the same way, until a level has no more than 256 equations: 2^26 unknowns take four
-// levels. To load a chunk twice moves fewer bytes than to store what the elimination makes of it: 9 numbers for each
-// unknown, 4 + 4 read and 1 written.
-// The zero pivot of a coarse level is reported as the row from which its equation came. Blocks meet there with
-// atomicMin(), so zero_pivot must be -1 before; this clearing is part of the time.
-// Limit: memory, nine arrays instead of five. The coarse levels have too few warps for the device; each costs a launch
-// and the latency of one chunk, twice.
+// The coarse system is cut in the same way, until a level has no more than 1024 equations, which one block solves as in
+// cuda_registers: 2^24 unknowns take three levels. To load a chunk twice moves fewer bytes than to store what the
+// elimination makes of it: 9 numbers for each unknown, 4 + 4 read and 1 written. The zero pivot of a coarse level is
+// reported as the row from which its equation came. Blocks meet there with atomicMin(), so zero_pivot must be -1
+// before; this clearing is part of the time. Limit: memory, nine arrays instead of five. The coarse levels have too few
+// warps for the device; each costs a launch and the latency of one chunk, twice.
 #include <vector>
 
 #include "device_problem.hpp"
@@ -90,7 +89,7 @@ __global__ void __launch_bounds__(partition_threads)
     }
 }
 
-/// Pass 2: the unknowns of each chunk. @param coarse_x of the coarse system; not looked at when there is one chunk
+/// Pass 2: the unknowns of each chunk. @param coarse_x of the coarse system
 template <class T>
 __global__ void __launch_bounds__(partition_threads)
     partition_substitute_kernel(Level<T> l, const T* __restrict__ coarse_x, T* __restrict__ x) {
@@ -117,6 +116,22 @@ __global__ void __launch_bounds__(partition_threads)
     store_runs(run, chunk.slots, x, exchange[warp], lane);
 }
 
+/// Solves the systems of the coarsest level, a block for each.
+template <class T>
+__global__ void __launch_bounds__(block_lanes) partition_coarsest_kernel(Level<T> l, T* __restrict__ x) {
+    __shared__ T exchange[block_lanes / 32][warp_exchange];
+    __shared__ NearLanes<T> near;
+    const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const Slots slots{blockIdx.x, warp * warp_slots, warp_slots, l.n, l.systems};
+
+    LaneRun<T> run;
+    load_runs(l.equations, slots, run, exchange[warp], lane);
+    int zero = -1;
+    solve_in_block(run, near, zero);
+    if (zero >= 0) report_zero_pivot(l, blockIdx.x, threadIdx.x * run_length + static_cast<unsigned>(zero));
+    store_runs(run, slots, x, exchange[warp], lane);
+}
+
 /// The coarse systems of one level in device memory.
 template <class T> struct CoarseSystems {
     explicit CoarseSystems(std::size_t size) : a(size), c(size), d(size), x(size) {}
@@ -134,12 +149,12 @@ template <class T> void cuda_partition(const Problem<T>& p, Output<T>& out, Stop
     DeviceOutput<T> result(p);
     auto* const zero_pivot = reinterpret_cast<unsigned*>(result.zero_pivot.data()); // -1 is the largest unsigned number
 
-    // Level 0 is the problem. A level of several chunks has a coarse one, with two equations for each chunk.
+    // Level 0 is the problem. A level too large for a block has a coarse one, with two equations for each chunk.
     const auto chunks_of = [](unsigned n) { return static_cast<unsigned>(gpulab::ceil_div(n, warp_slots)); };
     std::vector<Level<T>> levels{
         {{in.a.data(), in.b.data(), in.c.data(), in.d.data()}, in.n, in.systems, chunks_of(in.n), 0, in.n, zero_pivot}};
     std::vector<CoarseSystems<T>> coarse; // of level 0, 1, ...
-    while (levels.back().chunks > 1) {
+    while (levels.back().n > block_slots) {
         const unsigned n = 2 * levels.back().chunks;
         const CoarseSystems<T>& c = coarse.emplace_back(static_cast<std::size_t>(n) * in.systems);
         levels.push_back({{c.a.data(), nullptr, c.c.data(), c.d.data()},
@@ -154,10 +169,13 @@ template <class T> void cuda_partition(const Problem<T>& p, Output<T>& out, Stop
         return gpulab::grid_size(static_cast<std::size_t>(l.chunks) * l.systems, partition_warps);
     };
 
+    const auto coarsest_threads =
+        static_cast<unsigned>(gpulab::round_up(gpulab::ceil_div(levels.back().n, run_length), 32));
+
     watch.tile(run_length, "unknowns");
     watch.tile(warp_slots, "unknowns");
-    watch.tile(partition_warps * warp_slots, "unknowns");
-    watch.tile(warp_slots / 2 * warp_slots, "unknowns"); // above it there are three levels
+    watch.tile(block_slots, "unknowns");                  // above it there are two levels; a block's chunks, too
+    watch.tile(block_slots / 2 * warp_slots, "unknowns"); // above it there are three
     watch.tile(partition_warps, "systems");
     gpulab::watch_stream(
         watch,
@@ -166,10 +184,11 @@ template <class T> void cuda_partition(const Problem<T>& p, Output<T>& out, Stop
             for (std::size_t k = 0; k + 1 < levels.size(); ++k)
                 partition_reduce_kernel<<<blocks(levels[k]), partition_threads, 0, stream>>>(
                     levels[k], coarse[k].a.data(), coarse[k].c.data(), coarse[k].d.data());
-            for (std::size_t k = levels.size(); k-- > 0;)
+            partition_coarsest_kernel<<<in.systems, coarsest_threads, 0, stream>>>(
+                levels.back(), coarse.empty() ? result.x.data() : coarse.back().x.data());
+            for (std::size_t k = levels.size() - 1; k-- > 0;)
                 partition_substitute_kernel<<<blocks(levels[k]), partition_threads, 0, stream>>>(
-                    levels[k], k + 1 < levels.size() ? coarse[k].x.data() : nullptr,
-                    k == 0 ? result.x.data() : coarse[k - 1].x.data());
+                    levels[k], coarse[k].x.data(), k == 0 ? result.x.data() : coarse[k - 1].x.data());
         },
         gpulab::poisoning(result, coarse));
     result.copy_to(out);

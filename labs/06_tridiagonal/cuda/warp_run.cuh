@@ -1,6 +1,6 @@
 /// @file
-/// How a warp brings 256 neighbouring equations from memory into the registers of its lanes, eight to each, and solves
-/// them together. Shared by cuda_registers and cuda_partition.
+/// How a warp brings 256 neighbouring equations from memory into the registers of its lanes, eight to each, and how the
+/// lanes of a warp or of a block solve them together. Shared by cuda_registers and cuda_partition.
 #pragma once
 
 #include <cstddef>
@@ -127,6 +127,39 @@ __device__ __forceinline__ void solve_in_warp(LaneRun<T>& run, unsigned lane, un
     T last_before = __shfl_up_sync(all_lanes, e.d, 1, lanes);
     if (k == 0) last_before = 0;
     substitute(run, last_before, e.d);
+}
+
+/// Most threads, and most equations, of a block that solves one system.
+inline constexpr unsigned block_lanes = 128, block_slots = block_lanes * run_length;
+
+/// Shared memory in which the lanes of a block show each other their interface equations.
+template <class T> struct NearLanes {
+    T a[block_lanes], c[block_lanes], d[block_lanes];
+
+    __device__ void show(const Unit<T>& e) { a[threadIdx.x] = e.a, c[threadIdx.x] = e.c, d[threadIdx.x] = e.d; }
+    /// @param lane a number below 0, being unsigned, is larger than blockDim.x: no neighbour either
+    __device__ Unit<T> see(unsigned lane) const {
+        return lane < blockDim.x ? Unit<T>{a[lane], c[lane], d[lane]} : no_neighbour<T>();
+    }
+};
+
+/// Solves the one system of a block: as solve_in_warp(), with shared memory and barriers in place of shuffles.
+template <class T> __device__ __forceinline__ void solve_in_block(LaneRun<T>& run, NearLanes<T>& near, int& zero) {
+    const unsigned k = threadIdx.x;
+    eliminate(run, zero);
+    near.show(first_of(run));
+    __syncthreads(); // all first equations are there
+    Unit<T> e = join(first_of(run), last_of(run), near.see(k + 1), zero);
+    for (unsigned distance = 1; distance < blockDim.x; distance *= 2) {
+        __syncthreads(); // everyone has read what the next line overwrites
+        near.show(e);
+        __syncthreads();
+        e = reduce(e, near.see(k - distance), near.see(k + distance), zero);
+    }
+    __syncthreads();
+    near.show(e);
+    __syncthreads();
+    substitute(run, k == 0 ? T{0} : near.d[k - 1], e.d);
 }
 
 } // namespace tridiagonal

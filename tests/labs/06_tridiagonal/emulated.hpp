@@ -85,7 +85,7 @@ public:
     static void run(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
         watch.tile(run_length, "unknowns");
         watch.tile(slots, "unknowns");
-        watch.tile(slots / 2 * slots, "unknowns");
+        watch.tile(1024, "unknowns");
         watch.time(
             [&] {
                 std::fill(out.zero_pivot.begin(), out.zero_pivot.end(), no_zero_pivot);
@@ -108,9 +108,20 @@ private:
     }
 
     std::vector<T> solve(const EmulatedEquations<T>& in, std::size_t n, unsigned level) {
+        std::vector<T> x(n * problem_.systems);
+        if (n <= 1024) { // a block for each system
+            for (std::size_t s = 0; s < problem_.systems; ++s) {
+                std::vector<LaneRun<T>> runs =
+                    load_runs(in, s, 0, n, gpulab::round_up(gpulab::ceil_div(n, run_length), 32));
+                if (const std::int64_t zero = solve_runs(runs); zero >= 0)
+                    report(s, static_cast<std::size_t>(zero), level);
+                for (std::size_t i = 0; i < n; ++i) x[s * n + i] = runs[i / run_length].d[i % run_length];
+            }
+            return x;
+        }
         const std::size_t chunks = gpulab::ceil_div(n, slots), coarse_n = 2 * chunks;
         std::vector<T> coarse_x;
-        if (chunks > 1) {
+        {
             const std::size_t size = coarse_n * problem_.systems;
             EmulatedEquations<T> coarse{std::vector<T>(size), {}, std::vector<T>(size), std::vector<T>(size)};
             for (std::size_t s = 0; s < problem_.systems; ++s)
@@ -123,7 +134,6 @@ private:
                 }
             coarse_x = solve(coarse, coarse_n, level + 1);
         }
-        std::vector<T> x(n * problem_.systems);
         for (std::size_t s = 0; s < problem_.systems; ++s)
             for (std::size_t q = 0; q < chunks; ++q) {
                 std::vector<LaneRun<T>> runs = load_runs(in, s, q * slots, n, 32);

@@ -210,7 +210,7 @@ void launch(Mistake mistake, const Problem<double>& p, Output<double>& out, Stop
 }
 
 void launch_warp(Warp mistake, const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
-    if (p.n > 256) throw gpulab::Unsupported("too large for this harness");
+    if (p.n > 256) return launch(none, p, out, watch); // the mistakes are those of one warp
     const DeviceProblem<double> in(p);
     DeviceOutput<double> result(p);
     unsigned lanes = 1;
@@ -237,8 +237,7 @@ template <Warp mistake> void warp(const Problem<double>& p, Output<double>& out,
 } // namespace
 
 void cuda_right(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
-    if (p.n > 256) launch(none, p, out, watch);
-    else launch_warp(Warp::right, p, out, watch);
+    launch_warp(Warp::right, p, out, watch);
 }
 
 std::span<const WrongVariant<Run<double>>> cuda_variants() {
