@@ -119,7 +119,7 @@ __device__ __forceinline__ void solve_in_warp(LaneRun<T>& run, unsigned lane, un
     for (unsigned distance = 1; distance < lanes; distance *= 2) {
         Unit<T> before = from_before(e, distance, lanes);
         after = from_after(e, distance, lanes);
-        // A system of the same warp must not be touched, not even with a factor of zero: it may hold NaN.
+        // Another system of the same warp is no neighbour, not even with a factor of zero.
         if (k < distance) before = no_neighbour<T>();
         if (k + distance >= lanes) after = no_neighbour<T>();
         e = reduce(e, before, after, zero);
