@@ -500,20 +500,19 @@ def tridiagonal_dependencies():
     c, left, right = 38, 20, 376
     down, gap = 44, 22
 
-    def row(x, y, label, colour_of, words):
+    def row(x, y, colour_of, words):
         cells(f, x, y, c, gap, words, colour_of, 12)
-        f.text(x, y - 4, label, 11, quiet=True)
 
     def link(x, y, source, target, colour):
         if 0 <= source < 8:
-            f.line(x + source * c + c / 2, y + 1, x + target * c + c / 2, y + down - gap - 1 + 0, colour, 1.2)
+            f.line(x + source * c + c / 2, y + 1, x + target * c + c / 2, y + down - gap - 1, colour, 1.2)
 
     # cyclic reduction
     f.text(left, 76, "CR", 13, bold=True)
     f.text(left + 30, 76, "7 reductions and 8 substitutions, 7 steps", 11)
     y = 98
     numbers = [str(i) for i in range(8)]
-    row(left, y, "", lambda i: "plain", numbers)
+    row(left, y, lambda i: "plain", numbers)
     step = 1
     while 2 * step <= 8:
         kept = [i for i in range(8) if (i + 1) % (2 * step) == 0]
@@ -521,7 +520,7 @@ def tridiagonal_dependencies():
             for source in (i - step, i, i + step):
                 link(left, y + gap, source, i, "blue")
         y += down
-        row(left, y, "", lambda i: "blue" if i in kept else "idle", [str(i) if i in kept else "" for i in range(8)])
+        row(left, y, lambda i: "blue" if i in kept else "idle", [str(i) if i in kept else "" for i in range(8)])
         step *= 2
     known = []
     while step > 0:
@@ -532,7 +531,7 @@ def tridiagonal_dependencies():
                     link(left, y + gap, source, i, "green")
         y += down
         known = known + now
-        row(left, y, "", lambda i: "green" if i in now else "plain" if i in known else "idle",
+        row(left, y, lambda i: "green" if i in now else "plain" if i in known else "idle",
             [f"x{i}" if i in known else "" for i in range(8)])
         step //= 2
     bottom = y + gap
@@ -541,17 +540,17 @@ def tridiagonal_dependencies():
     f.text(right, 76, "PCR", 13, bold=True)
     f.text(right + 38, 76, "24 reductions, 3 steps", 11)
     y = 98
-    row(right, y, "", lambda i: "plain", numbers)
+    row(right, y, lambda i: "plain", numbers)
     for step in (1, 2, 4):
         for i in range(8):
             for source in (i - step, i + step):
                 link(right, y + gap, source, i, "orange")
         y += down
-        row(right, y, "", lambda i: "orange", numbers)
+        row(right, y, lambda i: "orange", numbers)
     y += down
     for i in range(8):
         f.line(right + i * c + c / 2, y - down + gap + 1, right + i * c + c / 2, y - 1, "green", 1.2)
-    row(right, y, "", lambda i: "green", [f"x{i}" for i in range(8)])
+    row(right, y, lambda i: "green", [f"x{i}" for i in range(8)])
 
     y += gap + 34
     for colour, words in (("blue", "CR: every second equation is reduced"),

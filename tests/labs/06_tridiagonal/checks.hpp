@@ -88,6 +88,7 @@ std::string fault_with(const Candidate<T>& v, const Problem<T>& p, bool exact, s
 /// @return the first fault, or ""
 template <class T>
 std::string first_fault(const Candidate<T>& v, const Shapes& shapes, const std::vector<std::string>& kinds) {
+    const bool exact = v.name.find("cusparse") == std::string_view::npos; // a library may round where we need not
     std::size_t done = 0, refused = 0;
     for (const Shape& shape : shapes) {
         const std::string where = fmt::format("{} system(s) of {}, ", shape.systems, shape.n);
@@ -95,7 +96,7 @@ std::string first_fault(const Candidate<T>& v, const Shapes& shapes, const std::
             if (layout == Layout::interleaved && shape.systems < 3) continue; // there the layouts hardly differ
             Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
             p.layout = layout;
-            if (const std::string fault = fault_with(v, p, true, &refused); !fault.empty())
+            if (const std::string fault = fault_with(v, p, exact, &refused); !fault.empty())
                 return where + (layout == Layout::separate ? "whole numbers: " : "whole numbers, interleaved: ") +
                        fault;
             ++done;

@@ -39,10 +39,12 @@ template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Fau
 const VariantCases in_double(tridiagonal::variants<double>(), "solves in double", "", check<double>);
 // The two methods that work in registers, played on the host; named so that the checks allow them what they allow
 // those.
-const gpulab::Variant<tridiagonal::Run<double>> emulated[] = {
-    {"emulated cuda_registers", "", Backend::cpu, tridiagonal::testing::emulated_registers<double>},
-    {"emulated cuda_partition", "", Backend::cpu, tridiagonal::testing::EmulatedPartition<double>::run}};
-const VariantCases on_the_host(emulated, "solves in double", "", check<double>);
+template <class T>
+constexpr gpulab::Variant<tridiagonal::Run<T>> emulated[] = {
+    {"emulated cuda_registers", "", Backend::cpu, tridiagonal::testing::emulated_registers<T>},
+    {"emulated cuda_partition", "", Backend::cpu, tridiagonal::testing::EmulatedPartition<T>::run}};
+const VariantCases on_the_host_in_double(emulated<double>, "solves in double", "", check<double>);
+const VariantCases on_the_host_in_float(emulated<float>, "solves in float", "", check<float>);
 
 const VariantCases in_float(tridiagonal::variants<float>(), "solves in float", "", check<float>);
 
