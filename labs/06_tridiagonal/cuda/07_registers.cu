@@ -1,18 +1,16 @@
 // CUDA rung 7: Thomas within a lane, parallel cyclic reduction across lanes, everything in registers (Laszlo, Giles,
 // Appleyard, ACM TOMS 42 (4), 2016).
 //
-// Changed: nothing is kept in shared memory. A lane has eight neighbouring equations in registers. Elimination down and
-// up its run, as in Thomas, leaves two interface equations, which hold only the first and the last unknown of the run
-// and one unknown of each neighbouring lane (lane.hpp). The lanes put them together into one equation per lane, solve
-// these by PCR with five steps of shuffles instead of ten of shared memory, and each lane finds the rest of its
-// unknowns.
-//   - A run of eight lies in one lane, but coalesced loads give a lane every 32nd number. The warp exchanges them
-//   through
-//     shared memory, a small piece for each warp and __syncwarp() instead of __syncthreads() (warp_run.cuh).
-//   - Systems of at most 128 unknowns share a warp: 16 lanes take 128, 8 take 64, ...
-//   - Longer systems have 2, 3 or 4 warps, a block of their own. Their interface equations go through shared memory.
-// The work per unknown is that of Thomas, about one and a half times over; the part that grows with log2 n is done once
-// for eight unknowns.
+// Changed: no equation is kept in shared memory. A lane has eight neighbouring equations in registers. Elimination down
+// and up its run, as in Thomas, leaves two interface equations, which hold only the first and the last unknown of the
+// run and one unknown of each neighbouring lane (lane.hpp). From them comes one equation per lane. PCR solves these by
+// shuffles, in three steps fewer than it takes for eight times as many, and each lane finds the rest of its unknowns.
+//   - A lane wants eight neighbours, but coalesced loads give it every 32nd number. The warp exchanges them through a
+//     small piece of shared memory of its own, with __syncwarp() instead of __syncthreads() (warp_run.cuh).
+//   - 32 lanes take 256 unknowns. Systems of at most 128 share a warp: 16 lanes take 128, 8 take 64, ...
+//   - Larger systems have 2, 3 or 4 warps, a block of their own. Their interface equations go through shared memory.
+// An unknown takes one division and eleven multiplications or multiply-adds, where Thomas takes eight operations; what
+// grows with log2 n is done once for eight unknowns.
 // Limit: memory, for many systems: each number is read once and each unknown written once. For few, the chain of
 // divisions of a run.
 #include <bit>
@@ -38,7 +36,8 @@ __global__ void __launch_bounds__(registers_threads)
                      unsigned systems, unsigned lanes) {
     __shared__ T exchange[registers_warps][warp_exchange];
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const Slots slots{(blockIdx.x * registers_warps + warp) * (32 / lanes), 0, lanes * run_length, n, systems};
+    const unsigned shift = static_cast<unsigned>(__ffs(static_cast<int>(lanes * run_length))) - 1; // log2
+    const Slots slots{(blockIdx.x * registers_warps + warp) * (warp_slots >> shift), 0, shift, n, systems};
 
     LaneRun<T> run;
     load_runs(in, slots, run, exchange[warp], lane);
@@ -47,13 +46,13 @@ __global__ void __launch_bounds__(registers_threads)
     store_runs(run, slots, x, exchange[warp], lane);
 
     // The first lane of the system that has found a zero pivot knows its row.
-    const unsigned group = lane / lanes * lanes; // the system's first lane
+    const unsigned group = lane & ~(lanes - 1); // the system's first lane
     const unsigned of_group = (lanes == 32 ? all_lanes : (1u << lanes) - 1) << group;
     const unsigned found = __ballot_sync(all_lanes, zero >= 0) & of_group;
     const int finder = found == 0 ? 0 : __ffs(static_cast<int>(found)) - 1;
     const int row =
         __shfl_sync(all_lanes, zero, finder) + static_cast<int>((static_cast<unsigned>(finder) - group) * run_length);
-    const unsigned system = slots.system + lane / lanes;
+    const unsigned system = slots.system_of(lane * run_length);
     if (lane == group && system < systems)
         zero_pivot[system] = found == 0 ? no_zero_pivot : min(row, static_cast<int>(n) - 1);
 }
@@ -66,7 +65,7 @@ __global__ void __launch_bounds__(block_lanes)
     __shared__ NearLanes<T> near;
     __shared__ unsigned first_zero;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const Slots slots{blockIdx.x, warp * warp_slots, warp_slots, n, gridDim.x};
+    const Slots slots{blockIdx.x, warp * warp_slots, slots_shift, n, gridDim.x};
 
     if (threadIdx.x == 0) first_zero = 0xFFFFFFFFu;
     LaneRun<T> run;

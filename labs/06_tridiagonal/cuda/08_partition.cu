@@ -50,7 +50,7 @@ template <class T> struct Chunk {
     Slots slots;
     __device__ Chunk(const Level<T>& l, unsigned warp_of_grid)
         : system(warp_of_grid / l.chunks),
-          q(warp_of_grid % l.chunks), slots{system, q * warp_slots, warp_slots, l.n, l.systems} {}
+          q(warp_of_grid % l.chunks), slots{system, q * warp_slots, slots_shift, l.n, l.systems} {}
 };
 
 /// Pass 1: two equations of the coarse system for each chunk. Their b is 1 and not stored.
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(block_lanes) partition_coarsest_kernel(Level<T
     __shared__ T exchange[block_lanes / 32][warp_exchange];
     __shared__ NearLanes<T> near;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const Slots slots{blockIdx.x, warp * warp_slots, warp_slots, l.n, l.systems};
+    const Slots slots{blockIdx.x, warp * warp_slots, slots_shift, l.n, l.systems};
 
     LaneRun<T> run;
     load_runs(l.equations, slots, run, exchange[warp], lane);

@@ -10,7 +10,8 @@
 namespace tridiagonal {
 
 /// Equations of a warp.
-inline constexpr unsigned warp_slots = 32 * run_length;
+inline constexpr unsigned warp_slots = 32 * run_length, slots_shift = 8;
+static_assert(warp_slots == 1u << slots_shift);
 /// Numbers of shared memory through which a warp exchanges them: a gap after each run, so that the lanes, which read at
 /// a distance of run_length, meet in different banks.
 inline constexpr unsigned warp_exchange = warp_slots + 32;
@@ -20,15 +21,15 @@ inline constexpr unsigned all_lanes = 0xFFFFFFFFu;
 /// Where the equations of a system set are. b may be null: all ones.
 template <class T> struct Equations { const T *a, *b, *c, *d; };
 
-/// Which equation a slot of the warp, 0 ... 255, stands for.
+/// Which equation a slot of the warp, 0 ... 255, stands for. After 2^shift slots the next system begins, at row 0
+/// again: a power of two, so that no slot takes a division.
 struct Slots {
-    unsigned system;     ///< of slot 0
-    unsigned row;        ///< of slot 0
-    unsigned per_system; ///< slots before the next system begins, at row 0 again: a power of two, at most 256
+    unsigned system, row; ///< of slot 0
+    unsigned shift;       ///< at most slots_shift
     unsigned n, systems;
 
-    __device__ unsigned row_of(unsigned slot) const { return row + slot % per_system; }
-    __device__ unsigned system_of(unsigned slot) const { return system + slot / per_system; }
+    __device__ unsigned row_of(unsigned slot) const { return row + (slot & ((1u << shift) - 1)); }
+    __device__ unsigned system_of(unsigned slot) const { return system + (slot >> shift); }
     /// Whether there is such an equation; otherwise the slot is filled up with x = 0.
     __device__ bool inside(unsigned slot) const { return system_of(slot) < systems && row_of(slot) < n; }
     __device__ std::size_t at(unsigned slot) const {
@@ -111,7 +112,7 @@ template <class T> __device__ __forceinline__ Unit<T> from_before(const Unit<T>&
 /// @param zero -1, or the number within the run of an equation of this lane whose pivot is zero
 template <class T>
 __device__ __forceinline__ void solve_in_warp(LaneRun<T>& run, unsigned lane, unsigned lanes, int& zero) {
-    const unsigned k = lane % lanes; // within the system
+    const unsigned k = lane & (lanes - 1); // within the system
     eliminate(run, zero);
     Unit<T> after = from_after(first_of(run), 1, lanes);
     if (k + 1 == lanes) after = no_neighbour<T>();

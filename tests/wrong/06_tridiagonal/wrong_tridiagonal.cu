@@ -135,7 +135,8 @@ __global__ void wrong_registers_kernel(Equations<double> in, double* x, std::int
                                        unsigned systems, unsigned lanes, Warp mistake) {
     __shared__ double exchange[warp_exchange];
     const unsigned lane = threadIdx.x, k = lane % lanes;
-    const Slots slots{blockIdx.x * (32 / lanes), 0, lanes * run_length, n, systems};
+    const unsigned shift = static_cast<unsigned>(__ffs(static_cast<int>(lanes * run_length))) - 1; // log2
+    const Slots slots{blockIdx.x * (warp_slots >> shift), 0, shift, n, systems};
     LaneRun<double> run;
     if (mistake == Warp::no_syncwarp) { // the loads, with nothing between writing and reading the exchange
         for (unsigned j = 0; j < run_length; ++j) {
