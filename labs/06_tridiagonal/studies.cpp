@@ -25,28 +25,47 @@ template <class T> std::vector<gpulab::Variant<Run<T>>> rungs(const std::vector<
 /// Measures the chosen variants out of a table on one problem.
 template <class T>
 void measure(const Options& options, Report& report, const Sweep& sweep, std::size_t n, std::size_t systems,
-             const std::vector<gpulab::Variant<Run<T>>>& table) {
+             const std::vector<gpulab::Variant<Run<T>>>& table, Layout layout = Layout::separate) {
     const auto jobs = gpulab::jobs(table, options);
     const MemoryNeed need = memory_need<T>(n * systems, systems);
     gpulab::check_memory(options, need.device, need.host);
-    const Problem<T> p = make_problem<T>(sweep.matrix, n, systems, options.seed());
+    Problem<T> p = make_problem<T>(sweep.matrix, n, systems, options.seed());
+    p.layout = layout;
     const Reference<T> reference = make_reference(p);
     Output<T> out(n, systems);
-    report.begin({{"n", n}, {"systems", systems}, {"matrix", sweep.matrix}, {"type", sweep.type}});
+    report.begin({{"n", n},
+                  {"systems", systems},
+                  {"matrix", sweep.matrix},
+                  {"type", sweep.type},
+                  {"layout", layout == Layout::separate ? "separate" : "interleaved"}});
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_thomas"), p, out));
     gpulab::measure_all(options, report, jobs, p, out, work<T>(n, systems),
                         [&](const auto&) { return compare(p, reference, out); });
 }
 
+/// Whether the user's choices leave some variant of a table a device.
+template <class T> bool any_runs(const Options& options, const std::vector<gpulab::Variant<Run<T>>>& table) {
+    return std::any_of(table.begin(), table.end(), [&](const auto& v) {
+        return options.wants(v.name, v.backend) && !options.devices(v.backend).empty();
+    });
+}
+
 /// Figures 3.7 to 3.9 of the book: n = 2^5 ... 2^10 for several numbers of systems.
+/// @param both_layouts the rungs that want interleaved data a second time, without transposing
 template <class T>
-void many_systems(const Options& options, Report& report, const Sweep& sweep, const std::vector<std::string>& endings) {
+void many_systems(const Options& options, Report& report, const Sweep& sweep, const std::vector<std::string>& endings,
+                  bool both_layouts) {
     const std::size_t most_n = options.given("--n") ? sweep.n : 1024;
     const std::size_t most = options.given("--systems") ? sweep.systems : 32768;
+    const auto table = rungs<T>(endings), interleaved = rungs<T>({"_interleaved"});
     report.column("n", "n");
     for (const std::size_t systems : {32, 512, 1024, 16384, 32768})
-        for (std::size_t n = 32; n <= 1024; n *= 2)
-            if (systems <= most && n <= most_n) measure<T>(options, report, sweep, n, systems, rungs<T>(endings));
+        for (std::size_t n = 32; n <= 1024; n *= 2) {
+            if (systems > most || n > most_n) continue;
+            measure<T>(options, report, sweep, n, systems, table);
+            if (both_layouts && any_runs<T>(options, interleaved))
+                measure<T>(options, report, sweep, n, systems, interleaved, Layout::interleaved);
+        }
 }
 
 /// One system of 2^10 ... 2^26 unknowns.
@@ -78,11 +97,12 @@ std::vector<gpulab::StudySummary> study_list() {
 
 template <class T> int run_study(const Options& options, const Sweep& sweep) {
     Report report(options);
-    if (options.study() == "figure-3-7") many_systems<T>(options, report, sweep, {"cpu_thomas", "_cr", "_pcr"});
+    if (options.study() == "figure-3-7") many_systems<T>(options, report, sweep, {"cpu_thomas", "_cr", "_pcr"}, false);
     else if (options.study() == "figure-3-8")
         many_systems<T>(options, report, sweep,
-                        {"cpu_thomas", "cuda_cr", "opencl_cr", "_pcr", "_interleaved", "_hybrid", "_registers",
-                         "_gtsv2", "_gtsv_interleaved"});
+                        {"cpu_thomas", "cuda_cr", "opencl_cr", "cuda_pcr", "opencl_pcr", "_interleaved", "_hybrid",
+                         "_registers", "_gtsv2"},
+                        true);
     else if (options.study() == "large") large<T>(options, report, sweep);
     else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
     return report.finish();
