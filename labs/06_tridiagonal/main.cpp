@@ -26,7 +26,6 @@ void settle(const gpulab::Options& options, const Choice& choice) {
             if (options.given(other))
                 throw gpulab::UsageError(std::string("--input and ") + other + ": the file says it");
     if (options.given("--output") && choice.output.empty()) throw gpulab::UsageError("--output: a file must be named");
-    if (choice.n >= std::size_t{1} << 31) throw gpulab::UsageError("--n: a system has fewer than 2^31 unknowns");
 }
 
 template <class T> int run(const gpulab::Options& options, const Choice& choice) {
@@ -85,8 +84,9 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
 int main(int argc, char** argv) try {
     Choice choice;
     gpulab::Options options("tridiagonal", "tridiagonal systems of equations: many small ones, or one large one");
-    options.size("--n", choice.n, 1, "unknowns of each system; of a study: the most");
-    options.size("--systems", choice.systems, 1, "number of systems; of a study: the most");
+    constexpr std::size_t most = (std::size_t{1} << 31) - 1; // a kernel counts rows and systems in 32 bits
+    options.size("--n", choice.n, 1, "unknowns of each system; of a study: the most", most);
+    options.size("--systems", choice.systems, 1, "number of systems; of a study: the most", most);
     options.choice("--matrix", choice.matrix, tridiagonal::matrix_kinds, "the kind of matrix");
     options.choice("--type", choice.type, {"double", "float"}, "of the numbers");
     options.choice("--layout", choice.layout, {"separate", "interleaved"},

@@ -98,15 +98,18 @@ __global__ void __launch_bounds__(partition_threads)
     const Chunk<T> chunk(l, blockIdx.x * partition_warps + warp);
     if (chunk.system >= l.systems) return;
 
-    LaneRun<T> run;
-    load_runs(l.equations, chunk.slots, run, exchange[warp], lane);
     const std::size_t row = 2 * (static_cast<std::size_t>(chunk.system) * l.chunks + chunk.q);
-    if (lane == 0 && chunk.q > 0) { // the last unknown of the chunk before
-        run.d[0] -= run.a[0] * coarse_x[row - 1];
+    const bool has_before = lane == 0 && chunk.q > 0, has_after = lane == 31 && chunk.q + 1 < l.chunks;
+    const T before = has_before ? coarse_x[row - 1] : T{0}; // the last unknown of the chunk before
+    const T after = has_after ? coarse_x[row + 2] : T{0};   // the first of the chunk after
+    LaneRun<T> run;
+    load_runs(l.equations, chunk.slots, run, exchange[warp], lane); // under way together with those two
+    if (has_before) {
+        run.d[0] -= run.a[0] * before;
         run.a[0] = 0;
     }
-    if (lane == 31 && chunk.q + 1 < l.chunks) { // the first of the chunk after
-        run.d[run_length - 1] -= run.c[run_length - 1] * coarse_x[row + 2];
+    if (has_after) {
+        run.d[run_length - 1] -= run.c[run_length - 1] * after;
         run.c[run_length - 1] = 0;
     }
     int zero = -1;

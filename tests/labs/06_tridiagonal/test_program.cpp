@@ -65,6 +65,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                          std::string("--systems 0"),
                                          std::string("--n -3"),
                                          std::string("--n 2^31"),
+                                         std::string("--systems 2^31"),
                                          std::string("--matrix hilbert"),
                                          std::string("--type half"),
                                          std::string("--layout both"),
