@@ -17,6 +17,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # out may show with more than two only.
 # PARTS: a back end's test cases are so many tests and not one each: for many short ones, where starting a program and
 # its device would take longer than the cases.
+# With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver opens a GPU for
+# one process after the other, 0.13 s for each on an H200.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -50,9 +52,20 @@ function(add_lab_test target)
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
     macro(gpulab_discover list spec labels)
         catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
-        file(APPEND ${labels_file} "foreach(test IN LISTS ${target}_${list})\n"
-                                   "  set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" COST ${cost})\n"
-                                   "endforeach()\n")
+        set(in_parts FALSE)
+        if("${list}" MATCHES "^(opencl|cuda)$")
+            set(in_parts [["${CTEST_CONFIGURATION_TYPE}" STREQUAL "gpu"]])
+        endif()
+        # Catch2's script, which lists each test case, is included here and not by the folder itself.
+        get_property(scripts DIRECTORY PROPERTY TEST_INCLUDE_FILES)
+        list(POP_BACK scripts script)
+        set_property(DIRECTORY PROPERTY TEST_INCLUDE_FILES "${scripts}")
+        file(APPEND ${labels_file} "if(NOT (${in_parts}))\n"
+                                   "  include(\"${script}\")\n"
+                                   "  foreach(test IN LISTS ${target}_${list})\n"
+                                   "    set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" COST ${cost})\n"
+                                   "  endforeach()\n"
+                                   "endif()\n")
     endmacro()
     foreach(backend cpu opencl cuda)
         if(TEST_PARTS)
@@ -79,6 +92,9 @@ function(add_lab_test target)
     # What ctest finds out by itself, from the program as it is then. Programs of several configurations differ.
     string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
                "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
+    if(NOT TEST_PARTS)
+        string(APPEND hidden "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" ${cost})\n")
+    endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         find_program(GPULAB_OCLGRIND oclgrind)
         if(GPULAB_OCLGRIND)

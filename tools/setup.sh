@@ -16,7 +16,7 @@ to_look="chromium=chromium" # the tests of the pages; Ubuntu has it as a snap on
 
 unavailable=$root/build/unavailable # packages this system cannot give; ./lab setup asks again, the others do not
 
-# The packages, out of a list of package=proof, whose proof is not here.
+# The packages, out of a list of package=proof, whose proof does not exist.
 missing() {
     local pair proof
     for pair in "$@"; do
@@ -85,16 +85,16 @@ install() {
     local package version packages=()
     if ! have apt-get || [[ ${GPULAB_INSTALL:-} == no ]]; then
         for package in c++ cmake ninja git; do
-            have $package || die "'$package' is not here. Without apt, install by hand: a C++20 compiler, CMake >= 3.25," \
+            have $package || die "'$package' is not installed. Without apt, install by hand: a C++20 compiler, CMake >= 3.25," \
                 "Ninja, git; for OpenCL also headers, loader and a device. (Debian's names: $*)"
         done
-        say "not here: $*. Going on: CMake fetches the libraries, and what cannot be had is left out"
+        say "not installed: $*. Going on: CMake fetches the libraries; back ends that lack something are left out"
         mkdir -p "$root/build" && printf '%s\n' "$@" >>"$unavailable"
         return
     fi
     [[ $(id -u) == 0 ]] || have sudo ||
-        die "needed: $*. Installing takes root or sudo; GPULAB_INSTALL=no goes on with what is here"
-    say "not here yet: $*"
+        die "needed: $*. Installing takes root or sudo; GPULAB_INSTALL=no goes on with what is installed"
+    say "not installed yet: $*"
     say "reading the package lists (apt-get update)"
     quietly apt update
     if [[ " $* " == *" libcatch2-dev "* && ! $(recent_catch2) ]]; then add_backports; fi

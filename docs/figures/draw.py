@@ -610,7 +610,7 @@ def streams_lanes():
     f.brace(x0 + 12 * unit, x0 + 16 * unit, y + 102, up=False)
     f.text(x0 + 14 * unit, y + 117, "drain", 11, "middle")
     f.line(20, y + 132, 680, y + 132)
-    f.text(20, y + 152, "28 units of time become 16. More and shorter strips make fill and drain shorter; the copies one way remain.", 11)
+    f.text(20, y + 152, "28 units of time become 16. More and shorter strips make fill and drain shorter; the copies in one direction remain.", 11)
     f.height = y + 168
     return f
 

@@ -22,16 +22,15 @@ struct Choice {
     std::string generate; // or a description
     std::string write;
     std::string type = "float";
-    std::size_t rows = 0; // of the studies; 0 when not given
+    std::size_t rows = std::size_t{1} << 20; // of the studies
 };
 
 /// Refuses options of which one would be ignored, and fills in the defaults.
 void settle(const gpulab::Options& options, Choice& choice) {
     if (!choice.matrix.empty() && !choice.generate.empty())
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
-    if (options.study().empty() && choice.rows > 0) throw gpulab::UsageError("--rows is for studies (--study)");
+    if (options.study().empty() && options.given("--rows")) throw gpulab::UsageError("--rows is for studies (--study)");
     if (choice.generate.empty()) choice.generate = "laplace2d:1000";
-    if (choice.rows == 0) choice.rows = std::size_t{1} << 20;
 }
 
 /// Prints the row lengths, and the bytes of each format.
@@ -135,7 +134,7 @@ int main(int argc, char** argv) try {
                  std::string("multiply a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
     options.output("--write", choice.write, "write the matrix to this Matrix Market file");
     options.choice("--type", choice.type, {"float", "double"}, "type of the values");
-    options.size("--rows", choice.rows, 4, "rows of the larger matrices in studies [2^20]", std::size_t{1} << 26);
+    options.size("--rows", choice.rows, 4, "rows of the larger matrices in studies", std::size_t{1} << 26);
     options.variants(spmv::variants<float>()); // the same names for double
     options.studies(spmv::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

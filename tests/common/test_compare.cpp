@@ -247,7 +247,7 @@ TEST_CASE("integers that a double cannot tell apart still differ, and a bound th
     CHECK_FALSE(compare(Wide{1LL << 53}, Wide{(1LL << 53) + 1}, 0).passed);
     CHECK(compare(Wide{(1LL << 53) + 1}, Wide{(1LL << 53) + 1}, 0).passed);
     CHECK_FALSE(compare(Floats{1}, Floats{2}, std::numeric_limits<double>::infinity()).passed);
-    CHECK_FALSE(compare(Floats{1}, Floats{2}, 1, [](std::size_t) { return double{inf}; }).passed);
+    CHECK_FALSE(compare(Floats{1, 1}, Floats{2, 1}, 1, [](std::size_t) { return double{inf}; }).passed);
     std::vector<int> unwritten(1);
     gpulab::poison(unwritten);
     CHECK_FALSE(compare(std::vector<int>{-1}, unwritten, 0).passed);

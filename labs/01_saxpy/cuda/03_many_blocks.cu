@@ -4,7 +4,8 @@
 // possible. The number of blocks is n / 256 rounded up. The last block may have threads without an element, so each
 // thread first compares its index with n. Neighbouring threads read neighbouring floats: the 32 loads of a warp are
 // one request for four sectors of 32 bytes, and every byte of these is used (coalesced).
-// Limit: the bytes in flight. Each thread requests 8 bytes, computes and ends; n / 256 blocks must be started for it.
+// Limit: the bytes in flight. Each thread requests 8 bytes, computes one element and ends, and the device has to start
+// n / 256 blocks.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

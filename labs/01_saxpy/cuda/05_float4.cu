@@ -6,9 +6,9 @@
 // must be started.
 //
 // Why this helps: by Little's law, bytes in flight = bandwidth x latency. A multiprocessor of an H200 holds 2048
-// threads, so with 8 bytes each, its 132 multiprocessors have 2.2 MB of loads in flight at most, and less whenever
-// threads start, compute or store. The latency in this law is that of a memory under load, where requests wait for
-// each other; a single load on an idle device returns sooner.
+// threads, which limits the bytes in flight when each thread loads 8 (question 4 of the hand-out), and there are fewer
+// whenever threads start, compute or store. The latency in this law is that of a memory under load, where requests wait
+// for each other; a single load on an idle device returns sooner.
 // Limit: the memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"

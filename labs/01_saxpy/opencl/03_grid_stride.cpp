@@ -3,9 +3,9 @@
 // Changed: the number of groups depends on the device (8 per compute unit), not on n. With G work-items in all, an
 // item takes every G-th element. On a GPU neighbouring items read neighbouring elements at each step, so the loads
 // are coalesced.
-// Limit: on a GPU, the two 4-byte loads that an item has in flight. On a CPU the order is a bad one: a core runs one
-// item after the other, each through its whole loop in steps of G elements, and uses one float of every cache line it
-// loads.
+// Limit: on a GPU, the two 4-byte loads that an item has in flight. On a CPU, the order of the elements: a core runs
+// one item after the other, each through its whole loop in steps of G elements, and uses one float of every cache line
+// that it loads.
 #include <algorithm>
 
 #include "03_grid_stride.cl.hpp"

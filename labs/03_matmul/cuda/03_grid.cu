@@ -2,9 +2,9 @@
 //
 // Changed: i and j have changed places, nothing else. A warp is two rows of the 16 x 16 block. It reads two numbers of
 // A, each of which serves 16 threads, and 16 neighbours in a row of B; it writes 16 neighbours in each of two rows of
-// C. These accesses are coalesced: all bytes of the sectors they touch are used. Limit: two loads for each
-// multiply-add. The caches hold most of the numbers, but the units that carry out loads serve far fewer warps per clock
-// cycle than the arithmetic units.
+// C. These accesses are coalesced: all bytes of the sectors they touch are used.
+// Limit: two loads for each multiply-add. The caches hold many of the numbers, but a multiprocessor carries out far
+// fewer loads than multiply-adds per clock cycle (see the hand-out).
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -3,7 +3,7 @@
 // Changed: the third launch parameter asks for shared memory, and the kernel divides it into the two tiles, as the book
 // shows for arrays of several types. One kernel serves every tile: rows x columns of C, one element per thread, from
 // tiles of A (rows x depth) and B (depth x columns). The rung uses the tile of the rung before; the study `tile` tries
-// others. What is gained is freedom, not speed.
+// others. The rung is slower than the one before, but one kernel serves every size of tile.
 // Limit: instructions. The depth is known only at run time. The loop is unrolled 16 times all the same, but it needs a
 // test for depths that 16 does not divide, addresses are computed rather than constant, and four neighbours of A's tile
 // are four loads.

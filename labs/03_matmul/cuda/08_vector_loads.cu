@@ -1,11 +1,12 @@
 // Rung 8: 16-byte loads, and A's tile transposed.
 //
 // Changed: every number comes in a load of 16 bytes (float4), from global memory and from shared memory. A thread's
-// numbers of A at one step are a column of A's tile, so the tile is stored transposed: only then do they lie side by
-// side. Four loads of 16 bytes for 64 multiply-adds, where there were eight numbers of B alone in loads of their own.
+// numbers of A at one step are a column of A's tile, so the tile is stored transposed: then they lie side by side.
+// 64 multiply-adds need four loads of 16 bytes; before, the eight numbers of B alone needed eight loads.
 // Index: thread (y, x) has the rows 4 y ... 4 y + 3 of the upper and of the lower half of the block's 128, and likewise
 // its columns. At each load a warp reads 16 neighbouring pieces of 16 bytes from B's tile and two from A's.
-// A row whose length 4 does not divide begins at no multiple of 16 bytes; it is read by single floats.
+// If 4 does not divide the length of the rows, most rows do not begin at a multiple of 16 bytes. Such a matrix is read
+// by single floats.
 // Limit: waiting. All warps of a block wait at each tile until it has come from global memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"

@@ -1,15 +1,15 @@
-// Rung 9: a pipeline. What is needed next is loaded while the arithmetic runs.
+// Rung 9: a pipeline. The next data is loaded while the arithmetic runs.
 //
-// Changed: no load is waited for where it is issued.
+// Changed: a thread issues each load some time before it needs the number, and computes in between.
 // - From global to shared memory: the copies are asynchronous (cp.async, compute capability 8.0) and pass through no
 //   register. There is room for three pairs of tiles: while one is multiplied, the next two are on their way. One
 //   barrier per tile is enough, because no thread writes to the tiles that are read.
 // - From shared memory to registers: the numbers of the next step are loaded while those of this step are multiplied,
 //   also across the barrier.
 // - An asynchronous copy cannot transpose, but a copy of a single number can go to any address. A's tile is transposed
-//   by its addresses. The 32 copies of a warp meet two to a bank; a pitch without these conflicts would not be a
-//   multiple of 16 bytes, which the loads need.
-// The next two rungs launch this kernel with other sizes, so what they rely on is here already:
+//   by its addresses. The 32 copies of a warp go to 16 banks, two to each. The pitch is the distance from row to row
+//   of the tile; a pitch without these conflicts would not be a multiple of 16 bytes, which the loads need.
+// The next two rungs launch this kernel with other sizes, so this rung already has what they rely on:
 // - Tiles 16 deep, half as many barriers. A warp computes 64 x 32 elements of C where it had 16 x 128: it reads 96
 //   numbers from shared memory for 2048 products, not 144.
 // - A thread adds its products along a row of its sums and back along the next. The operand at the turn is used twice

@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
     constexpr int a_step = G::threads / G::depth, b_step = G::threads / (G::columns / 4);
     const int a_l = t % G::depth, a_i = t / G::depth;
     const int b_l = t / (G::columns / 4), b_j = t % (G::columns / 4) * 4;
-    const int rows_left = m - row - a_i; // from the first one it copies
+    const bool all_rows = row + G::rows <= m; // an interior tile needs no test for each row
     const float* const a_from = a + std::size_t(row + a_i) * k + a_l;
     const float* const b_from = b + std::size_t(b_l) * n + column + b_j;
     const auto start = [&](int stage, int l0) {
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
 #pragma unroll
         for (int i = 0; i < G::rows; i += a_step)
             copy4_async(&a_tile[a_l * G::pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
-                        l0 + a_l < end && i < rows_left);
+                        l0 + a_l < end && (all_rows || row + a_i + i < m));
 #pragma unroll
         for (int l = 0; l < G::depth; l += b_step) {
             float* const to = &b_tile[(b_l + l) * G::columns + b_j];

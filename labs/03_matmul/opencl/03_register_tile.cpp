@@ -5,7 +5,7 @@
 // SIMD registers. Loads are vectors of eight too; for that, A's tile is stored transposed. Both changes come together
 // because the vector type is what gives OpenCL the register tile.
 // Limit: on a CPU, the sums of all 64 work-items of a group go to memory and back at each barrier. On a GPU, nothing
-// overlaps the loads from global memory: every tile is waited for.
+// overlaps the loads from global memory: the work-items wait for every tile.
 #include "03_register_tile.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"

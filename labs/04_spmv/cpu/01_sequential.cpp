@@ -1,8 +1,8 @@
 // Rung 1: CSR, one loop over the rows on one core.
 //
-// Row i is the entries row_start[i] ... row_start[i+1] - 1 of column and value. Two neighbouring row pointers are all
-// that the loop needs to know about a row, because they are cumulative. y is written once per row.
-// Limit: one core. x is read wherever the columns point, in or out of the cache.
+// Row i consists of the entries row_start[i] ... row_start[i+1] - 1 of column and value. The row pointers are
+// cumulative, so the loop needs only two neighbouring ones to find a row. y is written once per row.
+// Limit: one core. x is read wherever the columns point, from the cache or from memory.
 #include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 

@@ -2,7 +2,8 @@
 //
 // Changed: all rows have the same number of slots, so no row pointers are needed. The slots are stored column-major:
 // slot 0 of all rows, then slot 1 of all rows, and so on. That is the order for a GPU (see cuda_ell). Here y is read
-// and written once for each slot. Limit: the padding. One long row multiplies the memory, and such a matrix is refused.
+// and written once for each slot.
+// Limit: the padding. One long row multiplies the memory, and such a matrix is refused.
 #include <algorithm>
 
 #include "gpulab/poisoning.hpp"

@@ -4,8 +4,8 @@
 // a row: with five entries per row, 16 groups of two lanes leave fewer lanes without an entry than one group of 32. The
 // number is chosen so that a lane has two to four entries on average, as far as 2 to 32 lanes allow. The fourth
 // argument of the shuffle is the width of a group: no lane receives a value from another group. The number of lanes is
-// a template parameter, so the compiler knows it and unrolls the loop of shuffles. Limit: one number of lanes for all
-// rows. A warp waits for its longest row.
+// a template parameter, so the compiler knows it and unrolls the loop of shuffles.
+// Limit: one number of lanes for all rows. A warp waits for its longest row.
 #include <bit>
 
 #include "device_problem.hpp"

@@ -1,10 +1,10 @@
-// Rung 10: bins of rows, sorted by column: a format of this lab, made for columns at random.
+// Rung 10: bins of rows, sorted by column: a format of this lab, for random columns.
 //
 // Changed: the order of the entries. With random columns every entry of a CSR row fetches 32 bytes of x from the L2
 // cache and uses one number of them, and that limits all CSR rungs. Here the rows are cut into bins, one for each
 // multiprocessor, or more when the sums of a bin would not fit in shared memory. A block keeps the sums of its bin in
 // shared memory while it goes through the bin's entries from the lowest column to the highest. Neighbouring lanes then
-// read neighbouring elements of x, and a block reads x from front to back once. The rows now come in no order, but
+// read neighbouring elements of x, and a block reads x from front to back once. The rows now come in any order, but
 // their sums are in shared memory, where an atomic addition is cheap.
 //   - An entry takes as much memory as in CSR: a value, 16 bits for its slot (the place of its sum in the bin) and 16
 //     bits for its column, counted from the first column of its chunk of 128 entries.

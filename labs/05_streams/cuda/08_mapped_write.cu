@@ -1,10 +1,10 @@
 // Rung 8: a copy engine moves the image up, kernels write the result down. Two stages instead of three.
 //
 // Changed from cuda_pipeline: the kernel writes its result straight into mapped host memory. A store needs no answer,
-// so a few multiprocessors can issue stores at the rate of the link, and a strip is on its way back as soon as its
-// first warp is done. That was the idea.
-// On an H200 it is slower than the pipeline (see MEASURED.md): stores and the copies up hinder each other on the link,
-// and the more blocks store, the more they do (study `blocks`). The rung stays as a negative result.
+// so a few multiprocessors should be able to store at the rate of the link, and the first results of a strip reach the
+// host as soon as its first warp is done.
+// On an H200 the rung is slower than the pipeline (see MEASURED.md): stores and copies up slow each other down on the
+// link, and more so with more blocks (study `blocks`). The rung stays as a negative result.
 //
 // Limit: the link. With much work, arithmetic and the way down share one kernel and overlap only in part.
 #include "pass.cuh"

@@ -5,8 +5,8 @@
 // during the whole pass, so that its loads and stores can fill these gaps. It has few blocks, because many would take
 // the link away from the copy engines, and its share of the rows is such that both parts end at about the same time
 // (study `mixed`).
-// On an H200 this gains a little with few strips and nothing with many (see MEASURED.md): all bytes share one link, and
-// what the kernel moves, the copy engines move later. The rung stays as a negative result.
+// On an H200 this gains a little with few strips and nothing with many (see MEASURED.md): all bytes share one link, so
+// the copy engines lose the time in which the kernel uses it. The rung stays as a negative result.
 //
 // Limit: the link, in both directions.
 #include "pipeline.cuh"

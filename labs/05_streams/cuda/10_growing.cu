@@ -4,7 +4,7 @@
 // down than up, so the copies down fall behind a little more with every strip. The later strips can take that much
 // longer on the way up without delaying a copy down. In return the first strip is small, and the fill is short.
 //
-// Limit: as cuda_pipeline. The gain is the difference between the two rates, and no more.
+// Limit: as cuda_pipeline. The gain comes only from the difference between the two rates.
 #include "pipeline.cuh"
 
 namespace streams {

@@ -1,11 +1,11 @@
-// Rung 11: one copy up for the whole image; the kernels see from the data itself what has arrived.
+// Rung 11: one copy up for the whole image; the kernels test the data itself to find out what has arrived.
 //
 // Changed from cuda_growing: the way up is no longer cut into strips, so its copy engine makes no pauses. But now no
-// event tells when a strip has arrived, and the kernels have to look. Before a pass every word of `in` holds a mark; a
+// event tells when a strip has arrived, so the kernels test the data. Before a pass every word of `in` holds a mark; a
 // word that holds something else has arrived. A thread that has its words puts the marks back for the next pass. Where
 // the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream behind the
-// image, sets it. That is slow but right.
-// The way down still goes in strips, because a copy engine cannot look at data. The way up gains on the way down by one
+// image, sets it. This is slow, but the result is right.
+// The way down still goes in strips, because a copy engine cannot test data. The way up gains on the way down by one
 // pause per strip, so each strip may be larger than the one before: the last is ten times as high as the first.
 //
 // Assumptions that CUDA does not promise. A kernel that reads what a copy is writing is outside CUDA's memory model.
