@@ -54,10 +54,9 @@ const VariantCases in_float(tridiagonal::variants<float>(), "solves in float", "
 namespace {
 // For oclgrind, a thousand times slower than the device: ragged groups and chunks, and several systems.
 template <class T> void check_small(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
-    faults.check("small systems", [&] {
-        return tridiagonal::testing::first_fault<T>({v.run, v.name},
-                                                    {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {130, 1}, {3, 70}}, {});
-    });
+    Shapes shapes = {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {130, 1}};
+    if (!v.name.ends_with("cr")) shapes.push_back({3, 70}); // these have a group for each system, the others for 64
+    faults.check("small systems", [&] { return tridiagonal::testing::first_fault<T>({v.run, v.name}, shapes, {}); });
     if (v.name.ends_with("_partition"))
         faults.check("three levels", [&] {
             return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{2049, 1}}, {});
