@@ -174,7 +174,7 @@ def memory_hierarchy():
          ("about 28 TB/s ¹", ""), ("02 tree_*: the tree", "03 shared_*: tiles of", "A and B")),
         ("blue", "L2 cache", ("of the whole GPU",), ("60 MiB ²", ""), ("not measured here", ""),
          ("data of small problems:", "01 at n = 2²⁰ (12 MiB);", "04: the vector x")),
-        ("blue", "device memory", ("of the whole GPU",), ("141 GB", ""), ("4241 GB/s ²", "(copy: read + write)"),
+        ("blue", "device memory", ("of the whole GPU",), ("141 GB", ""), ("about 4200 GB/s ²", "(copy: read + write)"),
          ("01 from many_blocks on", "02 from grid_stride on", "04 lanes: values, columns")),
         ("orange", "link (PCI Express)", ("between the two",), ("–", ""), ("about 55 GB/s ²", "each way"),
          ("05 depth_first, pipeline:", "pinned memory", "01 total ms")),
@@ -194,7 +194,7 @@ def memory_hierarchy():
                 f.text(x, y + (20 if len(lines) > 2 else 27 if len(lines) == 2 else 34) + 15 * k, words, 11)
         y += 66
     notes = ("¹ computed for 132 multiprocessors at 1.68 GHz, the clock rate at which 128 multiply-adds a cycle each make the",
-             "56.7 TFLOP/s measured in lab 03: 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
+             "about 57 TFLOP/s measured in lab 03: 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
              "² reported by the device, or measured: docs/results/h200 (saxpy, streams-streams). The other sizes: NVIDIA.")
     for k, words in enumerate(notes):
         f.text(20, y + 14 + 15 * k, words, 11, quiet=True)

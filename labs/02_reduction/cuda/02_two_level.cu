@@ -6,8 +6,8 @@
 // rounds reach 2^16 elements, three 2^24.
 // Corrected against the printed program: threads beyond the end read nothing (there they read past the array), and
 // the last round takes a ragged block too (there the sums that did not fill a block were dropped).
-// Limit: additions that the result does not need. Most threads add in each of eight steps, with two barriers each, and
-// one of the 256 sums is used.
+// Limit: one element per thread, for eight steps with two barriers each. Most threads add in every step, but only one
+// of the 256 sums is used; the next rung leaves these additions out.
 #include <utility>
 
 #include "gpulab/cuda/buffer.hpp"
