@@ -21,4 +21,5 @@ reduction --op pi --n 10007
 matmul --m 67 --k 33 --n 65
 spmv --generate powerlaw:1000:8
 streams --width 67 --height 41
+tridiagonal --n 67 --systems 33
 PROGRAMS

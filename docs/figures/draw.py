@@ -490,6 +490,79 @@ def spmv_formats():
     return f
 
 
+def tridiagonal_dependencies():
+    f = Figure(470, "Which equations each step of cyclic reduction and of parallel cyclic reduction reads",
+               "Eight equations. Cyclic reduction halves the number of equations in three steps and finds the unknowns in four "
+               "steps on the way back: 4, 2 and 1 reductions, then 1, 1, 2 and 4 unknowns. Parallel cyclic reduction reduces "
+               "all eight equations in each of three steps and then has all unknowns.")
+    f.text(20, 28, "Eight equations: who reads whom", 14, bold=True)
+    f.text(20, 46, "a line comes from what the equation or the unknown below needs, besides its own equation; rows count from 0", 11, quiet=True)
+    c, left, right = 38, 20, 376
+    down, gap = 44, 22
+
+    def row(x, y, colour_of, words):
+        cells(f, x, y, c, gap, words, colour_of, 12)
+
+    def link(x, y, source, target, colour):
+        if 0 <= source < 8:
+            f.line(x + source * c + c / 2, y + 1, x + target * c + c / 2, y + down - gap - 1, colour, 1.2)
+
+    # cyclic reduction
+    f.text(left, 76, "CR", 13, bold=True)
+    f.text(left + 30, 76, "7 reductions and 8 substitutions, 7 steps", 11)
+    y = 98
+    numbers = [str(i) for i in range(8)]
+    row(left, y, lambda i: "plain", numbers)
+    step = 1
+    while 2 * step <= 8:
+        kept = [i for i in range(8) if (i + 1) % (2 * step) == 0]
+        for i in kept:
+            for source in (i - step, i, i + step):
+                link(left, y + gap, source, i, "blue")
+        y += down
+        row(left, y, lambda i: "blue" if i in kept else "idle", [str(i) if i in kept else "" for i in range(8)])
+        step *= 2
+    known = []
+    while step > 0:
+        now = [i for i in range(step - 1, 8, 2 * step)]
+        for i in now:
+            for source in (i - step, i + step) if known else (i,):
+                if source in known or not known:
+                    link(left, y + gap, source, i, "green")
+        y += down
+        known = known + now
+        row(left, y, lambda i: "green" if i in now else "plain" if i in known else "idle",
+            [f"x{i}" if i in known else "" for i in range(8)])
+        step //= 2
+    bottom = y + gap
+
+    # parallel cyclic reduction
+    f.text(right, 76, "PCR", 13, bold=True)
+    f.text(right + 38, 76, "24 reductions, 3 steps", 11)
+    y = 98
+    row(right, y, lambda i: "plain", numbers)
+    for step in (1, 2, 4):
+        for i in range(8):
+            for source in (i - step, i + step):
+                link(right, y + gap, source, i, "orange")
+        y += down
+        row(right, y, lambda i: "orange", numbers)
+    y += down
+    for i in range(8):
+        f.line(right + i * c + c / 2, y - down + gap + 1, right + i * c + c / 2, y - 1, "green", 1.2)
+    row(right, y, lambda i: "green", [f"x{i}" for i in range(8)])
+
+    y += gap + 34
+    for colour, words in (("blue", "CR: every second equation is reduced"),
+                          ("orange", "PCR: every equation is reduced in every step"),
+                          ("green", "an unknown is found; the others are known")):
+        f.box(right, y - 11, 16, 14, colour)
+        f.text(right + 24, y, words, 11)
+        y += 22
+    f.height = bottom + 24
+    return f
+
+
 def streams_lanes():
     f = Figure(392, "Copies and kernels one after the other, and overlapped",
                "Four strips. One after the other: copy up, kernel, copy down of each strip in turn. Overlapped, in three lanes: "
@@ -552,6 +625,7 @@ figures = {
     "matmul-tiles": matmul_tiles,
     "spmv-formats": spmv_formats,
     "streams-lanes": streams_lanes,
+    "tridiagonal-dependencies": tridiagonal_dependencies,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,133 @@
+// CUDA rung 6: cyclic reduction first, then parallel cyclic reduction (Zhang, Cohen, Owens, PPoPP 2010).
+//
+// Changed: CR does little work but runs out of parallelism, PCR is parallel but does too much work. So CR makes the
+// system smaller until a block of 128 threads has one thread for each equation that is left; PCR solves these,
+// neighbours in registers and a compact copy in shared memory; CR's way back finds the others. Each equation is divided
+// by its pivot when the neighbours are about to use it, so that a step of PCR has one division instead of two, and
+// shared memory holds a, c and d only. Limit: shared memory. Every step goes through it and ends with a barrier, and
+// the strides of CR meet in its banks.
+#include <algorithm>
+
+#include "device_problem.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
+
+namespace tridiagonal {
+
+namespace {
+constexpr unsigned hybrid_threads = 128; // and the most equations that PCR gets
+}
+
+/// A block per system, any n. Shared memory: 4 n numbers.
+template <class T>
+__global__ void __launch_bounds__(hybrid_threads)
+    hybrid_kernel(const T* a_in, const T* b_in, const T* c_in, const T* d_in, T* x_out, std::int32_t* zero_pivot,
+                  unsigned n) {
+    extern __shared__ __align__(sizeof(double)) unsigned char memory[];
+    T* const a = reinterpret_cast<T*>(memory);
+    T* const b = a + n;
+    T* const c = b + n;
+    T* const d = c + n; // x once it is known
+    __shared__ T near_a[hybrid_threads], near_c[hybrid_threads], near_d[hybrid_threads];
+    __shared__ unsigned zero;
+    const unsigned k = threadIdx.x;
+    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * n;
+
+    if (k == 0) zero = 0xFFFFFFFFu;
+    for (unsigned i = k; i < n; i += hybrid_threads) {
+        a[i] = i > 0 ? a_in[begin + i] : T{0};
+        b[i] = b_in[begin + i];
+        c[i] = i + 1 < n ? c_in[begin + i] : T{0};
+        d[i] = d_in[begin + i];
+    }
+    __syncthreads();
+
+    // CR until a thread has each equation that is left: numbers step - 1, 2 step - 1, ...
+    unsigned step = 1;
+    for (; n / step > hybrid_threads; step *= 2) {
+        for (unsigned i = (k + 1) * 2 * step - 1; i < n; i += hybrid_threads * 2 * step) {
+            const unsigned left = i - step, right = i + step;
+            const T alpha = a[i] / b[left];
+            T new_b = b[i] - alpha * c[left], new_d = d[i] - alpha * d[left], new_c = 0;
+            if (right < n) {
+                const T beta = c[i] / b[right];
+                new_b -= beta * a[right];
+                new_d -= beta * d[right];
+                new_c = -beta * c[right];
+            }
+            a[i] = -alpha * a[left], b[i] = new_b, c[i] = new_c, d[i] = new_d;
+        }
+        __syncthreads();
+    }
+
+    // PCR: thread k has equation (k + 1) step - 1, its neighbours are the threads beside it.
+    const unsigned left_over = n / step, mine = (k + 1) * step - 1;
+    const bool active = k < left_over;
+    T my_a = 0, my_c = 0, my_d = 0;
+    if (active) {
+        if (b[mine] == T{0}) atomicMin(&zero, mine);
+        const T inverse = T{1} / b[mine];
+        my_a = a[mine] * inverse, my_c = c[mine] * inverse, my_d = d[mine] * inverse;
+    }
+    for (unsigned distance = 1; distance < left_over; distance *= 2) {
+        near_a[k] = my_a, near_c[k] = my_c, near_d[k] = my_d;
+        __syncthreads(); // the copies are there
+        if (active) {
+            T pivot = 1, new_a = 0, new_c = 0;
+            if (k >= distance) {
+                pivot -= my_a * near_c[k - distance];
+                my_d -= my_a * near_d[k - distance];
+                new_a = -my_a * near_a[k - distance];
+            }
+            if (k + distance < left_over) {
+                pivot -= my_c * near_a[k + distance];
+                my_d -= my_c * near_d[k + distance];
+                new_c = -my_c * near_c[k + distance];
+            }
+            if (pivot == T{0}) atomicMin(&zero, mine);
+            const T inverse = T{1} / pivot;
+            my_a = new_a * inverse, my_c = new_c * inverse, my_d *= inverse;
+        }
+        __syncthreads(); // and read, before the next step overwrites them
+    }
+    if (active) d[mine] = my_d;
+    __syncthreads();
+
+    // CR's way back, from the last step that it took.
+    while (step > 1) {
+        step /= 2;
+        for (unsigned i = k * 2 * step + step - 1; i < n; i += hybrid_threads * 2 * step) {
+            T sum = d[i];
+            if (i >= step) sum -= a[i] * d[i - step];
+            if (i + step < n) sum -= c[i] * d[i + step];
+            d[i] = sum / b[i];
+            if (b[i] == T{0}) atomicMin(&zero, i);
+        }
+        __syncthreads();
+    }
+    for (unsigned i = k; i < n; i += hybrid_threads) x_out[begin + i] = d[i];
+    if (k == 0) zero_pivot[blockIdx.x] = static_cast<std::int32_t>(zero);
+}
+
+template <class T> void cuda_hybrid(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    const std::size_t shared_bytes = 4 * p.n * sizeof(T);
+    ask_for_shared_memory(hybrid_kernel<T>, shared_bytes);
+    const DeviceProblem<T> in(p);
+    DeviceOutput<T> result(p);
+
+    watch.tile(hybrid_threads, "unknowns");
+    watch.tile(2 * hybrid_threads, "unknowns"); // from here on CR takes a second step
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            hybrid_kernel<<<in.systems, hybrid_threads, shared_bytes, stream>>>(
+                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+        },
+        gpulab::poisoning(result));
+    result.copy_to(out);
+}
+
+template void cuda_hybrid(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_hybrid(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace tridiagonal

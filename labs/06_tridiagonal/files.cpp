@@ -1,0 +1,45 @@
+#include "files.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+#include "gpulab/error.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
+
+namespace tridiagonal {
+
+template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems) {
+    const gpulab::Csr<T> table = gpulab::read_matrix_market<T>(path);
+    if (table.columns != 4)
+        throw gpulab::UsageError(fmt::format("{}: {} columns; four are needed: a, b, c and d", path, table.columns));
+    if (table.rows == 0 || table.rows % systems != 0)
+        throw gpulab::UsageError(
+            fmt::format("{}: {} equations are not {} systems of equal size", path, table.rows, systems));
+    Problem<T> p;
+    p.n = table.rows / systems, p.systems = systems;
+    std::vector<T>* const columns[] = {&p.a, &p.b, &p.c, &p.d};
+    for (std::vector<T>* column : columns) column->resize(table.rows); // what is not stored is zero
+    for (std::size_t row = 0; row < table.rows; ++row)
+        for (auto k = static_cast<std::size_t>(table.row_start[row]);
+             k < static_cast<std::size_t>(table.row_start[row + 1]); ++k)
+            (*columns[table.column[k]])[row] += table.value[k];
+    return p;
+}
+
+std::size_t announced_rows(const std::string& path) {
+    return static_cast<std::size_t>(gpulab::matrix_market_size(path).rows);
+}
+
+template <class T> void write_solution(gpulab::OutputFile& file, const std::vector<T>& x) {
+    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
+    for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
+    file.write(text);
+}
+
+#define INSTANTIATE(T)                                                    \
+    template Problem<T> read_problem<T>(const std::string&, std::size_t); \
+    template void write_solution(gpulab::OutputFile&, const std::vector<T>&);
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace tridiagonal

@@ -1,0 +1,27 @@
+/// @file
+/// Tridiagonal systems from Matrix Market files, and their solutions into one.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpulab/file.hpp"
+#include "tridiagonal.hpp"
+
+namespace tridiagonal {
+
+/// Reads systems of equal size: a file of four columns, a, b, c and d, one row per equation and one system after the
+/// other. `array` files are the natural ones; whatever gpulab::read_matrix_market() reads will do.
+/// @param systems into how many systems the rows are divided, at least 1
+/// @throws UsageError when the file cannot be read, has not four columns, or its rows cannot be divided so; Error
+///         "FILE:LINE: ..." when it is malformed
+template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems);
+
+/// The rows that a file announces, for counting memory before it is read; 0 when it announces none.
+std::size_t announced_rows(const std::string& path);
+
+/// Writes the unknowns as a Matrix Market `array` of one column, with as many digits as it takes to read the same
+/// numbers back.
+template <class T> void write_solution(gpulab::OutputFile& file, const std::vector<T>& x);
+
+} // namespace tridiagonal

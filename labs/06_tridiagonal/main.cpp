@@ -1,0 +1,104 @@
+/// @file
+/// Lab 06, tridiagonal systems: A x = d with every variant on every device, checked against Thomas in a wider type.
+#include <fmt/format.h>
+
+#include "files.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "studies.hpp"
+#include "tridiagonal.hpp"
+
+namespace {
+
+/// What the user asked for.
+struct Choice {
+    std::size_t n = 1024, systems = 1024;
+    std::string matrix = "dominant";
+    std::string type = "double";
+    std::string layout = "separate";
+    std::string input, output; // files
+};
+
+/// Refuses options of which one would be ignored.
+void settle(const gpulab::Options& options, const Choice& choice) {
+    if (options.given("--input"))
+        for (const char* const other : {"--n", "--matrix"})
+            if (options.given(other))
+                throw gpulab::UsageError(std::string("--input and ") + other + ": the file says it");
+    if (options.given("--output") && choice.output.empty()) throw gpulab::UsageError("--output: a file must be named");
+}
+
+template <class T> int run(const gpulab::Options& options, const Choice& choice) {
+    if (!options.study().empty())
+        return tridiagonal::run_study<T>(options, {choice.n, choice.systems, choice.matrix, choice.type});
+
+    const bool from_file = options.given("--input");
+    const std::size_t systems = from_file && !options.given("--systems") ? 1 : choice.systems;
+    const std::size_t equations = from_file ? tridiagonal::announced_rows(choice.input) : choice.n * systems;
+    const tridiagonal::MemoryNeed need = tridiagonal::memory_need<T>(equations, systems);
+    gpulab::check_memory(options, need.device, need.host); // before anything is allocated
+    const auto jobs = gpulab::jobs(tridiagonal::variants<T>(), options);
+    tridiagonal::Problem<T> problem =
+        from_file ? tridiagonal::read_problem<T>(choice.input, systems)
+                  : tridiagonal::make_problem<T>(choice.matrix, choice.n, systems, options.seed());
+    problem.layout = choice.layout == "interleaved" ? tridiagonal::Layout::interleaved : tridiagonal::Layout::separate;
+    gpulab::OutputFile solution;
+    if (!choice.output.empty()) solution = gpulab::OutputFile(choice.output);
+    gpulab::Report report(options, {{"matrix", from_file ? choice.input : choice.matrix},
+                                    {"type", choice.type},
+                                    {"n", problem.n},
+                                    {"systems", problem.systems},
+                                    {"layout", choice.layout}});
+    report.column("residual", "residual", "{:.1e}");
+
+    const tridiagonal::Reference<T> reference = tridiagonal::make_reference(problem);
+    tridiagonal::Output<T> out(problem.n, problem.systems);
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(tridiagonal::variants<T>(), "cpu_thomas"), problem, out));
+
+    // Each job poisons the output, runs its variant and judges what that leaves.
+    std::vector<T> solved; // by the first variant that is right
+    gpulab::measure_all(
+        options, report, jobs, problem, out, tridiagonal::work<T>(problem.n, problem.systems),
+        [&](const auto&) {
+            // Of a user's matrix nobody has promised that it can be solved without exchanging rows.
+            if (const std::string zero = tridiagonal::zero_pivot_message(out); from_file && !zero.empty())
+                throw gpulab::Unsupported(zero + ": this method does not exchange rows");
+            return tridiagonal::compare(problem, reference, out);
+        },
+        [&](const auto&, gpulab::Result& result) {
+            if (result.status != gpulab::Result::Status::passed) return;
+            result.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
+            if (solution && solved.empty()) solved = out.x;
+        });
+    const int code = report.finish();
+    if (solution) {
+        if (solved.empty())
+            throw gpulab::Error(choice.output + ": not written, because no variant has solved all systems");
+        tridiagonal::write_solution(solution, solved);
+    }
+    return code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    Choice choice;
+    gpulab::Options options("tridiagonal", "tridiagonal systems of equations: many small ones, or one large one");
+    constexpr std::size_t most = (std::size_t{1} << 31) - 1; // a kernel counts rows and systems in 32 bits
+    options.size("--n", choice.n, 1, "unknowns of each system; of a study: the most", most);
+    options.size("--systems", choice.systems, 1, "number of systems; of a study: the most", most);
+    options.choice("--matrix", choice.matrix, tridiagonal::matrix_kinds, "the kind of matrix");
+    options.choice("--type", choice.type, {"double", "float"}, "of the numbers");
+    options.choice("--layout", choice.layout, {"separate", "interleaved"},
+                   "where the clock starts, for variants that want row 0 of all systems side by side, then row 1, ...: "
+                   "separate: one system after the other, and transposing them counts; interleaved: already so");
+    options.text("--input", choice.input, "solve the systems of this Matrix Market file: columns a, b, c, d");
+    options.output("--output", choice.output, "write the solution to this Matrix Market file");
+    options.variants(tridiagonal::variants<double>()); // the same names for float
+    options.studies(tridiagonal::study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+    settle(options, choice);
+    return choice.type == "double" ? run<double>(options, choice) : run<float>(options, choice);
+} catch (...) {
+    return gpulab::fail("tridiagonal");
+}

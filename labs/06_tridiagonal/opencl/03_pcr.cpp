@@ -1,0 +1,43 @@
+// OpenCL rung 3: parallel cyclic reduction, a group for each system and an item for each equation, the counterpart of
+// cuda_pcr. (Book 3.7, exercise 3.1)
+//
+// Changed: no item falls idle, and there is no way back.
+// Limit: n log2 n reductions; and n items must fit a group.
+#include "03_pcr.cl.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "launch.hpp"
+
+namespace tridiagonal {
+
+template <class T> void opencl_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    check_local_memory(4 * p.n * sizeof(T));
+    cl::Kernel kernel = gpulab::opencl_kernel(pcr_cl, "pcr", real_option<T>());
+    const std::size_t local = gpulab::round_up(p.n, 32), most = gpulab::opencl().max_work_group(kernel);
+    if (local > most)
+        throw gpulab::Unsupported(std::to_string(p.n) + " unknowns are more than a group has items, " +
+                                  std::to_string(most));
+    const ClProblem<T> in(p);
+    ClOutput<T> result(p);
+
+    const auto numbers = cl::Local(p.n * sizeof(T));
+    gpulab::set_args(kernel, in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(),
+                     result.zero_pivot.data(), in.n, numbers, numbers, numbers, numbers);
+
+    watch.tile(32, "unknowns");
+    watch.tile(most, "unknowns");
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(p.systems * local), cl::NDRange(local),
+                                       nullptr, events.add());
+        },
+        gpulab::poisoning(result));
+    result.copy_to(out);
+}
+
+template void opencl_pcr(const Problem<float>&, Output<float>&, Stopwatch&);
+template void opencl_pcr(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace tridiagonal

@@ -1,0 +1,117 @@
+#include "studies.hpp"
+
+#include <algorithm>
+
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "tridiagonal.hpp"
+
+namespace tridiagonal {
+
+using gpulab::Options;
+using gpulab::Report;
+
+namespace {
+
+/// The rows of the table whose names end in one of these.
+template <class T> std::vector<gpulab::Variant<Run<T>>> rungs(const std::vector<std::string>& endings) {
+    std::vector<gpulab::Variant<Run<T>>> table;
+    for (const auto& v : variants<T>())
+        if (std::any_of(endings.begin(), endings.end(), [&](const std::string& e) { return v.name.ends_with(e); }))
+            table.push_back(v);
+    return table;
+}
+
+/// Measures the chosen variants out of a table on one problem.
+template <class T>
+void measure(const Options& options, Report& report, const Sweep& sweep, std::size_t n, std::size_t systems,
+             const std::vector<gpulab::Variant<Run<T>>>& table, Layout layout = Layout::separate) {
+    const auto jobs = gpulab::jobs(table, options);
+    const MemoryNeed need = memory_need<T>(n * systems, systems);
+    gpulab::check_memory(options, need.device, need.host);
+    Problem<T> p = make_problem<T>(sweep.matrix, n, systems, options.seed());
+    p.layout = layout;
+    const Reference<T> reference = make_reference(p);
+    Output<T> out(n, systems);
+    report.begin({{"n", n},
+                  {"systems", systems},
+                  {"matrix", sweep.matrix},
+                  {"type", sweep.type},
+                  {"layout", layout == Layout::separate ? "separate" : "interleaved"}});
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_thomas"), p, out));
+    gpulab::measure_all(options, report, jobs, p, out, work<T>(n, systems),
+                        [&](const auto&) { return compare(p, reference, out); });
+}
+
+/// Whether the user's choices leave some variant of a table a device.
+template <class T> bool any_runs(const Options& options, const std::vector<gpulab::Variant<Run<T>>>& table) {
+    return std::any_of(table.begin(), table.end(), [&](const auto& v) {
+        return options.wants(v.name, v.backend) && !options.devices(v.backend).empty();
+    });
+}
+
+/// Figures 3.7 to 3.9 of the book: n = 2^5 ... 2^10 for several numbers of systems.
+/// @param both_layouts the rungs that want interleaved data a second time, without transposing
+template <class T>
+void many_systems(const Options& options, Report& report, const Sweep& sweep, const std::vector<std::string>& endings,
+                  bool both_layouts) {
+    const std::size_t most_n = options.given("--n") ? sweep.n : 1024;
+    const std::size_t most = options.given("--systems") ? sweep.systems : 32768;
+    const auto table = rungs<T>(endings), interleaved = rungs<T>({"_interleaved"});
+    report.column("n", "n");
+    for (const std::size_t systems : {32, 512, 1024, 16384, 32768})
+        for (std::size_t n = 32; n <= 1024; n *= 2) {
+            if (systems > most || n > most_n) continue;
+            measure<T>(options, report, sweep, n, systems, table);
+            if (both_layouts && any_runs<T>(options, interleaved))
+                measure<T>(options, report, sweep, n, systems, interleaved, Layout::interleaved);
+        }
+}
+
+/// One system of 2^10 ... 2^26 unknowns.
+template <class T> void large(const Options& options, Report& report, const Sweep& sweep) {
+    const std::size_t most = options.given("--n") ? sweep.n : std::size_t{1} << 26;
+    report.column("n", "n");
+    for (std::size_t n = 1 << 10; n <= most; n *= 4)
+        measure<T>(options, report, sweep, n, 1, rungs<T>({"cpu_thomas", "_partition", "_gtsv2_nopivot"}));
+}
+
+} // namespace
+
+template <class T> MemoryNeed memory_need(std::size_t equations, std::size_t systems) {
+    const double unknowns = static_cast<double>(equations), wide = sizeof(T) == 4 ? 8 : 16;
+    const double at_once = unknowns / static_cast<double>(systems) *
+                           std::min(static_cast<double>(systems), static_cast<double>(gpulab::hardware_threads()));
+    return {.device = 11 * sizeof(T) * unknowns,
+            .host = (4 + 1 + 1 + 5) * sizeof(T) * unknowns + 8 * unknowns + 3 * wide * at_once};
+}
+
+std::vector<gpulab::StudySummary> study_list() {
+    const std::vector<std::string> sweep = {"--n", "--systems", "--matrix", "--type"};
+    return {{"figure-3-7",
+             "the book's figure 3.7: times of Thomas, CR and PCR for n = 32 ... 1024, 32 ... 32768 systems", sweep},
+            {"figure-3-8",
+             "the book's figures 3.8 and 3.9: speed-ups over Thomas on the CPU, the faster rungs beside them", sweep},
+            {"large", "one system of 2^10 ... 2^26 unknowns", {"--n", "--matrix", "--type"}}};
+}
+
+template <class T> int run_study(const Options& options, const Sweep& sweep) {
+    Report report(options);
+    if (options.study() == "figure-3-7") many_systems<T>(options, report, sweep, {"cpu_thomas", "_cr", "_pcr"}, false);
+    else if (options.study() == "figure-3-8")
+        many_systems<T>(options, report, sweep,
+                        {"cpu_thomas", "cuda_cr", "opencl_cr", "cuda_pcr", "opencl_pcr", "_interleaved", "_hybrid",
+                         "_registers", "_gtsv2"},
+                        true);
+    else if (options.study() == "large") large<T>(options, report, sweep);
+    else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
+    return report.finish();
+}
+
+#define INSTANTIATE(T)                                            \
+    template MemoryNeed memory_need<T>(std::size_t, std::size_t); \
+    template int run_study<T>(const Options&, const Sweep&);
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace tridiagonal

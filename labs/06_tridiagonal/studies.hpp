@@ -1,0 +1,37 @@
+/// @file
+/// The studies of lab 06.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+
+namespace tridiagonal {
+
+/// For `--study list`.
+std::vector<gpulab::StudySummary> study_list();
+
+/// How far a study goes.
+struct Sweep {
+    std::size_t n;       ///< most unknowns, where the user gave --n
+    std::size_t systems; ///< most systems, where the user gave --systems
+    std::string matrix;  ///< kind of matrix
+    std::string type;    ///< for the report
+};
+
+/// Runs the study the user chose.
+/// @return the program's exit code
+template <class T> int run_study(const gpulab::Options& options, const Sweep& sweep);
+
+/// Bytes that a run takes at its peak.
+struct MemoryNeed {
+    double device = 0; ///< five arrays, five more for their transposition, and c' of Thomas
+    double host = 0;   ///< the problem, an output, the reference and what it is computed in, one transposed problem
+};
+/// @param equations of all systems together
+template <class T> MemoryNeed memory_need(std::size_t equations, std::size_t systems);
+
+} // namespace tridiagonal

@@ -1,0 +1,274 @@
+#include "tridiagonal.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <type_traits>
+
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab/parallel.hpp"
+#include "rungs.hpp"
+
+namespace tridiagonal {
+
+namespace {
+
+/// What the reference computes in.
+template <class T> using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+
+/// Calls body(s) for each system, on all threads.
+template <class Body> void for_systems(std::size_t n, std::size_t systems, const Body& body) {
+    const std::size_t worth_a_thread = std::max<std::size_t>(4096 / n, 1);
+    gpulab::for_ranges(systems, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t s = begin; s < end; ++s) body(s);
+    });
+}
+
+/// Thomas on rows that row(i) gives as {a, b, c, d}; a of row 0 and c of the last one must be 0.
+/// @param c_new,x scratch and the solution, n each
+/// @return the first row whose pivot is zero, or no_zero_pivot
+template <class W, class Row>
+std::int32_t thomas(std::size_t n, const Row& row, std::vector<W>& c_new, std::vector<W>& x) {
+    std::int32_t zero = no_zero_pivot;
+    W c_before = 0, d_before = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto [a, b, c, d] = row(i);
+        const W pivot = i == 0 ? b : b - a * c_before;
+        if (pivot == 0 && zero == no_zero_pivot) zero = static_cast<std::int32_t>(i);
+        c_before = c_new[i] = c / pivot;
+        d_before = x[i] = (i == 0 ? d : d - a * d_before) / pivot;
+    }
+    for (std::size_t i = n - 1; i-- > 0;) x[i] -= c_new[i] * x[i + 1];
+    return zero;
+}
+
+/// Row i of a system as four numbers of W, with zeros where a and c have no meaning.
+template <class W, class T> std::array<W, 4> row_of(const Problem<T>& p, std::size_t s, std::size_t i) {
+    const std::size_t k = s * p.n + i;
+    return {i == 0 ? W{0} : W{p.a[k]}, W{p.b[k]}, i + 1 == p.n ? W{0} : W{p.c[k]}, W{p.d[k]}};
+}
+
+} // namespace
+
+template <class T>
+Problem<T> make_problem(const std::string& kind, std::size_t n, std::size_t systems, std::uint64_t seed) {
+    if (n == 0 || systems == 0) throw gpulab::UsageError("at least one system of at least one unknown");
+    const std::size_t size = n * systems;
+    Problem<T> p{n,
+                 systems,
+                 gpulab::random_vector<T>(size, seed),
+                 std::vector<T>(size),
+                 gpulab::random_vector<T>(size, seed + 1),
+                 gpulab::random_vector<T>(size, seed + 2)};
+    const auto each = [&](const auto& body) {
+        gpulab::for_ranges(size, 65536, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t k = begin; k < end; ++k) body(k);
+        });
+    };
+    if (kind == "dominant") {
+        each([&](std::size_t k) {
+            const T margin = gpulab::random_between(seed + 3, k, T(0.5), T(1.5));
+            const T size_of_b = std::abs(p.a[k]) + std::abs(p.c[k]) + margin;
+            p.b[k] = gpulab::random_bits(seed + 4, k) % 2 == 0 ? size_of_b : -size_of_b;
+        });
+    } else if (kind == "spd") {
+        // L has m on its diagonal and l below it. Row k of L L^T: l[k] m[k-1], m[k]^2 + l[k]^2, l[k+1] m[k].
+        const auto l = [&](std::size_t k) { return gpulab::random_between(seed + 3, k, T(-0.8), T(0.8)); };
+        const auto m = [&](std::size_t k) { return gpulab::random_between(seed + 4, k, T(0.8), T(1.2)); };
+        each([&](std::size_t k) {
+            if (k % n > 0) p.a[k] = l(k) * m(k - 1);
+            p.b[k] = m(k) * m(k) + (k % n > 0 ? l(k) * l(k) : T{0});
+            if (k % n + 1 < n) p.c[k] = l(k + 1) * m(k);
+        });
+    } else if (kind == "poisson") {
+        each([&](std::size_t k) {
+            if (k % n > 0) p.a[k] = -1;
+            p.b[k] = 2;
+            if (k % n + 1 < n) p.c[k] = -1;
+            p.d[k] = static_cast<T>(1 + k / n % 8);
+        });
+    } else {
+        throw gpulab::UsageError("'" + kind +
+                                 "' is no kind of matrix: " + fmt::format("{}", fmt::join(matrix_kinds, ", ")));
+    }
+    return p;
+}
+
+template <class T> Reference<T> make_reference(const Problem<T>& p) {
+    using W = Wide<T>;
+    Reference<T> r{Output<T>(p.n, p.systems), std::vector<double>(p.size())};
+    std::vector<unsigned char> proves(p.systems, 1);
+    for_systems(p.n, p.systems, [&](std::size_t s) {
+        std::vector<W> c_new(p.n), x(p.n), size(p.n);
+        r.out.zero_pivot[s] = thomas<W>(
+            p.n, [&](std::size_t i) { return row_of<W>(p, s, i); }, c_new, x);
+        thomas<W>(
+            p.n,
+            [&](std::size_t i) {
+                const auto [a, b, c, d] = row_of<W>(p, s, i);
+                const W left = i == 0 ? W{0} : std::abs(a * x[i - 1]),
+                        right = i + 1 == p.n ? W{0} : std::abs(c * x[i + 1]);
+                return std::array<W, 4>{-std::abs(a), std::abs(b), -std::abs(c),
+                                        left + std::abs(b * x[i]) + right + std::abs(d)};
+            },
+            c_new, size);
+        for (std::size_t i = 0; i < p.n; ++i) {
+            r.out.x[s * p.n + i] = static_cast<T>(x[i]);
+            // Below the smallest normal number roundings no longer shrink.
+            r.scale[s * p.n + i] = std::max(static_cast<double>(size[i]), double{std::numeric_limits<T>::min()});
+            // M(A) has an inverse without negative numbers exactly when all its pivots are positive; then c_new of
+            // Thomas, -|c| / pivot, is nowhere positive.
+            if (c_new[i] > 0 || !std::isfinite(size[i]) || size[i] < 0) proves[s] = 0;
+        }
+        if (r.out.zero_pivot[s] != no_zero_pivot) proves[s] = 0;
+    });
+    if (std::find(proves.begin(), proves.end(), 0) != proves.end()) r.scale.clear();
+    return r;
+}
+
+template <class T> double relative_residual(const Problem<T>& p, const Output<T>& out) {
+    using W = Wide<T>;
+    std::vector<double> residual(p.systems);
+    for_systems(p.n, p.systems, [&](std::size_t s) {
+        if (out.zero_pivot[s] != no_zero_pivot) return;
+        W worst = 0, norm_a = 0, norm_x = 0, norm_d = 0;
+        bool nan = false;
+        for (std::size_t i = 0; i < p.n; ++i) {
+            const T* const x = &out.x[s * p.n + i];
+            const auto [a, b, c, d] = row_of<W>(p, s, i);
+            const W left = i == 0 ? W{0} : a * x[-1], right = i + 1 == p.n ? W{0} : c * x[1];
+            const W r = std::abs(left + b * *x + right - d);
+            nan = nan || std::isnan(r);
+            worst = std::max(worst, r);
+            norm_a = std::max(norm_a, std::abs(a) + std::abs(b) + std::abs(c));
+            norm_x = std::max(norm_x, std::abs(W{*x}));
+            norm_d = std::max(norm_d, std::abs(d));
+        }
+        const W scale = norm_a * norm_x + norm_d;
+        residual[s] = nan          ? std::numeric_limits<double>::quiet_NaN()
+                      : worst == 0 ? 0
+                                   : static_cast<double>(worst / scale);
+    });
+    double worst = 0;
+    for (const double r : residual)
+        if (std::isnan(r) || r > worst) {
+            worst = r;
+            if (std::isnan(r)) break;
+        }
+    return worst;
+}
+
+template <class T> double tolerance(std::size_t n) {
+    return 2 * (1 + std::log2(static_cast<double>(n))) * double{std::numeric_limits<T>::epsilon()};
+}
+
+template <class T> std::string zero_pivot_message(const Output<T>& out) {
+    for (std::size_t s = 0; s < out.zero_pivot.size(); ++s)
+        if (out.zero_pivot[s] != no_zero_pivot)
+            return gpulab::is_poison(out.zero_pivot[s])
+                       ? fmt::format("nobody wrote whether system {} has a zero pivot", s)
+                       : fmt::format("zero pivot in system {}, row {}", s, out.zero_pivot[s]);
+    return "";
+}
+
+template <class T>
+gpulab::Comparison compare(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out) {
+    gpulab::Comparison result;
+    result.tolerance = tolerance<T>(p.n);
+    result.message = zero_pivot_message(out);
+    if (result.message.empty() && out.zero_pivot.size() != p.systems) result.message = "zero pivots of another length";
+    if (!result.message.empty()) return result;
+    if (out.x.size() != p.size()) {
+        result.message = fmt::format("expected {} unknowns, got {}", p.size(), out.x.size());
+        return result;
+    }
+    const double residual = relative_residual(p, out);
+    if (!reference.scale.empty()) {
+        result = gpulab::compare(reference.out.x, out.x, result.tolerance,
+                                 [&](std::size_t k) { return reference.scale[k]; });
+        if (!result.passed) {
+            const std::size_t at = result.first;
+            result.message += fmt::format(" (system {}, row {})", at / p.n, at % p.n);
+            return result;
+        }
+    } else {
+        result.error = residual;
+    }
+    // An error of `tolerance` in every unknown changes a residual by that much, and rounding x itself by as much again.
+    result.passed = residual <= 2 * result.tolerance;
+    if (!result.passed)
+        result.message = fmt::format("a relative residual of {:.2e}, tolerance {:.2e}", residual, 2 * result.tolerance);
+    return result;
+}
+
+template <class T> gpulab::Work work(std::size_t n, std::size_t systems) {
+    const double unknowns = static_cast<double>(n) * static_cast<double>(systems);
+    return {.bytes = 5 * sizeof(T) * unknowns, .flops = 8 * unknowns};
+}
+
+template <class T> std::vector<T> interleave(const std::vector<T>& from, std::size_t n, std::size_t systems) {
+    std::vector<T> to(from.size());
+    for (std::size_t s = 0; s < systems; ++s)
+        for (std::size_t i = 0; i < n; ++i) to[i * systems + s] = from[s * n + i];
+    return to;
+}
+
+template <class T> std::vector<T> separate(const std::vector<T>& from, std::size_t n, std::size_t systems) {
+    return interleave(from, systems, n); // the transposition of a matrix of n rows is its own way back
+}
+
+template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
+    using enum gpulab::Backend;
+    using V = gpulab::Variant<Run<T>>;
+    [[maybe_unused]] constexpr gpulab::Needs needs{.compute_capability = 0, .fp64 = std::is_same_v<T, double>};
+    static constexpr std::array table = {
+        V{"cpu_thomas", "Thomas, one system after the other", cpu, cpu_thomas<T>},
+        V{"cpu_cr", "cyclic reduction (CR), sequential", cpu, cpu_cr<T>},
+        V{"cpu_pcr", "parallel cyclic reduction (PCR), sequential", cpu, cpu_pcr<T>},
+        V{"cpu_threads", "Thomas, a run of systems per thread", cpu, cpu_threads<T>},
+        V{"opencl_thomas", "Thomas, a work-item per system", opencl, GPULAB_IF_OPENCL(opencl_thomas<T>), needs},
+        V{"opencl_cr", "CR, a group per system", opencl, GPULAB_IF_OPENCL(opencl_cr<T>), needs},
+        V{"opencl_pcr", "PCR, a group per system and an item per equation", opencl, GPULAB_IF_OPENCL(opencl_pcr<T>),
+          needs},
+        V{"opencl_partition", "systems of any size: chunks of 64, a coarse system, a second pass", opencl,
+          GPULAB_IF_OPENCL(opencl_partition<T>), needs},
+        V{"cuda_cr_one_block", "CR in one block, one system", cuda, GPULAB_IF_CUDA(cuda_cr_one_block<T>), needs},
+        V{"cuda_cr", "CR, a block per system", cuda, GPULAB_IF_CUDA(cuda_cr<T>), needs},
+        V{"cuda_pcr", "PCR, a block per system and a thread per equation", cuda, GPULAB_IF_CUDA(cuda_pcr<T>), needs},
+        V{"cuda_thomas", "Thomas, a thread per system", cuda, GPULAB_IF_CUDA(cuda_thomas<T>), needs},
+        V{"cuda_thomas_interleaved", "the same, row 0 of all systems side by side, then row 1, ...", cuda,
+          GPULAB_IF_CUDA(cuda_thomas_interleaved<T>), needs},
+        V{"cuda_hybrid", "CR until a block has a thread for each equation left, then PCR", cuda,
+          GPULAB_IF_CUDA(cuda_hybrid<T>), needs},
+        V{"cuda_registers", "Thomas on eight equations in a lane's registers, PCR across lanes by shuffles", cuda,
+          GPULAB_IF_CUDA(cuda_registers<T>), needs},
+        V{"cuda_partition", "systems of any size: chunks of 256, a coarse system, a second pass", cuda,
+          GPULAB_IF_CUDA(cuda_partition<T>), needs},
+        V{"cuda_cusparse_gtsv2", "the vendor's library, gtsv2StridedBatch", cuda,
+          GPULAB_IF_CUDA(cuda_cusparse_gtsv2<T>), needs, true},
+        V{"cuda_cusparse_gtsv_interleaved", "the vendor's library, gtsvInterleavedBatch", cuda,
+          GPULAB_IF_CUDA(cuda_cusparse_gtsv_interleaved<T>), needs, true},
+        V{"cuda_cusparse_gtsv2_nopivot", "the vendor's library, gtsv2_nopivot, one system", cuda,
+          GPULAB_IF_CUDA(cuda_cusparse_gtsv2_nopivot<T>), needs, true},
+    };
+    return table;
+}
+
+#define INSTANTIATE(T)                                                                             \
+    template Problem<T> make_problem(const std::string&, std::size_t, std::size_t, std::uint64_t); \
+    template Reference<T> make_reference(const Problem<T>&);                                       \
+    template double relative_residual(const Problem<T>&, const Output<T>&);                        \
+    template double tolerance<T>(std::size_t);                                                     \
+    template gpulab::Comparison compare(const Problem<T>&, const Reference<T>&, const Output<T>&); \
+    template std::string zero_pivot_message(const Output<T>&);                                     \
+    template gpulab::Work work<T>(std::size_t, std::size_t);                                       \
+    template std::vector<T> interleave(const std::vector<T>&, std::size_t, std::size_t);           \
+    template std::vector<T> separate(const std::vector<T>&, std::size_t, std::size_t);             \
+    template std::span<const gpulab::Variant<Run<T>>> variants<T>();
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace tridiagonal

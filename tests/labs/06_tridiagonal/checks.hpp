@@ -1,0 +1,316 @@
+/// @file
+/// The checks that right and wrong solvers go through.
+#pragma once
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <limits>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
+#include "tridiagonal.hpp"
+
+namespace tridiagonal::testing {
+
+using gpulab::testing::seed;
+
+/// How many systems of how many unknowns.
+struct Shape {
+    std::size_t n, systems;
+};
+using Shapes = std::vector<Shape>;
+
+/// Systems that every elimination solves without rounding, so that only the exact answer passes. The numbers a, b and c
+/// are -1, 0 and 1, and of two neighbouring equations at most one holds the other's unknown: all pivots stay -1 or 1.
+/// A mistake anywhere travels along the whole system, because no coefficient is smaller than the diagonal.
+template <class T> Problem<T> whole_numbers(std::size_t n, std::size_t systems) {
+    const std::size_t size = n * systems;
+    Problem<T> p{n, systems, std::vector<T>(size), std::vector<T>(size), std::vector<T>(size), std::vector<T>(size)};
+    for (std::size_t k = 0; k < size; ++k) {
+        const std::uint64_t bits = gpulab::random_bits(seed, k);
+        const auto sign = [&](unsigned bit) { return bits >> bit & 1 ? T{1} : T{-1}; };
+        p.b[k] = sign(0);
+        p.d[k] = static_cast<T>(1 + (bits >> 8) % 3) * sign(1);
+        // Equations k and k + 1. The direction changes every 40 equations or so, and one pair in 64 is separate.
+        const bool down = gpulab::random_bits(seed + 1, k / 40) % 2 == 0;
+        const bool together = (bits >> 16) % 64 != 0;
+        if (k % n + 1 < n) {
+            p.c[k] = together && !down ? sign(2) : T{0};
+            p.a[k + 1] = together && down ? sign(2) : T{0};
+        } else { // what has no meaning
+            p.c[k] = static_cast<T>(5);
+            p.a[k + 1 - n] = static_cast<T>(-7);
+        }
+    }
+    return p;
+}
+
+/// Whether a variant may refuse this shape: a method that keeps a system in one block's memory need not take more than
+/// 1024 unknowns, one that is named so only one system, and the vendor's library has limits of its own.
+inline bool may_refuse(std::string_view variant, const Shape& shape) {
+    if (variant.find("cusparse") != std::string_view::npos && shape.n < 3) return true;
+    if ((variant.ends_with("_one_block") || variant.ends_with("_nopivot")) && shape.systems > 1) return true;
+    return shape.n > 1024 && !variant.ends_with("_partition") && variant.find("thomas") == std::string_view::npos &&
+           !variant.starts_with("cpu_");
+}
+
+/// A variant and its name, as the checks take it.
+template <class T> struct Candidate {
+    Run<T>* run;
+    std::string_view name;
+};
+
+/// What is wrong with the solution of one problem, or "". `refused` counts the problems that it may refuse and does.
+/// @param exact only the reference itself passes
+template <class T>
+std::string fault_with(const Candidate<T>& v, const Problem<T>& p, bool exact, std::size_t* refused = nullptr) {
+    const Reference<T> reference = make_reference(p);
+    Output<T> out(p.n, p.systems);
+    try {
+        return gpulab::testing::fault_of(v.run, p, out, [&] {
+            const gpulab::Comparison comparison = compare(p, reference, out);
+            return exact && comparison.passed ? gpulab::compare(reference.out.x, out.x, 0.0) : comparison;
+        });
+    } catch (const gpulab::Unsupported& e) {
+        if (refused) ++*refused;
+        return may_refuse(v.name, {p.n, p.systems}) ? "" : fmt::format("it refuses: {}", e.what());
+    }
+}
+
+/// Solves every shape: whole numbers, of several systems in both layouts, and each kind of matrix.
+/// @param kinds which matrices, besides whole numbers
+/// @return the first fault, or ""
+template <class T>
+std::string first_fault(const Candidate<T>& v, const Shapes& shapes, const std::vector<std::string>& kinds) {
+    const bool exact = v.name.find("cusparse") == std::string_view::npos; // a library may round where we need not
+    std::size_t done = 0, refused = 0;
+    for (const Shape& shape : shapes) {
+        const std::string where = fmt::format("{} system(s) of {}, ", shape.systems, shape.n);
+        for (const Layout layout : {Layout::separate, Layout::interleaved}) {
+            if (layout == Layout::interleaved && shape.systems < 3) continue; // there the layouts hardly differ
+            Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
+            p.layout = layout;
+            if (const std::string fault = fault_with(v, p, exact, &refused); !fault.empty())
+                return where + (layout == Layout::separate ? "whole numbers: " : "whole numbers, interleaved: ") +
+                       fault;
+            ++done;
+        }
+        for (const std::string& kind : kinds) {
+            const Problem<T> p = make_problem<T>(kind, shape.n, shape.systems, seed);
+            if (const std::string fault = fault_with(v, p, false, &refused); !fault.empty())
+                return where + kind + ": " + fault;
+            ++done;
+        }
+    }
+    return done > refused ? "" : "it refuses everything";
+}
+
+/// Four equations, and one, whose answers are written down.
+template <class T> std::string fault_by_hand(const Candidate<T>& v) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN();
+    // 2 1 . .     4         1
+    // 1 2 1 .     8         2
+    // . 1 2 1 x = 12,   x = 3,  and 4 x = 8 in the second problem
+    // . . 1 2     11        4
+    const Problem<T> four{4, 1, {nan, 1, 1, 1}, {2, 2, 2, 2}, {1, 1, 1, nan}, {4, 8, 12, 11}};
+    Output<T> out(4, 1);
+    const T tolerance_of_four = static_cast<T>(tridiagonal::tolerance<T>(4));
+    std::string fault = gpulab::testing::fault_of(v.run, four, out, [&] {
+        return gpulab::compare(std::vector<T>{1, 2, 3, 4}, out.x, static_cast<double>(tolerance_of_four),
+                               [](std::size_t) { return 16.0; });
+    });
+    if (!fault.empty()) return "four equations: " + fault;
+    if (may_refuse(v.name, {1, 1})) return "";
+    const Problem<T> one{1, 1, {nan}, {4}, {nan}, {8}};
+    Output<T> x(1, 1);
+    fault = gpulab::testing::fault_of(v.run, one, x, [&] { return gpulab::compare(std::vector<T>{2}, x.x, 0.0); });
+    return fault.empty() ? "" : "one equation: " + fault;
+}
+
+/// The second difference of a parabola: the answer is known without solving anything.
+template <class T> std::string poisson_fault(const Candidate<T>& v, const Shapes& shapes) {
+    for (const Shape& shape : shapes) {
+        if (may_refuse(v.name, shape)) continue;
+        const Problem<T> p = make_problem<T>("poisson", shape.n, shape.systems, seed);
+        std::vector<T> expected(p.size());
+        for (std::size_t k = 0; k < p.size(); ++k) expected[k] = poisson_solution<T>(shape.n, k / shape.n, k % shape.n);
+        const Reference<T> reference = make_reference(p);
+        Output<T> out(shape.n, shape.systems);
+        const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
+            return gpulab::compare(expected, out.x, tridiagonal::tolerance<T>(shape.n),
+                                   [&](std::size_t k) { return reference.scale[k]; });
+        });
+        if (!fault.empty()) return fmt::format("{} system(s) of {}: {}", shape.systems, shape.n, fault);
+    }
+    return "";
+}
+
+/// A comparison that a sentence decides.
+inline gpulab::Comparison verdict(const std::string& fault) {
+    gpulab::Comparison comparison;
+    comparison.message = fault;
+    comparison.passed = fault.empty();
+    return comparison;
+}
+
+/// What is wrong with the systems other than `special`, which must be solved exactly; "" when nothing is.
+template <class T>
+std::string others_fault(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out,
+                         std::size_t special) {
+    for (std::size_t s = 0; s < p.systems; ++s) {
+        if (s == special) continue;
+        if (out.zero_pivot[s] != no_zero_pivot) return fmt::format("system {} is said to have a zero pivot", s);
+        for (std::size_t k = s * p.n; k < (s + 1) * p.n; ++k)
+            if (!(out.x[k] == reference.out.x[k]))
+                return fmt::format("system {}, row {} suffers from system {}: {}, expected {}", s, k % p.n, special,
+                                   out.x[k], reference.out.x[k]);
+    }
+    return "";
+}
+
+/// The rows of a system at which something special may stand: its ends, its middle, and next to a tile.
+inline std::set<std::size_t> special_rows(std::size_t n) {
+    std::set<std::size_t> rows;
+    for (const std::size_t row :
+         {std::size_t{0}, std::size_t{1}, std::size_t{6}, std::size_t{7}, std::size_t{8}, n / 2, n - 2, n - 1})
+        if (row < n) rows.insert(row);
+    return rows;
+}
+
+/// NaN in one system stays in that system, and comes out of it in the row where it went in. In a of row 0 and in c of
+/// row n - 1 it changes nothing.
+template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& shapes) {
+    constexpr T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
+    for (const Shape& shape : shapes) {
+        if (may_refuse(v.name, shape)) continue;
+        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
+        const Reference<T> reference = make_reference(plain);
+        Output<T> out(shape.n, shape.systems);
+        const std::string where = fmt::format("{} system(s) of {}, ", shape.systems, shape.n);
+
+        for (const T meaningless : {nan, inf}) {
+            Problem<T> p = plain;
+            for (std::size_t s = 0; s < p.systems; ++s) p.a[s * p.n] = p.c[(s + 1) * p.n - 1] = meaningless;
+            const std::string fault = gpulab::testing::fault_of(
+                v.run, p, out, [&] { return verdict(others_fault(p, reference, out, p.systems)); });
+            if (!fault.empty()) return where + fmt::format("{} in a of row 0 and c of the last: ", meaningless) + fault;
+        }
+        const std::size_t special = shape.systems / 2;
+        for (const std::size_t row : special_rows(shape.n))
+            for (const bool in_b : {false, true}) {
+                Problem<T> p = plain;
+                (in_b ? p.b : p.d)[special * p.n + row] = nan;
+                const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
+                    const T x = out.x[special * p.n + row];
+                    if (x == x) return verdict(fmt::format("x is {} there", x));
+                    if (out.zero_pivot[special] < no_zero_pivot) return verdict("nobody wrote the zero pivot");
+                    for (std::size_t i = 0; i < p.n; ++i)
+                        if (gpulab::is_poison(out.x[special * p.n + i]))
+                            return verdict(fmt::format("row {} was never written", i));
+                    return verdict(others_fault(p, reference, out, special));
+                });
+                if (!fault.empty())
+                    return where + fmt::format("NaN in {} of system {}, row {}: ", in_b ? 'b' : 'd', special, row) +
+                           fault;
+            }
+    }
+    return "";
+}
+
+/// Zero pivots are reported with their system and row, and the other systems are solved: an equation without any
+/// coefficient, which every method meets where it stands; two equal equations, of which every method finds one; and
+/// two equations that hold only each other's unknown, which could be solved by exchanging them.
+template <class T> std::string zero_pivot_fault(const Candidate<T>& v, const Shapes& shapes) {
+    enum class Kind { empty_row, equal_rows, exchanged_rows };
+    for (const Shape& shape : shapes) {
+        if (may_refuse(v.name, shape)) continue;
+        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
+        const Reference<T> reference = make_reference(plain);
+        Output<T> out(shape.n, shape.systems);
+        const std::size_t special = shape.systems / 2;
+        for (const std::size_t row : special_rows(shape.n))
+            for (const Kind kind : {Kind::empty_row, Kind::equal_rows, Kind::exchanged_rows}) {
+                if (kind != Kind::empty_row && row + 1 >= shape.n) continue;
+                Problem<T> p = plain;
+                const std::size_t k = special * p.n + row;
+                p.a[k] = p.b[k] = p.c[k] = 0;
+                if (kind != Kind::empty_row) {
+                    const T diagonal = kind == Kind::equal_rows ? T{1} : T{0};
+                    p.b[k] = p.b[k + 1] = diagonal;
+                    p.c[k] = p.a[k + 1] = 1;
+                    p.c[k + 1] = 0;
+                }
+                const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
+                    const auto found = static_cast<std::int64_t>(out.zero_pivot[special]),
+                               at = static_cast<std::int64_t>(row);
+                    if (found < at || found > at + (kind == Kind::empty_row ? 0 : 1))
+                        return verdict(fmt::format("it reports row {}", found));
+                    return verdict(others_fault(p, reference, out, special));
+                });
+                if (!fault.empty())
+                    return fmt::format("{} system(s) of {}, {} at row {} of system {}: {}", shape.systems, shape.n,
+                                       kind == Kind::empty_row    ? "an empty equation"
+                                       : kind == Kind::equal_rows ? "two equal equations"
+                                                                  : "two exchanged equations",
+                                       row, special, fault);
+            }
+    }
+    return "";
+}
+
+/// How far the checks of a variant go.
+struct Extent {
+    Shapes shapes;       ///< every kind of matrix
+    Shapes special;      ///< NaN and zero pivots
+    std::size_t largest; ///< size next to a tile; see sizes_next_to()
+};
+
+/// All that every variant must do, on the current device.
+template <class T>
+void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faults& faults, const Extent& extent) {
+    const Candidate<T> v{variant.run, variant.name};
+    faults.check("equations by hand", [&] { return fault_by_hand(v); });
+    faults.check("every shape", [&] { return first_fault(v, extent.shapes, matrix_kinds); });
+    faults.check("a known solution", [&] { return poisson_fault(v, extent.shapes); });
+
+    Stopwatch once; // of a shape that no variant refuses, and of one with several systems
+    std::vector<gpulab::Tile> tiles;
+    faults.check("manners", [&]() -> std::string {
+        for (const Shape& shape : {Shape{900, 1}, Shape{40, 9}, Shape{700, 3}}) {
+            if (may_refuse(v.name, shape)) continue;
+            const Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
+            Output<T> out(shape.n, shape.systems);
+            Stopwatch watch;
+            try {
+                gpulab::testing::in_turn([&] { v.run(p, out, watch); });
+            } catch (const gpulab::WrongResult& e) {
+                return e.what();
+            }
+            tiles.insert(tiles.end(), watch.tiles().begin(), watch.tiles().end());
+            const std::string fault = gpulab::testing::manners_fault(variant.backend, variant.baseline, watch);
+            if (!fault.empty()) return fault;
+        }
+        return "";
+    });
+    faults.check("sizes next to its tiles", [&]() -> std::string {
+        Shapes shapes;
+        for (const std::size_t n : gpulab::testing::sizes_next_to(tiles, extent.largest, "unknowns"))
+            if (n > 0)
+                for (const std::size_t systems : {1, 3})
+                    if (n * systems <= extent.largest || systems == 1) shapes.push_back({n, systems});
+        for (const std::size_t systems : gpulab::testing::sizes_next_to(tiles, extent.largest / 16, "systems"))
+            if (systems > 0) shapes.push_back({5, systems});
+        return shapes.empty() ? "" : first_fault(v, shapes, {});
+    });
+    if (variant.baseline) return; // a library may do as it likes with NaN, and reports no zero pivot
+    faults.check("NaN", [&] { return nan_fault(v, extent.special); });
+    faults.check("zero pivots", [&] { return zero_pivot_fault(v, extent.special); });
+}
+
+} // namespace tridiagonal::testing

@@ -1,0 +1,172 @@
+// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+#include <catch2/catch_test_macros.hpp>
+#include <set>
+#include <string>
+
+#include "checks.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
+#include "gpulab_testing/hand_out.hpp"
+#include "gpulab_testing/program.hpp"
+#include "studies.hpp"
+#include "tridiagonal.hpp"
+
+using gpulab::testing::names_of;
+using gpulab::testing::Outcome;
+using gpulab::testing::ScratchFile;
+using Words = std::set<std::string>;
+
+namespace {
+const gpulab::testing::Program program("tridiagonal", TRIDIAGONAL_PROGRAM);
+
+/// Excuses the rungs that are wrong by their own test.
+template <class T> gpulab::testing::KnownWrong wrong_rungs() {
+    return [](const std::string& name, const std::string& device) {
+        return gpulab::testing::known_wrong(tridiagonal::variants<T>(), [&](tridiagonal::Run<T>* run) {
+            return tridiagonal::testing::first_fault<T>({run, name}, {{33, 1}, {33, 7}, {1000, 1}, {1000, 3}}, {});
+        })(name, device);
+    };
+}
+
+/// Whether the program ended well, or with 1: a variant is wrong, which its own test says.
+bool ran(const Outcome& outcome) { return outcome.exit_code == 0 || outcome.exit_code == 1; }
+
+/// Two systems of two equations, and what solves them: 2 x + y = 4, x + 2 y = 5; 4 x = 4, 5 y = 10. What has no meaning
+/// is 9.
+constexpr const char* two_systems = "%%MatrixMarket matrix array real general\n4 4\n"
+                                    "9\n1\n9\n0\n"   // a
+                                    "2\n2\n4\n5\n"   // b
+                                    "1\n9\n0\n9\n"   // c
+                                    "4\n5\n4\n10\n"; // d
+} // namespace
+
+TEST_CASE("the README's ladder is the variant table") {
+    CHECK(gpulab::testing::variants_in_ladder(TRIDIAGONAL_README) == names_of(tridiagonal::variants<double>()));
+    CHECK(names_of(tridiagonal::variants<double>()) == names_of(tridiagonal::variants<float>()));
+}
+
+TEST_CASE("the README names every study") {
+    CHECK(gpulab::testing::absent_from(TRIDIAGONAL_README,
+                                       gpulab::testing::names_of_studies(tridiagonal::study_list())) == Words{});
+}
+
+TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
+    CHECK(program.missing("--list", names_of(tridiagonal::variants<double>())) == Words{});
+    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(tridiagonal::study_list())) == Words{});
+    CHECK(program.missing("--help", {"--n", "--systems", "--matrix", "--type", "--layout", "--input", "--output",
+                                     "--study", "--json"}) == Words{});
+}
+
+TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
+    const ScratchFile three_columns, malformed, two;
+    three_columns.write("%%MatrixMarket matrix array real general\n1 3\n1\n2\n3\n");
+    malformed.write("%%MatrixMarket matrix array real general\n1 4\n1\n2\nx\n4\n");
+    two.write(two_systems);
+    for (const std::string& arguments : {std::string("--n 0"),
+                                         std::string("--systems 0"),
+                                         std::string("--n -3"),
+                                         std::string("--n 2^31"),
+                                         std::string("--systems 2^31"),
+                                         std::string("--matrix hilbert"),
+                                         std::string("--type half"),
+                                         std::string("--layout both"),
+                                         std::string("--study nothing"),
+                                         std::string("--input /nonexistent.mtx"),
+                                         std::string("--input ''"),
+                                         "--input " + three_columns.path(),
+                                         "--input " + malformed.path(),
+                                         "--input " + two.path() + " --systems 3",
+                                         "--input " + two.path() + " --n 2",
+                                         "--input " + two.path() + " --matrix spd",
+                                         std::string("--output /nonexistent/folder/x.mtx"),
+                                         std::string("--output x.mtx --csv ./x.mtx"),
+                                         std::string("--output ''"),
+                                         std::string("--study large --systems 3"),
+                                         std::string("--study large --input x"),
+                                         std::string("--study figure-3-7 --layout interleaved"),
+                                         std::string("--n 1e9 --systems 1e3"),
+                                         std::string("--variant cuda_nothing"),
+                                         std::string("--backend vulkan"),
+                                         std::string("stray")}) {
+        INFO(arguments);
+        CHECK(program.refusal_fault(arguments) == "");
+    }
+    CHECK(program("--input " + two.path() + " --systems 3").err ==
+          "tridiagonal: " + two.path() + ": 4 equations are not 3 systems of equal size\n");
+}
+
+TEST_CASE("memory is counted before it is taken") {
+    const auto one = tridiagonal::memory_need<double>(1000, 1), many = tridiagonal::memory_need<double>(1000, 1000);
+    CHECK(one.device >= 11 * 8e3); // five arrays, five transposed, c'
+    CHECK(one.host >= (5 + 1 + 5 + 1 + 3 * 2) * 8e3);
+    CHECK(many.host < one.host); // the wide numbers of one system for each thread
+    CHECK(program("--n 1e9 --systems 1e3").err.find("this problem needs") != std::string::npos);
+}
+
+TEST_CASE("a user's systems are read, solved and their solution is written") {
+    const ScratchFile in, out;
+    in.write(two_systems);
+    for (const std::string type : {"double", "float"}) {
+        INFO(type);
+        const Outcome outcome = program("--input " + in.path() + " --systems 2 --repeat 1 --output " + out.path() +
+                                        " --variant cpu_thomas --type " + type);
+        REQUIRE(outcome.exit_code == 0);
+        CHECK(outcome.out.find("n = 2, systems = 2") != std::string::npos);
+        CHECK(out.text() == "%%MatrixMarket matrix array real general\n4 1\n1\n2\n1\n2\n");
+    }
+    // One system of four: what separated the two, 9 in c of row 1 and in a of row 2, counts now.
+    REQUIRE(program("--input " + in.path() + " --backend cpu --repeat 1 --output " + out.path()).exit_code == 0);
+    const auto x = gpulab::read_matrix_market<double>(out.path());
+    CHECK(x.rows == 4);
+    CHECK(x.columns == 1);
+}
+
+TEST_CASE("a solution that is written reads back to the last digit") {
+    const ScratchFile in, out;
+    in.write("%%MatrixMarket matrix array real general\n1 4\n0\n3\n0\n1\n");
+    REQUIRE(program("--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path()).exit_code == 0);
+    CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{1.0 / 3.0});
+}
+
+TEST_CASE("a zero pivot in a user's system is named with system and row, and no solution is written") {
+    const ScratchFile in, out;
+    in.write("%%MatrixMarket matrix array real general\n4 4\n0\n1\n0\n1\n2\n2\n0\n0\n1\n0\n1\n0\n1\n1\n1\n1\n");
+    const Outcome all =
+        program("--input " + in.path() + " --systems 2 --repeat 1 --backend cpu --output " + out.path());
+    CHECK(all.exit_code == 2);
+    CHECK(all.out.find("zero pivot in system 1, row 0: this method does not exchange rows") != std::string::npos);
+    CHECK(all.err == "tridiagonal: " + out.path() + ": not written, because no variant has solved all systems\n");
+    CHECK_THROWS(out.text());
+    const Outcome named = program("--input " + in.path() + " --systems 2 --repeat 1 --variant cpu_cr");
+    CHECK(named.exit_code == 2);
+    CHECK(named.err == "tridiagonal: cpu_cr: zero pivot in system 1, row 0: this method does not exchange rows\n");
+}
+
+TEST_CASE("JSON says what was solved and how well") {
+    const ScratchFile json;
+    for (const std::string matrix : {"dominant", "spd", "poisson"}) {
+        INFO(matrix);
+        REQUIRE(ran(program("--n 33 --systems 7 --repeat 2 --layout interleaved --json " + json.path() + " --matrix " +
+                            matrix)));
+        const auto run = json.json();
+        CHECK(run["lab"] == "tridiagonal");
+        CHECK(run["problem"]["matrix"] == matrix);
+        CHECK(run["problem"]["type"] == "double");
+        CHECK(run["problem"]["n"] == 33);
+        CHECK(run["problem"]["systems"] == 7);
+        CHECK(run["problem"]["layout"] == "interleaved");
+        CHECK(run["variants"].size() == gpulab::testing::rows_of(tridiagonal::variants<double>()));
+        CHECK(gpulab::testing::run_fault(run, wrong_rungs<double>()) == "");
+        for (const auto& v : run["variants"])
+            if (v["status"] == "passed") {
+                CHECK(v["residual"] >= 0);
+                CHECK(v["residual"] < 1e-14);
+                CHECK(v["bytes"] == 5 * 8 * 33 * 7);
+            }
+    }
+}
+
+TEST_CASE("every study runs and writes a list of runs") {
+    CHECK(program.study_fault("figure-3-7", "--n 64 --systems 512", 4, wrong_rungs<double>()) == "");
+    CHECK(program.study_fault("figure-3-8", "--n 32 --systems 32", 1, wrong_rungs<double>()) == "");
+    CHECK(program.study_fault("large", "--n 4096", 2, wrong_rungs<double>()) == "");
+}

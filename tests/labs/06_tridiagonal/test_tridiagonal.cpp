@@ -1,0 +1,184 @@
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "checks.hpp"
+#include "emulated.hpp"
+
+using gpulab::Backend;
+using gpulab::testing::Faults;
+using gpulab::testing::VariantCases;
+using tridiagonal::testing::Extent;
+using tridiagonal::testing::Shapes;
+
+namespace {
+
+/// Around every power of two at which a warp or a block ends, one system and several.
+Shapes all_shapes() {
+    Shapes shapes;
+    for (const std::size_t n :
+         {1,   2,   3,   4,   5,   7,   8,   9,   15,  16,  17,  31,   32,   33,   63,   64,   65,
+          127, 128, 129, 200, 255, 256, 257, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2048, 4097})
+        for (const std::size_t systems : {1, 7}) shapes.push_back({n, systems});
+    for (const std::size_t systems : {31, 32, 33, 100, 257}) shapes.push_back({19, systems});
+    shapes.push_back({100003, 1}); // a prime
+    return shapes;
+}
+
+const Shapes special_shapes = {{1, 3},  {2, 3},    {3, 1},   {5, 4},   {8, 3},    {16, 5},  {33, 3},
+                               {64, 3}, {100, 40}, {257, 3}, {520, 1}, {1000, 2}, {1100, 2}};
+
+/// All that one variant must do, on the current device.
+template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
+    const std::size_t largest =
+        gpulab::testing::largest_near_tile(v.backend) > 1 << 21 ? std::size_t{1} << 21 : 1 << 16;
+    tridiagonal::testing::check_variant<T>(v, faults, {all_shapes(), special_shapes, largest});
+}
+
+const VariantCases in_double(tridiagonal::variants<double>(), "solves in double", "", check<double>);
+// The two methods that work in registers, played on the host; named so that the checks allow them what they allow
+// those.
+template <class T>
+constexpr gpulab::Variant<tridiagonal::Run<T>> emulated[] = {
+    {"emulated cuda_registers", "", Backend::cpu, tridiagonal::testing::emulated_registers<T>},
+    {"emulated cuda_partition", "", Backend::cpu, tridiagonal::testing::EmulatedPartition<T>::run}};
+const VariantCases on_the_host_in_double(emulated<double>, "solves in double", "", check<double>);
+const VariantCases on_the_host_in_float(emulated<float>, "solves in float", "", check<float>);
+
+const VariantCases in_float(tridiagonal::variants<float>(), "solves in float", "", check<float>);
+
+} // namespace
+
+#if defined(GPULAB_WITH_OPENCL)
+namespace {
+// For oclgrind, a thousand times slower than the device: ragged groups and chunks, and several systems.
+template <class T> void check_small(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
+    Shapes shapes = {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {130, 1}};
+    if (!v.name.ends_with("cr")) shapes.push_back({3, 70}); // these have a group for each system, the others for 64
+    faults.check("small systems", [&] { return tridiagonal::testing::first_fault<T>({v.run, v.name}, shapes, {}); });
+    if (v.name.ends_with("_partition"))
+        faults.check("three levels", [&] {
+            return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{2049, 1}}, {});
+        });
+}
+const VariantCases oclgrind_double(tridiagonal::variants<double>(), "in double under oclgrind", "[.oclgrind]",
+                                   check_small<double>, gpulab::testing::only_on<Backend::opencl>);
+} // namespace
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+namespace {
+// Without the vendor's kernels: racecheck reports hazards inside cuSPARSE, which are not ours to mend.
+bool our_cuda(std::string_view variant, Backend backend) {
+    return backend == Backend::cuda && variant.find("cusparse") == std::string_view::npos;
+}
+// For compute-sanitizer: one warp and several, several systems in a warp, three levels.
+template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
+    faults.check("small systems", [&] {
+        return tridiagonal::testing::first_fault<T>({v.run, v.name},
+                                                    {{1, 1}, {3, 40}, {33, 5}, {130, 3}, {600, 2}, {1024, 1}}, {});
+    });
+    if (v.name.ends_with("_partition"))
+        faults.check("three levels", [&] {
+            return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{131500, 1}}, {});
+        });
+}
+const VariantCases sanitizer_double(tridiagonal::variants<double>(), "in double under compute-sanitizer",
+                                    "[.sanitizer]", check_tools<double>, our_cuda);
+const VariantCases sanitizer_float(tridiagonal::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
+                                   check_tools<float>, our_cuda);
+
+// One system for which the coarse systems of the partition method have several levels.
+const VariantCases million(
+    tridiagonal::variants<double>(), "solves one system of 20 million", "[large]",
+    [](const auto& v, Faults& faults) {
+        faults.check("20 million unknowns", [&] {
+            return tridiagonal::testing::first_fault<double>({v.run, v.name}, {{20'000'003, 1}}, {"dominant"});
+        });
+    },
+    [](std::string_view name, Backend backend) { return backend == Backend::cuda && name.ends_with("_partition"); });
+} // namespace
+#endif
+
+TEST_CASE("the reference solves what is known") {
+    const auto p = tridiagonal::make_problem<double>("poisson", 1000, 9, 1);
+    const auto reference = tridiagonal::make_reference(p);
+    for (std::size_t k = 0; k < p.size(); ++k)
+        REQUIRE(std::abs(reference.out.x[k] - tridiagonal::poisson_solution<double>(1000, k / 1000, k % 1000)) <=
+                1e-12 * reference.out.x[k]);
+    CHECK(tridiagonal::poisson_solution<double>(3, 0, 0) == 1.5); // 2 * 1.5 - 2 = 1
+    CHECK(tridiagonal::poisson_solution<double>(3, 1, 1) == 4);   // 2 * 4 - 2 * 3 = 2
+    CHECK(tridiagonal::relative_residual(p, reference.out) < 1e-15);
+}
+
+TEST_CASE("the matrices are what they are called") {
+    const auto dominant = tridiagonal::make_problem<double>("dominant", 50, 4, 7);
+    for (std::size_t k = 0; k < dominant.size(); ++k)
+        CHECK(std::abs(dominant.b[k]) > std::abs(dominant.a[k]) + std::abs(dominant.c[k]));
+    const auto spd = tridiagonal::make_problem<double>("spd", 50, 4, 7);
+    bool ever_not_dominant = false;
+    for (std::size_t k = 0; k < spd.size(); ++k) {
+        if (k % 50 + 1 < 50) CHECK(spd.c[k] == spd.a[k + 1]);
+        const double left = k % 50 == 0 ? 0 : std::abs(spd.a[k]), right = k % 50 == 49 ? 0 : std::abs(spd.c[k]);
+        ever_not_dominant = ever_not_dominant || spd.b[k] < left + right;
+    }
+    CHECK(ever_not_dominant);
+    const auto reference = tridiagonal::make_reference(spd);
+    CHECK(reference.scale.size() == spd.size()); // the bound holds for it
+    CHECK(dominant.a[0] != 0);                   // what has no meaning is not zero by chance
+    CHECK(dominant.c[49] != 0);
+    CHECK_THROWS_AS(tridiagonal::make_problem<double>("hilbert", 3, 1, 1), gpulab::UsageError);
+    CHECK_THROWS_AS(tridiagonal::make_problem<double>("spd", 0, 1, 1), gpulab::UsageError);
+}
+
+TEST_CASE("the check sees one wrong unknown, a NaN, a zero pivot and what nobody wrote") {
+    const auto p = tridiagonal::make_problem<double>("dominant", 300, 4, 3);
+    const auto reference = tridiagonal::make_reference(p);
+    tridiagonal::Output<double> out = reference.out;
+    REQUIRE(tridiagonal::compare(p, reference, out).passed);
+    std::string expected;
+    SECTION("off in the twelfth digit") { out.x[777] *= 1 + 1e-12; }
+    SECTION("zero") { out.x[1199] = 0; }
+    SECTION("NaN") { out.x[0] = std::nan(""); }
+    SECTION("two systems exchanged") { std::swap_ranges(out.x.begin(), out.x.begin() + 300, out.x.begin() + 300); }
+    SECTION("a zero pivot") {
+        out.zero_pivot[2] = 17;
+        expected = "zero pivot in system 2, row 17";
+    }
+    SECTION("unwritten") {
+        gpulab::poison(out.zero_pivot);
+        expected = "nobody wrote whether system 0 has a zero pivot";
+    }
+    const auto comparison = tridiagonal::compare(p, reference, out);
+    CHECK_FALSE(comparison.passed);
+    if (!expected.empty()) CHECK(comparison.message == expected);
+}
+
+TEST_CASE("where the scale proves nothing the residual alone judges") {
+    // 1 2 | 2 1: regular, no zero pivot, but neither dominant nor positive definite.
+    const tridiagonal::Problem<double> p{2, 1, {0, 2}, {1, 1}, {2, 0}, {5, 4}};
+    const auto reference = tridiagonal::make_reference(p);
+    CHECK(reference.scale.empty());
+    CHECK(reference.out.x == std::vector<double>{1, 2});
+    tridiagonal::Output<double> out = reference.out;
+    CHECK(tridiagonal::compare(p, reference, out).passed);
+    out.x[1] += 1e-14;
+    CHECK_FALSE(tridiagonal::compare(p, reference, out).passed);
+}
+
+TEST_CASE("whole numbers show a change at the far end of a system") {
+    // Along every run of equations without a gap the answer changes as a whole.
+    auto p = tridiagonal::testing::whole_numbers<double>(1000, 1);
+    const auto before = tridiagonal::make_reference(p).out.x;
+    p.d[0] += 1, p.d[999] += 1;
+    const auto after = tridiagonal::make_reference(p).out.x;
+    CHECK(before[0] != after[0]);
+    CHECK(before[999] != after[999]);
+}
+
+TEST_CASE("the interleaved layout has row 0 of all systems first, and leads back") {
+    const std::vector<double> two_of_three = {1, 2, 3, 4, 5, 6};
+    CHECK(tridiagonal::interleave(two_of_three, 3, 2) == std::vector<double>{1, 4, 2, 5, 3, 6});
+    CHECK(tridiagonal::separate(tridiagonal::interleave(two_of_three, 3, 2), 3, 2) == two_of_three);
+}
