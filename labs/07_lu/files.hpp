@@ -18,9 +18,8 @@ struct Dense {
 };
 
 /// Reads a file of any kind that gpulab::read_matrix_market() takes, `array` or `coordinate`.
-/// @throws UsageError when the file cannot be read, does not fit main memory as a dense matrix, or holds a value that
-/// is
-///         not finite; Error naming file and line when it is malformed
+/// @throws UsageError when the file cannot be read or does not fit main memory as a dense matrix; Error naming file and
+///         line when it is malformed or holds a value that is not finite
 Dense read_dense(const std::string& path);
 
 /// The text of an `array real general` file, column after column, every value with as many digits as it takes to read

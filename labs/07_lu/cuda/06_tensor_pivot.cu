@@ -13,6 +13,7 @@
 // Limit: of the update, memory: for each element of C, 16 bytes pass for 128 operations. Of the whole, the panel.
 #include <algorithm>
 
+#include "built_for.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -147,6 +148,8 @@ __global__ void __launch_bounds__(threads, 2)
 
 } // namespace
 
+void require_tensor_cores() { require_built_for(tensor_update_kernel, 80); }
+
 void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                    int k, cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
@@ -156,6 +159,7 @@ void update_tensor(const double* a, int a_stride, const double* b, int b_stride,
 }
 
 void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
+    require_tensor_cores();
     constexpr int width = most_panel_columns;
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cooperative_groups.h>
 
+#include "built_for.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -157,6 +158,8 @@ int columns_in_cluster(int rows) {
 
 } // namespace
 
+void require_clusters() { require_built_for(cluster_panel_kernel<64, 256>, 90); }
+
 void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
     const int n = d.n, width = columns_in_cluster(n - k0);
     if (width == 0) return factorise_columns(d, k0, k1, stream);
@@ -173,6 +176,7 @@ void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStrea
 }
 
 void cuda_cluster_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width) {
+    require_clusters();
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;

@@ -49,6 +49,7 @@ void follow(const DeviceMatrix& a, int k0, int k1, int begin, int end, cudaStrea
 } // namespace
 
 void cuda_look_ahead_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
+    require_clusters();
     constexpr int width = most_panel_columns;
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};

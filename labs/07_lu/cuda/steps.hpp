@@ -44,4 +44,11 @@ void update_tensor(const double* a, int a_stride, const double* b, int b_stride,
 /// factorise_columns() with the panel in the registers of a cluster (07_cluster_pivot.cu). @pre compute capability 9.0
 void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
+/// Throws Unsupported when this build has update_tensor() for older devices only, which do without: it was compiled for
+/// a lower compute capability than the device has (06_tensor_pivot.cu).
+void require_tensor_cores();
+
+/// The same for factorise_panel_in_cluster() (07_cluster_pivot.cu).
+void require_clusters();
+
 } // namespace lu

@@ -42,6 +42,7 @@ void cuda_update_tiled(const Problem& p, std::vector<double>& c, Stopwatch& watc
 }
 
 void cuda_update_tensor(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width) {
+    require_tensor_cores();
     run_update(p, c, watch, width,
                [](const double* l, const double* u, double* out, int n, int m, int k, cudaStream_t stream) {
                    update_tensor(l, n, u, n, out, n, m, m, k, stream);
