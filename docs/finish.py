@@ -106,7 +106,7 @@ def add_to_search(folder, places):
 
 def tidy(page):
     text = before = page.read_text(encoding="utf-8")
-    if 'class="formula' not in text:
+    if not re.search(r'class="formula|\\\(.+?\\\)', text):  # of a formula within a line Doxygen writes \(x\), without a class
         text = re.sub(r'<script type="text/x-mathjax-config">.*?</script>\s*', "", text, flags=re.DOTALL)
         text = re.sub(r'<script [^>]*MathJax\.js"[^>]*></script>\s*', "", text)
         text = re.sub(r"<script[^>]*>\s*window\.MathJax = .*?</script>\s*", "", text, flags=re.DOTALL)

@@ -1,6 +1,8 @@
 // The CUDA side of device.hpp and ceilings.hpp: finding devices, and what they reach with nothing else to do.
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <thread>
 
 #include "backends.hpp"
 #include "gpulab/cuda/buffer.hpp"
@@ -29,6 +31,13 @@ L2Flusher::L2Flusher() : scratch_(twice_the_l2()) {}
 
 void L2Flusher::flush(cudaStream_t stream) {
     CUDA_CHECK(cudaMemsetAsync(scratch_.data(), 0, scratch_.bytes(), stream));
+}
+
+void delay(cudaStream_t stream, std::chrono::milliseconds length) {
+    static constexpr auto sleep = [](void* ms) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(ms)));
+    };
+    CUDA_CHECK(cudaLaunchHostFunc(stream, sleep, reinterpret_cast<void*>(std::intptr_t{length.count()})));
 }
 
 namespace detail {

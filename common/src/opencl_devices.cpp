@@ -136,14 +136,14 @@ GuardedMemory allocate_guarded(std::size_t bytes, unsigned char guard_value) {
 } // namespace
 
 GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
-    GuardedMemory memory = allocate_guarded(bytes, guard_byte);
+    GuardedMemory memory = allocate_guarded(bytes, band_bytes.output);
     poison_memory(memory, bytes, fill, opencl().queue());
     opencl().queue().finish();
     return memory;
 }
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
-    GuardedMemory memory = allocate_guarded(bytes, input_guard_byte);
+    GuardedMemory memory = allocate_guarded(bytes, band_bytes.input);
     write_memory(memory.window, bytes, host);
     opencl().queue().finish();
     return memory;

@@ -81,7 +81,8 @@ Table::Table(const Parameters& problem, const Work& work, const std::vector<Name
             parameter_widths_.push_back(std::max(column.heading.size(), named_cell(p, column, 20).size()));
             continue;
         }
-        const std::size_t width = std::max(column.heading.size(), least_width);
+        const std::size_t digits = fmt::format(fmt::runtime(column.format), 1.0 / 3).size(); // all that it asks for
+        const std::size_t width = std::max({column.heading.size(), least_width, digits});
         const int leaves = extras == 0 ? 23 : 19 - extras; // the lab named the most important one first
         figures_.push_back({column.heading, width, leaves,
                             [=](const Result& r) { return named_cell(find(r.extra, column.name), column, width); }});

@@ -162,10 +162,10 @@ def kernel_words():
 def memory_hierarchy():
     f = Figure(502, "The memory hierarchy of an H200 and its host",
                "From top to bottom: registers, shared memory and L1 cache, L2 cache, device memory, the link to the host, host "
-               "memory; each with its size, its speed, and the rungs of the labs whose bytes wait there.")
-    f.text(20, 30, "Where bytes wait: one NVIDIA H200 and its host", 14, bold=True)
+               "memory; each with its size, its speed, and the rungs of the labs that work on it.")
+    f.text(20, 30, "The memories of one NVIDIA H200 and its host", 14, bold=True)
     columns = (232, 368, 500)
-    for x, words in zip(columns, ("size", "speed", "whose bytes wait there")):
+    for x, words in zip(columns, ("size", "speed", "what the labs keep there")):
         f.text(x, 54, words, 11, quiet=True)
     rows = [
         ("green", "registers", ("of one thread",), ("256 KiB per", "multiprocessor"), ("340 TB/s of", "operands ¹"),
@@ -243,7 +243,7 @@ def sectors():
                "of their bytes, at stride 8 32 sectors and an eighth. A core that walks along an array uses all of a cache line; "
                "four threads that take every fourth element each use a quarter of it, and all four fetch it.")
     f.text(20, 30, "One load instruction of a warp: 32 threads, 4 bytes each", 14, bold=True)
-    f.text(20, 48, "a frame is a sector of 32 bytes, the least that memory hands over; a coloured cell is a word that is used", 11, quiet=True)
+    f.text(20, 48, "a frame is a sector of 32 bytes, the smallest piece that a GPU reads; a coloured cell is a word that is used", 11, quiet=True)
     word, x0 = 7.25, 176
     sector = 8 * word + 4
     y = 66
@@ -261,8 +261,8 @@ def sectors():
 
     y += 40
     f.line(20, y - 20, 680, y - 20)
-    f.text(20, y + 6, "One core of a CPU: one load after the other", 14, bold=True)
-    f.text(20, y + 24, "a frame is a cache line of 64 bytes; the colours are four threads, each on a core of its own", 11, quiet=True)
+    f.text(20, y + 6, "Four cores of a CPU: each loads one word after the other", 14, bold=True)
+    f.text(20, y + 24, "a frame is a cache line of 64 bytes; each colour is one thread, on a core of its own", 11, quiet=True)
     y += 42
     word, line = 7.25, 16 * 7.25 + 8
     colours = ("blue", "orange", "green", "purple")

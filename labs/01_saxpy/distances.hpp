@@ -15,19 +15,19 @@
 
 namespace saxpy {
 
-/// A point as an array of structures has it: 12 bytes, the next point follows at once.
+/// A packed point: 12 bytes, directly followed by the next point.
 struct Point {
     float x, y, z;
 };
 static_assert(sizeof(Point) == 12);
 
-/// The same point padded to 16 bytes, so that one instruction loads it whole.
+/// The same point padded to 16 bytes, so that one instruction can load all of it.
 struct alignas(16) AlignedPoint {
     float x, y, z;
 };
 static_assert(sizeof(AlignedPoint) == 16);
 
-/// One point and the points it is measured against.
+/// One point, and the points whose distances from it are computed.
 struct DistanceProblem {
     Point from{};
     std::vector<Point> points;
@@ -43,12 +43,13 @@ using DistanceRun = void(const DistanceProblem& p, Distances& d, gpulab::Stopwat
 /// Random points in the cube (-1, 1)^3.
 DistanceProblem make_distance_problem(std::size_t n, std::uint64_t seed);
 
-/// The points again, padded.
+/// The same points, padded.
 std::vector<AlignedPoint> aligned(const std::vector<Point>& points);
 
-/// The sum of squares is wrong by at most (2 + 1 + 2) epsilon / 2: each difference is rounded and counts twice in its
-/// square, each square is rounded, and so are two additions. The root halves that. The root itself is wrong by half an
-/// epsilon on a CPU and in CUDA, and OpenCL 1.2 allows 3 epsilon: 1.25 + 0.5 on one side and 1.25 + 3 on the other.
+/// The relative error of the sum of squares is at most (2 + 1 + 2) epsilon / 2: the rounding of each difference counts
+/// twice in its square, each square is rounded, and so are two additions. The root halves this to 1.25 epsilon. The
+/// root's own rounding adds epsilon / 2 on a CPU and in CUDA, and up to 3 epsilon in OpenCL 1.2. The difference of the
+/// two sides is then at most (1.25 + 0.5) + (1.25 + 3) = 6 epsilon.
 inline constexpr double distance_tolerance = 6 * double{std::numeric_limits<float>::epsilon()};
 
 /// Compares d with the reference, each element relative to the distance itself.

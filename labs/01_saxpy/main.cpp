@@ -8,7 +8,7 @@
 #include "saxpy.hpp"
 #include "studies.hpp"
 
-int main(int argc, char** argv) try { // the whole of main is one try block: every failure ends in fail() below
+int main(int argc, char** argv) try { // all of main is one try block: every failure ends in fail() below
     std::size_t n = std::size_t{1} << 24;
     std::string operation = "saxpy";
     gpulab::Options options("saxpy", "c = k a + b: the first parallel program");
@@ -22,25 +22,25 @@ int main(int argc, char** argv) try { // the whole of main is one try block: eve
     if (!options.study().empty()) return saxpy::run_study(options, n);
     if (operation == "distances") return saxpy::run_distances(options, n);
 
-    // 12 bytes must move for each element (read a and b, write c) and 2 operations be done, whatever the variant.
+    // Every variant must move 12 bytes per element (read a and b, write c) and do 2 operations.
     const auto size = static_cast<double>(n);
     const gpulab::Work work{.bytes = 12 * size, .flops = 2 * size};
     gpulab::check_memory(options, 12 * size, 16 * size);
     const auto jobs = gpulab::jobs(saxpy::variants(), options); // which variant runs where
     gpulab::Report report(options, {{"n", n}});
 
-    // The reference: one loop on the CPU, from which the speed-ups are counted too.
+    // The reference: one loop on the CPU. The speed-ups refer to its time.
     const saxpy::Problem problem = saxpy::make_problem(n, options.seed());
     saxpy::Output reference(n), c(n);
     const auto cpu_sequential = gpulab::run_of(saxpy::variants(), "cpu_sequential");
     report.sequential_ms(gpulab::sequential_ms(cpu_sequential, problem, reference));
 
-    // Each job poisons c, runs its variant and judges what that leaves in c.
+    // Each job fills c with NaN, runs its variant and compares c with the reference.
     gpulab::measure_all(
         options, report, jobs, problem, c, work, [&](const auto&) { return saxpy::compare(problem, reference, c); },
         [&](const auto& job, const gpulab::Result& result) {
             if (job.variant.name == "cpu_sequential")
-                report.sequential_ms(result.kernel.median); // so that it shows 1.00
+                report.sequential_ms(result.kernel.median); // so that its speed-up is 1.00
         });
     return report.finish();
 } catch (...) {

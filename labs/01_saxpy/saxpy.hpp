@@ -17,7 +17,7 @@ namespace saxpy {
 
 using gpulab::Stopwatch;
 
-/// What SAXPY is given: two arrays of the same length and a factor.
+/// The input of SAXPY: two arrays of the same length and a factor.
 struct Problem {
     float k = 0;
     std::vector<float> a;
@@ -25,7 +25,7 @@ struct Problem {
     std::size_t size() const { return a.size(); }
 };
 
-/// What it gives back: c[i] = k a[i] + b[i].
+/// The result: c[i] = k a[i] + b[i].
 using Output = std::vector<float>;
 
 /// A variant: from host data to host data. c has the length of the problem.
@@ -34,9 +34,9 @@ using Run = void(const Problem& p, Output& c, Stopwatch& watch);
 /// Random a and b in (-1, 1) and a random factor k in (1, 2).
 Problem make_problem(std::size_t n, std::uint64_t seed);
 
-/// One side may fuse the multiply and the add and round once, the other may round the product and then the sum. A
-/// rounding is wrong by at most epsilon / 2 of its result, so the two differ by at most epsilon (|k a_i| / 2 + |c_i|),
-/// but for terms of epsilon squared, for which there is one percent.
+/// One side may fuse the multiplication and the addition and round once; the other may round the product and then the
+/// sum. A rounding changes a result by at most epsilon / 2 times its size, so the two sides differ by at most
+/// epsilon (|k a_i| / 2 + |c_i|), plus terms of the order of epsilon squared, which the one percent covers.
 inline constexpr double tolerance = 1.01 * std::numeric_limits<float>::epsilon();
 
 /// Compares c with the reference, each element on the scale |k a_i| / 2 + |k a_i + b_i|.

@@ -25,7 +25,7 @@ Work saxpy_work(std::size_t n) {
     return {.bytes = 12.0 * static_cast<double>(n), .flops = 2.0 * static_cast<double>(n)};
 }
 
-/// The OpenCL and CUDA devices the user chose; CPU devices have no kernels to study.
+/// The OpenCL and CUDA devices that the user chose. The studies have no kernels for the CPU back end.
 std::vector<Device> kernel_devices(const Options& options) {
     std::vector<Device> all = options.devices(Backend::opencl);
     for (const Device& device : options.devices(Backend::cuda)) all.push_back(device);
@@ -33,7 +33,7 @@ std::vector<Device> kernel_devices(const Options& options) {
     return all;
 }
 
-/// A problem, its reference, and how long the sequential CPU takes for it.
+/// A problem, its reference, and the time of the sequential CPU variant.
 struct Case {
     Problem problem;
     Output reference;
@@ -45,7 +45,7 @@ struct Case {
 };
 
 /// Tables 2.1 and 2.2 of the book: n = 10^2 ... 10^7, without and with the transfers.
-/// Times are in milliseconds (the book's columns say so too but hold seconds).
+/// Times are in milliseconds. (The book's headings say milliseconds too, but its numbers are seconds.)
 void table(const Options& options, Report& report, bool with_transfers) {
     report.quiet(true);
     struct Row {
@@ -94,10 +94,10 @@ void table(const Options& options, Report& report, bool with_transfers) {
     }
 }
 
-/// Block sizes 32 ... 1024, with the occupancy the runtime computes for CUDA.
+/// Block sizes 32 ... 1024, with the occupancy that the CUDA runtime computes.
 void block_size(const Options& options, Report& report, std::size_t n) {
     report.column("threads per block", "threads");
-    if (!options.devices(Backend::cuda).empty()) { // OpenCL does not say
+    if (!options.devices(Backend::cuda).empty()) { // OpenCL has no such query
         report.column("occupancy_percent", "occupancy");
         report.column("blocks_per_sm", "blocks/SM");
         report.column("warps_per_sm", "warps/SM");
@@ -148,8 +148,8 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
     }
 }
 
-/// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial part that Amdahl's law would need to
-/// explain it (the measure of Karp and Flatt).
+/// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial fraction with which Amdahl's law gives this
+/// speed-up (Karp and Flatt).
 void threads(const Options& options, Report& report, std::size_t n) {
     report.column("threads", "threads");
     report.column("efficiency", "efficiency");
@@ -175,8 +175,8 @@ void threads(const Options& options, Report& report, std::size_t n) {
     }
 }
 
-/// Even/odd against warp-aligned branches. No bytes to speak of: the percent of the bound means nothing here.
-/// At most 2^20 elements, because the reference on one core takes half a second for as many.
+/// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
+/// here. At most 2^20 elements, for which the reference on one core takes about half a second.
 void divergence(const Options& options, Report& report, std::size_t size) {
     report.column("branch", "branch");
     const std::size_t n = std::min<std::size_t>(size, std::size_t{1} << 20);
@@ -197,8 +197,8 @@ void divergence(const Options& options, Report& report, std::size_t size) {
     }
 }
 
-/// 12 bytes must come in and 4 go out for each point; the aligned layout moves 20. Subtract, square, add, root: 9
-/// flops.
+/// Each point needs 12 bytes in and 4 out; the aligned layout moves 20 in all. 9 operations: 3 differences, 3 squares,
+/// 2 sums, 1 root.
 void distances(const Options& options, Report& report, std::size_t n) {
     const auto jobs = gpulab::jobs(distance_variants(), options);
     const DistanceProblem problem = make_distance_problem(n, options.seed());
@@ -219,19 +219,19 @@ struct Study {
 
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
-        {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial part", threads},
-        {"table-2-1", "kernel time against the CPU, n = 10^2 ... 10^7",
+        {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", threads},
+        {"table-2-1", "kernel time against one CPU core, n = 10^2 ... 10^7",
          [](const Options& o, Report& r, std::size_t) { table(o, r, false); }, false},
-        {"table-2-2", "the same with the transfers in the time",
+        {"table-2-2", "the same, with the transfers included",
          [](const Options& o, Report& r, std::size_t) { table(o, r, true); }, false},
         {"block-size", "32 ... 1024 threads per block, with occupancy", block_size},
-        {"coalescing", "neighbouring threads 1 ... 32 elements apart", coalescing},
-        {"alignment", "3-D points of 12 bytes against 16",
+        {"coalescing", "neighbouring threads read elements 1 ... 32 apart", coalescing},
+        {"alignment", "points of 12 bytes against points of 16 bytes",
          [](const Options& o, Report& r, std::size_t n) {
              r.begin({{"op", "distances"}, {"n", n}});
              distances(o, r, n);
          }},
-        {"divergence", "branches that part a warp against branches that do not", divergence},
+        {"divergence", "branches that divide a warp against branches that do not", divergence},
     };
     return all;
 }
@@ -248,7 +248,7 @@ std::vector<gpulab::StudySummary> study_list() {
 
 int run_study(const Options& options, std::size_t n) {
     if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study " + options.study() + " has kernels of its own and takes no --variant");
+        throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
     const auto size = static_cast<double>(n);
     gpulab::check_memory(options, 20 * size, 48 * size);
     Report report(options);

@@ -10,15 +10,15 @@
 
 namespace saxpy {
 
-/// For `--study list`.
+/// The studies, for `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 
-/// Runs the study the user chose.
-/// @param n the problem size of the studies that do not sweep it
+/// Runs the study that the user chose.
+/// @param n the problem size, for the studies that do not sweep it
 /// @return the program's exit code
 int run_study(const gpulab::Options& options, std::size_t n);
 
-/// Runs `--op distances`: every variant of it on every device.
+/// Runs `--op distances`: every variant on every device.
 /// @return the program's exit code
 int run_distances(const gpulab::Options& options, std::size_t n);
 
@@ -30,7 +30,7 @@ BlockSizeRun cuda_block_size, opencl_block_size;
 using ThreadsRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned threads);
 ThreadsRun cpu_blocks_of;
 
-/// How full blocks of this size keep a multiprocessor: the kernel of study block-size.
+/// Occupancy of a multiprocessor with blocks of one size: the kernel of study block-size.
 struct BlockOccupancy {
     int blocks_per_sm = 0;
     int warps_per_sm = 0;
@@ -40,23 +40,23 @@ struct BlockOccupancy {
 /// Asks the runtime for the occupancy of the kernel of study block-size on the current CUDA device.
 BlockOccupancy cuda_block_occupancy(unsigned threads);
 
-/// Study coalescing: SAXPY in an order in which neighbouring threads touch elements `stride` apart. The array is seen
-/// as rows of `stride` elements; a block runs down a column of it, and each element is still done once.
+/// Study coalescing: SAXPY in an order in which neighbouring threads touch elements `stride` apart. The array is viewed
+/// as rows of `stride` elements; a block works along a column, and each element is still computed once.
 using StridedRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned stride);
 StridedRun cuda_strided, opencl_strided;
 
 /// Study divergence: which threads take the first of two branches of equal length.
 enum class Branch {
-    even_odd,    ///< even threads one, odd threads the other: every warp walks both
-    warp_aligned ///< the branch changes every 32 threads: a warp walks only its own
+    even_odd,    ///< even threads the first, odd threads the second: every warp runs both
+    warp_aligned ///< the branch changes every 32 threads: each warp runs one of them
 };
 
-/// Rounds of integer mixing in either branch.
+/// Rounds of integer mixing in each branch.
 inline constexpr unsigned mixing_rounds = 256;
 
-/// Element i after the rounds of its branch: a xorshift step (Marsaglia 2003) with the shifts right, left, right in the
-/// first branch and left, right, left in the second. Both cost the same and neither can be folded into fewer
-/// operations. Integers, so that every device gives the very same bits.
+/// Element i after the rounds of its branch: xorshift steps (Marsaglia 2003) with the shifts right, left, right in the
+/// first branch and left, right, left in the second. Both branches have the same number of operations, and a compiler
+/// cannot combine them into fewer. The numbers are integers, so that every device gives exactly the same bits.
 using Mixed = std::vector<std::uint32_t>;
 using DivergenceRun = void(Branch branch, Mixed& out, Stopwatch& watch);
 DivergenceRun cpu_divergence, cuda_divergence, opencl_divergence;

@@ -13,7 +13,7 @@ template <class T> struct DotProblem {
     std::size_t size() const { return a.size(); }
 };
 
-/// A variant of the dot product a_1 b_1 + ... + a_n b_n; 0 for n = 0. Its time ends as that of a SumRun.
+/// A variant of the dot product a_1 b_1 + ... + a_n b_n; 0 for n = 0. It is timed like a SumRun.
 template <class T> using DotRun = void(const DotProblem<T>& p, Scalar<T>& dot, Stopwatch& watch);
 
 /// Two vectors of n random numbers in (0, 1).

@@ -1,6 +1,9 @@
 /// @file
 /// Lab 02, reduction: sums, dot products, series and prefix sums with every variant on every device, checked against
 /// compensated summation on the CPU.
+#include <fmt/format.h>
+#include <limits>
+
 #include "dot.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
@@ -20,11 +23,23 @@ gpulab::Parameters problem_of(const char* op, const char* type, std::size_t n) {
     return {{"op", op}, {"type", type}, {"n", n}};
 }
 
+/// The format in which no two different numbers of type T look alike, with room for an exponent.
+template <class T> std::string all_digits() {
+    constexpr int digits = std::numeric_limits<T>::max_digits10;
+    return fmt::format("{{:{}.{}g}}", digits + 5, digits);
+}
+
+/// Adds the number that a variant computed to its result.
+template <class T> void show(const Scalar<T>& out, Result& r) {
+    if (r.kernel.repeats > 0) r.extra.push_back({"value", static_cast<double>(out[0])}); // otherwise it did not run
+}
+
 template <class T> int sum(const Options& options, std::size_t n) {
     const double bytes = sum_work<T>(n).bytes;
     gpulab::check_memory(options, bytes, bytes);
     const auto jobs = gpulab::jobs(sum_variants<T>(), options); // which variant runs where
     Report report(options, problem_of("sum", name_of_type<T>(), n));
+    report.column("value", "sum", all_digits<T>());
 
     // The problem, the right answer, and the time of one loop on the CPU, from which the speed-ups are counted.
     const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
@@ -33,8 +48,10 @@ template <class T> int sum(const Options& options, std::size_t n) {
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, out));
 
     // Each job poisons `out`, runs its variant and judges what that leaves there.
-    gpulab::measure_all(options, report, jobs, problem, out, sum_work<T>(n),
-                        [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); });
+    gpulab::measure_all(
+        options, report, jobs, problem, out, sum_work<T>(n),
+        [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); },
+        [&](const auto&, Result& r) { show(out, r); });
     return report.finish();
 }
 
@@ -43,6 +60,7 @@ template <class T> int dot(const Options& options, std::size_t n) {
     gpulab::check_memory(options, 2 * sizeof(T) * size, 2 * sizeof(T) * size);
     const auto jobs = gpulab::jobs(dot_variants<T>(), options);
     Report report(options, problem_of("dot", name_of_type<T>(), n));
+    report.column("value", "product", all_digits<T>());
 
     const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
     const Expected<T> expected = expected_dot(problem);
@@ -50,7 +68,8 @@ template <class T> int dot(const Options& options, std::size_t n) {
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(dot_variants<T>(), "cpu_dot"), problem, out));
     gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
-        [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); });
+        [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); },
+        [&](const auto&, Result& r) { show(out, r); });
     return report.finish();
 }
 
@@ -60,22 +79,27 @@ template <class T> int series(const Options& options, Series which, double x, st
     gpulab::Parameters parameters = problem_of(which == Series::pi ? "pi" : "log", name_of_type<T>(), terms);
     if (which == Series::log) parameters.push_back({"x", static_cast<double>(problem.x)});
     Report report(options, parameters);
-    report.column("value", "value", "{:.6f}");
+    report.column("value", "value", all_digits<T>());
     report.column("distance_to_limit", "to limit", "{:.1e}");
 
     const Expected<T> expected = expected_series(problem);
     const double limit = series_limit(which, problem.x);
     Scalar<T> out(1);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(series_variants<T>(), "cpu_series"), problem, out));
-    // Nothing moves; per term a division, an addition and two operations for the denominator or the power.
-    const auto arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
+    // Nothing moves. A term of pi takes a division and an addition; its denominator and sign are whole numbers. How
+    // many operations a power takes is the library's affair, so those of the logarithm are not counted.
+    gpulab::Work work;
+    if (which == Series::pi) {
+        work.flops = 2.0 * static_cast<double>(terms);
+        work.arithmetic = std::is_same_v<T, double> ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32;
+    }
     gpulab::measure_all(
-        options, report, jobs, problem, out, {.flops = 4.0 * static_cast<double>(terms), .arithmetic = arithmetic},
+        options, report, jobs, problem, out, work,
         [&](const auto& job) { return compare(expected, out, series_tolerance<T>(job.variant.backend, terms)); },
         [&](const auto&, Result& r) {
-            if (r.kernel.repeats == 0) return; // it did not run
-            r.extra = {{"value", static_cast<double>(out[0])},
-                       {"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)}};
+            show(out, r);
+            if (r.kernel.repeats > 0)
+                r.extra.push_back({"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)});
         });
     return report.finish();
 }

@@ -32,14 +32,14 @@ template <class T> struct SumProblem {
 
 /// A variant of the sum: from host data to one number in host memory; 0 for no numbers.
 ///
-/// What counts as kernel time ends when the number stands in host memory: the last copy is part of it.
+/// Kernel time ends when the number is in host memory: the last copy is part of it.
 template <class T> using SumRun = void(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch);
 
 /// n random numbers in (0, 1). All positive, so that nothing cancels and a missing element shows.
 template <class T> SumProblem<T> make_sum_problem(std::size_t n, std::uint64_t seed);
 
-/// What an answer is held against: the value, and the sum of the absolute values that were added, by which an error is
-/// measured. An error relative to the value itself means nothing when the terms cancel.
+/// What an answer is compared with: the value, and the sum of the absolute values that were added, to which the error
+/// is relative. An error relative to the value itself means nothing when the terms cancel.
 template <class T> struct Expected {
     Scalar<T> value;
     double magnitude = 0;
@@ -51,7 +51,7 @@ template <class T> Expected<T> expected_sum(const SumProblem<T>& p);
 /// The longest chain of additions that one element can go through in any variant here.
 ///
 /// On a device an element is added to at most n / 2048 others by its own thread (no grid is smaller, unless each
-/// thread has one element) and the 2048 cover all that follows: trees, and one addition for each block's result.
+/// thread has one element). The 2048 cover all that follows: trees, and one addition for each block's result.
 constexpr double longest_chain(std::size_t n) { return static_cast<double>(std::min(n, n / 2048 + 2048)); }
 
 /// Bound on |sum - exact| / (sum of |a_i|).

@@ -6,7 +6,7 @@
 
 namespace reduction {
 
-/// Whether element i counts in its own prefix sum.
+/// Whether prefix sum i includes element i.
 enum class Scan {
     inclusive, ///< out[i] = a[0] + ... + a[i]
     exclusive  ///< out[i] = a[0] + ... + a[i-1], out[0] = 0

@@ -24,7 +24,7 @@ template <class T> struct SeriesProblem {
 /// Term i of the series, i = 0, 1, 2, ...: what all host code uses.
 double series_term(Series series, double x, std::size_t i);
 
-/// A variant: adds up the terms; 0 for none. Its time ends as that of a SumRun.
+/// A variant: adds up the terms; 0 for none. It is timed like a SumRun.
 template <class T> using SeriesRun = void(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch);
 
 /// By compensated summation of the terms in double: the reference (of the partial sum, not of its limit).

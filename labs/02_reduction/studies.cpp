@@ -37,7 +37,7 @@ template <class T> void size(const Options& options, Report& report) {
     for (unsigned power = 10; power <= 28; power += 2) {
         const std::size_t n = std::size_t{1} << power;
         if (n * sizeof(T) > gpulab::host_memory_bytes() / 8) {
-            fmt::print("n = 2^{} and more is left out: too much for the memory of this computer\n", power);
+            fmt::print("n = 2^{} and above are left out: this computer has too little memory\n", power);
             break;
         }
         report.begin(sum_parameters(name_of_type<T>(), n));

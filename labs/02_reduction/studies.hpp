@@ -28,7 +28,7 @@ template <class T> gpulab::Work sum_work(std::size_t n) {
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 
-/// Runs the study the user chose.
+/// Runs the study that the user chose.
 /// @param type "float" or "double"
 /// @param n the problem size of the study that does not sweep it
 /// @return the program's exit code

@@ -22,7 +22,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = matmul::too_slow(options, job.variant.name, job.device(), problem);
 
-    // The data, the right answer and the time of cpu_ijk, to which speed-ups refer; unless nothing will run.
+    // The data, the right answer, and the time of cpu_ijk, to which speed-ups refer; not needed when nothing runs.
     matmul::Output<T> reference, c;
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.skip.empty(); })) {
         problem = matmul::make_problem<T>(m, k, n, options.seed());
@@ -46,7 +46,8 @@ int main(int argc, char** argv) try {
     options.size("--m", m, 1, "rows of A and of C", matmul::most_rows);
     options.size("--k", k, 1, "columns of A, rows of B", matmul::most_rows);
     options.size("--n", n, 1, "columns of B and of C; the side of the matrices in the study 'tile'", matmul::most_rows);
-    options.choice("--type", type, {"float", "double"}, "of the elements; the register-tiled CUDA rungs are for float");
+    options.choice("--type", type, {"float", "double"},
+                   "type of the elements; CUDA rungs with register tiles are for float only");
     options.variants(matmul::variants<float>());
     options.studies(matmul::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

@@ -42,7 +42,7 @@ template <class T> Output<T> reference_product(const Problem<T>& p) {
                     panel[l * strip + j] = j < width ? static_cast<double>(p.b[l * p.n + j0 + j]) : 0;
             for (std::size_t i0 = 0; i0 < p.m; i0 += rows) {
                 const std::size_t height = std::min(rows, p.m - i0);
-                const T* a[rows]; // below the last row: that row again, its sums are not stored
+                const T* a[rows]; // below the last row: that row again; its sums are not stored
                 for (std::size_t i = 0; i < rows; ++i) a[i] = p.a.data() + std::min(i0 + i, p.m - 1) * p.k;
                 double sum[rows][strip] = {};
                 for (std::size_t l = 0; l < p.k; ++l) {
@@ -88,7 +88,7 @@ template <class T> void not_in_double(const Problem<T>&, Output<T>&, Stopwatch&)
     throw gpulab::Unsupported("this rung is written for float");
 }
 
-/// The rung itself in the table for float, one that says no in the table for double.
+/// The rung itself in the table for float; in the table for double, one that refuses.
 template <class T> constexpr Run<T>* float_only(Run<float>* run) {
     if constexpr (std::is_same_v<T, float>) return run;
     else return not_in_double<T>;
@@ -101,35 +101,36 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     using Row = gpulab::Variant<Run<T>>;
     constexpr gpulab::Needs precision{.fp64 = std::is_same_v<T, double>}; // CUDA devices all have it
     static constexpr std::array table = {
-        Row{"cpu_ijk", "three loops, each element in turn", cpu, cpu_ijk<T>},
+        Row{"cpu_ijk", "three loops, one element of C after another", cpu, cpu_ijk<T>},
         Row{"cpu_ikj", "the two inner loops exchanged: B is read along its rows", cpu, cpu_ikj<T>},
-        Row{"cpu_blocked", "in blocks that stay in the cache", cpu, cpu_blocked<T>},
+        Row{"cpu_blocked", "blocks of B that stay in the cache", cpu, cpu_blocked<T>},
         Row{"cpu_element_tasks", "one task per element of C, on all cores", cpu, cpu_element_tasks<T>},
         Row{"cpu_row_tasks", "one task per row of C", cpu, cpu_row_tasks<T>},
-        Row{"cpu_threads", "as many threads as cores, each a band of rows, in blocks", cpu, cpu_threads<T>},
+        Row{"cpu_threads", "one thread per core, each with a band of rows, in blocks", cpu, cpu_threads<T>},
         Row{"opencl_naive", "one work-item per element", opencl, GPULAB_IF_OPENCL(opencl_naive<T>), precision},
         Row{"opencl_local_tile", "tiles of A and B in local memory", opencl, GPULAB_IF_OPENCL(opencl_local_tile<T>),
             precision},
-        Row{"opencl_register_tile", "and 8 x 8 elements per work-item in registers", opencl,
+        Row{"opencl_register_tile", "the same, and 8 x 8 elements per work-item in registers", opencl,
             GPULAB_IF_OPENCL(opencl_register_tile<T>), precision},
-        Row{"cuda_one_block", "one thread per element, one block: C up to 1024 elements", cuda,
+        Row{"cuda_one_block", "one thread per element, one block: C has at most 1024 elements", cuda,
             GPULAB_IF_CUDA(cuda_one_block<T>)},
         Row{"cuda_grid_as_printed", "a grid of blocks, threadIdx.x along the rows", cuda,
             GPULAB_IF_CUDA(cuda_grid_as_printed<T>)},
         Row{"cuda_grid", "threadIdx.x along the columns: coalesced", cuda, GPULAB_IF_CUDA(cuda_grid<T>)},
         Row{"cuda_shared_static", "tiles of A and B in shared memory", cuda, GPULAB_IF_CUDA(cuda_shared_static<T>)},
-        Row{"cuda_shared_dynamic", "the tile's size chosen at the launch", cuda,
+        Row{"cuda_shared_dynamic", "tiles in shared memory, their size chosen at the launch", cuda,
             GPULAB_IF_CUDA(cuda_shared_dynamic<T>)},
-        Row{"cuda_register_1d", "a column of 8 elements per thread in registers", cuda,
+        Row{"cuda_register_1d", "a column of 8 elements per thread, in registers", cuda,
             GPULAB_IF_CUDA(float_only<T>(cuda_register_1d))},
-        Row{"cuda_register_2d", "8 x 8 elements per thread", cuda, GPULAB_IF_CUDA(float_only<T>(cuda_register_2d))},
-        Row{"cuda_vector_loads", "16-byte loads, A transposed in shared memory", cuda,
+        Row{"cuda_register_2d", "8 x 8 elements per thread, in registers", cuda,
+            GPULAB_IF_CUDA(float_only<T>(cuda_register_2d))},
+        Row{"cuda_vector_loads", "16-byte loads, A's tile transposed in shared memory", cuda,
             GPULAB_IF_CUDA(float_only<T>(cuda_vector_loads))},
-        Row{"cuda_pipeline", "asynchronous copies, and the next step's numbers loaded during this one", cuda,
+        Row{"cuda_pipeline", "asynchronous copies; the next numbers are loaded during the arithmetic", cuda,
             GPULAB_IF_CUDA(float_only<T>(cuda_pipeline))},
         Row{"cuda_warp_tiles", "64 x 64 elements per warp, 8 x 16 per thread", cuda,
             GPULAB_IF_CUDA(float_only<T>(cuda_warp_tiles))},
-        Row{"cuda_by_shape", "tile and number of parts of k chosen by the shape", cuda,
+        Row{"cuda_by_shape", "tile and number of parts of k chosen for the shape", cuda,
             GPULAB_IF_CUDA(float_only<T>(cuda_by_shape))},
         Row{"cuda_cublas",
             "the vendor's library, in true single precision",

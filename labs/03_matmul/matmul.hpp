@@ -44,24 +44,24 @@ inline constexpr std::size_t most_rows = std::size_t{1} << 30;
 /// Random A and B in (-1, 1).
 template <class T> Problem<T> make_problem(std::size_t m, std::size_t k, std::size_t n, std::uint64_t seed);
 
-/// The product that every variant is held against: summed in double precision, on all CPU threads. For float the sums
-/// are so much finer than float's epsilon that all of the difference to a variant is the variant's own.
+/// The product with which every variant is compared: summed in double precision, on all CPU threads. For float, its own
+/// error is far below float's epsilon, so that the whole difference is the variant's error.
 template <class T> Output<T> reference_product(const Problem<T>& p);
 
 /// The tolerance of a sum of k products: sqrt(k) epsilon, on a scale of sum_l |a_il b_lj|.
 ///
 /// The worst case of any order of summation is k epsilon / 2 (Higham, Accuracy and Stability of Numerical Algorithms,
-/// section 3.1), but for that all k roundings would have to fall to the same side. They do not: their sum grows like
-/// sqrt(k) (Higham & Mary, SIAM J. Sci. Comput. 41, 2019). Up to k = 4 this tolerance is the worst case itself.
-/// It is narrow enough to see one product lost out of 10^4 and inputs rounded to 10 bits (tensor cores in TF32 mode).
+/// section 3.1), which needs all k roundings to have the same sign. They do not: their sum grows like sqrt(k) (Higham &
+/// Mary, SIAM J. Sci. Comput. 41, 2019). Up to k = 4 this tolerance is not below the worst case. It is narrow enough to
+/// show one lost product out of 10^4, and inputs rounded to 10 bits (tensor cores in TF32 mode).
 template <class T> double tolerance(std::size_t k);
 
 /// Compares c with the reference, element (i, j) on the scale |row i of A| |column j of B|: an upper bound of
 /// sum_l |a_il b_lj| by Cauchy and Schwarz, about a third larger for long sums of random numbers, and far cheaper.
 template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c);
 
-/// The ladder, in reading order: one row per rung. A rung written for float only throws gpulab::Unsupported in the
-/// table for double.
+/// The ladder, in reading order: one row per rung. In the table for double, a rung that is written for float throws
+/// gpulab::Unsupported.
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants();
 
 /// Which arithmetic ceiling binds.

@@ -19,11 +19,11 @@ using gpulab::Work;
 
 namespace {
 
-/// Rungs on the CPU, and OpenCL on it, take up to 2^31 operations (n = 1024): a few seconds for the slowest.
+/// Rungs on the CPU, OpenCL on it included, run up to 2^31 operations (n = 1024): a few seconds for the slowest.
 constexpr double patience_flops = 2147483648.0;
 
-/// What a product costs a CPU. An element of C takes the time of some 64 operations however short its sum is: a task of
-/// its own, a division of its index, a cache line written.
+/// What a product costs a CPU, in operations. An element of C takes the time of some 64 operations, however short its
+/// sum is: for a task of its own, the division of its index and a write.
 template <class T> double cost(const Problem<T>& p) {
     return std::max(p.flops(), 64.0 * static_cast<double>(p.m) * static_cast<double>(p.n));
 }
@@ -32,7 +32,7 @@ template <class T> Work work_of(const Problem<T>& p) {
     return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = arithmetic<T>()};
 }
 
-/// All chosen variants on one shape. The baseline runs first, so that each CUDA row can say its percent of it.
+/// All chosen variants on one shape. The baseline runs first, so that each CUDA row can show its percentage of it.
 template <class T>
 void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n) {
     const Problem<T> problem = make_problem<T>(m, k, n, options.seed());
@@ -61,8 +61,8 @@ template <class T> void ladder(const Options& options, Report& report) {
     for (const std::size_t n : {1024, 2048, 4096}) every_variant<T>(options, report, n, n, n);
 }
 
-/// The same 2 x 2048^3 operations: square, tall (C has few columns), flat (few rows), deep (long sums), and thin (short
-/// sums); and one shape whose sides no tile divides.
+/// Shapes of 2 x 2048^3 operations each: square, tall (C has few columns), flat (few rows), deep (long sums) and thin
+/// (short sums); and one of about as many whose sides no tile divides.
 template <class T> void shape(const Options& options, Report& report) {
     struct Shape {
         std::size_t m, k, n;
@@ -115,9 +115,9 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
 } // namespace
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"ladder", "every rung at n = 1024, 2048, 4096, with its percent of the library", {"--type"}},
-            {"tile", "sizes and shapes of the shared tile, n x n", {"--n", "--type"}},
-            {"shape", "square, tall, flat, deep and thin products of equal work", {"--type"}}};
+    return {{"ladder", "all rungs at n = 1024, 2048 and 4096, in percent of the library", {"--type"}},
+            {"tile", "sizes and shapes of the tile in shared memory, for n x n matrices", {"--n", "--type"}},
+            {"shape", "square, tall, flat, deep and thin products with the same work", {"--type"}}};
 }
 
 template <class T> int run_study(const Options& options, std::size_t n) {
@@ -135,8 +135,7 @@ template <class T>
 std::string too_slow(const Options& options, std::string_view variant, const Device& device, const Problem<T>& p) {
     const bool on_cpu = device.backend == Backend::cpu || device.is_cpu;
     if (!on_cpu || cost(p) <= patience_flops || options.named(variant)) return "";
-    return fmt::format("{:.3g} operations for {:.3g} elements are long to wait for on a CPU; --variant {} runs it all "
-                       "the same",
+    return fmt::format("{:.3g} operations for {:.3g} elements take long on a CPU; --variant {} runs it anyway",
                        p.flops(), static_cast<double>(p.size()), variant);
 }
 

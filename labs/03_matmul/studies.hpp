@@ -1,5 +1,5 @@
 /// @file
-/// The studies of lab 03, and what a single run and a study share.
+/// The studies of lab 03, and what studies and single runs share.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t n);
 
-/// Why a variant is left out on a device that computes on the CPU: empty, or that the product is too large to wait
-/// for. Asked for by name, it runs all the same.
+/// Why a variant is left out on a device that computes on the CPU: the product would take too long. Empty when it does
+/// not, and when the user asked for the variant by name.
 template <class T>
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      const Problem<T>& p);
 
-/// The median time of cpu_ijk, which speed-ups refer to; 0 when the product is too large to wait for.
+/// The median time of cpu_ijk, to which speed-ups refer; 0 when the product would take too long.
 template <class T> double sequential_ms(const Problem<T>& p);
 
-/// A tile of the study `tile`: a block computes rows x columns of C, one element per thread, from tiles of A and B that
-/// are `depth` deep.
+/// A tile of the study `tile`: a block computes rows x columns of C, one element per thread, from tiles of A and B with
+/// `depth` columns and rows.
 struct Tile {
     unsigned rows = 16;
     unsigned columns = 16;
@@ -38,7 +38,7 @@ struct Tile {
 };
 
 /// cuda_shared_dynamic with any tile whose rows times columns are at most 1024.
-/// @throws gpulab::Unsupported when the device does not take such a tile
+/// @throws gpulab::Unsupported for a tile that the device has no room for
 template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
 
 /// cuda_shared_static with a square tile of 8, 16 or 32, its size known when it is compiled.

@@ -16,25 +16,25 @@
 
 namespace {
 
-/// What the user asked for.
+/// The user's options.
 struct Choice {
     std::string matrix;   // a Matrix Market file
     std::string generate; // or a description
     std::string write;
     std::string type = "float";
-    std::size_t rows = 0; // of the studies; 0: not given
+    std::size_t rows = 0; // of the studies; 0 when not given
 };
 
-/// Says no to options of which one would be ignored; fills in what was not given.
+/// Refuses options of which one would be ignored, and fills in the defaults.
 void settle(const gpulab::Options& options, Choice& choice) {
     if (!choice.matrix.empty() && !choice.generate.empty())
-        throw gpulab::UsageError("--matrix and --generate: there is only one matrix");
+        throw gpulab::UsageError("--matrix and --generate: give only one of them");
     if (options.study().empty() && choice.rows > 0) throw gpulab::UsageError("--rows is for studies (--study)");
     if (choice.generate.empty()) choice.generate = "laplace2d:1000";
     if (choice.rows == 0) choice.rows = std::size_t{1} << 20;
 }
 
-/// How long the rows are, and what each format takes.
+/// Prints the row lengths, and the bytes of each format.
 template <class T> void describe(const gpulab::Csr<T>& a) {
     const gpulab::RowStatistics s = gpulab::row_statistics(a.row_start);
     fmt::print("{} x {}, {} non-zeros ({:.4g} % filled)\n", a.rows, a.columns, a.nonzeros(),
@@ -58,7 +58,7 @@ template <class T> void describe(const gpulab::Csr<T>& a) {
                    bytes.dense > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.dense) : "");
 }
 
-/// The whole of a small matrix, as the lecture shows it: at most ten columns, or they would not fit on a screen.
+/// Prints a whole small matrix as the lecture shows it. More than ten columns would not fit on a screen.
 template <class T> void show(const gpulab::Csr<T>& a) {
     const std::vector<T> dense = gpulab::to_dense(a);
     fmt::print("\n");
@@ -77,7 +77,7 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-/// How fast a file was read or written.
+/// Prints how fast a file was read or written.
 void tell_rate(const char* what, const std::string& path, double seconds) {
     std::error_code none; // /dev/stdout has no size
     const auto bytes = std::filesystem::file_size(path, none);
@@ -118,7 +118,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     spmv::Output<T> y(a.rows);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
 
-    // Each job poisons y, runs its variant and judges what that leaves in y.
+    // Each job poisons y, runs its variant and compares y with the reference.
     gpulab::measure_all(
         options, report, jobs, problem, y, spmv::work(a), [&](const auto&) { return spmv::compare(reference, y); },
         spmv::FormatNotes<T>(report, a));
@@ -132,10 +132,10 @@ int main(int argc, char** argv) try {
     gpulab::Options options("spmv", "y = A x with a sparse matrix A");
     options.text("--matrix", choice.matrix, "multiply this Matrix Market file");
     options.text("--generate", choice.generate,
-                 std::string("or a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
+                 std::string("multiply a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
     options.output("--write", choice.write, "write the matrix to this Matrix Market file");
-    options.choice("--type", choice.type, {"float", "double"}, "of the values");
-    options.size("--rows", choice.rows, 4, "rows of the studies' larger matrices [2^20]", std::size_t{1} << 26);
+    options.choice("--type", choice.type, {"float", "double"}, "type of the values");
+    options.size("--rows", choice.rows, 4, "rows of the larger matrices in studies [2^20]", std::size_t{1} << 26);
     options.variants(spmv::variants<float>()); // the same names for double
     options.studies(spmv::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

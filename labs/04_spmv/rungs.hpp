@@ -1,5 +1,5 @@
 /// @file
-/// The rungs, one line each, for the table and the tests. A rung is described in the file where it stands.
+/// The rungs, one line each, for the table and the tests. Each rung is described in its own file.
 #pragma once
 
 #include "spmv.hpp"
@@ -18,6 +18,7 @@ template <class T> Run<T> cuda_thread_per_row;
 template <class T> Run<T> cuda_warp_shared;
 template <class T> Run<T> cuda_warp_shuffle;
 template <class T> Run<T> cuda_lanes;
+template <class T> Run<T> cuda_load_hints;
 template <class T> Run<T> cuda_row_blocks;
 template <class T> Run<T> cuda_merge_path;
 template <class T> Run<T> cuda_ell;

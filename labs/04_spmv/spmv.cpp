@@ -58,7 +58,7 @@ template <class T> gpulab::Work work(const gpulab::Csr<T>& a) {
 
 template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
     if (a.row_start.back() > most_csr_nonzeros)
-        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than the 32-bit offsets of CSR reach here, {}",
+        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than this variant's 32-bit offsets can count, {}",
                                               a.row_start.back(), most_csr_nonzeros));
     std::vector<std::int32_t> offsets(a.row_start.size());
     std::transform(a.row_start.begin(), a.row_start.end(), offsets.begin(),
@@ -72,10 +72,10 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     constexpr gpulab::Needs needs{.compute_capability = 0, .fp64 = std::is_same_v<T, double>};
     static constexpr std::array table = {
         V{"cpu_sequential", "CSR, one loop over the rows", cpu, cpu_sequential<T>},
-        V{"cpu_threads", "CSR, a run of rows with equally many non-zeros per thread", cpu, cpu_threads<T>},
-        V{"cpu_coo", "COO: three arrays, any order", cpu, cpu_coo<T>},
-        V{"cpu_ell", "ELL: rows padded to the longest", cpu, cpu_ell<T>},
-        V{"cpu_csc", "CSC: column by column", cpu, cpu_csc<T>},
+        V{"cpu_threads", "CSR, each thread a range of rows with equally many non-zeros", cpu, cpu_threads<T>},
+        V{"cpu_coo", "COO, one loop over entries in any order", cpu, cpu_coo<T>},
+        V{"cpu_ell", "ELL, rows padded to the longest", cpu, cpu_ell<T>},
+        V{"cpu_csc", "CSC, one loop over the columns", cpu, cpu_csc<T>},
         V{"opencl_thread_per_row", "CSR, one work-item per row", opencl, GPULAB_IF_OPENCL(opencl_thread_per_row<T>),
           needs},
         V{"opencl_slice_per_row", "CSR, a slice of a work-group per row, summed in local memory", opencl,
@@ -86,16 +86,18 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
           needs},
         V{"cuda_warp_shuffle", "CSR, a warp per row, summed by shuffles", cuda, GPULAB_IF_CUDA(cuda_warp_shuffle<T>),
           needs},
-        V{"cuda_lanes", "CSR, 2 to 32 lanes per row by the mean row length", cuda, GPULAB_IF_CUDA(cuda_lanes<T>),
-          needs},
+        V{"cuda_lanes", "CSR, 2 to 32 lanes per row, chosen by the mean row length", cuda,
+          GPULAB_IF_CUDA(cuda_lanes<T>), needs},
+        V{"cuda_load_hints", "the same, with hints on the loads: read once, read only", cuda,
+          GPULAB_IF_CUDA(cuda_load_hints<T>), needs},
         V{"cuda_row_blocks", "CSR, a block streams the non-zeros of its rows through shared memory", cuda,
           GPULAB_IF_CUDA(cuda_row_blocks<T>), needs},
-        V{"cuda_merge_path", "CSR, rows and non-zeros together cut into equal shares", cuda,
+        V{"cuda_merge_path", "CSR, rows and non-zeros merged and cut into equal shares", cuda,
           GPULAB_IF_CUDA(cuda_merge_path<T>), needs},
         V{"cuda_ell", "ELL, one thread per row", cuda, GPULAB_IF_CUDA(cuda_ell<T>), needs},
         V{"cuda_coo", "COO, one thread per entry, sums by row within a warp", cuda, GPULAB_IF_CUDA(cuda_coo<T>), needs},
-        V{"cuda_bins", "bins of rows sorted by column, the sums in shared memory", cuda, GPULAB_IF_CUDA(cuda_bins<T>),
-          needs},
+        V{"cuda_bins", "bins of rows sorted by column, with their sums in shared memory", cuda,
+          GPULAB_IF_CUDA(cuda_bins<T>), needs},
         V{"cuda_cusparse_alg1", "the vendor's library, CUSPARSE_SPMV_CSR_ALG1", cuda,
           GPULAB_IF_CUDA(cuda_cusparse_alg1<T>), needs, true},
         V{"cuda_cusparse_alg2", "the vendor's library, CUSPARSE_SPMV_CSR_ALG2", cuda,

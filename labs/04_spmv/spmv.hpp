@@ -19,37 +19,37 @@ namespace spmv {
 
 using gpulab::Stopwatch;
 
-/// What the product is given. Every variant starts from CSR; one that needs another format converts, untimed.
+/// The input of a product. Every variant starts from CSR; one that needs another format converts it, untimed.
 template <class T> struct Problem {
     gpulab::Csr<T> matrix;
     std::vector<T> x; ///< matrix.columns elements
 };
 
-/// What it gives back: y[i] = sum over j of A[i][j] x[j], matrix.rows elements.
+/// The result: y[i] = sum over j of A[i][j] x[j], matrix.rows elements.
 template <class T> using Output = std::vector<T>;
 
 /// A variant: from host data to host data.
 template <class T> using Run = void(const Problem<T>& p, Output<T>& y, Stopwatch& watch);
 
-/// The matrix with a random x in (-1, 1).
+/// Adds a random x in (-1, 1) to the matrix.
 /// @throws Error when the matrix is malformed; see gpulab::check_structure()
 template <class T> Problem<T> make_problem(gpulab::Csr<T> matrix, std::uint64_t seed);
 
-/// The right answer, summed in a wider type, and the size of what was summed.
+/// The right answer, summed in a wider type, and the scale on which errors are measured.
 template <class T> struct Reference {
     Output<T> y;
-    /// For each row (1 + sqrt(length)) * sum |A[i][j] x[j]|: rounding in a sum of n terms grows like sqrt(n) when the
-    /// signs of the errors are random. At least 1 + length times the smallest normal number, below which roundings no
-    /// longer shrink. 0 for an empty row, whose y must be exactly 0.
+    /// For each row (1 + sqrt(length)) * sum |A[i][j] x[j]|: the rounding error of a sum of n terms grows like sqrt(n)
+    /// when the signs of the errors are random. At least (1 + length) times the smallest normal number, below which
+    /// rounding errors no longer shrink. 0 for an empty row, whose y must be exactly 0.
     std::vector<double> scale;
 };
 template <class T> Reference<T> make_reference(const Problem<T>& p);
 
-/// Two units of rounding, on the scale of each row.
+/// Compares with a tolerance of 2 epsilon on the scale of each row.
 template <class T> gpulab::Comparison compare(const Reference<T>& reference, const Output<T>& y);
 
-/// A product of a matrix that is COO from the start, entries in any order: what the COO rungs do once they have
-/// converted. a.rows elements of y.
+/// A product of a COO matrix with its entries in any order: what the COO rungs do after the conversion. y has a.rows
+/// elements.
 template <class T>
 using RunCoo = void(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch);
 template <class T>
@@ -57,18 +57,18 @@ void cpu_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T
 template <class T>
 void cuda_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch);
 
-/// The bytes that must move with CSR, each array once (value, column and pointer in, x in, y out), and the operations.
+/// The bytes that must move with CSR, each array once (value, column, row pointer and x in, y out), and the operations.
 template <class T> gpulab::Work work(const gpulab::Csr<T>& matrix);
 
-/// The most non-zeros of the CSR variants on devices, whose offsets have 32 bits: 2^31 - 1, less a block's step beyond
-/// the end of a row.
+/// The most non-zeros of the CSR variants on devices, whose offsets have 32 bits: 2^31 - 1 minus 1024, because the loop
+/// over a row's entries goes up to one step of a block beyond its end.
 inline constexpr std::int64_t most_csr_nonzeros = std::numeric_limits<std::int32_t>::max() - 1024;
 
-/// Row pointers as a device takes them.
+/// The row pointers in 32 bits, as the devices' CSR variants use them.
 /// @throws Unsupported when there are more than most_csr_nonzeros
 template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& matrix);
 
-/// The ladder, in reading order: one row per rung.
+/// The table of variants in reading order, one row per rung.
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants();
 
 } // namespace spmv

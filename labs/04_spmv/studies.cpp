@@ -16,7 +16,7 @@ using gpulab::Report;
 
 namespace {
 
-/// The format a variant computes with.
+/// The format that a variant computes with.
 std::string format_of(std::string_view variant) {
     for (const char* const format : {"coo", "ell", "csc", "bins"})
         if (variant.ends_with(format)) return format;
@@ -31,7 +31,7 @@ double bytes_of(const FormatBytes& bytes, const std::string& format) {
                              : bytes.csr;
 }
 
-/// Measures the chosen variants out of a table on one problem.
+/// Measures the chosen variants of a table on one problem.
 template <class T>
 void measure(const Options& options, Report& report, const Problem<T>& problem,
              const std::vector<gpulab::Variant<Run<T>>>& table) {
@@ -45,7 +45,7 @@ void measure(const Options& options, Report& report, const Problem<T>& problem,
         notes);
 }
 
-/// Memory and time of each format, on matrices for which they differ. Among them the lecture's 1000 x 1000 at 1 %.
+/// Memory and time of each format on matrices for which they differ, the lecture's 1000 x 1000 at 1 % among them.
 template <class T> void formats(const Options& options, Report& report, std::size_t rows) {
     std::size_t side = 2;
     while ((side + 1) * (side + 1) <= rows) ++side;
@@ -76,7 +76,7 @@ template <class T> void formats(const Options& options, Report& report, std::siz
     }
 }
 
-/// Rows of 1 ... 1024 non-zeros, their total staying the same: which rung wins where.
+/// Rows of 1 ... 1024 non-zeros, always with the same total: which rung wins where.
 template <class T> void row_length(const Options& options, Report& report, std::size_t rows) {
     const std::size_t nonzeros = 16 * rows;
     std::vector<gpulab::Variant<Run<T>>> table;
@@ -106,7 +106,7 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
     const auto rows = static_cast<double>(size.rows), columns = static_cast<double>(size.columns);
     const double entry = sizeof(T) + 4, vectors = (rows + columns) * sizeof(T);
-    // cuda_bins sorts into 4 bytes and a value per entry, twice while bins are joined, from 40 bytes for each row.
+    // cuda_bins needs 40 bytes for each row, and twice 4 bytes and a value per entry while it joins its bins.
     return {.device = size.nonzeros * (entry + 4) + 12 * rows + vectors,
             .host = 3 * size.nonzeros * entry + (8 + 40) * rows + vectors + (sizeof(T) + 8.0) * rows};
 }
@@ -122,9 +122,9 @@ template <class T> void FormatNotes<T>::operator()(const gpulab::Job<Run<T>>& jo
 }
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"formats", "memory and time of CSR, COO, ELL and CSC on several matrices", {"--type", "--rows"}},
+    return {{"formats", "memory and time of CSR, COO, ELL and CSC for several matrices", {"--type", "--rows"}},
             {"row-length",
-             "rows of 1 to 1024 non-zeros, as many non-zeros in all: which rung wins where",
+             "rows of 1 to 1024 non-zeros, the same number of non-zeros in all: which rung wins where",
              {"--type", "--rows"}}};
 }
 

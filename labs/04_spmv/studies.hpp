@@ -12,33 +12,33 @@
 
 namespace spmv {
 
-/// For `--study list`.
+/// The studies, for `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 
-/// Runs the study the user chose, in float or double.
+/// Runs the study that the user chose, in float or double.
 /// @param rows the number of rows of the studies' larger matrices
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t rows);
 
-/// Bytes a matrix takes in each format; ELL without building it, since it may explode.
+/// Bytes of a matrix in each format. Those of ELL are computed without building it, because they may be very many.
 struct FormatBytes {
     double dense, csr, coo, csc, ell;
-    double bins; ///< of cuda_bins: 4 bytes and a value per entry, 4 bytes per row; what fills up its chunks left out
+    double bins; ///< of cuda_bins: 4 bytes and a value per entry, 4 bytes per row; without the padding of its chunks
 };
 template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& matrix);
 
-/// Bytes that a run takes at its peak.
+/// Bytes that a run needs at its peak.
 struct MemoryNeed {
-    double device = 0; ///< COO, the largest format but ELL, which refuses for itself; with x, y and the offsets
-    double host = 0; ///< the matrix, what making or reading it takes, one conversion at a time, x, y and the reference
+    double device = 0; ///< COO with x, y and the offsets: the largest format except ELL, which checks for itself
+    double host = 0; ///< the matrix, the memory for making or reading it, one conversion at a time, x, y, the reference
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 
-/// Says of each result which format its variant computes with, and what the matrix takes in it: the note for
+/// Adds to each result the format of its variant and the bytes of the matrix in that format: the note for
 /// gpulab::measure_all().
 template <class T> class FormatNotes {
 public:
-    /// Gives the format a column. How many bytes each takes stands above the table.
+    /// Adds a column for the format. The bytes of each format are printed above the table.
     FormatNotes(gpulab::Report& report, const gpulab::Csr<T>& matrix);
     void operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const;
 

@@ -30,7 +30,7 @@ double strips_ms(const Link& link, std::size_t bytes, std::size_t n) {
 
 std::size_t best_strips(const Link& link, std::size_t bytes) {
     std::size_t best = 1;
-    for (std::size_t n = 2; n <= 64; ++n)
+    for (std::size_t n = 2; n <= most_strips; ++n)
         if (strips_ms(link, bytes, n) < strips_ms(link, bytes, best)) best = n;
     return best;
 }
@@ -43,6 +43,7 @@ Link measure_link([[maybe_unused]] const gpulab::Device& device, [[maybe_unused]
         if (!known.contains(device.id())) known[device.id()] = cuda_copy_rates();
         Link link = known[device.id()];
         link.kernel_ms = cuda_kernel_ms(p);
+        link.pin_ms = cuda_pin_ms(p.bytes());
         return link;
     }
 #endif
@@ -51,10 +52,11 @@ Link measure_link([[maybe_unused]] const gpulab::Device& device, [[maybe_unused]
         if (!known.contains(device.id())) known[device.id()] = opencl_copy_rates();
         Link link = known[device.id()];
         link.kernel_ms = opencl_kernel_ms(p);
+        link.pin_ms = opencl_pin_ms(p.bytes());
         return link;
     }
 #endif
-    throw gpulab::Error("there is no link to " + device.id());
+    throw gpulab::Error("no link between the host and " + device.id());
 }
 
 } // namespace streams

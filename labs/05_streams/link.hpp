@@ -1,5 +1,5 @@
 /// @file
-/// What the way between host and device can carry: the bound that a pass is held against.
+/// The rates of the link between host and device, and the bound on a pass that follows from them.
 #pragma once
 
 #include "gpulab/device.hpp"
@@ -7,46 +7,54 @@
 
 namespace streams {
 
-/// Copy rates from and to page-locked memory, in GB/s, and the time of the kernel alone; all measured in this run.
+/// Copy rates from and to page-locked memory, in GB/s, and what else a pass consists of; all measured in this run.
 struct Link {
-    double up_alone = 0;   ///< host to device with nothing coming back
-    double down_alone = 0; ///< device to host with nothing going up
+    double up_alone = 0;   ///< host to device while the other direction is idle
+    double down_alone = 0; ///< device to host while the other direction is idle
     double up = 0;         ///< host to device while the other direction is busy all the time
     double down = 0;       ///< device to host while the other direction is busy all the time
-    double together = 0; ///< the same amount both ways (CUDA: from a common start), by the time until both are through;
-                         ///< more than the slower of `up` and `down`, because that one ends with the link to itself
-    double pause_ms = 0; ///< what each strip of a copy costs beside its bytes, with both directions busy: the engine
-                         ///< waits until the last byte has arrived, reports it, and only then begins the next
-    double kernel_ms = 0; ///< the whole image, in device memory
+    double together = 0;   ///< the same number of bytes each way from a common start, until both directions are done;
+                           ///< more than the slower of `up` and `down`, whose last bytes have the link to themselves
+    double pause_ms = 0;   ///< the fixed cost of one more strip while both directions are busy, beside its bytes. We
+                           ///< infer that an engine reports the end of a copy before it begins the next one
+    double kernel_ms = 0;  ///< the whole image, in device memory
+    double pin_ms = 0;     ///< allocating and freeing page-locked memory for the image and for the result
 };
 
-/// The shortest pass that a pipeline can come near, in milliseconds: its slowest stage, with both directions in use,
-/// max(bytes / up, bytes / down, kernel_ms). It leaves out what every real pass has: the fill (the first strip goes up
-/// while nothing comes down) and the drain (the last comes down alone).
+/// The shortest time that a pipeline can approach, in milliseconds: its slowest stage, with both directions in use,
+/// max(bytes / up, bytes / down, kernel_ms). It does not contain what every real pass has: the fill (the first strip
+/// goes up while nothing comes down) and the drain (the last strip comes down alone).
 double bound_ms(const Link& link, std::size_t bytes);
 
-/// A stricter mark: the time in which as many bytes go up as come down from a common start when no strip waits for
-/// another, or kernel_ms if that is longer.
+/// The time in which the image goes up and as many bytes come down from a common start, without strips and without
+/// waiting for each other; or kernel_ms if that is longer.
 double together_ms(const Link& link, std::size_t bytes);
 
-/// One stage after the other, nothing at once: bytes / up_alone + kernel_ms + bytes / down_alone, in milliseconds.
+/// One stage after the other, without overlap: bytes / up_alone + kernel_ms + bytes / down_alone, in milliseconds.
 double sum_ms(const Link& link, std::size_t bytes);
 
-/// What a pipeline of n equal strips can come near: the first strip goes through all three stages with nothing else
-/// under way, and each of the others adds its time in the slowest stage,
+/// A model of a pipeline of n equal strips: the first strip passes all three stages alone, and each further strip adds
+/// its time in the slowest stage,
 /// sum_ms / n + (n - 1) max(bytes / n / up + pause, bytes / n / down + pause, kernel_ms / n).
-/// It leaves out what handing over from stage to stage takes. @pre n > 0
+/// It does not contain what handing over from stage to stage takes. @pre n > 0
 double strips_ms(const Link& link, std::size_t bytes, std::size_t n);
 
-/// The number of strips, 1 ... 64, for which strips_ms() is smallest.
+/// The most strips that --streams takes.
+inline constexpr std::size_t most_strips = 64;
+
+/// The number of strips, 1 ... most_strips, for which strips_ms() is smallest. It is smaller than most_strips when
+/// copies are the slowest stage and pauses are not negligible.
 std::size_t best_strips(const Link& link, std::size_t bytes);
 
-/// Measures the link of an OpenCL or CUDA device (the rates once, then kept) and the kernel on this problem.
+/// Measures the link of an OpenCL or CUDA device (the rates once, then kept), and the kernel and page-locked memory for
+/// this problem.
 Link measure_link(const gpulab::Device& device, const Problem& p);
 
-// The two back ends' parts of it, for the current device.
+// The parts of it that belong to a back end, for the current device.
 Link cuda_copy_rates(), opencl_copy_rates();
 double cuda_kernel_ms(const Problem& p);
 double opencl_kernel_ms(const Problem& p);
+double cuda_pin_ms(std::size_t bytes);
+double opencl_pin_ms(std::size_t bytes);
 
 } // namespace streams

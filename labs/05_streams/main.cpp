@@ -1,5 +1,5 @@
 /// @file
-/// Lab 05, streams: an image to the device, inverted, and back, with every variant on every device.
+/// Lab 05, streams: copies an image to the device, inverts it and copies it back, with every variant on every device.
 #include <algorithm>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -32,9 +32,9 @@ void print_samples(const streams::Problem& p, const streams::Traces& traces) {
                    pixel(traces.last_right.pixels, i * channels, p.image.channels));
 }
 
-/// A CUDA process has 8 connections to a device unless it asks for more, before it first uses the device; and two
-/// streams that share one can wait for each other. Here there are up to 64 streams, so: all 32 that can be had, unless
-/// the user says otherwise.
+/// A CUDA process has 8 connections to a device unless it asks for more before it first uses the device, and streams
+/// that share a connection can wait for each other. This program has up to 64 streams, so it asks for all 32
+/// connections, unless the user has set the variable.
 void ask_for_connections() {
 #if defined(_WIN32)
     if (std::getenv("CUDA_DEVICE_MAX_CONNECTIONS") == nullptr) _putenv_s("CUDA_DEVICE_MAX_CONNECTIONS", "32");
@@ -50,29 +50,32 @@ int main(int argc, char** argv) try {
     std::size_t width = 3840, height = 2160, channels = 4, work = 0, count = 12;
     std::string input, output, trace;
     bool lanes = false;
-    gpulab::Options options("streams", "an image in strips: copies and kernels at the same time");
+    gpulab::Options options("streams", "an image in strips: copies and kernels that overlap");
     options.text("--input", input, "PNG file to read instead of a generated image");
     options.output("--output", output, "PNG file to write the result to");
     options.size("--width", width, 1, "pixels of a row of the generated image", 1u << 24);
     options.size("--height", height, 1, "rows of the generated image", 1u << 24);
-    options.size("--channels", channels, 1, "of the generated image: 1 grey, 2 with alpha, 3 RGB, 4 with alpha", 4);
-    options.size("--work", work, 0, "rounds of work per byte before it is inverted", 1000000);
-    options.size("--streams", count, 1, "streams or queues, and strips", 64);
-    options.output("--trace", trace, "write what ran when to this file (Chrome trace format), and draw it");
-    options.flag("--lanes", lanes, "draw what ran when");
+    options.size("--channels", channels, 1, "channels of the generated image: 1 grey, 2 grey with alpha, 3 RGB, 4 RGBA",
+                 4);
+    options.size("--work", work, 0, "rounds of work on each byte before it is inverted", 1000000);
+    options.size("--streams", count, 1, "strips, and streams or queues where each strip has its own",
+                 streams::most_strips);
+    options.output("--trace", trace, "write the timelines to this file (Chrome trace format), and draw them");
+    options.flag("--lanes", lanes, "draw the timelines");
     options.variants(streams::variants());
     options.studies(streams::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
 
     for (const char* size : {"--width", "--height", "--channels"})
         if (!input.empty() && options.given(size))
-            throw gpulab::UsageError(std::string(size) + ": --input brings an image with a size of its own");
+            throw gpulab::UsageError(std::string(size) + ": --input brings an image that has its own size");
 
     streams::Problem problem;
     problem.work = static_cast<unsigned>(work);
     problem.streams = count;
-    // On the device: image, result, and what overwrites the result on the host. On the host: image, reference, output,
-    // two copies of it, two of marks (cuda_polling), and both in pinned memory. And what the link is measured with.
+    // On the device: image, result, and the poison for the result on the host. On the host: image, reference, output,
+    // two copies of it, two arrays of marks (cuda_polling), and image and result in page-locked memory. And the buffers
+    // with which the link is measured.
     const auto check_memory = [&](double bytes) {
         constexpr double link_bytes = 2.0 * (1 << 26);
         gpulab::check_memory(options, 3 * bytes + link_bytes, 9 * bytes + link_bytes);
@@ -86,11 +89,11 @@ int main(int argc, char** argv) try {
     }
     if (!options.study().empty()) return streams::run_study(options, problem);
 
-    gpulab::OutputFile png, chrome; // opened now, so that an unwritable one is known before anything is measured
+    gpulab::OutputFile png, chrome; // opened now, so that an unwritable file is refused before anything is measured
     if (!output.empty()) {
         if (problem.bytes() > gpulab::most_png_bytes)
-            throw gpulab::UsageError(
-                fmt::format("--output: {} bytes of pixels are too many for a PNG here", problem.bytes()));
+            throw gpulab::UsageError(fmt::format(
+                "--output: {} bytes of pixels are more than this program writes to a PNG file", problem.bytes()));
         png = gpulab::OutputFile(output);
     }
     if (!trace.empty()) chrome = gpulab::OutputFile(trace);
@@ -112,7 +115,7 @@ int main(int argc, char** argv) try {
 
     const streams::Traces& traces = notes.traces();
     print_samples(problem, traces);
-    const std::size_t lane_width = gpulab::terminal_of_stdout().columns - 10; // beside the number of the lane
+    const std::size_t lane_width = gpulab::terminal_of_stdout().columns - 10; // the rest is for the number of the lane
     if (lanes || !trace.empty())
         for (const auto& [title, timeline] : traces.timelines)
             fmt::print("\n{}: overlap {:.1f} %\n{}", title, streams::overlap_percent(timeline),

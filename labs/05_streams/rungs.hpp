@@ -1,5 +1,5 @@
 /// @file
-/// The rungs, one line each, for the table and the tests. A rung is described in the file where it stands.
+/// The rungs, one line each, for the table and the tests. Each rung is described in its own file.
 #pragma once
 
 #include "streams.hpp"
@@ -10,7 +10,7 @@ Run cpu_sequential;
 Run cpu_threads;
 Run opencl_in_order;
 Run opencl_queues;
-Run opencl_mapped;
+Run opencl_pinned;
 Run cuda_sync_pageable;
 Run cuda_sync_pinned;
 Run cuda_async_pageable;

@@ -22,21 +22,22 @@ double overlap_percent(const gpulab::Timeline& timeline) {
 
 namespace {
 
-/// What holds for all rows of a device.
+/// Says what holds for all rows of a device.
 void say_link(gpulab::Report& report, const Link& link, std::size_t bytes) {
-    report.say(fmt::format("link: up {:.1f} GB/s, down {:.1f} GB/s alone; {:.1f} and {:.1f} GB/s with the other "
-                           "direction busy",
+    report.say(fmt::format("link: up {:.1f} GB/s, down {:.1f} GB/s, each alone; {:.1f} and {:.1f} GB/s while the "
+                           "other direction is busy",
                            link.up_alone, link.down_alone, link.up, link.down));
-    report.say(fmt::format("bound: {:.4f} ms, the slowest stage; kernel alone {:.4f} ms; both ways at once and nothing "
-                           "else {:.4f} ms; one stage after the other {:.4f} ms",
+    report.say(fmt::format("bound: {:.4f} ms, the slowest stage; kernel alone {:.4f} ms; both copies at once, without "
+                           "strips, {:.4f} ms; one stage after the other {:.4f} ms",
                            bound_ms(link, bytes), link.kernel_ms, together_ms(link, bytes), sum_ms(link, bytes)));
-    report.say(fmt::format("pause: a strip costs {:.1f} us beside its bytes; equal strips can come near {:.4f} ms, {} "
-                           "of them",
-                           1e3 * link.pause_ms, strips_ms(link, bytes, best_strips(link, bytes)),
-                           best_strips(link, bytes)));
+    const std::size_t best = best_strips(link, bytes);
+    report.say(fmt::format(
+        "pause: each strip costs {:.1f} us beside its bytes; the model's best is {} strips, {:.4f} ms{}",
+        1e3 * link.pause_ms, best, strips_ms(link, bytes, best), best == most_strips ? " (more were not tried)" : ""));
+    report.say(fmt::format("page-locked memory for image and result: {:.2f} ms to allocate and free", link.pin_ms));
 }
 
-/// Whether the timeline can tell an overlap of stages: with a single kind of command there is none to see.
+/// Whether a timeline can show that stages overlap: it needs more than one kind of command.
 bool has_copies(const gpulab::Timeline& t) {
     return std::any_of(t.events().begin(), t.events().end(), [](const auto& e) { return e.kind != "kernel"; });
 }
@@ -73,6 +74,7 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
         result.extra.push_back({"together_ms", together_ms(link, bytes)});
         result.extra.push_back({"sum_ms", sum_ms(link, bytes)});
         result.extra.push_back({"pause_ms", link.pause_ms});
+        result.extra.push_back({"pin_ms", link.pin_ms});
         result.extra.push_back({"strips_ms", strips_ms(link, bytes, problem_.streams)});
     }
     if (result.status != gpulab::Result::Status::passed) return;
@@ -83,7 +85,7 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
 }
 
 double sequential_ms(const Problem& p, Output& out) {
-    const Stopwatch watch = p.work <= 16 ? Stopwatch(1, 3, 1.0) : Stopwatch(0, 1); // heavy work takes it seconds
+    const Stopwatch watch = p.work <= 16 ? Stopwatch(1, 3, 1.0) : Stopwatch(0, 1); // with much work it takes seconds
     return gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_sequential"), p, out, watch);
 }
 

@@ -26,7 +26,7 @@ gpulab::Image random_image(std::size_t width, std::size_t height, int channels, 
 }
 
 Output reference_output(const Problem& p) {
-    std::array<unsigned char, 256> after{}; // the result for each value that a colour byte can have
+    std::array<unsigned char, 256> after{}; // the result for each value of a colour byte
     for (int before = 0; before < 256; ++before) {
         int v = before;
         for (unsigned round = 0; round < p.work; ++round) {
@@ -70,7 +70,8 @@ std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
 
 std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count, std::size_t last_to_first) {
     const std::size_t strips = std::min(count, image.height);
-    // Strip j of n has the weight 2 (n - 1) + 2 (r - 1) j: from 2 (n - 1) to r times that. The first i have together:
+    // Strip j of n has the weight 2 (n - 1) + 2 (r - 1) j, from 2 (n - 1) to r times that. The sum of the first i
+    // weights:
     const auto weight = [&](std::size_t i) {
         return strips == 1 ? i : 2 * (strips - 1) * i + (last_to_first - 1) * (i - 1) * i;
     };
@@ -91,33 +92,32 @@ std::span<const gpulab::Variant<Run>> variants() {
     using enum gpulab::Backend;
     static constexpr std::array table = {
         gpulab::Variant<Run>{"cpu_sequential", "one loop on one core", cpu, cpu_sequential},
-        gpulab::Variant<Run>{"cpu_threads", "one thread per core, each a band of rows", cpu, cpu_threads},
+        gpulab::Variant<Run>{"cpu_threads", "one thread per core, each with a band of rows", cpu, cpu_threads},
         gpulab::Variant<Run>{"opencl_in_order", "one in-order queue: strip up, kernel, strip down", opencl,
                              GPULAB_IF_OPENCL(opencl_in_order)},
         gpulab::Variant<Run>{"opencl_queues", "a queue for each strip", opencl, GPULAB_IF_OPENCL(opencl_queues)},
-        gpulab::Variant<Run>{"opencl_mapped", "a queue for each strip, host memory that the driver pins", opencl,
-                             GPULAB_IF_OPENCL(opencl_mapped)},
-        gpulab::Variant<Run>{"cuda_sync_pageable", "strip up, kernel, strip down, each copy waited for", cuda,
+        gpulab::Variant<Run>{"opencl_pinned", "a queue for each strip, page-locked host memory", opencl,
+                             GPULAB_IF_OPENCL(opencl_pinned)},
+        gpulab::Variant<Run>{"cuda_sync_pageable", "strip up, kernel, strip down; the host waits for each copy", cuda,
                              GPULAB_IF_CUDA(cuda_sync_pageable)},
         gpulab::Variant<Run>{"cuda_sync_pinned", "the same from page-locked memory", cuda,
                              GPULAB_IF_CUDA(cuda_sync_pinned)},
         gpulab::Variant<Run>{"cuda_async_pageable", "a stream for each strip, but pageable memory", cuda,
                              GPULAB_IF_CUDA(cuda_async_pageable)},
-        gpulab::Variant<Run>{"cuda_depth_first", "pinned, a stream for each strip, strip after strip", cuda,
+        gpulab::Variant<Run>{"cuda_depth_first", "page-locked memory, a stream for each strip, strip after strip", cuda,
                              GPULAB_IF_CUDA(cuda_depth_first)},
-        gpulab::Variant<Run>{"cuda_breadth_first", "pinned, all copies up, all kernels, all copies down", cuda,
-                             GPULAB_IF_CUDA(cuda_breadth_first)},
+        gpulab::Variant<Run>{"cuda_breadth_first", "the same, issued as all copies up, all kernels, all copies down",
+                             cuda, GPULAB_IF_CUDA(cuda_breadth_first)},
         gpulab::Variant<Run>{"cuda_pipeline", "three streams, one per stage, joined by events", cuda,
                              GPULAB_IF_CUDA(cuda_pipeline)},
-        gpulab::Variant<Run>{"cuda_mapped", "no copies: the kernel works in mapped host memory", cuda,
-                             GPULAB_IF_CUDA(cuda_mapped)},
-        gpulab::Variant<Run>{"cuda_mapped_write", "copies up, kernels that write to mapped host memory", cuda,
+        gpulab::Variant<Run>{"cuda_mapped", "no copies: the kernel loads from and stores to host memory (zero copy)",
+                             cuda, GPULAB_IF_CUDA(cuda_mapped)},
+        gpulab::Variant<Run>{"cuda_mapped_write", "copies up, kernels that store to host memory", cuda,
                              GPULAB_IF_CUDA(cuda_mapped_write)},
-        gpulab::Variant<Run>{"cuda_mixed", "the pipeline, and a small zero-copy kernel that fills the link's gaps",
-                             cuda, GPULAB_IF_CUDA(cuda_mixed)},
-        gpulab::Variant<Run>{"cuda_growing", "the pipeline with strips that grow, as the way down falls behind", cuda,
-                             GPULAB_IF_CUDA(cuda_growing)},
-        gpulab::Variant<Run>{"cuda_polling", "one copy up; kernels that see from the data what has arrived", cuda,
+        gpulab::Variant<Run>{"cuda_mixed", "the pipeline, and a small zero-copy kernel beside it", cuda,
+                             GPULAB_IF_CUDA(cuda_mixed)},
+        gpulab::Variant<Run>{"cuda_growing", "the pipeline with strips that grow", cuda, GPULAB_IF_CUDA(cuda_growing)},
+        gpulab::Variant<Run>{"cuda_polling", "one copy up; the kernels see from the data what has arrived", cuda,
                              GPULAB_IF_CUDA(cuda_polling)},
     };
     return table;

@@ -17,7 +17,7 @@ using gpulab::Variant;
 
 namespace {
 
-/// The rows of the variant table with these names, in its order, as far as the user wants them.
+/// The rows of the variant table with these names that the user wants, in the table's order.
 std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std::string_view> names) {
     std::vector<Variant<Run>> list;
     for (const auto& v : variants())
@@ -27,7 +27,7 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
     return list;
 }
 
-/// Measures variants on a problem. @param show_link say the link's rates and bounds above a device's rows
+/// Measures variants on a problem. @param show_link print the link's rates and bounds above a device's rows
 void measure(const Options& options, Report& report, const Problem& p, const std::vector<Variant<Run>>& table,
              bool show_link = false) {
     const auto jobs = gpulab::jobs(table, options);
@@ -41,9 +41,9 @@ void measure(const Options& options, Report& report, const Problem& p, const std
         [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
 }
 
-/// 1 ... 32 streams: how many strips does it take until fill and drain are short, and when do their fixed costs show?
+/// 1 ... 32 strips: from which number on are fill and drain short, and when do the fixed costs of a strip show?
 void stream_count(const Options& options, Report& report, Problem p) {
-    const auto table = rows(options, {"opencl_queues", "opencl_mapped", "cuda_sync_pageable", "cuda_sync_pinned",
+    const auto table = rows(options, {"opencl_queues", "opencl_pinned", "cuda_sync_pageable", "cuda_sync_pinned",
                                       "cuda_depth_first", "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write",
                                       "cuda_mixed", "cuda_growing", "cuda_polling"});
     report.column("strips_ms", "strips ms");
@@ -54,9 +54,9 @@ void stream_count(const Options& options, Report& report, Problem p) {
     }
 }
 
-/// More and more work per byte: where does the pipeline turn from copy-bound to compute-bound?
+/// More and more work per byte: where does the pipeline change from copy-bound to compute-bound?
 void work(const Options& options, Report& report, Problem p) {
-    const auto table = rows(options, {"cpu_threads", "opencl_in_order", "opencl_mapped", "cuda_sync_pinned",
+    const auto table = rows(options, {"cpu_threads", "opencl_in_order", "opencl_pinned", "cuda_sync_pinned",
                                       "cuda_pipeline", "cuda_mapped", "cuda_mapped_write", "cuda_mixed"});
     for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
         p.work = rounds;
@@ -65,16 +65,16 @@ void work(const Options& options, Report& report, Problem p) {
     }
 }
 
-/// Pageable against page-locked memory, waiting and not waiting.
+/// Pageable and page-locked memory, each with and without waiting for every copy.
 void memory(const Options& options, Report& report, Problem p) {
     report.begin(parameters(p));
     measure(options, report, p,
-            rows(options, {"opencl_in_order", "opencl_queues", "opencl_mapped", "cuda_sync_pageable",
+            rows(options, {"opencl_in_order", "opencl_queues", "opencl_pinned", "cuda_sync_pageable",
                            "cuda_sync_pinned", "cuda_async_pageable", "cuda_depth_first", "cuda_mapped"}),
             true);
 }
 
-/// How much of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
+/// Which share of the image should the zero-copy kernel of cuda_mixed take, and with how many blocks?
 void mixed(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cuda_mixed"});
     report.column("mapped_share", "share");
@@ -91,7 +91,7 @@ void mixed(const Options& options, Report& report, Problem p) {
         }
 }
 
-/// How many blocks fill the link, and how many hinder each other?
+/// How many blocks fill the link, and from which number on do they hinder each other?
 void blocks(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cuda_mapped", "cuda_mapped_write"});
     report.column("mapped_blocks", "blocks");
@@ -108,15 +108,15 @@ struct Study {
     const char* name;
     const char* summary;
     void (*run)(const Options&, Report&, Problem);
-    const char* own; ///< what it varies itself, and so takes from nobody
+    const char* own; ///< the option that it varies itself and therefore refuses
 };
 
 constexpr Study studies[] = {
-    {"streams", "1 ... 32 streams and strips", stream_count, "--streams"},
+    {"streams", "1 ... 32 strips: when are fill and drain short, when do fixed costs show?", stream_count, "--streams"},
     {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work, "--work"},
-    {"mixed", "how much of the image to leave to a zero-copy kernel beside the pipeline (CUDA)", mixed, ""},
-    {"blocks", "how many blocks for kernels that load and store across the link (CUDA)", blocks, ""},
-    {"memory", "pageable against page-locked memory", memory, ""},
+    {"mixed", "which share of the image for a zero-copy kernel beside the pipeline? (CUDA)", mixed, ""},
+    {"blocks", "how many blocks for kernels that load and store across the link? (CUDA)", blocks, ""},
+    {"memory", "pageable and page-locked memory, with and without waiting", memory, ""},
 };
 
 } // namespace

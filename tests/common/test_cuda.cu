@@ -175,6 +175,28 @@ TEST_CASE("what a CUDA kernel reads outside an input is NaN, and a poisoned outp
     }
 }
 
+TEST_CASE("what a CUDA kernel reads outside an input or an output is what GuardBands says", "[cuda]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const gpulab::GuardBands bands(gpulab::low_guard_byte);
+    const DeviceBuffer<float> in(std::vector<float>{1, 2, 3});
+    const DeviceBuffer<float> between(3);
+    const gpulab::PinnedBuffer<float> pinned(3);
+    std::vector<float> out(1);
+    for (const float* const from : {in.data(), between.data()})
+        for (const int i : {-1, 3}) {
+            DeviceBuffer<float> result(1);
+            gpulab::Stopwatch once;
+            gpulab::watch_stream(once, [&](cudaStream_t s) { read_kernel<<<1, 1, 0, s>>>(from, i, result.data()); });
+            result.copy_to(out);
+            CHECK(out[0] < -1e38f);
+        }
+    CHECK(pinned.data()[3] < -1e38f);
+    CHECK_NOTHROW(in.check_guard_bands());
+    CHECK_NOTHROW(between.check_guard_bands());
+    CHECK_NOTHROW(pinned.check_guard_bands());
+}
+
 namespace {
 
 __global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements

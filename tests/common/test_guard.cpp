@@ -1,7 +1,9 @@
 // Guard bands: what damages them is seen wherever it is, and told once.
 #include <catch2/catch_test_macros.hpp>
 #include <cstddef>
+#include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -60,6 +62,35 @@ TEST_CASE("the bands of inputs and of outputs hold what no kernel takes for data
     const Bytes output(64, gpulab::guard_byte);
     CHECK(fault(output, output, 4, gpulab::input_guard_byte) != "");
     CHECK_NOTHROW(gpulab::check_guards(output.data(), output.data(), 64, 4)); // an output's, unless told
+}
+
+TEST_CASE("the bands for minima and maxima hold values that win") {
+    Bytes low(8, gpulab::low_guard_byte), high(8, gpulab::high_guard_byte);
+    const auto as = [](const Bytes& bytes, auto value) {
+        std::memcpy(&value, bytes.data(), sizeof value);
+        return value;
+    };
+    CHECK(as(low, 0.0f) < -1e38f);
+    CHECK(as(low, 0.0) < -1e303);
+    CHECK(as(low, 0) < -10'000'000);
+    CHECK(as(high, 0.0f) > 1e38f);
+    CHECK(as(high, 0.0) > 1e303);
+    CHECK(as(high, 0) > 10'000'000);
+}
+
+TEST_CASE("GuardBands changes the bands of new buffers, and changes them back") {
+    const auto now = [] {
+        return std::pair(int{gpulab::detail::band_bytes.output}, int{gpulab::detail::band_bytes.input});
+    };
+    const auto before = now();
+    CHECK(before == std::pair<int, int>(gpulab::guard_byte, gpulab::input_guard_byte));
+    {
+        const gpulab::GuardBands low(gpulab::low_guard_byte);
+        CHECK(now() == std::pair<int, int>(gpulab::low_guard_byte, gpulab::low_guard_byte));
+        const gpulab::GuardBands high(gpulab::high_guard_byte);
+        CHECK(now() == std::pair<int, int>(gpulab::high_guard_byte, gpulab::high_guard_byte));
+    }
+    CHECK(now() == before);
 }
 
 TEST_CASE("a noted stray write is taken once") {

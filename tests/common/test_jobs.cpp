@@ -242,6 +242,19 @@ TEST_CASE("the total is the median of the passes, in milliseconds") {
     CHECK(outlier.total_ms < 400);
 }
 
+TEST_CASE("the total does not contain what a variant leaves out") {
+    using namespace std::chrono_literals;
+    Values out(1);
+    const Result r = measured(out, Parsed({"--repeat", "1"}), [&](Values& o, Stopwatch& watch) {
+        watch.leave_out([] { std::this_thread::sleep_for(400ms); });
+        watch.time([&] { o[0] = 1; });
+        std::this_thread::sleep_for(20ms);
+        watch.leave_out([] { std::this_thread::sleep_for(400ms); });
+    });
+    CHECK(r.total_ms >= 20);
+    CHECK(r.total_ms < 400);
+}
+
 TEST_CASE("needs that a device does not meet are named") {
     gpulab::Device old_gpu;
     old_gpu.backend = Backend::cuda;

@@ -258,6 +258,29 @@ TEST_CASE("a kernel whose items all write one element, for oclgrind", "[.planted
 TEST_CASE("a kernel that writes past its buffer, for oclgrind", "[.planted-stray]") { run_planted("stray"); }
 TEST_CASE("a kernel that reads unset local memory, for oclgrind", "[.planted-unset]") { run_planted("unset"); }
 
+TEST_CASE("what an OpenCL kernel reads outside an input or an output is what GuardBands says", "[opencl]") {
+    if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        const gpulab::GuardBands bands(gpulab::low_guard_byte);
+        const ClBuffer<float> in(std::vector<float>{1, 2, 3});
+        const ClBuffer<float> between(3);
+        std::vector<float> out(1);
+        cl::Kernel kernel = gpulab::opencl_kernel(
+            "kernel void get(global const float* in, int i, global float* out) { out[0] = in[i]; }", "get");
+        for (const auto& from : {in.data(), between.data()})
+            for (const int i : {-1, 3}) {
+                const ClBuffer<float> result(1);
+                gpulab::set_args(kernel, from, i, result.data());
+                gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
+                result.copy_to(out);
+                CHECK(out[0] < -1e38f);
+            }
+        CHECK_NOTHROW(in.check_guard_bands());
+        CHECK_NOTHROW(between.check_guard_bands());
+    }
+}
+
 TEST_CASE("what an OpenCL kernel reads outside an input is NaN, and a poisoned output has lost its result",
           "[opencl]") {
     if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");

@@ -299,6 +299,19 @@ cuda_two on cuda: skipped: no driver
                                  line("") + "\r");
 }
 
+TEST_CASE("a column is wide enough for the digits that its format asks for") {
+    const TestOptions options({});
+    const Printed printed = printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}}, known());
+        report.column("value", "value", "{:20.17g}");
+        Result r = ran("cpu_right", cpu);
+        r.extra = {{"value", -1.0 / 3}};
+        report.add(r, {.bytes = 12e6});
+        report.finish();
+    });
+    CHECK(printed.out.find(" -0.33333333333333331 ") != std::string::npos);
+}
+
 TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {
     const TestOptions options({});
     const Printed printed = printed_by([&] {

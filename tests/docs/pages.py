@@ -116,10 +116,14 @@ def order_of_rungs(pages):
     return faults
 
 
+def has_formula(source):
+    return bool(re.search(r'class="formula|\\\(.+?\\\)', source))  # a line of its own, or \(x\) within a line
+
+
 def needless_mathjax(pages):
     """Pages that load MathJax without a formula, or have a formula without it."""
     return [f"{name}: {'loads' if loads else 'does not load'} MathJax" for name, page in pages.items()
-            if (loads := "MathJax.js" in page.source) != ('class="formula' in page.source)]
+            if (loads := "MathJax.js" in page.source) != has_formula(page.source)]
 
 
 def to_open(folder):
@@ -132,8 +136,10 @@ def errors_in_browser(browser, folder, names):
     """What the console and the network say while the pages are loaded."""
     faults = []
     for name in names:
-        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
-        if browser.run("!!document.querySelector('.formulaInl, .formulaDsp')"):
+        file = pathlib.Path(folder).resolve() / name
+        browser.open(file.as_uri())
+        browser.run("document.readyState")  # answered after what the page reported
+        if file.is_file() and has_formula(file.read_text(encoding="utf-8")):
             if browser.wait_for("document.querySelector('.MathJax')", 30):
                 browser.run("new Promise(done => MathJax.Hub.Queue(done))")  # until all are set
             else:

@@ -221,6 +221,8 @@ def planted_text(folder):
             expect(bool(found) == faulty, f"{'not found' if faulty else 'a fault'}: {parts} {found}")
         bad = site(scratch, "", '<script src="MathJax.js"></script>')
         expect(len(pages.needless_mathjax(pages.read(bad))) == 1, "MathJax without a formula is not found")
+        bad = site(scratch, r"For \(n = 1\) it is short.")
+        expect(len(pages.needless_mathjax(pages.read(bad))) == 1, "a formula within a line, without MathJax, is not found")
 
 
 def planted_errors(folder):

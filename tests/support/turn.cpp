@@ -1,5 +1,6 @@
 #include "turn.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -27,9 +28,9 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto longest_turn = 50ms; // with other actions following at once; a single action may take longer
-constexpr auto longest_pause = 1ms; // between two actions of one turn
-constexpr auto longest_wait = 60s;  // then whoever has the GPU hangs
+constexpr auto longest_turn = 50ms;   // with other actions following at once; a single action may take longer
+constexpr auto longest_pause = 100us; // between two actions of one turn
+constexpr auto longest_action = 60s;  // then it hangs, and the others go on
 
 /// A file that the process whose turn it is has locked. The lock ends with the process.
 ///
@@ -52,21 +53,17 @@ public:
         if (depth_++ > 0 || !on_gpu || file_ < 0) return;
         if (mine_ && steady_clock::now() - begun_ > longest_turn) {
             pass_on();
-            std::this_thread::sleep_for(300us); // so that another has it
+            std::this_thread::sleep_for(50us); // so that another has it
         }
-        const auto give_up = steady_clock::now() + longest_wait;
-        while (!mine_) {
-            if (flock(file_, LOCK_EX | LOCK_NB) == 0) {
-                mine_ = true;
-                begun_ = steady_clock::now();
-                waiting_.notify_one();
-            } else if (steady_clock::now() > give_up) {
-                file_ = -1;
-                return;
-            } else {
-                std::this_thread::sleep_for(100us);
-            }
+        if (mine_) return;
+        while (flock(file_, LOCK_EX) != 0) {
+            if (errno == EINTR) continue;
+            file_ = -1; // a file system without locks: no turns
+            return;
         }
+        mine_ = true;
+        begun_ = steady_clock::now();
+        waiting_.notify_one();
     }
 
     void end() {
@@ -83,12 +80,13 @@ private:
         flock(file_, LOCK_UN);
     }
 
-    /// Passes the GPU on when the process does something else.
+    /// Passes the GPU on when the process does something else, or hangs.
     void watch() {
         std::unique_lock lock(mutex_);
         for (;;) {
             waiting_.wait(lock, [this] { return mine_; });
-            if (depth_ == 0 && steady_clock::now() - ended_ > longest_pause) {
+            const auto now = steady_clock::now();
+            if (depth_ == 0 ? now - ended_ > longest_pause : now - begun_ > longest_action) {
                 pass_on();
                 continue;
             }

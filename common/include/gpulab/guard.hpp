@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace gpulab {
 
@@ -23,6 +24,38 @@ inline constexpr unsigned char guard_byte = 0x7F;
 /// -1 as an index, so that what is read with it is a guard band again.
 inline constexpr unsigned char input_guard_byte = 0xFF;
 
+/// A guard band that no minimum can hide: -1.7e38 as a float, -5.5e303 as a double, -16843010 as an int.
+inline constexpr unsigned char low_guard_byte = 0xFE;
+/// A guard band that no maximum can hide: 3.4e38 as a float, 1.4e306 as a double, 2139062143 as an int.
+inline constexpr unsigned char high_guard_byte = 0x7F;
+
+namespace detail {
+/// What the guard bands of new buffers are filled with.
+struct BandBytes {
+    unsigned char output = guard_byte;
+    unsigned char input = input_guard_byte;
+};
+inline BandBytes band_bytes;
+} // namespace detail
+
+/// While it lives, the guard bands of new buffers, inputs and outputs alike, hold another byte.
+///
+/// A sum that reads a NaN is NaN, but `fmin(NaN, x)` is x: a minimum that reads past the end of its input, or of its
+/// blocks' results, stays right. So the checks of such an operation surround its buffers with a value that would win:
+///
+///     const gpulab::GuardBands below(gpulab::low_guard_byte); // for a minimum
+class GuardBands {
+public:
+    /// @param byte low_guard_byte, high_guard_byte, or any other
+    explicit GuardBands(unsigned char byte) : before_(std::exchange(detail::band_bytes, {byte, byte})) {}
+    ~GuardBands() { detail::band_bytes = before_; }
+    GuardBands(const GuardBands&) = delete;
+    GuardBands& operator=(const GuardBands&) = delete;
+
+private:
+    detail::BandBytes before_;
+};
+
 /// Whether buffers and resets poison: yes, unless the environment variable GPULAB_POISON is 0. Then fresh CUDA memory
 /// stays unset, so that compute-sanitizer's initcheck sees a kernel read what nobody wrote.
 bool poisons();
@@ -37,7 +70,7 @@ inline constexpr std::size_t poison_end_bytes = std::size_t{1} << 14;
 /// Looks at both bands after a kernel.
 /// @param before,after the bands, copied to the host; `bytes` each
 /// @param element_bytes size of one element, for the message
-/// @param expected what every byte of them was set to: guard_byte or input_guard_byte
+/// @param expected what every byte of them was set to
 /// @throws WrongResult saying on which side the kernel wrote and how far from the output
 void check_guards(const unsigned char* before, const unsigned char* after, std::size_t bytes, std::size_t element_bytes,
                   unsigned char expected = guard_byte);

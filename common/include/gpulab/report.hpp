@@ -112,7 +112,7 @@ public:
     /// Gives a column to a parameter of the problem, or to an extra of the results: its name, and a short heading. All
     /// other parameters stand above the table, all other extras in the files only. Where there is no room for all
     /// extras, the one named first stays longest. Has its effect from the next heading on.
-    /// @param format of values that are not whole, as fmt::format has it
+    /// @param format of values that are not whole, as fmt::format has it. The column is wide enough for 1/3 in it
     void column(const std::string& name, const std::string& heading, const std::string& format = "{:.2f}");
 
     /// Says once, above the rows that follow, what holds for all of them: any number of words or lines.

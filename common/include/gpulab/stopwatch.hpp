@@ -50,6 +50,11 @@ public:
     double budget_s() const { return budget_s_; }
     bool flush_l2() const { return flush_l2_; }
 
+    /// Makes watch_stream() keep the stream busy for some milliseconds before every reset. A kernel that was launched
+    /// into another stream then runs before its output is poisoned, and the poison shows it. For tests.
+    void delay_resets(std::chrono::milliseconds delay) { reset_delay_ = delay; }
+    std::chrono::milliseconds reset_delay() const { return reset_delay_; }
+
     /// Adds one timed run. Called by the timing helpers of each back end.
     /// @throws Error when ms is negative or not a number
     void record(double ms);
@@ -77,6 +82,15 @@ public:
         }
     }
 
+    /// Runs something that is no part of the computation, such as a recorded run or a check. gpulab::measure()
+    /// subtracts its time from the total.
+    template <class Body> void leave_out(Body&& body) {
+        const auto begin = std::chrono::steady_clock::now();
+        body();
+        left_out_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    }
+    double left_out_ms() const { return left_out_ms_; }
+
     /// Forgets earlier times; the helpers call it first, so that the last measured section counts.
     void start();
 
@@ -102,6 +116,8 @@ private:
     double budget_s_;
     bool flush_l2_;
     bool reset_ = false;
+    std::chrono::milliseconds reset_delay_{0};
+    double left_out_ms_ = 0;
     std::vector<Tile> tiles_;
     std::vector<double> times_ms_;
     std::chrono::steady_clock::time_point started_{};

@@ -166,11 +166,12 @@ Image read_png(const std::string& path) {
 }
 
 void write_png(OutputFile& file, const Image& image) {
-    if (image.bytes() == 0) throw UsageError(fmt::format("{}: an image without pixels is no PNG", file.path()));
+    if (image.bytes() == 0)
+        throw UsageError(fmt::format("{}: an image without pixels cannot be a PNG file", file.path()));
     if (image.bytes() > most_png_bytes)
         throw UsageError(fmt::format("{}: {} bytes of pixels are too many; {} is the most that is written here",
                                      file.path(), image.bytes(), most_png_bytes));
-    if (image.pixels.size() != image.bytes()) throw Error("an image whose size is not that of its pixels");
+    if (image.pixels.size() != image.bytes()) throw Error("the size of the image does not match its pixels");
     std::string content;
     const auto append = [](void* to, void* data, int size) {
         static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));

@@ -13,7 +13,7 @@ namespace gpulab {
 
 namespace {
 
-/// Below this many entries another thread does not pay.
+/// With fewer entries than this another thread is not worth starting.
 constexpr std::size_t worth_a_thread = 1 << 16;
 
 std::size_t index(std::int64_t offset) { return static_cast<std::size_t>(offset); }
@@ -26,7 +26,7 @@ std::vector<std::int64_t> offsets_of(const std::vector<std::int32_t>& indices, s
     return start;
 }
 
-/// Sorts one row by column and adds up what stands at the same position.
+/// Sorts one row by column and adds up entries at the same position.
 /// @return how many entries are left
 template <class T>
 std::size_t sort_row(std::int32_t* column, T* value, std::size_t length,
@@ -77,7 +77,7 @@ template <class T> Csr<T> to_csr(const Coo<T>& m) {
                 sort_row(csr.column.data() + first, csr.value.data() + first, csr.row_length(i), work));
         }
     });
-    std::int64_t to = 0; // close the gaps that duplicates have left
+    std::int64_t to = 0; // close the gaps left by duplicates
     for (std::size_t i = 0; i < m.rows; ++i) {
         const std::int64_t from = csr.row_start[i];
         if (to != from) {

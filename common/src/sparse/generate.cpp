@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t worth_a_thread = 1 << 14; // rows
 
-/// A matrix with its row pointers laid out and its entries still to be filled in, row by row in parallel.
+/// Makes a matrix: lays out its row pointers, then fills in its entries, with ranges of rows in parallel.
 /// @param length the non-zeros of a row
 /// @param fill `fill(i, column, value)` writes the entries of row i
 template <class T, class Length, class Fill>
@@ -46,7 +46,7 @@ Csr<T> build(std::size_t rows, std::size_t columns, const Length& length, const 
     must_fit(8.0 * static_cast<double>(rows) + (sizeof(T) + 4.0) * static_cast<double>(nonzeros));
     m.column.resize(nonzeros);
     m.value.resize(nonzeros);
-    // Ranges of equal numbers of non-zeros, so that one long row does not hold up a whole range of them.
+    // Ranges with equally many non-zeros, so that no range takes much longer than the others.
     const unsigned parts = parts_for(nonzeros, 1 << 16);
     for_parts(parts, [&](unsigned p) {
         const auto row_at = [&](unsigned q) {
@@ -120,7 +120,7 @@ Csr<T> random_rows(std::size_t rows, std::size_t columns, const std::function<st
     const auto fill = [=](std::size_t i, std::int32_t* column, T* value) {
         const std::size_t n = length(i);
         for (std::size_t k = 0; k < n; ++k) {
-            const std::size_t low = columns * k / n, high = columns * (k + 1) / n; // entry k's own part of the row
+            const std::size_t low = columns * k / n, high = columns * (k + 1) / n; // the part of the row for entry k
             const std::uint64_t bits = random_bits(seed, i * 0x100000001B3u + k);
             column[k] = static_cast<std::int32_t>(low + (bits >> 20) % (high - low));
             value[k] = random_value<T>(seed + 1, bits);
@@ -133,17 +133,17 @@ template <class T>
 Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length, double exponent, std::uint64_t seed) {
     if (!(mean_length >= 0) || mean_length > static_cast<double>(columns))
         throw UsageError(fmt::format("rows of {} columns cannot have {} non-zeros on average", columns, mean_length));
-    // Inverting the distribution function: u uniform in (0, 1) gives the length scale * u^(-1 / (exponent - 1)).
+    // By inversion of the distribution function, a uniform u in (0, 1) gives the length scale * u^(-1 / (exponent -
+    // 1)).
     std::vector<double> weight(rows);
     for_ranges(rows, worth_a_thread, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i) // 1e300: a scale of 0 times infinity would be no number
+        for (std::size_t i = begin; i < end; ++i) // at most 1e300, because a scale of 0 times infinity is NaN
             weight[i] = std::min(std::pow(random_unit(seed + 2, i), -1 / (exponent - 1)), 1e300);
     });
     const auto length = [&](std::size_t i, double scale) {
         return static_cast<std::size_t>(std::min(scale * weight[i], static_cast<double>(columns)));
     };
-    // The scale at which the lengths, cut to whole numbers and to the width of the matrix, add up to the mean asked
-    // for.
+    // Search the scale at which the lengths, rounded down and cut to the width of the matrix, have the requested mean.
     const double wanted = mean_length * static_cast<double>(rows);
     const auto total = [&](double scale) {
         std::atomic<std::size_t> sum_of_all = 0;
@@ -186,7 +186,7 @@ const char* const generator_help =
 
 namespace {
 
-/// A description taken apart. What its kind does not use stays as it is here.
+/// A parsed description. Fields that its kind does not use keep these values.
 struct Recipe {
     std::string kind;
     std::size_t n[3] = {1, 1, 1}; // rows and columns, or the sides of the grid

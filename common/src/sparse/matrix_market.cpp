@@ -1,4 +1,4 @@
-// The text of Matrix Market files, in and out. Reading and writing the files themselves: sparse_matrix_market_file.cpp.
+// Parses and writes the text of Matrix Market files. The files themselves: matrix_market_file.cpp.
 #include "gpulab/sparse/matrix_market.hpp"
 
 #include <algorithm>
@@ -31,14 +31,14 @@ struct Header {
     std::size_t body = 0;      // where the text after the size line begins
 };
 
-/// A fault found in a line; whoever knows the line's number turns it into an Error.
+/// A fault found in a line. The caller, which knows the line's number, turns it into an Error.
 struct Fault {
     std::string what;
 };
 
 bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
 
-/// Takes line after line off a text.
+/// Splits a text into lines.
 class Lines {
 public:
     explicit Lines(std::string_view text) : rest_(text) {}
@@ -51,7 +51,7 @@ public:
         ++number_;
         return true;
     }
-    std::size_t number() const { return number_; } ///< of the line next() gave last, from 1
+    std::size_t number() const { return number_; } ///< of the line that next() gave last, counted from 1
     std::string_view rest() const { return rest_; }
 
 private:
@@ -59,7 +59,7 @@ private:
     std::size_t number_ = 0;
 };
 
-/// Takes word after word off a line.
+/// Splits a line into words.
 class Words {
 public:
     explicit Words(std::string_view line) : rest_(line) { skip_blanks(); }
@@ -82,7 +82,7 @@ private:
     std::string_view rest_;
 };
 
-/// A word as it goes into a message: not longer than a line, and nothing that a terminal would act on.
+/// A word for a message: cut to 40 characters, without characters that a terminal would act on.
 std::string shown(std::string_view word) {
     std::string text;
     for (const char c : word.substr(0, 40)) text += c >= 0x20 && c < 0x7F ? c : '?';
@@ -204,7 +204,7 @@ void parse_sizes(std::string_view line, Header& h) {
     nothing_more(words);
 }
 
-/// The header, line by line; the fault is in the line that `lines` gave last.
+/// Parses the header line by line. A fault is in the line that `lines` gave last.
 Header parse_header(Lines& lines) {
     std::string_view line;
     if (!lines.next(line)) throw Fault{"the file is empty"};
@@ -216,7 +216,7 @@ Header parse_header(Lines& lines) {
     return h;
 }
 
-/// What one thread made of its part of the text.
+/// The part of the text that one thread parses, and what it holds.
 template <class T> struct Part {
     std::string_view text;
     std::vector<std::int32_t> row, column;
@@ -234,7 +234,7 @@ template <class T> struct Part {
 
 template <class T> void parse_entry(std::string_view line, const Header& h, Part<T>& part) {
     Words words(line);
-    if (!h.coordinate) { // where it stands follows from how many came before: see place_array_entries()
+    if (!h.coordinate) { // its position follows from the number of values before it: see place_array_entries()
         part.value.push_back(parse_value<T>(words, h.field));
         nothing_more(words);
         return;
@@ -255,7 +255,7 @@ template <class T> void parse_entry(std::string_view line, const Header& h, Part
 }
 
 template <class T> void parse_part(const Header& h, std::size_t body_bytes, Part<T>& part) {
-    // Memory follows the file's length, never a number that the file announces.
+    // Memory is taken by the length of the text, never by a number in the header.
     const std::size_t at_most = part.text.size() / 4 + 1; // "1 1\n" is the shortest entry
     const double share =
         static_cast<double>(part.text.size()) / static_cast<double>(std::max<std::size_t>(body_bytes, 1));
@@ -307,7 +307,7 @@ std::size_t line_of_entry(std::string_view text, std::int64_t index) {
     return lines.number();
 }
 
-/// Gives the values of an array file, which go down the columns, their places, and drops zeros.
+/// Gives the values of an array file, which is written column by column, their positions, and drops zeros.
 template <class T> void place_array_entries(const Header& h, const std::vector<Part<T>>& parts, Coo<T>& coo) {
     Part<T> all;
     const bool half = h.symmetry != Symmetry::general;
@@ -349,7 +349,7 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     std::vector<Part<T>> list = cut<T>(body, parts);
     for_parts(parts, [&](unsigned p) { parse_part(h, body.size(), list[p]); });
 
-    // A part knows its own line numbers; those before it have told how many lines they hold.
+    // A part counts its own lines, so the lines of the parts before it are added.
     std::size_t before = header_lines;
     std::int64_t entries = 0;
     for (const Part<T>& part : list) {

@@ -1,8 +1,9 @@
-// Rung 1: one loop on one core. The reference that every other variant is compared with.
+// Rung 1: one loop on one core. The result of every other variant is compared with the result of this one.
 // (Alfaro Vigo & Rossetto, program 1.1)
 //
-// Limit: what one core can keep in flight. On a large server that is a small part of what the memory can deliver; on a
-// computer with few cores and one memory channel it may be nearly all.
+// Limit: how many cache lines one core can have in flight, that is, requested from memory and not yet there. On a
+// server with many memory channels this uses a small part of the memory bandwidth. On a computer with few cores and
+// one channel it may use nearly all of it.
 #include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 
@@ -13,7 +14,7 @@ void cpu_sequential(const Problem& p, Output& c, Stopwatch& watch) {
         [&] {
             for (std::size_t i = 0; i < p.size(); ++i) c[i] = p.k * p.a[i] + p.b[i];
         },
-        gpulab::poisoning(c)); // before every run c is filled with NaN, so that no earlier result can pass for this one
+        gpulab::poisoning(c)); // fills c with NaN before every run, so that an old result cannot pass for a new one
 }
 
 } // namespace saxpy

@@ -1,9 +1,9 @@
-// Rung 2: P threads, each with one consecutive block of the arrays. (Alfaro Vigo & Rossetto, program 1.3)
+// Rung 2: P threads, each with one block of consecutive elements. (Alfaro Vigo & Rossetto, program 1.3)
 //
-// Changed: the index range is cut into P pieces. When P does not divide n, the first n mod P threads take one
-// element more, so that nothing is lost and no thread has more than one element over another.
-// Limit: main memory, which the threads share: more of them help until its channels are full (`--study threads`).
-// The time includes making and joining the threads, as a program that uses them would pay for it.
+// Changed: the index range is split into P pieces. When P does not divide n, the first n mod P threads take one
+// element more: every element is computed, and the pieces differ by one element at most.
+// Limit: main memory, which all threads share. More threads help until its bandwidth is used up (`--study threads`).
+// The time includes starting and joining the threads, because a program that uses threads has to do that too.
 #include <algorithm>
 #include <thread>
 #include <vector>

@@ -1,9 +1,9 @@
 // Rung 3: P threads, thread t takes the elements t, t + P, t + 2P, ... (Alfaro Vigo & Rossetto, program 1.4)
 //
-// Changed: only the assignment of elements to threads. The remainder needs no thought here: a thread stops at n.
-// Limit: the caches. The 16 floats of a 64-byte line belong to 16 different threads (or to all, when there are fewer):
-// each of them fetches the line for a few bytes, and they write to it in turn (false sharing). On a GPU this very order
-// is the right one: see cuda_grid_stride.
+// Changed: only the assignment of elements to threads. The remainder needs no special case: a thread stops at n.
+// Limit: the caches. The 16 floats of a 64-byte cache line belong to up to 16 threads. Each of these threads loads
+// the line for a part of its floats, and the threads write to the same line of c in turn, so that the line moves from
+// core to core (false sharing). On a GPU the same order is the right one: see cuda_grid_stride.
 #include <thread>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// The distances by one loop on one core: the reference.
+// Distances on the CPU: one loop on one core, the reference.
 #include "distances.hpp"
 
 #include <cmath>

@@ -1,8 +1,20 @@
 // Rung 2: one block. (Alfaro Vigo & Rossetto, program 2.1)
 //
-// One thread per element and only threadIdx.x to tell them apart, so n can be no larger than the threads of one block
-// (1024 on every GPU of today). More is a clear error here, not a silent half-done array.
-// Limit: one block runs on one multiprocessor. All the others stand idle.
+// Changed: one block instead of many, so threadIdx.x alone is the index, and n can be at most the number of threads
+// in a block (1024 on today's GPUs). A larger n is refused with a message; it must not give an array that is half
+// computed.
+//
+// From here on the rungs use these helpers:
+// - DeviceBuffer a(p.a) allocates memory on the device and copies p.a into it. It frees the memory at the end of its
+//   scope. CUDA_CHECK checks an error code.
+// - watch_stream makes a stream, runs the launch in it several times, and times each run with two events. A stream is
+//   a sequence of commands that the device carries out in order.
+// - The launch now has four arguments, <<<blocks, threads, bytes, stream>>>. `bytes` is the size of an array in
+//   shared memory; these kernels have none, so it is 0. The last argument is the stream.
+// - poisoning(out) fills out with NaN before every run.
+// - watch.tile tells the tests at which sizes the kernel splits its work; they test the sizes next to these.
+//
+// Limit: one block runs on one multiprocessor. All others are idle.
 #include <string>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -1,11 +1,10 @@
-// Rung 3: as many blocks as it takes, one thread per element. (Alfaro Vigo & Rossetto, program 2.2)
+// Rung 3: as many blocks as n needs, one thread per element. (Alfaro Vigo & Rossetto, program 2.2)
 //
-// Changed: the global index joins block and thread, i = blockIdx.x * blockDim.x + threadIdx.x, so n has no limit.
-// The last block may be ragged, so each thread first asks whether its element exists.
-// Neighbouring threads read neighbouring floats: a warp's 32 loads are one request for four sectors of 32 bytes, all of
-// it used (coalesced).
-// Limit: memory bandwidth, nearly. Each thread has just two loads in flight before it ends, and n / 256 blocks must
-// be started and retired.
+// Changed: the global index combines block and thread, i = blockIdx.x * blockDim.x + threadIdx.x, so any n is
+// possible. The number of blocks is n / 256 rounded up. The last block may have threads without an element, so each
+// thread first compares its index with n. Neighbouring threads read neighbouring floats: the 32 loads of a warp are
+// one request for four sectors of 32 bytes, and every byte of these is used (coalesced).
+// Limit: the bytes in flight. Each thread requests 8 bytes, computes and ends; n / 256 blocks must be started for it.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

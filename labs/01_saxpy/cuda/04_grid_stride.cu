@@ -1,10 +1,10 @@
-// Rung 4: a grid that fills the device once; each thread strides over the array by the size of the grid.
+// Rung 4: a grid that just fills the device; each thread computes many elements.
 //
-// Changed: the number of blocks follows the device, not n. A thread takes the elements i, i + G, i + 2G, ... with
-// G the number of threads in the grid: the interleaved order of cpu_interleaved. Here it is the right one, because
-// the 32 threads of a warp read 32 neighbours at each step.
-// One grid serves every n, and whatever a thread sets up before its loop is paid for once.
-// Limit: each thread still waits for its two 4-byte loads before it asks for the next two: 8 bytes in flight.
+// Changed: the number of blocks depends on the device, not on n. With G threads in the grid, a thread takes the
+// elements i, i + G, i + 2G, ... This is the order of cpu_interleaved. On a GPU it is the right one, because the 32
+// threads of a warp read 32 neighbouring floats at each step. One grid serves every n, and a thread does the work
+// before its loop only once.
+// Limit: each thread waits for its two 4-byte loads before it requests the next two: 8 bytes in flight.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -1,11 +1,15 @@
 // Rung 5: 16-byte loads, one float4 per thread.
 //
-// Changed against cuda_many_blocks: a thread moves four neighbouring floats with one instruction, so it has 32 bytes of
-// loads in flight where it had 8, and there are a quarter as many threads to start.
-// What must be in flight follows from Little's law: bandwidth times latency. For 4 TB/s and some 600 ns, the latency of
-// a memory that is busy (an idle one answers sooner), that is 2.4 MB, some 18 kB for each of 132 multiprocessors, at
-// all times and not only on average; with 8 bytes per thread, 2048 resident threads just reach 16 kB. Limit: the
-// memory, nearly.
+// Changed against cuda_many_blocks: a thread moves four neighbouring floats with one instruction. float4 is CUDA's
+// type of four floats at an address that is a multiple of 16; the cast of the pointers is right because cudaMalloc
+// gives such addresses. A thread then has 32 bytes of loads in flight instead of 8, and a quarter as many threads
+// must be started.
+//
+// Why this helps: by Little's law, bytes in flight = bandwidth x latency. A multiprocessor of an H200 holds 2048
+// threads, so with 8 bytes each, its 132 multiprocessors have 2.2 MB of loads in flight at most, and less whenever
+// threads start, compute or store. The latency in this law is that of a memory under load, where requests wait for
+// each other; a single load on an idle device returns sooner.
+// Limit: the memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -1,13 +1,19 @@
-// Rung 6: four float4 of each array in flight per thread.
+// Rung 6: each thread has four float4 of each array in flight.
 //
-// Changed: a thread asks for four float4 of each array before it uses the first (loads do not depend on each other, so
-// the hardware starts them all), and there are a quarter as many threads again. `__restrict__` lets the compiler move
-// the loads up: without it a store to c might change what is still to be read.
-// The data is used once and never again, so loads and stores are marked as streaming (__ldcs, __stcs): they are the
-// first to leave the cache.
-// Index: a block owns a tile of 4 x blockDim.x float4; thread t takes float4 number t, t + blockDim.x, ... of it, so
-// that a warp always touches 32 neighbours (512 bytes).
-// Limit: the memory itself.
+// Changed: a thread requests four float4 of each array before it uses the first, and there are a quarter as many
+// threads again. Loads that do not depend on each other are in flight together.
+// Index: a block owns a tile of 4 x blockDim.x float4; thread t takes the float4 number t, t + blockDim.x, ... of the
+// tile, so that a warp always reads 32 neighbours (512 bytes).
+//
+// New in the code:
+// - `#pragma unroll` makes the compiler write the loop out. The index of x[j] and y[j] is then a constant, so that
+//   the two arrays can be registers.
+// - __launch_bounds__(256) promises that no block has more threads than that, so the compiler knows how many
+//   registers each thread may have.
+// - __ldcs and __stcs load and store data that is used only once: the cache may drop it first.
+// - __restrict__ promises that c does not overlap a or b. The compiler may then move a load in front of a store.
+//
+// Limit: the memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

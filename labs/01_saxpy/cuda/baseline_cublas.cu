@@ -1,7 +1,7 @@
-// Baseline: the vendor's library.
+// Baseline: cublasSaxpy, from NVIDIA's library.
 //
-// cublasSaxpy computes y = k x + y in place, so y must be b again before every run; the copy is not timed.
-// It moves the same 12 bytes per element: reads x and y, writes y.
+// It computes y = k x + y in place, so b is copied into y before every run; this copy is not timed.
+// It moves the same 12 bytes per element: it reads x and y and writes y.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"

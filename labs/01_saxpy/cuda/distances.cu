@@ -1,10 +1,11 @@
-// The distances on a CUDA device, packed and aligned. (Alfaro Vigo & Rossetto, exercise 2.1 and section 2.3.6)
+// Distances on a CUDA device, with packed and with aligned points.
+// (Alfaro Vigo & Rossetto, exercise 2.1 and section 2.3.6)
 //
-// A packed point has 12 bytes, which no single load instruction covers: the compiler makes three 4-byte loads, and the
-// 32 threads of a warp touch 384 bytes three times over. An aligned point has 16 bytes and is one load, at the price of
-// 4 bytes that carry nothing: 20 bytes must move per point instead of 16.
-// Which one wins depends on the device: where the three loads find their lines still in the L1 cache, the packed layout
-// has less to move. `--study alignment` measures it.
+// A packed point has 12 bytes. No load instruction has this size, so the compiler makes three 4-byte loads, and each
+// of them touches all 384 bytes of the warp's 32 points. An aligned point has 16 bytes and needs one load, but 4 of
+// its bytes carry no data: 20 bytes must move per point instead of 16. Which layout is faster depends on the device.
+// Where the second and the third load find their sectors in the L1 cache, the packed layout moves fewer bytes.
+// `--study alignment` measures it.
 #include "distances.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -48,7 +49,7 @@ void cuda_distances_packed(const DistanceProblem& p, Distances& d, gpulab::Stopw
 }
 
 void cuda_distances_aligned(const DistanceProblem& p, Distances& d, gpulab::Stopwatch& watch) {
-    distances(p.from, aligned(p.points), d, watch); // the padding is done on the host, outside the kernel time
+    distances(p.from, aligned(p.points), d, watch); // the host pads the points; the kernel time does not include it
 }
 
 } // namespace saxpy

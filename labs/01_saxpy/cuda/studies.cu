@@ -1,4 +1,4 @@
-// The kernels of the studies. They compute what the ladder computes, each with one habit made visible.
+// The kernels of the studies: SAXPY with a variable block size or stride, and two branches of equal length.
 // (Alfaro Vigo & Rossetto, sections 2.3.4 and 2.3.6)
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
@@ -9,23 +9,24 @@
 
 namespace saxpy {
 
-/// One thread per element, whatever the size of the block.
+/// One thread per element, for any block size.
 __global__ void block_size_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-/// Neighbouring threads touch elements `stride` apart. Memory comes in sectors of 32 bytes: with stride 1 a warp's 32
-/// loads fill 4 of them, and from stride 8 on each load needs a sector of its own, 7/8 of which this warp does not use.
-/// Index: x counts rows, y is the position in the row, so that no thread divides.
+/// Neighbouring threads touch elements `stride` apart. Memory is read in sectors of 32 bytes: with stride 1 the loads
+/// of a warp use 4 whole sectors; from stride 8 on each load needs a sector of its own and uses 1/8 of it.
+///
+/// Index: the grid's x is the row, its y the position in the row, so that no thread has to divide.
 __global__ void strided_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
     const std::size_t row = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     const std::size_t i = row * gridDim.y + blockIdx.y;
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-/// Two branches of equal length. A warp has one program counter for threads that go the same way; when its threads
-/// part, it walks one branch with the others idle and then the other.
+/// Two branches of equal length. A warp issues each instruction for all of its threads that take the same branch. When
+/// its threads diverge, it runs the first branch while the threads of the second are idle, and then the second.
 __global__ void divergence_kernel(bool even_odd, std::uint32_t* out, std::size_t n) {
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     if (i >= n) return;

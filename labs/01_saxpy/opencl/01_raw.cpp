@@ -1,21 +1,24 @@
-// Rung 1: the host program in plain OpenCL, with nothing hidden: OpenCL's counterpart of cuda_raw.
+// Rung 1: the host program in plain OpenCL calls, the counterpart of cuda_raw.
 // (Alfaro Vigo & Rossetto, section 2.4; Bueno, chapter 3)
 //
-//   1. find a platform and a device         5. make the buffers, copy the input in
-//   2. make a context                       6. set the kernel's arguments and launch it
-//   3. make a command queue                 7. copy the result back
-//   4. compile the kernel's text            8. release everything, in the opposite order
+//   1. choose a platform and a device       5. create the buffers, copy the input into them
+//   2. create a context                     6. set the kernel's arguments and launch it
+//   3. create a command queue               7. copy the result back
+//   4. compile the kernel's source text     8. release everything, in the opposite order
 //
-// More steps than in CUDA, because nothing is taken for granted: there may be several vendors' platforms on one
-// machine, and the kernel is compiled while the program runs, for the device it finds. The later rungs do the same
-// through OpenClContext, ClBuffer and watch_queue. What is missing here: when a step fails, what the earlier ones made
-// is not released.
+// There are more steps than in CUDA. A machine may have the platforms (the drivers) of several vendors, and the
+// kernel is compiled while the program runs, for the device that was chosen. Step 1 is not written out: the lab's
+// program has already chosen the device, from its options, and this file takes it.
+// The later rungs take the same steps with OpenClContext, ClBuffer and watch_queue. These also release everything
+// after an error. Here, when a step fails, the objects of the earlier steps are not released.
+//
+// Limit: as in opencl_one_item.
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "01_raw.cl.hpp" // the text of the kernel
+#include "01_raw.cl.hpp" // the kernel's source text, as a string
 #include "gpulab/error.hpp"
 #include "gpulab/opencl/context.hpp"
 #include "saxpy.hpp"
@@ -33,25 +36,26 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const std::size_t bytes = n * sizeof(float);
     cl_int code = CL_SUCCESS;
 
-    // 1. The device that the user chose. To find one from nothing: clGetPlatformIDs lists the platforms, and
-    //    clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ...) the devices of each.
+    // 1. The device that the program is about to measure. A program of your own calls clGetPlatformIDs, which lists the
+    //    platforms, and then clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ...), which lists the devices of each.
     const cl_device_id device = gpulab::opencl().device()();
 
-    // 2. and 3. A context holds memory and programs; a queue takes the orders for one device.
+    // 2. and 3. A context holds memory and programs; a queue takes the commands for one device.
     const cl_context context = clCreateContext(nullptr, 1, &device, nullptr, nullptr, &code);
-    check(code, "making a context");
+    check(code, "creating a context");
     const cl_command_queue queue = clCreateCommandQueue(context, device, CL_QUEUE_PROFILING_ENABLE, &code);
-    check(code, "making a queue");
+    check(code, "creating a queue");
 
-    // 4. Compile. A kernel with a mistake fails here, while the program runs.
+    // 4. Compile. A syntax error in the kernel is found here, while the program runs.
     const char* text = raw_cl;
     const cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &code);
-    check(code, "taking in the kernel's text");
+    check(code, "creating the program");
     if (clBuildProgram(program, 1, &device, "-cl-std=CL1.2", nullptr, nullptr) != CL_SUCCESS) {
-        std::size_t length = 0; // what the compiler has to say, and how long it is
-        check(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &length), "asking for the log");
+        std::size_t length = 0; // of the compiler's messages
+        check(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, nullptr, &length), "sizing the log");
         std::string log(length, ' ');
-        check(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, length, log.data(), nullptr), "reading it");
+        check(clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, length, log.data(), nullptr),
+              "reading the log");
         throw gpulab::BuildError("the kernel does not compile:\n" + log);
     }
     const cl_kernel kernel = clCreateKernel(program, "saxpy", &code);
@@ -71,7 +75,7 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
         check(clEnqueueWriteBuffer(queue, b, CL_TRUE, 0, bytes, p.b.data(), 0, nullptr, nullptr), "copying b in");
     }
 
-    // 6. Arguments go in one by one, then the launch: how many work-items in all, how many in a group.
+    // 6. Set the arguments one by one, then launch: so many work-items in all, so many in a work-group.
     const cl_ulong count = n;
     check(clSetKernelArg(kernel, 0, sizeof p.k, &p.k), "setting k");
     check(clSetKernelArg(kernel, 1, sizeof a, &a), "setting a");
@@ -81,12 +85,12 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const std::size_t local = 256;
     const std::size_t global = std::max<std::size_t>((n + local - 1) / local, 1) * local;
     watch.tile(local);
-    // c is marked before every run: an element that the kernel forgets to write cannot pass for an answer.
+    // c is filled with NaN before every run, so that an element that the kernel does not write is found.
     const auto mark_c = [&] {
         if (n > 0)
             check(clEnqueueWriteBuffer(queue, out, CL_TRUE, 0, bytes, nans.data(), 0, nullptr, nullptr), "marking c");
     };
-    for (int i = 0; i < watch.warmup(); ++i) { // the first launch also finishes the compilation: it does not count
+    for (int i = 0; i < watch.warmup(); ++i) { // not timed: the first launch also finishes the compilation
         mark_c();
         check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, nullptr), "launching");
     }
@@ -95,7 +99,7 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     watch.notes_reset();
     while (watch.wants_more()) {
         mark_c();
-        cl_event done = nullptr; // the device notes when the command started and ended
+        cl_event done = nullptr; // holds the times at which the device started and ended the command
         check(clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &global, &local, 0, nullptr, &done), "launching");
         check(clWaitForEvents(1, &done), "running the kernel");
         cl_ulong begin_ns = 0, end_ns = 0;
@@ -105,11 +109,11 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
         watch.record(static_cast<double>(end_ns - begin_ns) * 1e-6);
     }
 
-    // 7. Copy the result back; CL_TRUE waits for it.
+    // 7. Copy the result back. CL_TRUE: return when the copy is done.
     if (n > 0)
         check(clEnqueueReadBuffer(queue, out, CL_TRUE, 0, bytes, c.data(), 0, nullptr, nullptr), "copying c out");
 
-    // 8. Release what was made.
+    // 8. Release everything.
     for (const cl_mem memory : {a, b, out}) check(clReleaseMemObject(memory), "releasing memory");
     check(clReleaseKernel(kernel), "releasing the kernel");
     check(clReleaseProgram(program), "releasing the program");

@@ -1,10 +1,12 @@
-// Rung 2: one work-item per element, OpenCL's counterpart of cuda_many_blocks.
+// Rung 2: one work-item per element, the counterpart of cuda_many_blocks.
 // (Alfaro Vigo & Rossetto, section 2.4; Bueno, chapter 3)
 //
-// What CUDA calls a thread is a work-item here, a block is a work-group, and the launch gives the total number of
-// work-items instead of the number of groups: get_global_id(0) is the global index, ready made.
-// The kernel's text is compiled when the program runs, for the device it finds.
-// Limit: on a GPU as in CUDA; on a CPU the work-groups are loops, and starting n / 256 of them costs time.
+// Changed: the helpers that all later rungs use. ClBuffer a(p.a) creates a buffer and copies p.a into it,
+// opencl_kernel compiles the kernel, set_args sets its arguments, and watch_queue runs and times the launch. A thread
+// of CUDA is a work-item in OpenCL, and a block is a work-group. The launch gives the total number of work-items
+// instead of the number of groups, and get_global_id(0) is the global index.
+// Limit: on a GPU, 8 bytes in flight per work-item, as in CUDA. On a CPU, main memory: a work-group
+// becomes a loop over its items there, and the cores share the n / 256 work-groups.
 #include <algorithm>
 
 #include "02_one_item.cl.hpp"

@@ -1,10 +1,11 @@
-// Rung 3: a fixed number of work-groups, OpenCL's counterpart of cuda_grid_stride.
+// Rung 3: a fixed number of work-groups, the counterpart of cuda_grid_stride.
 //
-// Changed: the number of groups follows the device (compute units times a few), not n; a work-item strides by the
-// global size. On a GPU neighbouring items read neighbouring elements at each step, which is what coalescing wants.
-// Limit: on a GPU, the two loads an item has in flight. On a CPU device the order is a poor one: a core runs one item
-// after the other, each through its whole loop with steps of G elements, and takes one float from every line it
-// fetches.
+// Changed: the number of groups depends on the device (8 per compute unit), not on n. With G work-items in all, an
+// item takes every G-th element. On a GPU neighbouring items read neighbouring elements at each step, so the loads
+// are coalesced.
+// Limit: on a GPU, the two 4-byte loads that an item has in flight. On a CPU the order is a bad one: a core runs one
+// item after the other, each through its whole loop in steps of G elements, and uses one float of every cache line it
+// loads.
 #include <algorithm>
 
 #include "03_grid_stride.cl.hpp"

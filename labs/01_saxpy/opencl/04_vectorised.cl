@@ -1,6 +1,6 @@
-// One float4 per work-item: 16 bytes in one load.
-// The pointers are cast to float4: vload4 promises no more than the alignment of a float, and a GPU then loads four
-// times 4 bytes. The buffers start at multiples of 16 bytes, so the cast is right.
+// One float4 per work-item: 16 bytes in one load. The pointers are cast to float4, which has an alignment of 16
+// bytes; the buffers start at multiples of 16 bytes, so the cast is right. vload4 promises only the alignment of a
+// float, so that a GPU has to load 4 bytes four times.
 kernel void saxpy(float k, global const float* restrict a, global const float* restrict b, global float* restrict c,
                   ulong n) {
     global const float4* a4 = (global const float4*)a;
@@ -10,7 +10,7 @@ kernel void saxpy(float k, global const float* restrict a, global const float* r
     const size_t vectors = n / 4;
     if (v < vectors) c4[v] = k * a4[v] + b4[v];
 
-    // n mod 4 elements are left over: the first work-items take one each.
+    // n mod 4 elements remain at the end: the first work-items take one each.
     const size_t i = vectors * 4 + v;
     if (v < 4 && i < n) c[i] = k * a[i] + b[i];
 }

@@ -1,7 +1,7 @@
-// Rung 4: one float4 per work-item, OpenCL's counterpart of cuda_float4.
+// Rung 4: one float4 per work-item, the counterpart of cuda_float4.
 //
-// Changed against opencl_one_item: each load and store carries 16 bytes, so an item has four times as much in flight.
-// OpenCL has vector types of its own; the arithmetic on them needs no writing out. On a CPU a float4 is one SIMD
+// Changed against opencl_one_item: each load and store moves 16 bytes, so an item has four times as many bytes in
+// flight. OpenCL C has arithmetic on vectors: k * a4[v] + b4[v] computes four elements. On a CPU a float4 is one SIMD
 // register, on a GPU one 16-byte access.
 // Limit: the memory.
 #include <algorithm>

@@ -1,4 +1,4 @@
-// One work-item per point. Packed: three floats in a row, loaded one by one.
+// One work-item per point. Packed: three consecutive floats, loaded one by one.
 kernel void distances_packed(float x, float y, float z, global const float* points, global float* d, ulong n) {
     const size_t i = get_global_id(0);
     if (i >= n) return;
@@ -6,7 +6,7 @@ kernel void distances_packed(float x, float y, float z, global const float* poin
     d[i] = sqrt(dx * dx + dy * dy + dz * dz);
 }
 
-// Aligned: 16 bytes per point, one load; the fourth float carries nothing.
+// Aligned: 16 bytes per point, one load. The fourth float carries no data.
 kernel void distances_aligned(float x, float y, float z, global const float4* points, global float* d, ulong n) {
     const size_t i = get_global_id(0);
     if (i >= n) return;

@@ -1,4 +1,4 @@
-// The distances on an OpenCL device, packed and aligned; see cuda/distances.cu for what the difference is.
+// Distances on an OpenCL device, with packed and with aligned points. cuda/distances.cu explains the two layouts.
 #include "distances.hpp"
 
 #include <algorithm>

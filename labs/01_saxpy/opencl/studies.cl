@@ -1,16 +1,17 @@
-// The kernels of the studies; see cuda/studies.cu for what each shows.
+// The kernels of the studies. cuda/studies.cu explains what each of them shows.
 kernel void block_size(float k, global const float* a, global const float* b, global float* c, ulong n) {
     const size_t i = get_global_id(0);
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-// Item (x, y) takes element x * stride + y: the items of a group, side by side in x, are `stride` elements apart.
+// Item (x, y) takes element x * stride + y. The items of a group are neighbours in x, so their elements are `stride`
+// apart.
 kernel void strided(float k, global const float* a, global const float* b, global float* c, ulong n) {
     const size_t i = get_global_id(0) * get_global_size(1) + get_global_id(1);
     if (i < n) c[i] = k * a[i] + b[i];
 }
 
-// ROUNDS is set when the program is built.
+// The host defines ROUNDS when it builds the program.
 kernel void divergence(int even_odd, global uint* out, ulong n) {
     const size_t i = get_global_id(0);
     if (i >= n) return;

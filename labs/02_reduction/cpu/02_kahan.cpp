@@ -1,7 +1,7 @@
 // Rung 2: compensated summation, the reference that every other variant is compared with.
 //
 // Changed: each addition also computes what it rounded off, and the sum of these rests is added at the end. The error
-// no longer grows with n; see compensated.hpp.
+// does not grow with n; see compensated.hpp.
 // Limit: some four more operations and a comparison for each element.
 #include "compensated.hpp"
 #include "gpulab/poisoning.hpp"

@@ -1,7 +1,7 @@
 // Rung 4: as rung 3, with an atomic addition in place of the mutex.
 //
-// Changed: std::atomic<double>::fetch_add (C++20) reads, adds and writes as one step that no other thread can come
-// between. No thread ever holds a lock that others wait for.
+// Changed: std::atomic<double>::fetch_add (C++20) reads, adds and writes as one step that no other thread can
+// interrupt. No thread holds a lock that others wait for.
 // Limit: as in rung 3. With one addition per thread the two cost the same.
 #include <algorithm>
 #include <atomic>

@@ -1,11 +1,13 @@
 // Rung 2: a sum per block, then the sums of the sums. (Alfaro Vigo & Rossetto, program 2.7)
 //
 // Changed: many blocks, each as in rung 1. Blocks cannot wait for each other inside a kernel, so the kernel ends: the
-// next launch adds up the blocks' sums in the same way, until one block is enough. 1024 elements per block and round:
-// two rounds reach 2^20 elements, three 2^30.
-// Mended from the printed program: threads beyond the end read nothing (there they read past the array), and the last
-// round takes a ragged block too (there the sums that did not fill a block were dropped).
-// Limit: work nobody needs. All threads add at every step, ten steps with two barriers each, for one number.
+// next launch adds up the blocks' sums in the same way, until one block is enough. A block has 256 threads, so that a
+// multiprocessor holds several: while one waits at a barrier, the others load. 256 elements per block and round: two
+// rounds reach 2^16 elements, three 2^24.
+// Corrected against the printed program: threads beyond the end read nothing (there they read past the array), and
+// the last round takes a ragged block too (there the sums that did not fill a block were dropped).
+// Limit: additions that the result does not need. Most threads add in each of eight steps, with two barriers each, and
+// one of the 256 sums is used.
 #include <utility>
 
 #include "gpulab/cuda/buffer.hpp"
@@ -17,7 +19,7 @@
 namespace reduction {
 
 namespace {
-constexpr unsigned threads = 1024;
+constexpr unsigned threads = 256;
 }
 
 /// One thread per element; the sum of each block goes to sums[blockIdx.x]. Any n.
@@ -56,8 +58,7 @@ template <class T> void cuda_two_level(const SumProblem<T>& p, Scalar<T>& sum, S
         }
         CUDA_CHECK(cudaMemcpyAsync(host.data(), to, sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    watch.tile(std::size_t{threads});
-    watch.tile(std::size_t{threads} * threads); // of the second round
+    for (std::size_t tile = threads; tile <= 1 << 24; tile *= threads) watch.tile(tile); // of three rounds
     gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, sums_of_sums, host));
     sum[0] = host[0];
 }

@@ -1,11 +1,10 @@
 // Rung 3: a tree. At each step half of the remaining sums are added to the other half, as in figure 2.2 of the book.
 //
 // Changed: n - 1 additions in all instead of n log2(n), and one barrier per step: a thread reads and writes only
-// elements that no other thread touches in this step. Blocks have 256 threads instead of 1024, eight steps instead of
-// ten, and eight of them share a multiprocessor: while some wait at a barrier, others load.
+// elements that no other thread touches in this step.
 // Thread t works at step s if t is a multiple of 2s: threads 0, 2, 4, ..., then 0, 4, 8, ... (interleaved addressing).
-// A warp stays busy as long
-// as one of its 32 threads works, so up to step 16 every warp goes along for fewer and fewer threads.
+// A warp runs as long as one of its 32 threads works, so up to step 16 every warp runs, for fewer and fewer threads
+// (divergence).
 // Limit: that divergence, and what the next rung has as well: one element per thread, and a tree for every 256.
 #include "rounds.cuh"
 

@@ -1,8 +1,8 @@
 // Rung 4: the same tree with the working threads side by side.
 //
 // Changed: which threads work. Thread t < s adds the element s places after its own, s = 128, 64, ..., 1 (sequential
-// addressing). The threads that work are the first s, so whole warps fall idle together, and no warp goes along for a
-// few of its threads before the last five steps.
+// addressing). The threads that work are the first s, so whole warps become idle, and no warp runs for only some of its
+// threads before the last five steps.
 //
 // Limit: most threads load one element and then wait. At the first step already half of them have nothing to do.
 #include "rounds.cuh"

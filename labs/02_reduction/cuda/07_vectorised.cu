@@ -1,15 +1,15 @@
-// Rung 7: 16-byte loads, several in flight, and several accumulators.
+// Rung 7: more bytes in flight, by 16-byte loads, four at a time.
 //
 // Changed: what a thread adds up of its own. One instruction loads 16 bytes, and a thread asks for four such vectors
 // before it adds the first, so that 64 bytes per thread are on their way where there were 4. By Little's law the bytes
 // in flight are bandwidth times latency. On an H200 rung 6 has 132 multiprocessors x 2048 threads x 4 bytes = 1.1 MB
-// under way and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
+// in flight and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
 // a busy memory answers later.
-// Each component of the vector has an accumulator of its own: four chains of additions (two for double) for one.
-// The blocks are larger too, 512 threads, which leaves half as many sums to the second launch; and __ldg tells the
-// compiler that nobody writes the array meanwhile, so that loads may be moved before other work.
-// The later rungs take private_sum() from private_sum.cuh.
-// Limit: memory while n is large. When n is small: two launches and a copy, each some microseconds.
+// Two things come with that. Each component of the vector has its own accumulator: with a single one, the 16 floats of
+// a round would be added in one chain. __ldg says that nothing writes the array meanwhile, so that the compiler may
+// issue all loads of a round first. A third is a choice: blocks of 512 threads leave half as many sums to the second
+// launch. The later rungs take private_sum() from private_sum.cuh. Limit: memory while n is large. When n is small: two
+// launches and a copy, each some microseconds.
 #include <algorithm>
 #include <type_traits>
 
@@ -51,8 +51,8 @@ template <class T> __device__ void operator+=(Vector<T>& sum, const Vector<T>& v
 ///
 /// The array is cut into tiles of threads x loads 16-byte vectors, and block b owns the tiles b, b + B, b + 2B, ...
 /// with B blocks in the grid. Of a tile, thread t takes the vectors t, t + threads, ...: a warp always reads 512
-/// neighbouring bytes. All `loads` of them are under way before the first is used. What fills no tile is shared out
-/// over the grid, first by vectors, then by elements.
+/// neighbouring bytes. All `loads` of them are in flight before the first is used. The rest, which does not fill a
+/// tile, is divided among all threads of the grid, first by vectors, then by elements.
 /// @pre `a` starts at a multiple of 16 bytes
 template <class T> __device__ T private_sum(const T* a, std::size_t n) {
     constexpr unsigned width = Vector<T>::width;

@@ -1,13 +1,13 @@
 // Rung 8: one launch. The last block to finish adds up the blocks' sums.
 //
-// Changed: a block writes its sum and then takes a ticket, an atomic count of the blocks that are done. The block that
-// draws the last ticket knows that all sums are there and adds them up; no second launch, and nothing to clear, because
-// the count starts again from 0 by itself (atomicInc wraps around).
+// Changed: a block writes its sum and then takes a ticket, an atomic count of the blocks that are done. All sums are
+// there when the last ticket is taken, so the block that takes it adds them up. There is no second launch and nothing
+// to clear, because the count starts again from 0 by itself (atomicInc wraps around).
 // __threadfence() stands between writing the sum and taking the ticket: without it another block could see the ticket
 // before the sum. The result goes straight into page-locked host memory that the device can write (mapped memory), so
 // that no copy follows either.
 // The additions are always done in the same order, so the same grid gives the same bits every time.
-// Limit: memory while n is large, as before; when n is small, the launch and the trip over the bus.
+// Limit: memory while n is large, as before; when n is small, the launch and a write over the bus.
 #include "block_sum.cuh"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"

@@ -1,6 +1,6 @@
-// Baseline: the vendor's library, cub::DeviceReduce::Sum. In a file of its own, because CUB takes long to compile.
+// Baseline: the vendor's library, cub::DeviceReduce::Sum. In its own file, because CUB takes long to compile.
 //
-// Measured as our own variants are: until the sum stands in host memory. Once as the library's examples do it, with the
+// Measured like our own variants, until the sum is in host memory. Once as the library's examples do it, with the
 // result in device memory and a copy; once with the result in mapped host memory, as rung 8 does, so that the
 // comparison is not about the copy.
 #include <cub/device/device_reduce.cuh>

@@ -1,6 +1,7 @@
 // Baseline: the vendor's library, cublasSdot and cublasDdot.
 //
-// In device-pointer mode the call does not wait, and the result goes straight into mapped host memory, as in cuda_dot.
+// In device-pointer mode the call does not wait for the result, which goes straight into mapped host memory, as in
+// cuda_dot.
 #include "dot.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"

@@ -35,8 +35,8 @@ template <class T> __device__ void operator+=(Vector<T>& sum, const Vector<T>& v
 ///
 /// The array is cut into tiles of threads x loads 16-byte vectors, and block b owns the tiles b, b + B, b + 2B, ...
 /// with B blocks in the grid. Of a tile, thread t takes the vectors t, t + threads, ...: a warp always reads 512
-/// neighbouring bytes. All `loads` of them are under way before the first is used. What fills no tile is shared out
-/// over the grid, first by vectors, then by elements.
+/// neighbouring bytes. All `loads` of them are in flight before the first is used. The rest, which does not fill a
+/// tile, is divided among all threads of the grid, first by vectors, then by elements.
 /// @pre blockDim.x == threads; `a` starts at a multiple of 16 bytes
 template <unsigned threads, unsigned loads, class T> __device__ T private_sum(const T* a, std::size_t n) {
     constexpr unsigned width = Vector<T>::width;

@@ -1,6 +1,6 @@
 /// @file
-/// The host half that rungs share once it has stood in full twice: from a kernel that makes one sum for each block to
-/// one number in host memory.
+/// The host half that rungs share after the first has shown it in full: from a kernel that makes one sum for each block
+/// to one number in host memory.
 #pragma once
 
 #include <utility>

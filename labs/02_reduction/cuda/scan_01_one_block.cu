@@ -2,7 +2,7 @@
 //
 // The kernel of cuda_one_block, with all of its sums kept: at step s = 1, 2, 4, ... thread i adds the element s places
 // before its own, and after log2(n) steps it holds the sum of all elements up to i. For the exclusive scan thread i
-// gives out the sum of its left neighbour.
+// writes the sum of its left neighbour.
 // Limit: 1024 elements, one multiprocessor, n log2(n) additions.
 #include <algorithm>
 #include <string>
@@ -16,7 +16,7 @@
 namespace reduction {
 
 namespace {
-constexpr unsigned most = 1024; // threads of one block on every GPU of today
+constexpr unsigned most = 1024; // threads of one block on every current GPU
 }
 
 /// One thread per element of one block; n <= blockDim.x <= 1024.

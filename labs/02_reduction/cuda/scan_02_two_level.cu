@@ -1,7 +1,7 @@
 // Prefix sums, rung 2: any n. A scan per block, a scan of the blocks' sums, then one addition for each element.
 // (Alfaro Vigo & Rossetto, exercise 2.3)
 //
-// Changed: each block scans its own 1024 elements as in rung 1 and writes down their sum. The exclusive scan of these
+// Changed: each block scans its own 1024 elements as in rung 1 and stores their sum. The exclusive scan of these
 // sums is what has to be added to each block; it is found in the same way, with blocks of blocks if there are many.
 // Limit: ten steps of two barriers for 1024 elements; and then the traffic, for the result is written, read again and
 // written again: 16 bytes per float where 8 would do.

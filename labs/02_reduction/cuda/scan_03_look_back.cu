@@ -3,10 +3,10 @@
 // Changed: every element is read once and written once. A block takes a tile, adds it up in registers and publishes the
 // sum, the tile's aggregate. To learn what comes before its tile, it looks back: from its left neighbour on, it adds
 // the aggregates of tiles until it meets one whose inclusive prefix is known, the sum of all elements up to its end. It
-// then publishes its own inclusive prefix for those after it. Nobody waits for a whole level: a block waits only until
-// the tiles just before it have published *something*.
-//   - A block takes its tile by a ticket, in the order in which blocks start. Whoever a block waits for has therefore
-//     started before it and will get on; with tiles given out by blockIdx that would not be certain.
+// then publishes its own inclusive prefix for those after it. No block waits for a whole level, but only until the
+// tiles just before it have published either of the two.
+//   - A block takes its tile by a ticket, in the order in which blocks start. So a block waits only for blocks that
+//     have started before it; with tiles numbered by blockIdx that would not be certain.
 //   - One warp looks back, 32 tiles at a time.
 //   - Status and value of a tile, its tile state, must be seen together. A 64-bit word, which is written and read as
 //     one, holds 32 bits of a value and the status. A double takes two such words: when both have the same status, the

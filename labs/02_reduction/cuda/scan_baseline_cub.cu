@@ -1,4 +1,4 @@
-// Baseline: the vendor's library, cub::DeviceScan. In a file of its own, because CUB takes long to compile.
+// Baseline: the vendor's library, cub::DeviceScan. In its own file, because CUB takes long to compile.
 #include <cub/device/device_scan.cuh>
 #include <limits>
 

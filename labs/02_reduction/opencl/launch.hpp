@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -33,8 +34,8 @@ template <class T> cl::Kernel kernel_for(const char* source, const char* name) {
     return kernel;
 }
 
-/// Work-groups to start instead of eight per compute unit; 0: those. For tests, which must see many groups' sums joined
-/// also on a device with few compute units.
+/// Replaces the number of work-groups of most_groups(), unless it is 0. For tests that join many groups' sums on a
+/// device with few compute units.
 inline std::size_t wished_groups = 0;
 
 /// Work-groups that keep the device busy: eight per compute unit.
@@ -43,9 +44,39 @@ inline std::size_t most_groups() {
                              : 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
 }
 
-/// As many, but fewer when there is not an element for each item.
+/// The same, or fewer when there are not enough elements for all items.
 inline std::size_t group_count(std::size_t items) {
     return std::clamp<std::size_t>(gpulab::ceil_div(items, local_size), 1, most_groups());
+}
+
+/// As opencl_tree_interleaved: one work-item for each element, and round after round over the groups' sums.
+/// @param name of a kernel that adds up as many elements as a group has items, and writes one sum for each group
+template <class T>
+void sum_in_rounds(const char* source, const char* name, const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+    const gpulab::ClBuffer<T> a(p.a);
+    struct Round {
+        cl::Kernel kernel;
+        std::size_t groups;
+    };
+    std::vector<Round> rounds;
+    std::vector<gpulab::ClBuffer<T>> sums;
+    for (std::size_t n = p.size(); rounds.empty() || n > 1; n = rounds.back().groups) {
+        const std::size_t groups = std::max<std::size_t>(1, gpulab::ceil_div(n, local_size));
+        const cl::Buffer from = rounds.empty() ? a.data() : sums.back().data();
+        sums.emplace_back(groups);
+        cl::Kernel kernel = kernel_for<T>(source, name);
+        gpulab::set_args(kernel, from, cl_ulong{n}, cl::Local(local_size * sizeof(T)), sums.back().data());
+        rounds.push_back({kernel, groups});
+    }
+    std::vector<T> host(1);
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        for (const Round& round : rounds)
+            queue.enqueueNDRangeKernel(round.kernel, cl::NullRange, cl::NDRange(round.groups * local_size),
+                                       cl::NDRange(local_size), nullptr, events.add());
+        queue.enqueueReadBuffer(sums.back().data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
+    sums.back().copy_to(sum);
 }
 
 /// As opencl_multi_stage: launches a kernel that writes one sum for each group, and adds up the groups' sums in double.

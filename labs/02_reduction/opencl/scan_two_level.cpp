@@ -1,7 +1,7 @@
 // Prefix sums of any length on an OpenCL device: OpenCL's counterpart of cuda_scan_two_level.
 // (Alfaro Vigo & Rossetto, exercise 2.3)
 //
-// Each group scans its tile of 1024 elements, four per item, and writes down the tile's sum. The exclusive scan of
+// Each group scans its tile of 1024 elements, four per item, and stores the tile's sum. The exclusive scan of
 // these sums, found in the same way, is what has to be added to each tile.
 //
 // Limit: the result is written, read again and written again. The single pass of cuda_scan_look_back cannot be written

@@ -1,8 +1,9 @@
 // Rung 2: the two inner loops exchanged.
 //
-// Changed: row i of C grows by a(i, l) times row l of B. B and C are now read along their rows, every number of a cache
-// line is used, and the compiler can do 8 or 16 columns at once, for they do not depend on each other.
-// Limit: all of B passes through the core once for each row of C. Where B does not fit the cache, memory sets the pace.
+// Changed: row i of C grows by a(i, l) times row l of B. Both rows are read from left to right, so every number of a
+// cache line is used. The columns do not depend on each other, so the compiler can compute 8 or 16 of them at once.
+// Limit: loads. Every multiply-add loads a number of B and one of C, and stores the latter. All of B passes through the
+// core once for each row of C, from whichever cache or memory holds it.
 #include <algorithm>
 
 #include "gpulab/poisoning.hpp"

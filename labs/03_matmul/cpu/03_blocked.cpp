@@ -1,8 +1,9 @@
-// Rung 3: in blocks that stay in the cache.
+// Rung 3: blocks that stay in the cache.
 //
-// Changed: the loops over columns and over l are cut into blocks, so that a block of B is loaded once and used by
-// every row of C before the next block comes; and four rows share each number of B that is loaded.
-// The idea of the shared-memory tiles of a GPU: here the hardware keeps the tile, there the program does.
+// Changed: the loops over j and l are cut into blocks. A block of B is loaded once and used by every row of C before
+// the next block is loaded. Four rows of C share each number of B that is loaded; without that, the blocks would save
+// memory traffic but no load instruction.
+// Tiles in a GPU's shared memory are the same idea. There the program moves the tile, here the hardware keeps it.
 // Limit: one core.
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +20,7 @@ constexpr std::size_t width = 512; // columns of B in a block
 constexpr std::size_t rows = 4;    // rows of C that share a number of B
 
 /// A block of B, 64 rows of 512 columns (128 KiB of float), stays in the second-level cache while all rows of C pass
-/// over it. Within it, four rows of C at a time: a number of B, once loaded, serves four sums.
+/// over it, four at a time: a number of B, once loaded, serves four sums.
 template <class T> void multiply_in_blocks(const Problem<T>& p, Output<T>& c) {
     std::fill(c.begin(), c.end(), T{0});
     for (std::size_t j0 = 0; j0 < p.n; j0 += width) {

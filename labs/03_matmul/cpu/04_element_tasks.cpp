@@ -1,10 +1,10 @@
 // Rung 4: one task per element of C. (Alfaro Vigo & Rossetto, program 1.6)
 //
-// Changed: the loops over i and j are gone; each pair (i, j) is a task of its own, and one thread per core takes the
-// next task that nobody has. (A thread per element would need a million threads for a 1000 x 1000 matrix.)
-// The book keeps the sum of floats in an int, which cuts off the fraction at every step; here it is a T.
-// Limit: each task walks down a column of B, as in cpu_ijk. With short sums it is the counter: two tasks are an atomic
-// increment apart, a cache line that all threads fight over.
+// Changed: the loops over i and j are gone. Each pair (i, j) is a task, and one thread per core takes the next task
+// until none is left. (A thread per element would need a million threads for a 1000 x 1000 matrix.)
+// The book adds floats in an int, which drops the fraction at every step; here the sum has type T.
+// Limit: each task walks down a column of B, as in cpu_ijk. Where sums are short, the limit is the counter: all threads
+// increment it, so its cache line moves from core to core for every task.
 #include <atomic>
 #include <thread>
 

@@ -1,8 +1,8 @@
 // Rung 5: one task per row of C. (Alfaro Vigo & Rossetto, exercise 1.1 of section 1.6)
 //
-// Changed: a task is a whole row, done in the order of cpu_ikj. There are n times fewer tasks to hand out, and no two
-// threads write to the same cache line but at the ends of rows.
-// Limit: as in cpu_ikj, all of B passes by for each row.
+// Changed: a task is a whole row, computed in the order of cpu_ikj. There are n times fewer tasks, and two threads
+// write to the same cache line only where one row ends and the next begins.
+// Limit: loads, as in cpu_ikj, on all cores: all of B passes through a core for each row.
 #include <algorithm>
 #include <atomic>
 #include <thread>

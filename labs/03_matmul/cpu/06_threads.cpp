@@ -1,9 +1,9 @@
 // Rung 6: as many threads as cores, each with a band of rows. (Alfaro Vigo & Rossetto, exercise 1.2 of section 1.6)
 //
-// Changed: the rows are dealt out beforehand, the first m mod P threads taking one row more; nothing is left to agree
-// upon while they run. And each band is done in blocks, as in cpu_blocked, which is where the gain comes from.
-// Limit: the arithmetic and the caches of all cores. What still separates this from a tuned library is the packing of
-// A and B and a kernel that keeps its sums in registers.
+// Changed: the rows are divided before the threads start; each of the first m mod P threads has one row more. Nothing
+// is shared while they run. Each band is computed in blocks, as in cpu_blocked.
+// Limit: the arithmetic and the caches of all cores. A tuned library also copies A and B into an order in which they
+// are read from start to end (packing), and keeps a block of sums in registers.
 #include <thread>
 
 #include "blocks.hpp"

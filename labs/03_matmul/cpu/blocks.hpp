@@ -21,7 +21,7 @@ inline void name_blocks(Stopwatch& watch) {
 /// Rows begin ... end - 1 of C.
 ///
 /// A block of B, 64 rows of 512 columns (128 KiB of float), stays in the second-level cache while all rows of the band
-/// pass over it. Within it, four rows of C at a time: a number of B, once loaded, serves four sums.
+/// pass over it, four at a time: a number of B, once loaded, serves four sums.
 template <class T> void multiply_rows(const Problem<T>& p, Output<T>& c, std::size_t begin, std::size_t end) {
     constexpr std::size_t depth = block_depth, width = block_width, rows = block_rows;
     std::fill(c.begin() + static_cast<std::ptrdiff_t>(begin * p.n), c.begin() + static_cast<std::ptrdiff_t>(end * p.n),

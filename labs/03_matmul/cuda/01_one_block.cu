@@ -1,9 +1,8 @@
 // Rung 1: one block, one thread per element. (Alfaro Vigo & Rossetto, program 2.8)
 //
-// The block has the shape of C, so C can have no more than the 1024 elements that a block has threads; k is free.
-// The printed kernel names its parameters a, b, c and uses A, B, C; and threadIdx.x counts the rows, which the next two
-// rungs are about. Here it counts the columns.
-// Limit: one multiprocessor works, all the others stand idle.
+// The block has the shape of C. A block has at most 1024 threads, so C has at most 1024 elements; k is free.
+// The book's kernel counts rows by threadIdx.x, as the next rung does; here threadIdx.x counts columns.
+// Limit: one multiprocessor works, all others are idle.
 #include <string>
 
 #include "gpulab/cuda/buffer.hpp"

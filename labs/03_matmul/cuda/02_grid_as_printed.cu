@@ -1,9 +1,10 @@
 // Rung 2: a grid of blocks, as the book prints it. (Alfaro Vigo & Rossetto, program 2.9 and exercise 2.4)
 //
-// Changed: as many 16 x 16 blocks as cover C, so C may be any size. The book asks for square matrices that the block
-// divides; here the shape is free, and threads beyond the edges do nothing.
-// Limit: threadIdx.x counts the rows. The threads of a warp are neighbours in threadIdx.x: half a warp reads and writes
-// 16 numbers that lie k (in A) and n (in C) apart, one cache line for each, and uses 4 bytes of it.
+// Changed: as many 16 x 16 blocks as cover C, so C may have any size. The book asks for square matrices that the block
+// divides; here threads beyond the edges do nothing.
+// Limit: threadIdx.x counts the rows. The threads of a warp are neighbours in threadIdx.x, so half a warp reads 16
+// numbers of A that lie k apart and writes 16 numbers of C that lie n apart. Each access touches 16 sectors of 32 bytes
+// and uses 4 bytes of each.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -1,10 +1,10 @@
 // Rung 3: threadIdx.x along the columns.
 //
-// Changed: i and j have changed places, nothing else. Neighbouring threads now read neighbours in a row of B, write
-// neighbours in a row of C, and the 16 of a row of the block read the same number of A, which one access brings to all
-// of them: coalesced.
-// Limit: two loads for every multiply-add. The caches catch most of them, but the units that serve loads can deliver
-// only a fraction of what the arithmetic could use.
+// Changed: i and j have changed places, nothing else. A warp is two rows of the 16 x 16 block. It reads two numbers of
+// A, each of which serves 16 threads, and 16 neighbours in a row of B; it writes 16 neighbours in each of two rows of
+// C. These accesses are coalesced: all bytes of the sectors they touch are used. Limit: two loads for each
+// multiply-add. The caches hold most of the numbers, but the units that carry out loads serve far fewer warps per clock
+// cycle than the arithmetic units.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -1,12 +1,10 @@
 // Rung 4: tiles in shared memory. (Alfaro Vigo & Rossetto, program 2.10 and exercise 2.5)
 //
-// Changed: a block of 16 x 16 threads loads a 16 x 16 tile of A and one of B together, and each number that comes from
-// global memory serves 16 threads: 16 times fewer loads from there.
-// The printed kernel counts rows by threadIdx.x, which makes every access to global memory strided and lets the threads
-// of a warp meet in the same bank of shared memory; its names (i_bloc, i_blocos) do not agree either.
-// Limit: shared memory. A multiply-add of a warp still costs 1.25 loads from it (one of B's tile; four neighbours of
-// A's come by one), and a multiprocessor serves one warp's load per clock cycle where it could do four multiply-adds: a
-// fifth of the arithmetic at most.
+// Changed: a block of 16 x 16 threads loads a 16 x 16 tile of A and one of B together. Each number that comes from
+// global memory serves 16 threads, so there are 16 times fewer loads from there. The book's kernel counts rows by
+// threadIdx.x. Its accesses to global memory are strided, and in shared memory the threads of a warp want different
+// words of the same bank. Limit: shared memory. In the compiled loop a multiply-add of a warp costs 1.25 loads from it:
+// one from B's tile, and one for four neighbours of A's tile.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"
@@ -26,15 +24,14 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
 
     T sum = 0;
     for (int l0 = 0; l0 < k; l0 += TILE) {
-        // Outside A or B the tile holds 0, which adds nothing. No thread may leave early: all must meet at the
-        // barriers.
+        // Outside A or B the tile holds 0, which adds nothing. No thread may return early: all must reach the barriers.
         a_tile[y][x] = i < m && l0 + x < k ? a[std::size_t(i) * k + l0 + x] : T{0};
         b_tile[y][x] = l0 + y < k && j < n ? b[std::size_t(l0 + y) * n + j] : T{0};
         __syncthreads(); // the tiles are complete
 
 #pragma unroll
         for (int l = 0; l < TILE; ++l) sum += a_tile[y][l] * b_tile[l][x];
-        __syncthreads(); // nobody reads them any more: they may be overwritten
+        __syncthreads(); // no thread reads them any more: they may be overwritten
     }
     if (i < m && j < n) c[std::size_t(i) * n + j] = sum;
 }

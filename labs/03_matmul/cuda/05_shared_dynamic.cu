@@ -1,13 +1,12 @@
 // Rung 5: the tile's size is chosen at the launch. (Alfaro Vigo & Rossetto, section 2.3.5 and exercise 2.5)
 //
-// Changed: shared memory is asked for as the third launch parameter and the kernel cuts it into the two tiles itself,
-// as the book shows for arrays of several types. One kernel serves every tile: rows x columns of C, one element per
-// thread, from tiles of A (rows x depth) and B (depth x columns). The study `tile` tries many; here stands 32 x 32,
-// which alone would gain a tenth (README). This rung is a step in freedom, not in speed: with a depth that is known
-// only at run time the compiler can neither unroll the loop fully, nor compute addresses beforehand, nor bring four
-// neighbours of A's tile by one load. The same tile compiled in is half as fast again (cuda_static_tile in the study).
-// Limit: instructions. Seven are issued for each multiply-add, two of them loads from shared memory; the rung before
-// issues four, with one load and a quarter.
+// Changed: the third launch parameter asks for shared memory, and the kernel divides it into the two tiles, as the book
+// shows for arrays of several types. One kernel serves every tile: rows x columns of C, one element per thread, from
+// tiles of A (rows x depth) and B (depth x columns). The rung uses the tile of the rung before; the study `tile` tries
+// others. What is gained is freedom, not speed.
+// Limit: instructions. The depth is known only at run time. The loop is unrolled 16 times all the same, but it needs a
+// test for depths that 16 does not divide, addresses are computed rather than constant, and four neighbours of A's tile
+// are four loads.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -28,7 +27,7 @@ template <class T> __global__ void shared_dynamic_kernel(const T* a, const T* b,
 
     T sum = 0;
     for (int l0 = 0; l0 < k; l0 += depth) {
-        for (int l = x; l < depth; l += columns) // row y of A's tile, neighbours by neighbours
+        for (int l = x; l < depth; l += columns) // row y of A's tile, neighbouring threads at neighbouring numbers
             a_tile[y * depth + l] = row + y < m && l0 + l < k ? a[std::size_t(row + y) * k + l0 + l] : T{0};
         for (int l = y; l < depth; l += rows) // column x of B's tile
             b_tile[l * columns + x] = l0 + l < k && column + x < n ? b[std::size_t(l0 + l) * n + column + x] : T{0};
@@ -36,7 +35,7 @@ template <class T> __global__ void shared_dynamic_kernel(const T* a, const T* b,
 
 #pragma unroll 16
         for (int l = 0; l < depth; ++l) sum += a_tile[y * depth + l] * b_tile[l * columns + x];
-        __syncthreads(); // the tiles may be overwritten
+        __syncthreads(); // no thread reads them any more
     }
     if (row + y < m && column + x < n) c[std::size_t(row + y) * n + column + x] = sum;
 }
@@ -63,7 +62,7 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
 }
 
 template <class T> void cuda_shared_dynamic(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    cuda_tile(p, c, watch, {32, 32, 32});
+    cuda_tile(p, c, watch, {16, 16, 16});
 }
 
 template void cuda_tile(const Problem<float>&, Output<float>&, Stopwatch&, Tile);

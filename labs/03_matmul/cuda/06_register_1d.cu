@@ -1,12 +1,12 @@
 // Rung 6: a column of eight elements per thread, kept in registers.
 //
 // Changed: a thread computes eight elements of one column of C. A number of B's tile, once in a register, serves eight
-// sums: nine numbers from shared memory for eight multiply-adds, where there were sixteen. (Neighbours in a row of A's
-// tile can come four at a time, so there are fewer loads than numbers, here as in rung 4.)
-// Index: a block of 512 threads computes 64 x 64 elements; thread t has column t mod 64 and the rows 8 (t / 64) ...
-// A warp spans 32 columns of the same rows, so its reads of A's tile are the same word: one access for all.
-// Limit: nine numbers from shared memory for eight multiply-adds are still many, and nothing overlaps the loads from
-// global memory: at each tile all wait for them.
+// sums: nine numbers from shared memory for eight multiply-adds, where there were sixteen. The sizes follow from that:
+// with 512 threads a block computes 64 x 64 elements, and with tiles 8 deep each thread loads one number of each tile.
+// Index: thread t has column t mod 64 and the eight rows from 8 (t / 64) on. A warp spans 32 columns of the same rows,
+// so its threads read the same word of A's tile, which one access gives to all of them.
+// Limit: waiting. A thread has only 64 multiply-adds between two barriers, and nothing overlaps the loads from global
+// memory. Shared memory alone would allow more (count the loads: question 2 of the hand-out).
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
             for (int i = 0; i < each; ++i) sum[i] += a_tile[y + i][l] * right;
         }
-        __syncthreads(); // the tiles may be overwritten
+        __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
     for (int i = 0; i < each; ++i)

@@ -1,11 +1,15 @@
 // Rung 7: eight by eight elements per thread.
 //
-// Changed: a thread takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for
-// each load from shared memory. The 64 sums stay in registers from the first tile to the last.
+// Changed: a thread takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for each
+// number from shared memory, where there was less than one. The 64 sums stay in registers from the first tile to the
+// last.
 // Index: a block of 256 threads computes 128 x 128 elements. Thread t stands at (t / 16, t mod 16) in a 16 x 16 square
-// and has the rows y + 16 i and the columns x + 16 j: neighbouring threads always touch neighbouring words.
-// Limit: instructions. Every load, from global memory and from shared, moves 4 bytes, and each takes an issue slot that
-// a multiply-add could have had.
+// and has the rows y + 16 i and the columns x + 16 j, so that neighbouring threads have neighbouring columns.
+// Registers: 64 sums and what goes with them need up to 128 registers per thread. A multiprocessor has 65,536 of them,
+// so it holds two blocks (65,536 / 256 / 128), and __launch_bounds__ asks the compiler for no more than that.
+// Limit: instructions that are not multiply-adds. The compiler joins four neighbours of A's tile into one 16-byte load,
+// but each number of B's tile is a load of its own, and so is each number from global memory. And as before, nothing
+// overlaps the loads from global memory: every tile is waited for.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -21,32 +25,32 @@ constexpr int depth = 8;  // columns of A and rows of B in a tile
 constexpr int each = 8;   // rows and columns per thread
 constexpr int span = side / each;
 constexpr int threads = span * span;
+static_assert(side % (threads / depth) == 0 && depth % (threads / side) == 0, "the tiles in whole rounds of loads");
 
 } // namespace
 
 /// Any shape.
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 2)
     register_2d_kernel(const float* a, const float* b, float* c, int m, int k, int n) {
-    // A column more than the tile has: rows then begin at no multiple of 16 bytes, and every load moves one number.
-    // That wider loads are faster is the next rung's point. (No bank conflict asks for it: a warp reads two rows at a
-    // time.)
-    __shared__ float a_tile[side][depth + 1];
+    __shared__ float a_tile[side][depth];
     __shared__ float b_tile[depth][side];
     const int t = threadIdx.x;
     const int row = block_y() * side, column = block_x() * side;
     const int x = t % span, y = t / span;
+    const int a_row = t / depth, a_column = t % depth, b_row = t / side, b_column = t % side; // the first it loads
 
     float sum[each][each] = {};
     for (int l0 = 0; l0 < k; l0 += depth) {
 #pragma unroll
-        for (int e = t; e < side * depth; e += threads) {
-            const int i = e / depth, l = e % depth;
-            a_tile[i][l] = row + i < m && l0 + l < k ? a[std::size_t(row + i) * k + l0 + l] : 0;
+        for (int e = 0; e < side; e += threads / depth) {
+            const int i = e + a_row;
+            a_tile[i][a_column] = row + i < m && l0 + a_column < k ? a[std::size_t(row + i) * k + l0 + a_column] : 0;
         }
 #pragma unroll
-        for (int e = t; e < side * depth; e += threads) {
-            const int l = e / side, j = e % side;
-            b_tile[l][j] = l0 + l < k && column + j < n ? b[std::size_t(l0 + l) * n + column + j] : 0;
+        for (int e = 0; e < depth; e += threads / side) {
+            const int l = e + b_row;
+            b_tile[l][b_column] =
+                l0 + l < k && column + b_column < n ? b[std::size_t(l0 + l) * n + column + b_column] : 0;
         }
         __syncthreads(); // the tiles are complete
 
@@ -62,7 +66,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
                 for (int j = 0; j < each; ++j) sum[i][j] += left[i] * right[j];
         }
-        __syncthreads(); // the tiles may be overwritten
+        __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
     for (int i = 0; i < each; ++i)

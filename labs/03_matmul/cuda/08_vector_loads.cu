@@ -1,15 +1,12 @@
-// Rung 8: 16-byte loads, and A transposed in shared memory.
+// Rung 8: 16-byte loads, and A's tile transposed.
 //
-// Changed: a thread brings four neighbours of A and of B by one instruction each. A's tile is stored transposed, so
-// that the rows a thread needs at one step stand side by side and come from shared memory as float4 too: four loads of
-// 16 bytes for 64 multiply-adds, where there were sixteen of 4.
+// Changed: every number comes in a load of 16 bytes (float4), from global memory and from shared memory. A thread's
+// numbers of A at one step are a column of A's tile, so the tile is stored transposed: only then do they lie side by
+// side. Four loads of 16 bytes for 64 multiply-adds, where there were eight numbers of B alone in loads of their own.
 // Index: thread (y, x) has the rows 4 y ... 4 y + 3 of the upper and of the lower half of the block's 128, and likewise
-// its columns: a quarter of a warp reads 128 consecutive bytes, each bank once.
-// Changed, too: the next tiles come from global memory into registers while this one is multiplied, and go to shared
-// memory after it; and a multiprocessor is to hold two blocks (__launch_bounds__), which caps the registers of a
-// thread. A row that is not a multiple of 16 bytes long is read by single floats.
-//
-// Limit: the two barriers at each tile, at which all warps wait while the numbers pass through the registers.
+// its columns. At each load a warp reads 16 neighbouring pieces of 16 bytes from B's tile and two from A's.
+// A row whose length 4 does not divide begins at no multiple of 16 bytes; it is read by single floats.
+// Limit: waiting. All warps of a block wait at each tile until it has come from global memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -25,7 +22,7 @@ constexpr int depth = 8;  // columns of A and rows of B in a tile
 constexpr int each = 8;   // rows and columns per thread
 constexpr int half = side / 2;
 constexpr int threads = (side / each) * (side / each);
-constexpr int pitch = side + 4; // of A's transposed tile: spreads a column over the banks, keeps 16-byte alignment
+constexpr int pitch = side + 4; // of A's transposed tile: a multiple of 4 for float4, not of 32 for the banks
 static_assert(threads * 4 == side * depth, "one float4 of each tile per thread");
 
 /// Four neighbours of a row, from index `first` of `length`; zeros beyond the end. @tparam vector one 16-byte load
@@ -50,27 +47,18 @@ __global__ void __launch_bounds__(threads, 2)
     const int x = t % 16 * 4, y = t / 16 * 4;
     const int a_row = t / 2, a_column = t % 2 * 4;   // the float4 of A that this thread loads
     const int b_row = t / 32, b_column = t % 32 * 4; // and of B
-    const auto load_a = [&](int l0) {
-        return load4<a_vector>(a + std::size_t(row + a_row) * k, l0 + a_column, k, row + a_row < m);
-    };
-    const auto load_b = [&](int l0) {
-        return load4<b_vector>(b + std::size_t(l0 + b_row) * n, column + b_column, n, l0 + b_row < k);
-    };
 
     alignas(16) float sum[each][each] = {}; // stored as float4
-    float4 next_a = load_a(0), next_b = load_b(0);
     for (int l0 = 0; l0 < k; l0 += depth) {
-        a_tile[a_column + 0][a_row] = next_a.x;
-        a_tile[a_column + 1][a_row] = next_a.y;
-        a_tile[a_column + 2][a_row] = next_a.z;
-        a_tile[a_column + 3][a_row] = next_a.w;
-        *reinterpret_cast<float4*>(&b_tile[b_row][b_column]) = next_b;
+        const float4 four = load4<a_vector>(a + std::size_t(row + a_row) * k, l0 + a_column, k, row + a_row < m);
+        a_tile[a_column + 0][a_row] = four.x;
+        a_tile[a_column + 1][a_row] = four.y;
+        a_tile[a_column + 2][a_row] = four.z;
+        a_tile[a_column + 3][a_row] = four.w;
+        *reinterpret_cast<float4*>(&b_tile[b_row][b_column]) =
+            load4<b_vector>(b + std::size_t(l0 + b_row) * n, column + b_column, n, l0 + b_row < k);
         __syncthreads(); // the tiles are complete
 
-        if (l0 + depth < k) { // on their way while the arithmetic runs
-            next_a = load_a(l0 + depth);
-            next_b = load_b(l0 + depth);
-        }
 #pragma unroll
         for (int l = 0; l < depth; ++l) {
             alignas(16) float left[each], right[each]; // loaded as float4
@@ -83,7 +71,7 @@ __global__ void __launch_bounds__(threads, 2)
 #pragma unroll
                 for (int j = 0; j < each; ++j) sum[i][j] += left[i] * right[j];
         }
-        __syncthreads(); // the tiles may be overwritten
+        __syncthreads(); // no thread reads them any more
     }
 #pragma unroll
     for (int i = 0; i < each; ++i) {

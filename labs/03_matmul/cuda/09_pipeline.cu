@@ -1,22 +1,25 @@
-// Rung 9: a pipeline. Nothing that is needed next is waited for.
+// Rung 9: a pipeline. What is needed next is loaded while the arithmetic runs.
 //
-// Changed (the next two rungs launch this kernel with other sizes, from warp_tile.cuh):
-// - The copies from global to shared memory are asynchronous (cp.async, compute capability 8.0) and pass no register.
-//   There is room for three pairs of tiles, 16 deep: while one is multiplied, the next two are on their way; and one
-//   barrier per tile is enough, for nobody writes to the tiles being read.
-// - Likewise from shared memory to registers: the numbers of the next step are loaded while those of this one are
-//   multiplied, also across the barrier.
-// - An asynchronous copy cannot transpose, but a copy of a single float can go anywhere: A's tile is transposed by the
-//   addresses. The 32 copies of a warp meet two to a bank; a pitch without conflicts would not keep the 16-byte
-//   alignment that the loads need.
-// Three smaller changes come with it:
-// - A warp has 64 x 32 elements of C where it had 16 x 128: 96 numbers from shared memory for 2048 products, not 144.
-// - Blocks are numbered in bands eight tiles high, so that those that run together may share more of A and B in the L2.
-//   With 264 blocks at a time it gains at n = 8192, where they touch 8 strips of A and 33 of B, not 64 and 5, and not
-//   at 4096, where they touch 16 and 32, not 32 and 9.
-// - A thread adds its products along a row and back along the next, so that the operand at the turn is still at hand.
-// The block still computes 128 x 128 elements with 256 threads, each 8 x 8.
-// Limit: four 16-byte loads from shared memory for 64 multiply-adds.
+// Changed: no load is waited for where it is issued.
+// - From global to shared memory: the copies are asynchronous (cp.async, compute capability 8.0) and pass through no
+//   register. There is room for three pairs of tiles: while one is multiplied, the next two are on their way. One
+//   barrier per tile is enough, because no thread writes to the tiles that are read.
+// - From shared memory to registers: the numbers of the next step are loaded while those of this step are multiplied,
+//   also across the barrier.
+// - An asynchronous copy cannot transpose, but a copy of a single number can go to any address. A's tile is transposed
+//   by its addresses. The 32 copies of a warp meet two to a bank; a pitch without these conflicts would not be a
+//   multiple of 16 bytes, which the loads need.
+// The next two rungs launch this kernel with other sizes, so what they rely on is here already:
+// - Tiles 16 deep, half as many barriers. A warp computes 64 x 32 elements of C where it had 16 x 128: it reads 96
+//   numbers from shared memory for 2048 products, not 144.
+// - A thread adds its products along a row of its sums and back along the next. The operand at the turn is used twice
+//   in succession, so the hardware need not read the register again.
+// - Blocks are numbered in bands eight tiles high: blocks that run at the same time then form a square of C, and share
+//   more rows of A and columns of B in the L2, the cache of the whole device. That helps large matrices only. An H200
+//   holds 264 blocks at a time. At n = 8192 they read 8 + 33 strips of A and B instead of 5 + 64; at n = 4096, 16 + 32
+//   instead of 9 + 32, which is no gain.
+// The block still computes 128 x 128 elements with 256 threads, 8 x 8 for each.
+// Limit: four 16-byte loads from shared memory for 64 multiply-adds, and the instructions that start the copies.
 #include <cstddef>
 
 #include "async_copy.cuh"
@@ -35,7 +38,7 @@ constexpr int rows = 128, columns = 128;         // of C that a block computes
 constexpr int depth = 16;                        // columns of A and rows of B in a tile
 constexpr int warp_rows = 64, warp_columns = 32; // of C that a warp computes
 constexpr int lane_rows = 8, lane_columns = 4;   // how the lanes of a warp stand
-constexpr int stages = 3;                        // pairs of tiles that have room
+constexpr int stages = 3;                        // pairs of tiles for which there is room
 constexpr int threads = (rows / warp_rows) * (columns / warp_columns) * 32;
 constexpr int thread_rows = warp_rows / lane_rows, thread_columns = warp_columns / lane_columns;
 constexpr int pitch = rows + 4; // of A's transposed tile: depth x pitch
@@ -48,7 +51,7 @@ constexpr std::size_t shared_bytes = sizeof(float) * stages * stage_floats;
 /// One tile of C per block; any shape.
 ///
 /// Blocks are numbered down `band_height` tiles of a column of tiles, then the next column: those that run at the same
-/// time form a square rather than a strip of C, and share more rows of A and columns of B in the L2.
+/// time form a square of C rather than a strip, and share more rows of A and columns of B in the L2.
 ///
 /// @tparam vector whether 4 divides n, so that rows of B and C can be moved in 16-byte pieces
 template <bool vector>
@@ -62,17 +65,17 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
     const int height = min(band_height, tile_rows - band * band_height); // the last band may be lower
     const int row = (band * band_height + within % height) * rows, column = within / height * columns;
 
-    // Where this thread stands in it: warp, then lane.
+    // This thread's place in it: by its warp, then by its lane.
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const int warps_across = columns / warp_columns;
     const int y = warp / warps_across * warp_rows + lane / lane_columns * 4;
     const int x = warp % warps_across * warp_columns + lane % lane_columns * 4;
 
-    // What it copies: of A's tile column a_l, every a_step-th row; of B's every b_step-th row, four columns.
+    // What it copies: of A's tile, column a_l of every a_step-th row; of B's, four columns of every b_step-th row.
     constexpr int a_step = threads / depth, b_step = threads / (columns / 4);
     const int a_l = t % depth, a_i = t / depth;
     const int b_l = t / (columns / 4), b_j = t % (columns / 4) * 4;
-    const bool all_rows = row + rows <= m;
+    const int rows_left = m - row - a_i; // from the first one it copies
     const float* const a_from = a + std::size_t(row + a_i) * k + a_l;
     const float* const b_from = b + std::size_t(b_l) * n + column + b_j;
     const auto start = [&](int stage, int l0) {
@@ -81,7 +84,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
 #pragma unroll
         for (int i = 0; i < rows; i += a_step)
             copy4_async(&a_tile[a_l * pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
-                        l0 + a_l < k && (all_rows || row + a_i + i < m));
+                        l0 + a_l < k && i < rows_left);
 #pragma unroll
         for (int l = 0; l < depth; l += b_step) {
             float* const to = &b_tile[(b_l + l) * columns + b_j];
@@ -94,7 +97,8 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
         }
     };
 
-    // Two fragments take turns: while the products of one are summed, the other is loaded from shared memory.
+    // A fragment is what a thread needs of both tiles at one step. Two take turns: while the products of one are
+    // summed, the other is loaded from shared memory.
     float sum[thread_rows][thread_columns] = {};
     alignas(16) float left[2][thread_rows], right[2][thread_columns]; // loaded as float4
     const auto load = [&](int turn, int stage, int l) {
@@ -125,17 +129,17 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
         for (int l = 0; l < depth; ++l) {
             if (l == depth - 1) {              // the next fragment is the first of the next tile
                 wait_for_copies<stages - 2>(); // this thread's share of it has arrived
-                __syncthreads();               // everybody's has; and nobody reads the present tile any more
+                __syncthreads();               // all shares have; no thread reads the present tile any more
                 reading = reading + 1 == stages ? 0 : reading + 1;
             }
-            load((l + 1) % 2, reading, (l + 1) % depth); // after the last tile: stale, and never used
+            load((l + 1) % 2, reading, (l + 1) % depth); // after the last tile: old numbers, never used
             if (l == 0) {
                 const int ahead = tile + stages - 1;
                 if (ahead < tiles) start(writing, ahead * depth);
                 commit_copies();
                 writing = writing + 1 == stages ? 0 : writing + 1;
             }
-            // Along a row and back along the next: the operand at the turn is still at hand.
+            // Along a row and back along the next: the operand at the turn is used twice in succession.
 #pragma unroll
             for (int i = 0; i < thread_rows; ++i)
 #pragma unroll

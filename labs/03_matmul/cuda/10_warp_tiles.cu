@@ -1,12 +1,13 @@
 // Rung 10: 64 x 64 elements per warp, 8 x 16 per thread.
 //
-// Changed: only the sizes. A block still computes 128 x 128 elements, but with four warps instead of eight, each a
-// square of 64 x 64 with its lanes 8 x 4. A warp reads 64 numbers of A and 64 of B for 4096 products, where it read 64
-// and 32 for 2048; a thread six 16-byte loads for 128 multiply-adds.
-// 128 threads of some 230 registers each leave room for two blocks on a multiprocessor: while one waits at its barrier
-// the other works.
-// Limit: nearly all instructions in the loop are multiply-adds now. What is left is how the blocks fill the device: at
-// n = 4096 the last of four waves, at n = 1024 one wave of 64 blocks that leaves most multiprocessors idle.
+// Changed: only the sizes; the kernel is that of the rung before, in warp_tile.cuh. A block still computes 128 x 128
+// elements, but with four warps instead of eight, each a square of 64 x 64 with its lanes 8 x 4. A warp reads 64
+// numbers of A and 64 of B for 4096 products, where it read 64 and 32 for 2048. A thread needs six 16-byte loads for
+// 128 multiply-adds. Registers: the 128 sums leave room for two blocks of 128 threads, eight warps, on a
+// multiprocessor. While one block waits at its barrier the other works. Limit: how the blocks fill the device, because
+// nearly all instructions in the loop are multiply-adds now. Blocks that run at the same time are a wave. At n = 4096
+// the last of four waves is not full. At n = 1024 there are 64 blocks: most multiprocessors have none, and the others
+// have four warps, too few to hide what one of them waits for.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"

@@ -1,13 +1,14 @@
 // Rung 11: the tile, and the number of parts of k, chosen by the shape.
 //
-// Changed: a multiprocessor has as much to do as the blocks that fall to it, and the one with the most decides. 1024 x
-// 1024 elements are 32 large tiles (128 x 256), which leave 100 of 132 multiprocessors idle; 2047 x 2053 are 144, so
-// that twelve have two and the others wait. A smaller tile (64 x 128, three blocks on a multiprocessor) fills better,
-// and where that is not enough, k is cut into parts (split-K): the blocks of a part compute their share of every sum,
-// and a second kernel adds the shares, always in the same order, so that the result does not change from run to run.
-// The large tile needs the fewest loads and shares cost memory traffic, so for each product the costs of all choices
-// are estimated and the least is taken: by_shape.hpp.
-// Limit: the arithmetic units, and where no choice fills the device evenly.
+// Changed: the multiprocessor with the most to do determines the time. 1024 x 1024 elements are 32 large tiles (128 x
+// 256), which leave 100 of an H200's 132 multiprocessors idle. 2047 x 2053 elements are 144 of them, so 12
+// multiprocessors have two and the others wait for these. Two means even it out:
+// - a smaller tile, 64 x 128, with three blocks to a multiprocessor;
+// - k in parts (split-K): the blocks of one part add up their share of every sum, and a second kernel adds the shares,
+//   always in the same order, so that the result is the same in every run.
+// The large tile needs fewer loads, and shares cost memory traffic. So the rung estimates what each choice costs and
+// takes the cheapest: by_shape.hpp. Limit: the arithmetic units, and shapes for which no choice fills the device
+// evenly.
 #include "by_shape.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"

@@ -1,11 +1,11 @@
 /// @file
-/// Copies from global to shared memory that pass no register and that nobody waits for until told to
-/// (PTX cp.async, compute capability 8.0; on older devices plain copies of the same effect).
+/// Copies from global to shared memory that pass through no register. A thread waits for them when it asks to.
+/// (PTX cp.async, compute capability 8.0; on older devices plain copies with the same result.)
 #pragma once
 
 namespace matmul {
 
-/// Starts a copy of 4 bytes; where `inside` is false nothing is read and the destination becomes 0.
+/// Starts a copy of 4 bytes; where `inside` is false, nothing is read and the destination becomes 0.
 __device__ inline void copy4_async(float* shared, const float* global, bool inside) {
 #if __CUDA_ARCH__ >= 800
     const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
@@ -15,7 +15,7 @@ __device__ inline void copy4_async(float* shared, const float* global, bool insi
 #endif
 }
 
-/// Starts a copy of 16 bytes, both sides at a multiple of 16; where `inside` is false the destination becomes 0.
+/// Starts a copy of 16 bytes, both addresses multiples of 16; where `inside` is false, the destination becomes 0.
 __device__ inline void copy16_async(float* shared, const float* global, bool inside) {
 #if __CUDA_ARCH__ >= 800
     const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
@@ -33,8 +33,8 @@ __device__ inline void commit_copies() {
 #endif
 }
 
-/// Waits until at most `pending` of the latest groups of this thread are still under way. What other threads copied is
-/// there only after a barrier as well.
+/// Waits until at most `pending` of this thread's latest groups are still under way. What other threads copied has
+/// arrived only after a barrier as well.
 template <int pending> __device__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");

@@ -1,9 +1,9 @@
 // Baseline: the vendor's library.
 //
-// cuBLAS counts columns first: our A, row by row, is to it the transpose of A. It computes the transpose of C instead,
-// C^T = B^T A^T, so B goes in first and nothing has to be transposed.
-// CUBLAS_PEDANTIC_MATH keeps it to single-precision arithmetic: by default it may, on request of the environment, round
-// the inputs to 10 bits for the tensor cores, which is another computation.
+// cuBLAS stores matrices by columns: it reads our A, stored by rows, as the transpose of A. So we ask for the transpose
+// of C, C^T = B^T A^T: B goes in first, and nothing has to be transposed. CUBLAS_PEDANTIC_MATH allows single-precision
+// arithmetic only. In other modes, a setting or a variable of the environment can make the library round the inputs to
+// TF32, a format with 10 bits after the point, for the tensor cores. That would be another computation.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// The choice that cuda_by_shape makes, apart from any device, so that it can be tested anywhere.
+/// The choice that cuda_by_shape makes. It needs no device, so it can be tested anywhere.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ inline constexpr std::size_t small_rows = 64, small_columns = 128;
 inline constexpr std::size_t small_per_sm = 3; ///< blocks with the small tile that a multiprocessor holds at once
 inline constexpr std::size_t part_unit = 16;   ///< both kernels go through k in steps of it
 
-/// How a product is to be computed.
+/// How to compute a product.
 struct ByShape {
     bool large = false;           ///< the tile: 128 x 256 of C per block, or 64 x 128
     bool vector = false;          ///< whether rows of B and C can be moved in 16-byte pieces
@@ -23,27 +23,26 @@ struct ByShape {
     std::size_t parts = 1;        ///< how many parts k is cut into; none is empty
 };
 
-/// What a choice costs: the multiply-adds of the multiprocessor that has the most to do, and in the same unit what
-/// comes on top. The constants were fitted to times measured on an H200.
+/// What a choice costs: the multiply-adds of the multiprocessor that has the most to do, plus overheads in the same
+/// unit. The constants were fitted to times measured on an H200.
 inline double cost(const ByShape& choice, std::size_t m, std::size_t n, std::size_t multiprocessors) {
     using gpulab::ceil_div;
     const std::size_t rows = choice.large ? large_rows : small_rows;
     const std::size_t columns = choice.large ? large_columns : small_columns;
     const std::size_t tiles = ceil_div(m, rows) * ceil_div(n, columns);
     const std::size_t blocks = ceil_div(tiles * choice.parts, multiprocessors); // of the busiest multiprocessor
-    // A block takes the time of 24 more steps to fill its pipeline and to write C.
+    // To fill its pipeline and to write C, a block takes the time of 24 steps more.
     double work = static_cast<double>(blocks * rows * columns * (choice.part + 24));
-    // Small tiles take more loads; and one or two blocks of them do not keep a multiprocessor busy.
+    // Small tiles need more loads, and one or two blocks of them do not keep a multiprocessor busy.
     if (!choice.large) work *= blocks == 1 ? 1.20 : blocks == 2 ? 1.05 : 1.01;
-    // A share of an element that is written, read and added: 50 multiply-adds.
+    // To write, read and add a share of an element takes the time of 50 multiply-adds.
     if (choice.parts > 1)
         work += 50.0 * static_cast<double>(choice.parts * m * n) / static_cast<double>(multiprocessors);
     return work;
 }
 
-/// Chooses for a product of m x k by k x n on a device with this many multiprocessors: of both tiles, and of all
-/// numbers of parts that leave at least 64 columns to a part and at most 12 blocks to a multiprocessor, what costs
-/// least.
+/// The cheapest choice for a product of m x k by k x n on a device with this many multiprocessors. It tries both tiles
+/// with all numbers of parts that leave at least 64 columns to a part and at most 12 blocks to a multiprocessor.
 /// @param large_fits whether the device has the shared memory for the large tile
 inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std::size_t multiprocessors,
                                bool large_fits = true) {

@@ -9,14 +9,14 @@
 
 namespace matmul {
 
-/// Blocks that a grid has along y, at most.
+/// The most blocks that a grid has along y.
 inline constexpr std::size_t most_blocks_y = 65535;
 
-/// Blocks so that tiles of x_tile by y_tile cover x_size by y_size; a kernel reads its place from block_x() and
+/// The grid whose tiles of x_tile by y_tile cover x_size by y_size; a kernel reads its place from block_x() and
 /// block_y().
 ///
-/// Where the tiles need more blocks along y than a grid has, they go on along z; the last layer may then hang over the
-/// edge by a few blocks, which find nothing to do.
+/// Where the tiles need more blocks along y than a grid has, the grid continues along z. The last layer may then have a
+/// few blocks beyond the edge, which have nothing to do.
 /// @pre both sizes > 0
 inline dim3 tile_grid(std::size_t x_size, unsigned x_tile, std::size_t y_size, unsigned y_tile) {
     const std::size_t y_blocks = gpulab::ceil_div(y_size, y_tile);

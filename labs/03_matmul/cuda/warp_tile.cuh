@@ -1,6 +1,6 @@
 /// @file
-/// The kernel of cuda_pipeline with sizes of the launcher's choice, and k in parts: cuda_warp_tiles launches it with
-/// one tile, cuda_by_shape with the one that fits.
+/// The kernel of cuda_pipeline with sizes that the launcher chooses, and with k in parts: cuda_warp_tiles launches it
+/// with one tile, cuda_by_shape with the one that suits the shape.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace matmul {
 
-/// The sizes of one kernel. A block computes rows x columns of C from tiles of A and B `depth` deep, of which `stages`
-/// pairs have room; a warp computes warp_rows x warp_columns of that, its lanes standing lane_rows x (32 / lane_rows).
+/// The sizes of one kernel. A block computes rows x columns of C from tiles of A and B `depth` deep; there is room for
+/// `stages` pairs of tiles. A warp computes warp_rows x warp_columns of that; its 32 lanes form lane_rows rows.
 template <int rows_, int columns_, int depth_, int warp_rows_, int warp_columns_, int lane_rows_, int stages_,
           int blocks_per_sm_>
 struct WarpTile {
@@ -34,10 +34,10 @@ struct WarpTile {
     static_assert(depth % 2 == 0, "two fragments take turns");
 };
 
-/// Part blockIdx.y of the sums, from column (row) blockIdx.y * part of A (B) on, for one tile of C. Any shape.
+/// Part blockIdx.y of k for one tile of C: columns of A, rows of B from blockIdx.y * part on. Any shape.
 ///
 /// Blocks are numbered down `group` tiles of a column of tiles, then the next column: those that run at the same time
-/// form a square rather than a strip of C, and share more rows of A and columns of B in the L2.
+/// form a square of C rather than a strip, and share more rows of A and columns of B in the L2.
 ///
 /// @tparam vector whether 4 divides n, so that rows of B and C can be moved in 16-byte pieces
 /// @param c m x n for each part, one after the other
@@ -55,17 +55,17 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
     const int row = (band * group + within % height) * G::rows, column = within / height * G::columns;
     const int begin = blockIdx.y * part, end = min(k, begin + part);
 
-    // Where this thread stands in it: warp, then lane.
+    // This thread's place in it: by its warp, then by its lane.
     const int t = threadIdx.x, lane = t % 32, warp = t / 32;
     const int warps_across = G::columns / G::warp_columns;
     const int y = warp / warps_across * G::warp_rows + lane / G::lane_columns * 4;
     const int x = warp % warps_across * G::warp_columns + lane % G::lane_columns * 4;
 
-    // What it copies: of A's tile column a_l, every a_step-th row; of B's every b_step-th row, four columns.
+    // What it copies: of A's tile, column a_l of every a_step-th row; of B's, four columns of every b_step-th row.
     constexpr int a_step = G::threads / G::depth, b_step = G::threads / (G::columns / 4);
     const int a_l = t % G::depth, a_i = t / G::depth;
     const int b_l = t / (G::columns / 4), b_j = t % (G::columns / 4) * 4;
-    const bool all_rows = row + G::rows <= m;
+    const int rows_left = m - row - a_i; // from the first one it copies
     const float* const a_from = a + std::size_t(row + a_i) * k + a_l;
     const float* const b_from = b + std::size_t(b_l) * n + column + b_j;
     const auto start = [&](int stage, int l0) {
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
 #pragma unroll
         for (int i = 0; i < G::rows; i += a_step)
             copy4_async(&a_tile[a_l * G::pitch + a_i + i], a_from + l0 + std::size_t(i) * k,
-                        l0 + a_l < end && (all_rows || row + a_i + i < m));
+                        l0 + a_l < end && i < rows_left);
 #pragma unroll
         for (int l = 0; l < G::depth; l += b_step) {
             float* const to = &b_tile[(b_l + l) * G::columns + b_j];
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
         }
     };
 
-    // Two fragments take turns: while the products of one are summed, the other is loaded from shared memory.
+    // A fragment is what a thread needs of both tiles at one step. Two take turns: while the products of one are
+    // summed, the other is loaded from shared memory.
     float sum[G::thread_rows][G::thread_columns] = {};
     alignas(16) float left[2][G::thread_rows], right[2][G::thread_columns]; // loaded as float4
     const auto load = [&](int turn, int stage, int l) {
@@ -118,17 +119,17 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
         for (int l = 0; l < G::depth; ++l) {
             if (l == G::depth - 1) {              // the next fragment is the first of the next tile
                 wait_for_copies<G::stages - 2>(); // this thread's share of it has arrived
-                __syncthreads();                  // everybody's has; and nobody reads the present tile any more
+                __syncthreads();                  // all shares have; no thread reads the present tile any more
                 reading = reading + 1 == G::stages ? 0 : reading + 1;
             }
-            load((l + 1) % 2, reading, (l + 1) % G::depth); // after the last tile: stale, and never used
+            load((l + 1) % 2, reading, (l + 1) % G::depth); // after the last tile: old numbers, never used
             if (l == 0) {
                 const int ahead = tile + G::stages - 1;
                 if (ahead < tiles) start(writing, begin + ahead * G::depth);
                 commit_copies();
                 writing = writing + 1 == G::stages ? 0 : writing + 1;
             }
-            // Along a row and back along the next: the operand at the turn is still at hand.
+            // Along a row and back along the next: the operand at the turn is used twice in succession.
 #pragma unroll
             for (int i = 0; i < G::thread_rows; ++i)
 #pragma unroll
@@ -158,7 +159,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
     }
 }
 
-/// Allows the kernel its shared memory, once per device and process is enough.
+/// Allows the kernel its shared memory. Once per device and process is enough.
 /// @return whether the current device has that much
 template <class G> bool prepare_warp_tile() {
     int device = 0, most = 0;
@@ -171,8 +172,8 @@ template <class G> bool prepare_warp_tile() {
     return true;
 }
 
-/// Names the sizes at which the kernel cuts a product: C into tiles and bands of them, k into tiles and into as many as
-/// there are stages; and its pieces of 16 bytes.
+/// Names the sizes at which the kernel cuts a product: tiles and bands of tiles of C, tiles of k and as many of them as
+/// there are stages, and pieces of 16 bytes.
 template <class G> void name_tiles(gpulab::Stopwatch& watch) {
     watch.tile(G::rows, "m"), watch.tile(G::group * G::rows, "m");
     watch.tile(G::depth, "k"), watch.tile(G::stages * G::depth, "k");

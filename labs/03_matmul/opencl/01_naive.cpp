@@ -1,8 +1,8 @@
 // Rung 1: one work-item per element of C, OpenCL's counterpart of cuda_grid.
 //
-// Dimension 0, the one in which neighbouring work-items are neighbours in hardware, runs along the columns.
-// Limit: for every multiply-add two numbers are loaded. A row of A serves n work-items and a column of B m of them,
-// and each loads it anew.
+// Work-items that are neighbours in dimension 0 run side by side in hardware; this dimension runs along the columns.
+// Limit: two loads for each multiply-add. n work-items use the same row of A and m use the same column of B, and each
+// loads it again.
 #include "01_naive.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"

@@ -11,13 +11,13 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
 
     REAL sum = 0;
     for (int l0 = 0; l0 < k; l0 += TILE) {
-        // Outside A or B the tile holds 0, which adds nothing. No item may leave early: all must meet at the barriers.
+        // Outside A or B the tile holds 0, which adds nothing. No item may return early: all must reach the barriers.
         a_tile[y][x] = i < m && l0 + x < k ? a[(size_t)i * k + l0 + x] : 0;
         b_tile[y][x] = l0 + y < k && j < n ? b[(size_t)(l0 + y) * n + j] : 0;
         barrier(CLK_LOCAL_MEM_FENCE); // the tiles are complete
 
         for (int l = 0; l < TILE; ++l) sum += a_tile[y][l] * b_tile[l][x];
-        barrier(CLK_LOCAL_MEM_FENCE); // nobody reads them any more: they may be overwritten
+        barrier(CLK_LOCAL_MEM_FENCE); // no item reads them any more: they may be overwritten
     }
     if (i < m && j < n) c[(size_t)i * n + j] = sum;
 }

@@ -1,8 +1,9 @@
 // Rung 2: tiles of A and B in local memory, OpenCL's counterpart of cuda_shared_static.
 //
-// Changed: a group of 16 x 16 loads a 16 x 16 tile of A and one of B together, and each number serves 16 work-items.
-// Limit: local memory, from which two numbers still come for every multiply-add. On a CPU local memory is ordinary
-// memory in the cache, where the numbers were anyway: there the copying and the barriers are what is left to see.
+// Changed: a group of 16 x 16 work-items loads a 16 x 16 tile of A and one of B together. Each number that comes from
+// global memory serves 16 work-items.
+// Limit: local memory, which still gives two numbers for each multiply-add. On a CPU local memory is ordinary memory,
+// and the cache held these numbers before; there the rung adds copies and barriers.
 #include "02_local_tile.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"

@@ -9,50 +9,55 @@
 #define SIDE (EACH * ITEMS)
 #define DEPTH 16 // columns of A and rows of B in a tile
 
-// Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end, and outside the matrix.
+// Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end and outside the matrix.
+// vload8 asks only for the alignment of a single number, so a compiler may make eight loads of it. Where 8 divides the
+// length, the lines are aligned to eight numbers, and the cast to REAL8 says so.
 #define AT(s) (inside && first + s < length ? row[first + s] : 0)
 REAL8 load_line(global const REAL* row, int first, int length, int inside) {
+    if (inside && length % EACH == 0) return first < length ? *(global const REAL8*)(row + first) : (REAL8)0;
     if (inside && first + EACH <= length) return vload8(0, row + first);
     return (REAL8)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7));
 }
 
-// The steps between two barriers are written out instead of looped over. PoCL, which runs the items of a group one
-// after another, takes each pass of such a loop through all items before the next and keeps the sums in memory in
-// between; written out, an item does all its steps at once, with its sums in registers.
+// The steps between two barriers are written out, not in a loop. PoCL runs the items of a group one after another. With
+// a loop it does each pass for all items before the next pass, and the sums go to memory in between. Written out, an
+// item does all its steps at once, with its sums in registers.
 
 // Column l of A's tile times row l of B's: 64 products, added to the sums s0 ... s7.
-#define STEP(l)                                   \
-    {                                             \
-        const REAL8 left = vload8(y, a_tile[l]);  \
-        const REAL8 right = vload8(x, b_tile[l]); \
-        s0 += left.s0 * right;                    \
-        s1 += left.s1 * right;                    \
-        s2 += left.s2 * right;                    \
-        s3 += left.s3 * right;                    \
-        s4 += left.s4 * right;                    \
-        s5 += left.s5 * right;                    \
-        s6 += left.s6 * right;                    \
-        s7 += left.s7 * right;                    \
+#define STEP(l)                           \
+    {                                     \
+        const REAL8 left = a_tile[l][y];  \
+        const REAL8 right = b_tile[l][x]; \
+        s0 += left.s0 * right;            \
+        s1 += left.s1 * right;            \
+        s2 += left.s2 * right;            \
+        s3 += left.s3 * right;            \
+        s4 += left.s4 * right;            \
+        s5 += left.s5 * right;            \
+        s6 += left.s6 * right;            \
+        s7 += left.s7 * right;            \
     }
 
 // Line e of A's tile, which becomes a column of it, and line e of B's.
-#define LOAD_A(e)                                                                           \
-    {                                                                                       \
-        const int i = (e) / (DEPTH / EACH), l = (e) % (DEPTH / EACH) * EACH;                \
-        const REAL8 line = load_line(a + (size_t)(row + i) * k, l0 + l, k, row + i < m);    \
-        a_tile[l + 0][i] = line.s0, a_tile[l + 1][i] = line.s1, a_tile[l + 2][i] = line.s2; \
-        a_tile[l + 3][i] = line.s3, a_tile[l + 4][i] = line.s4, a_tile[l + 5][i] = line.s5; \
-        a_tile[l + 6][i] = line.s6, a_tile[l + 7][i] = line.s7;                             \
+#define LOAD_A(e)                                                                        \
+    {                                                                                    \
+        const int i = (e) / (DEPTH / EACH), l = (e) % (DEPTH / EACH) * EACH;             \
+        const REAL8 line = load_line(a + (size_t)(row + i) * k, l0 + l, k, row + i < m); \
+        local REAL* const down = (local REAL*)a_tile[l] + i;                             \
+        down[0 * SIDE] = line.s0, down[1 * SIDE] = line.s1;                              \
+        down[2 * SIDE] = line.s2, down[3 * SIDE] = line.s3;                              \
+        down[4 * SIDE] = line.s4, down[5 * SIDE] = line.s5;                              \
+        down[6 * SIDE] = line.s6, down[7 * SIDE] = line.s7;                              \
     }
-#define LOAD_B(e)                                                                                     \
-    {                                                                                                 \
-        const int l = (e) / ITEMS, j = (e) % ITEMS;                                                   \
-        vstore8(load_line(b + (size_t)(l0 + l) * n, column + j * EACH, n, l0 + l < k), j, b_tile[l]); \
+#define LOAD_B(e)                                                                             \
+    {                                                                                         \
+        const int l = (e) / ITEMS, j = (e) % ITEMS;                                           \
+        b_tile[l][j] = load_line(b + (size_t)(l0 + l) * n, column + j * EACH, n, l0 + l < k); \
     }
 
 kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c, int m, int k, int n) {
-    local REAL a_tile[DEPTH][SIDE]; // transposed: the eight rows of an item stand side by side
-    local REAL b_tile[DEPTH][SIDE];
+    local REAL8 a_tile[DEPTH][ITEMS]; // transposed: the eight rows of an item lie side by side, in one REAL8
+    local REAL8 b_tile[DEPTH][ITEMS];
     const int x = get_local_id(0), y = get_local_id(1), item = y * ITEMS + x;
     const int row = get_group_id(1) * SIDE, column = get_group_id(0) * SIDE;
 
@@ -60,7 +65,7 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
     for (int i = 0; i < EACH; ++i) sum[i] = 0;
 
     for (int l0 = 0; l0 < k; l0 += DEPTH) {
-        // Each item brings eight neighbours of a row at a time; outside the matrices the tiles hold 0.
+        // Each item loads eight neighbours of a row at a time; outside the matrices the tiles hold 0.
         // clang-format off
         LOAD_A(item) LOAD_A(item + ITEMS * ITEMS)
         LOAD_B(item) LOAD_B(item + ITEMS * ITEMS)
@@ -70,7 +75,7 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
         STEP(0) STEP(1) STEP(2) STEP(3) STEP(4) STEP(5) STEP(6) STEP(7)
         STEP(8) STEP(9) STEP(10) STEP(11) STEP(12) STEP(13) STEP(14) STEP(15) // DEPTH of them
         sum[0] = s0, sum[1] = s1, sum[2] = s2, sum[3] = s3, sum[4] = s4, sum[5] = s5, sum[6] = s6, sum[7] = s7;
-        barrier(CLK_LOCAL_MEM_FENCE); // the tiles may be overwritten
+        barrier(CLK_LOCAL_MEM_FENCE); // no item reads them any more
         // clang-format on
     }
 

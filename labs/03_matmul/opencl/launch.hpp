@@ -15,9 +15,9 @@
 
 namespace matmul {
 
-/// How a kernel `multiply` is to be built and launched.
+/// How to build and launch a kernel `multiply`.
 struct ClLaunch {
-    std::string options;       ///< build options of the rung's own
+    std::string options;       ///< the rung's own build options
     std::size_t tile_rows = 1; ///< elements of C that one work-group computes
     std::size_t tile_columns = 1;
     std::size_t tile_depth = 1;    ///< columns of A and rows of B between two barriers; 1 when there are none

@@ -1,8 +1,8 @@
 // Rung 1: CSR, one loop over the rows on one core.
 //
-// Row i is the run row_start[i] ... row_start[i+1] - 1 of column and value: two neighbouring row pointers, because
-// they are cumulative. Nothing else needs to be known about the matrix, and y is written once per row.
-// Limit: one core; and x is read wherever the columns point, which a cache may or may not hold.
+// Row i is the entries row_start[i] ... row_start[i+1] - 1 of column and value. Two neighbouring row pointers are all
+// that the loop needs to know about a row, because they are cumulative. y is written once per row.
+// Limit: one core. x is read wherever the columns point, in or out of the cache.
 #include "gpulab/poisoning.hpp"
 #include "spmv.hpp"
 

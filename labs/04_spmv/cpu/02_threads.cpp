@@ -1,8 +1,9 @@
-// Rung 2: CSR with a thread per core.
+// Rung 2: CSR with one thread per core.
 //
-// Changed: each thread takes a run of rows. Rows differ in length, so equal numbers of rows would not be equal work:
-// the runs are cut where row_start passes equal shares of the non-zeros (binary search, because row_start is sorted).
-// Limit: main memory; and a row longer than a thread's share is still one thread's.
+// Changed: each thread takes a range of consecutive rows. Rows differ in length, so ranges of equally many rows would
+// not be equal work. The ranges are cut where row_start passes equal shares of the non-zeros; row_start is sorted, so a
+// binary search finds these places.
+// Limit: main memory. A row longer than a thread's share is still the work of one thread.
 #include <algorithm>
 #include <thread>
 #include <vector>

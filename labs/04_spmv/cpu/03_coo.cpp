@@ -1,8 +1,8 @@
-// Rung 3: coordinates, the format in which a matrix is easiest to build: one (row, column, value) per entry, any order.
+// Rung 3: COO, coordinates: one (row, column, value) per entry, in any order. A matrix is easiest to build this way.
 //
-// Changed: the row of an entry is stored, not implied, so entries need no order and there is one loop, not two.
-// Limit: 4 more bytes per entry, and y is read and written for every entry instead of written once per row. Threads
-// would have to share y: see cuda_coo for what that takes.
+// Changed: the row of each entry is stored, so the entries need no order, and one loop over the entries is enough.
+// Limit: 4 more bytes per entry. y is read and written for every entry instead of written once per row. Threads would
+// have to share y: cuda_coo shows what that takes.
 #include <algorithm>
 
 #include "gpulab/poisoning.hpp"
@@ -14,7 +14,7 @@ namespace spmv {
 template <class T>
 void cpu_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<T>& y, Stopwatch& watch) {
     const auto run = [&] {
-        std::fill(y.begin(), y.end(), T{0}); // += needs a start: this belongs to the product
+        std::fill(y.begin(), y.end(), T{0}); // += needs zeros to start from: part of the product
         for (std::size_t k = 0; k < a.nonzeros(); ++k)
             y[static_cast<std::size_t>(a.row[k])] += a.value[k] * x[static_cast<std::size_t>(a.column[k])];
     };

@@ -1,9 +1,8 @@
-// Rung 4: ELLPACK, every row padded to the longest.
+// Rung 4: ELLPACK, every row padded to the length of the longest.
 //
-// Changed: all rows have the same number of slots, so no row pointers are needed. The slots stand column-major (slot s
-// of all rows, then slot s + 1 of all rows): the order a GPU wants, see cuda_ell. On a CPU this walks through y once
-// per slot.
-// Limit: the padding. One long row is enough to multiply the memory, and such a matrix is refused.
+// Changed: all rows have the same number of slots, so no row pointers are needed. The slots are stored column-major:
+// slot 0 of all rows, then slot 1 of all rows, and so on. That is the order for a GPU (see cuda_ell). Here y is read
+// and written once for each slot. Limit: the padding. One long row multiplies the memory, and such a matrix is refused.
 #include <algorithm>
 
 #include "gpulab/poisoning.hpp"

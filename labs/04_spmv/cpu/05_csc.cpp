@@ -1,8 +1,8 @@
-// Rung 5: compressed sparse columns, CSR of the transposed matrix.
+// Rung 5: CSC, compressed sparse columns: the CSR of the transposed matrix.
 //
-// Changed: the loop runs over columns. x is read in order, once per column, and y is what is touched all over.
-// Limit: scattered += on y. Reads may be shared among threads, sums may not: CSC is the format for A^T x, where it does
-// what CSR does here, and for direct solvers.
+// Changed: the loop runs over the columns. x is read in order, once per column; the accesses to y are scattered.
+// Limit: the scattered additions to y. Threads can share what they read, but not the sums they add to. CSC suits direct
+// solvers and the product with the transposed matrix, for which it does what CSR does here.
 #include <algorithm>
 
 #include "gpulab/poisoning.hpp"

@@ -1,8 +1,9 @@
-// Rung 1: one thread per row, known as CSR-scalar (Bell and Garland, SC 2009). (Aula 17)
+// Rung 1: one thread per row. Known as CSR-scalar (Bell and Garland, SC 2009). (Aula 17)
 //
-// The loop of cpu_sequential with the outer loop spread over threads. Rows are independent, so nothing is shared.
-// Limit: neighbouring threads read entries that lie a row apart. In rows of 16 entries a warp's 32 loads of a float
-// touch 32 different 64-byte stretches where 128 bytes in all would do. And a warp runs as long as its longest row.
+// The loop of cpu_sequential, with the outer loop spread over the threads. Rows are independent, so nothing is shared.
+// Limit: at each step neighbouring threads read entries that lie a row apart. In rows of 16 floats the 32 loads of a
+// warp lie 64 bytes apart: they touch 32 sectors of 32 bytes, 1024 bytes, and use 128 of them. A warp also runs until
+// its longest row is done.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

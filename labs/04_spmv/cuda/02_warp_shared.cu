@@ -1,13 +1,14 @@
-// Rung 2: a warp per row, known as CSR-vector (Bell and Garland, SC 2009), the 32 partial sums added up in shared
-// memory. (Blog)
+// Rung 2: a warp per row, with the 32 partial sums added up in shared memory. Known as CSR-vector (Bell and Garland,
+// SC 2009). (Blog)
 //
-// Changed: lane l takes entries l, l + 32, ... of the row, so a warp's loads are neighbours. Then the 32 partial sums
-// are halved: lane l adds that of lane l + 16, then l + 8, ...
-// The blog's kernel has three faults, mended here. It adds to y without clearing it. Its first halving step reads
-// neighbours' sums before any barrier. And its __syncthreads() stands in a branch that warps beyond the last row do not
-// take. Only lanes of one warp work together, so __syncwarp() is enough, and a whole warp may leave early.
-// Blocks have 512 threads instead of 128.
-// Limit: rows shorter than 32, where most lanes have nothing to do; and the trip through shared memory.
+// Changed: lane l takes entries l, l + 32, ... of the row, so the 32 loads of a warp lie side by side. Then the partial
+// sums are added up in halves: lanes 0 ... 15 add those of lanes 16 ... 31, lanes 0 ... 7 those of lanes 8 ... 15, ...
+// Only the lanes of one warp exchange data, so __syncwarp(), the barrier of a warp, is enough, and a whole warp beyond
+// the last row may leave early.
+// The blog's kernel has three faults, which are corrected here. It adds to y without clearing it. Its first halving
+// step reads its neighbours' sums before any barrier. Its __syncthreads() stands in a branch that the threads beyond
+// the last row do not take.
+// Limit: in rows shorter than 32 most lanes have no entry. Each halving step goes through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -16,13 +17,13 @@
 namespace spmv {
 
 namespace {
-constexpr unsigned warp_shared_threads = 512;
+constexpr unsigned warp_shared_threads = 128;
 }
 
-/// A warp per row, blockDim.x / 32 rows per block.
+/// A warp per row; blocks of warp_shared_threads threads.
 template <class T>
-__global__ void __launch_bounds__(warp_shared_threads)
-    warp_shared_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y, int rows) {
+__global__ void warp_shared_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y,
+                                   int rows) {
     __shared__ T partial[warp_shared_threads];
     const unsigned lane = threadIdx.x % 32;
     const unsigned i = blockIdx.x * (warp_shared_threads / 32) + threadIdx.x / 32;

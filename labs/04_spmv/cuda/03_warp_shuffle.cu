@@ -1,8 +1,8 @@
-// Rung 3: a warp per row, the partial sums added up by shuffles.
+// Rung 3: a warp per row, with the partial sums added up by shuffles.
 //
-// Changed: __shfl_down_sync hands a register to another lane. No shared memory, no barriers. Nothing else: the block is
-// as large, the loop over the entries the same.
-// Limit: rows shorter than 32 still leave lanes idle.
+// Changed: only how the partial sums are added up. __shfl_down_sync(mask, sum, d) gives lane l the `sum` of lane l + d,
+// straight from its register: no shared memory and no barrier.
+// Limit: in rows shorter than 32 most lanes still have no entry.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -28,7 +28,7 @@ template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Sto
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
-    constexpr unsigned threads = 512; // as in the rung before
+    constexpr unsigned threads = 128;
     const unsigned blocks = gpulab::grid_size(p.matrix.rows, threads / 32);
     watch.tile(threads / 32, "rows");
     watch.tile(32, "row length");

@@ -1,15 +1,11 @@
 // Rung 4: 2, 4, 8, 16 or 32 lanes per row, chosen by the mean row length.
 //
-// Changed: a warp is cut into groups of `lanes` lanes, and each group has a row. With five entries per row, groups of
-// two leave few lanes idle, and a warp has sixteen rows in flight. A lane should have two entries or more: on an H200,
-// with five entries per row, groups of four take 1.6 times as long as groups of two. The number of lanes is a template
-// parameter, so that the sum over the group is unrolled.
-// Changed besides, here and, unless a rung says otherwise, below:
-//   - values and columns are read once and never again: __ldcs marks them as the first to leave the cache, so that x,
-//     which is read again and again, stays;
-//   - __restrict__ promises that y overlaps nothing that is read, so loads need not wait for stores;
-//   - in this rung blocks of 128 threads, as in rung 1, instead of 512: a block ends when its longest row does.
-// Limit: one number of lanes for all rows. Rows much longer than the mean keep their warp waiting.
+// Changed: only the number of lanes that share a row. A warp is cut into groups of `lanes` lanes, and each group takes
+// a row: with five entries per row, 16 groups of two lanes leave fewer lanes without an entry than one group of 32. The
+// number is chosen so that a lane has two to four entries on average, as far as 2 to 32 lanes allow. The fourth
+// argument of the shuffle is the width of a group: no lane receives a value from another group. The number of lanes is
+// a template parameter, so the compiler knows it and unrolls the loop of shuffles. Limit: one number of lanes for all
+// rows. A warp waits for its longest row.
 #include <bit>
 
 #include "device_problem.hpp"
@@ -25,18 +21,16 @@ constexpr unsigned lanes_threads = 128;
 
 /// `lanes` neighbouring threads per row, a power of two up to 32.
 template <class T, unsigned lanes>
-__global__ void __launch_bounds__(lanes_threads)
-    lanes_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
-                 const T* __restrict__ x, T* __restrict__ y, int rows) {
+__global__ void lanes_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y, int rows) {
     const unsigned lane = threadIdx.x % lanes;
     const unsigned i = blockIdx.x * (lanes_threads / lanes) + threadIdx.x / lanes;
-    // Groups beyond the last row stay: the shuffle below wants all 32 lanes of the warp.
+    // Groups beyond the last row stay: the mask of the shuffle below names all 32 lanes of the warp.
     const bool inside = i < static_cast<unsigned>(rows);
     const int begin = inside ? row_start[i] : 0;
     const int end = inside ? row_start[i + 1] : 0;
 
     T sum = 0;
-    for (int k = begin + static_cast<int>(lane); k < end; k += lanes) sum += __ldcs(&value[k]) * x[__ldcs(&column[k])];
+    for (int k = begin + static_cast<int>(lane); k < end; k += lanes) sum += value[k] * x[column[k]];
 #pragma unroll
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
         sum += __shfl_down_sync(0xFFFFFFFFu, sum, distance, lanes);

@@ -1,7 +1,7 @@
 // Baseline: the vendor's library, with both of its algorithms for CSR.
 //
-// CUSPARSE_SPMV_CSR_ALG1 is its default; CUSPARSE_SPMV_CSR_ALG2 gives the same bits in every run. Both get the work
-// space they ask for, and cusparseSpMV_preprocess is called once per matrix, outside the timing.
+// CUSPARSE_SPMV_CSR_ALG1 is the default; CUSPARSE_SPMV_CSR_ALG2 gives the same bits in every run. Both get the work
+// space that they ask for. cusparseSpMV_preprocess is called once per matrix, outside the timing.
 #include "device_problem.hpp"
 #include "gpulab/cuda/cusparse.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -14,7 +14,7 @@ namespace {
 template <class T> void multiply(cusparseSpMVAlg_t algorithm, const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
-    if (p.matrix.nonzeros() == 0) { // cuSPARSE takes no null pointers: y is zero
+    if (p.matrix.nonzeros() == 0) { // y is zero; cuSPARSE does not accept null pointers
         gpulab::watch_stream(
             watch, [&](cudaStream_t stream) { CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); },
             gpulab::poisoning(out));

@@ -1,5 +1,5 @@
 /// @file
-/// The problem in device memory: what all CSR rungs copy in.
+/// The problem in device memory: what every CSR rung copies in.
 #pragma once
 
 #include "gpulab/cuda/buffer.hpp"
@@ -7,7 +7,7 @@
 
 namespace spmv {
 
-/// CSR with 32-bit offsets, and x.
+/// A CSR matrix with 32-bit offsets, and x.
 template <class T> struct DeviceProblem {
     explicit DeviceProblem(const Problem<T>& p)
         : rows(static_cast<int>(p.matrix.rows)), nonzeros(static_cast<int>(p.matrix.nonzeros())),

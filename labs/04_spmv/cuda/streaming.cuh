@@ -1,14 +1,14 @@
 /// @file
-/// Loads of what is read once: marked as the first to leave the caches, so that x stays.
+/// Loads of data that is read once: the caches should evict it first and keep x instead.
 #pragma once
 
 namespace spmv {
 
-/// The 16 bytes of four consecutive columns.
+/// Loads four consecutive columns, 16 bytes.
 /// @pre the address is a multiple of 16
 __device__ inline int4 load_once4(const int* address) { return __ldcs(reinterpret_cast<const int4*>(address)); }
 
-/// Four consecutive values: 16 bytes of floats, or twice 16 bytes of doubles.
+/// Loads four consecutive values: 16 bytes of floats, or twice 16 bytes of doubles.
 /// @pre the address is a multiple of 16
 __device__ inline void load_once4(const float* address, float (&value)[4]) {
     const float4 v = __ldcs(reinterpret_cast<const float4*>(address));

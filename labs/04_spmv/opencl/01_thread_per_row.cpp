@@ -1,7 +1,7 @@
 // OpenCL rung 1: one work-item per row, the counterpart of cuda_thread_per_row.
 //
-// Limit: neighbouring items read entries a row apart, so on a GPU their loads do not coalesce; on a CPU device this
-// order is the natural one.
+// Limit: neighbouring items read entries that lie a row apart, so their loads are not coalesced on a GPU. On a CPU
+// device each item reads its row from front to back, which suits the caches.
 #include "01_thread_per_row.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -27,8 +27,7 @@ template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y,
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
         },
         gpulab::poisoning(out));
     out.copy_to(y);

@@ -2,21 +2,21 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// A slice of `width` work-items (a power of two that divides the group) works on each row.
-// partial: one REAL per item of the group. Every item of the group reaches every barrier, also those beyond the last
-// row: they add up an empty range.
+// A slice of `width` work-items per row; width is a power of two that divides the size of the group.
+// partial: one REAL per item of the group. Every item of the group reaches every barrier: those beyond the last row add
+// up an empty range.
 kernel void spmv(global const int* row_start, global const int* column, global const REAL* value, global const REAL* x,
                  global REAL* y, ulong rows, uint width, local REAL* partial) {
     const uint item = get_local_id(0);
     const uint lane = item % width;
-    const size_t i = get_global_id(0) / width; // global size and group are multiples of width
+    const size_t i = get_global_id(0) / width; // the global size and the group are multiples of width
     const int begin = i < rows ? row_start[i] : 0;
     const int end = i < rows ? row_start[i + 1] : 0;
 
     REAL sum = 0;
     for (int k = begin + (int)lane; k < end; k += (int)width) sum += value[k] * x[column[k]];
     partial[item] = sum;
-    barrier(CLK_LOCAL_MEM_FENCE); // all partial sums are in place before anyone reads a neighbour's
+    barrier(CLK_LOCAL_MEM_FENCE); // all partial sums are written before any item reads a neighbour's
 
     for (uint half_width = width / 2; half_width > 0; half_width /= 2) {
         if (lane < half_width) partial[item] += partial[item + half_width];

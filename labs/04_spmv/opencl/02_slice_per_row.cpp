@@ -1,9 +1,10 @@
-// OpenCL rung 2: a slice of the work-group per row, summed in local memory.
+// OpenCL rung 2: a slice of the work-group per row, with the partial sums added up in local memory.
 //
-// Changed: 2 to 32 neighbouring items share a row, so their loads are neighbours, and long rows are shared out. The
-// width of a slice follows the mean row length: what is wider than a row stands idle.
-// OpenCL 1.2 promises no lock-step within a slice, so every step of the sum needs a barrier of the whole group.
-// Limit: those barriers; and a row much longer than the mean is still one slice's.
+// Changed: 2 to 32 neighbouring items, a slice, share a row, so their loads lie side by side. The width of a slice
+// follows the mean row length, because items beyond the end of a short row have no entry.
+// OpenCL 1.2 does not promise that the items of a slice run in step, so every step of the sum needs a barrier of the
+// whole group.
+// Limit: those barriers. A row much longer than the mean is still the work of one slice.
 #include <bit>
 
 #include "02_slice_per_row.cl.hpp"
@@ -35,8 +36,7 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
         },
         gpulab::poisoning(out));
     out.copy_to(y);

@@ -1,7 +1,8 @@
 // OpenCL rung 3: ELLPACK, one work-item per row.
 //
-// Changed: the format. Slots stand column-major, so neighbouring items read neighbouring entries at every step.
-// Limit: the padding, which is read like everything else; matrices with a few long rows are refused.
+// Changed: the format. The slots are stored column-major (slot 0 of all rows, then slot 1, ...), so at every step
+// neighbouring items read neighbouring entries.
+// Limit: the padding, which is read too. A matrix with a few long rows is refused.
 #include "03_ell.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -29,8 +30,7 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
+            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
         },
         gpulab::poisoning(out));
     out.copy_to(y);

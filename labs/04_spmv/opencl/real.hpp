@@ -1,5 +1,5 @@
 /// @file
-/// The kernels of this lab know their number type as REAL.
+/// The number type of this lab's kernels, which they call REAL.
 #pragma once
 
 #include <string>

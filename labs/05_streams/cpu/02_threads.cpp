@@ -1,9 +1,9 @@
 // Rung 2: P threads, each with a band of rows.
 //
-// Changed: the rows are shared out; bands differ by one row at most. The strips of the GPU variants are cut the same
-// way.
+// Changed: the rows are divided among the threads; bands differ by one row at most. The strips of the GPU variants are
+// cut in the same way.
 //
-// Limit: the cores: one byte at a time, with a test for alpha.
+// Limit: the cores, which work on one byte at a time and test each for alpha.
 #include <thread>
 #include <vector>
 

@@ -1,13 +1,14 @@
-// Rung 1: strip after strip, each copy waited for. (Aula 17, the synchronous version)
+// Rung 1: strip after strip, and the host waits for each copy. (Aula 17, the synchronous version)
 //
-// A copy up goes from the host to the device (H2D), a copy down from the device to the host (D2H).
-// The image lies in ordinary, pageable memory, which the system may move: the CPU copies it piece by piece into
-// page-locked memory of the driver's, and from there the copy engine fetches it. On the way up cudaMemcpy may return as
-// soon as the last piece is in the driver's memory, before the engine has fetched it; the kernel waits all the same,
-// because it is in the same stream. On the way down cudaMemcpy returns when the data is there. So strips never overlap:
-// at any time one of three is at work, the way up (but for its last piece), the multiprocessors, or the way down.
+// A copy up goes from the host to the device (H2D), a copy down from the device to the host (D2H). Commands given
+// without a stream go into the default stream, which carries them out one after the other.
+// The image lies in ordinary, pageable memory, which the system may move. So the CPU copies it piece by piece into
+// page-locked memory of the driver, a staging buffer, and the GPU's copy engine fetches it from there. On the way up
+// cudaMemcpy may return when the last piece is in the staging buffer; the kernel still waits for the copy, because it
+// is in the same stream. On the way down cudaMemcpy returns when the data has arrived. So at any time either a copy up,
+// or a kernel, or a copy down is at work (except for that last piece).
 //
-// Limit: that detour through the CPU, then the waiting.
+// Limit: the copy through the staging buffer, then the waiting.
 #include "pass.cuh"
 
 namespace streams {

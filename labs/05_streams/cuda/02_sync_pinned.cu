@@ -1,10 +1,10 @@
 // Rung 2: the same from page-locked (pinned) memory.
 //
-// Changed: the image lies in memory that the system promises not to move (cudaHostAlloc), so the copy engine reads and
-// writes it directly, and cudaMemcpy returns when the copy is done, in both directions. Getting such memory is slow,
-// and it is taken away from everybody else: allocate it once and reuse it.
+// Changed: the image and the result lie in memory that the system promises not to move (cudaHostAlloc), so the copy
+// engine reads and writes it directly, without the staging buffer. cudaMemcpy returns when the copy is complete, in
+// both directions. Allocating such memory is slow, and other programs cannot use it: allocate it once and reuse it.
 //
-// Limit: the waiting. While a strip goes up nothing comes down, though the link can do both at once.
+// Limit: the waiting. While a strip goes up nothing comes down, although the link can do both at once.
 #include "pass.cuh"
 
 namespace streams {

@@ -1,10 +1,10 @@
 // Rung 3: a stream for each strip, and still nothing overlaps. (Aula 17, the asynchronous version as printed)
 //
 // Changed from cuda_sync_pageable: cudaMemcpyAsync and the kernel of strip i go into stream i, and the host waits only
-// at the end. Streams promise order within themselves and none among each other, so strip 1 could go up while strip 0
-// is being worked on. They do not, because the memory is pageable: the driver must make its own page-locked copy of the
-// data before cudaMemcpyAsync may return, and on the way down it returns when the data is there. CUDA says that such a
-// call "might be synchronous"; here it is, as the timeline shows.
+// at the end. A stream keeps its own commands in order and promises nothing about other streams, so strip 1 could go up
+// while strip 0 is inverted. It does not, because the memory is pageable: the data goes through the driver's staging
+// buffer, and CUDA says that such a call "might be synchronous with respect to host" (CUDA Runtime API, "API
+// synchronization behavior"). Run this rung with --lanes to see whether it is.
 //
 // Limit: as cuda_sync_pageable.
 #include "pass.cuh"

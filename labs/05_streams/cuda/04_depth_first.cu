@@ -1,12 +1,12 @@
 // Rung 4: page-locked memory and a stream for each strip, issued depth first: copy up, kernel, copy down of strip 0,
-// then of strip 1, ... (Aula 17, asynchronous version I)
+// then of strip 1, and so on. (Aula 17, asynchronous version I)
 //
-// Changed: only the memory. Now the copies return at once, the copy engines work on their own, and strip 1 goes up
-// while strip 0 is inverted and comes down: up to three things at a time. On a GPU with one engine for both
-// directions this order is slow: the copy down of strip 0 stands in the engine's queue before the copy up of strip 1
-// and makes it wait for the kernel. GPUs with an engine for each direction do not care.
+// Changed: only the memory. Now the calls return at once, and the copy engines work without the CPU: strip 1 goes up
+// while strip 0 is inverted or comes down. The streams are created with cudaStreamNonBlocking; a stream made without
+// that flag and the default stream would wait for each other.
 //
-// Limit: the first strip goes up alone (fill) and the last comes down alone (drain); fewer strips, longer ends.
+// Limit: the first strip goes up while nothing comes down (fill), and the last comes down while nothing goes up
+// (drain). The fewer the strips, the longer both last.
 #include "pass.cuh"
 
 namespace streams {

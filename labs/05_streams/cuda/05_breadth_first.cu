@@ -1,11 +1,11 @@
 // Rung 5: the same commands issued breadth first: all copies up, then all kernels, then all copies down.
 // (Aula 17, asynchronous version II)
 //
-// Changed: only the order in which the host issues. It is the order for a GPU with a single copy engine: no copy up
-// ever waits behind a copy down. Its price shows with many strips: nothing comes down before the host has issued all
-// copies up and all kernels.
+// Changed: only the order in which the host issues the commands. Each stream holds the same commands as before. The
+// price of this order: no copy down can begin before the host has issued all copies up and all kernels.
 //
-// Limit: as cuda_depth_first, fill and drain.
+// Limit: as cuda_depth_first, fill and drain. Which of the two orders is faster depends on the number of strips and on
+// the number of copy engines.
 #include "pass.cuh"
 
 namespace streams {

@@ -1,14 +1,14 @@
 // Rung 6: a pipeline of three stages: one stream for the copies up, one for the kernels, one for the copies down.
 //
-// Changed: a stream per stage instead of one per strip, however many strips there are. The order between stages is kept
-// by events: the kernel of strip i waits until `uploaded[i]` has happened, its copy down until `inverted[i]` has. Each
-// engine has one queue and is never asked to choose.
-// --streams gives the number of strips here. Small strips at both ends gain nothing: with equal rates the way down
-// stays behind the way up by the largest strip of all, wherever it stands.
+// Changed: one stream per stage instead of one per strip, however many strips there are. Events keep the order between
+// the stages. An event is a mark in a stream: record() puts it behind the commands given so far, and
+// cudaStreamWaitEvent lets another stream wait until it is reached. The kernel of strip i waits for `uploaded[i]`, its
+// copy down for `inverted[i]`.
+// Here --streams gives the number of strips.
 //
-// Limit: the slower direction of the link, one strip, and some four microseconds for each strip: a copy engine that is
-// told to report the end of a copy begins the next one only when it has. A CUDA graph of the whole pass changes
-// nothing, because the host is not what it waits for.
+// Limit: the slower direction of the link, one strip of fill and drain, and a pause of a few microseconds for each
+// strip. We infer that a copy engine reports the end of a copy before it begins the next one. The host is not the
+// limit: a CUDA graph (the commands recorded once and launched with a single call) was tried and is not faster.
 #include "pass.cuh"
 
 namespace streams {
@@ -21,7 +21,7 @@ void cuda_pipeline(const Problem& p, Output& out, Stopwatch& watch) {
     const gpulab::Stream up, work, down;
     std::vector<gpulab::Event> uploaded, inverted;
     for (std::size_t i = 0; i < strips.size(); ++i) {
-        uploaded.emplace_back(cudaEventDisableTiming); // they only order
+        uploaded.emplace_back(cudaEventDisableTiming); // they only keep order
         inverted.emplace_back(cudaEventDisableTiming);
     }
     const unsigned colours = colour_bytes(p.image.channels);

@@ -1,16 +1,13 @@
-// Rung 7: no copies at all. The kernel reads the image where it lies, in mapped host memory, and writes the result
-// there.
+// Rung 7: no copies at all. The kernel reads the image and writes the result in mapped host memory.
 //
-// Changed: page-locked memory gets an address on the device as well (zero copy). Every load crosses the link, and so
-// does every store; both directions are busy without a single stream, and there is no fill and no drain. There are no
-// strips, and --streams means nothing here. Worth it only when each byte is read once and written once, as here: a
-// second read would cross the link a second time. The timeline shows one kernel and no overlap, because the overlap is
-// inside it.
+// Changed: page-locked memory also gets an address on the device (zero copy), so every load and every store of the
+// kernel crosses the link. Both directions are busy with a single kernel, there is no fill and no drain, and there are
+// no strips: --streams means nothing here. This pays only if each byte is read once and written once, as here; a second
+// read might cross the link a second time. The timeline shows one kernel; the overlap is inside it.
+// A few blocks fill the link. More do not make it faster, and many make it slower (study `blocks`). So the kernel has
+// 32, and with --work N 32 (1 + N / 4), so that the arithmetic gets enough multiprocessors.
 //
-// 32 blocks are enough to fill the link, and better than a thousand, whose requests hinder each other (study `blocks`).
-// With --work N there are 32 (1 + N / 4), so that the arithmetic gets the whole GPU.
-//
-// Limit: the link, which carries loads and stores at once less well than the copies of two engines.
+// Limit: the link. Loads and stores of a kernel use it less well than two copy engines.
 #include "pass.cuh"
 
 namespace streams {

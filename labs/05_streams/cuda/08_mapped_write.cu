@@ -1,14 +1,12 @@
-// Rung 8: copy engine up, kernels down. Two stages instead of three.
+// Rung 8: a copy engine moves the image up, kernels write the result down. Two stages instead of three.
 //
-// Changed from cuda_pipeline: the kernel writes its result straight into mapped host memory. Stores need no answer, so
-// the multiprocessors can push them out at the full rate of the link, and a strip is on its way back as soon as its
-// first warp is done. That is the hope.
+// Changed from cuda_pipeline: the kernel writes its result straight into mapped host memory. A store needs no answer,
+// so a few multiprocessors can issue stores at the rate of the link, and a strip is on its way back as soon as its
+// first warp is done. That was the idea.
+// On an H200 it is slower than the pipeline (see MEASURED.md): stores and the copies up hinder each other on the link,
+// and the more blocks store, the more they do (study `blocks`). The rung stays as a negative result.
 //
-// What came of it on an H200: less than the pipeline (see the hand-out). Alone, the stores are nearly as fast as a copy
-// engine; beside the other engine they hinder it, with a thread for every 16 bytes so much that both directions nearly
-// take turns. Few blocks ease it (study `blocks`). A negative result, kept because the idea is tempting.
-//
-// Limit: the link; and heavy work and the way down share one kernel, where they overlap only in part.
+// Limit: the link. With much work, arithmetic and the way down share one kernel and overlap only in part.
 #include "pass.cuh"
 
 namespace streams {

@@ -1,15 +1,14 @@
-// Rung 9: the pipeline takes most of the rows; a small zero-copy kernel takes the last ones, at the same time.
+// Rung 9: the pipeline takes most of the rows; a small zero-copy kernel takes the last rows at the same time.
 //
-// Changed from cuda_pipeline: the link shall never be idle. A copy engine pauses for a few microseconds between two
-// strips, and while the first strip goes up nothing comes down. A kernel of a few blocks, which works in mapped host
-// memory all through the pass, sends its loads and stores into these gaps. It must have few blocks: with many it would
-// take the link away from the copy engines, which use it better. And its share of the rows must be such that both end
-// at about the same time (study `mixed`).
+// Changed from cuda_pipeline: a second way to use the link. A copy engine pauses for a few microseconds between two
+// strips, and while the first strip goes up nothing comes down. A kernel of a few blocks works in mapped host memory
+// during the whole pass, so that its loads and stores can fill these gaps. It has few blocks, because many would take
+// the link away from the copy engines, and its share of the rows is such that both parts end at about the same time
+// (study `mixed`).
+// On an H200 this gains a little with few strips and nothing with many (see MEASURED.md): all bytes share one link, and
+// what the kernel moves, the copy engines move later. The rung stays as a negative result.
 //
-// What came of it on an H200: up to 4 % with few strips, nothing from 8 on. Both ways of moving bytes share the one
-// link, and what the kernel moves the copy engines lose. A negative result, kept because the idea is tempting.
-//
-// Limit: the link in both directions.
+// Limit: the link, in both directions.
 #include "pipeline.cuh"
 
 namespace streams {
@@ -32,7 +31,7 @@ void cuda_mixed(const Problem& p, Output& out, Stopwatch& watch) {
 
     name_tiles(watch, p, link_blocks(p));
     watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
-        if (mapped.bytes > 0) { // first, because nothing else can use the way down yet
+        if (mapped.bytes > 0) { // issued first: nothing else can use the way down yet
             r.begin_mapped(3, beside);
             invert_stride_kernel<<<link_blocks(p), block_threads, 0, beside>>>(
                 in_there + mapped.first, out_there + mapped.first, mapped.bytes, colours, p.work);

@@ -1,10 +1,10 @@
-// Rung 10: the pipeline with strips that grow, the last twice as high as the first.
+// Rung 10: the pipeline with strips that grow; the last is twice as high as the first.
 //
-// Changed from cuda_pipeline: only the heights. The link carries a little less down than up while both directions are
-// in use, so the way down falls further behind with every strip, and the later strips may take as much longer to come
-// up without anybody waiting for them. Then the first one can be small, and the fill is short.
+// Changed from cuda_pipeline: only the heights. While both directions are in use the H200's link carries a little less
+// down than up, so the copies down fall behind a little more with every strip. The later strips can take that much
+// longer on the way up without delaying a copy down. In return the first strip is small, and the fill is short.
 //
-// Limit: as cuda_pipeline. What it gains is the difference between the two rates and no more.
+// Limit: as cuda_pipeline. The gain is the difference between the two rates, and no more.
 #include "pipeline.cuh"
 
 namespace streams {

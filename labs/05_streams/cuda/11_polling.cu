@@ -1,20 +1,21 @@
-// Rung 11: one copy up for the whole image; the kernels look at the data itself to see how much of it has arrived.
+// Rung 11: one copy up for the whole image; the kernels see from the data itself what has arrived.
 //
-// Changed from cuda_growing: the way up is no longer cut into strips. A copy engine pauses after each copy, because it
-// has to report its end; with a single copy it never pauses. But then nobody is told when a strip is there, and the
-// kernels have to see for themselves. Before a pass every word of `in` holds a mark, and a word that holds something
-// else has arrived. A kernel takes it and puts the mark back for the next pass. Where the image itself holds such a
-// word, the kernel waits for a flag, which a copy of four bytes behind the image sets: slow, but right.
+// Changed from cuda_growing: the way up is no longer cut into strips, so its copy engine makes no pauses. But now no
+// event tells when a strip has arrived, and the kernels have to look. Before a pass every word of `in` holds a mark; a
+// word that holds something else has arrived. A thread that has its words puts the marks back for the next pass. Where
+// the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream behind the
+// image, sets it. That is slow but right.
+// The way down still goes in strips, because a copy engine cannot look at data. The way up gains on the way down by one
+// pause per strip, so each strip may be larger than the one before: the last is ten times as high as the first.
 //
-// The way down still goes in strips, because a copy engine cannot look at data. The way up, now without pauses, gains
-// on it with every strip, so each strip may be larger than the one before: the last is ten times as high as the first.
-// The fill is short, and there are few pauses.
-//
-// What it relies on: CUDA promises nothing to a kernel that reads what a copy is writing. Here it is enough that the
-// copy goes on while the kernel runs, that its engine writes each aligned word of 32 bits once and at once, in whatever
-// order, that a load past the L1 sees it (__ldcv asks for that, though CUDA calls it a hint), and that all data is
-// visible once the flag is. Such marks also carry all-reduce between GPUs in TensorRT-LLM (its "Lamport" kernels, with
-// negative zero as the mark), but there kernels do the writing. In a product take cuda_growing.
+// Assumptions that CUDA does not promise. A kernel that reads what a copy is writing is outside CUDA's memory model.
+// This rung needs
+//   1. that the copy makes progress while the kernel that waits for it runs;
+//   2. that the copy writes each aligned word of 32 bits once and as a whole, in whatever order;
+//   3. that a relaxed load at system scope sees a written word after finite time (it reads past the L1 cache);
+//   4. that all words of the image are visible to a thread whose acquire load has seen the flag.
+// The tests check the results on the GPU they run on. All-reduce kernels of TensorRT-LLM use such marks too ("Lamport"
+// kernels, with negative zero as the mark), but there kernels do the writing. Use cuda_growing in a product.
 //
 // Limit: the link in both directions, the pauses of one engine instead of two, and the first strip.
 #include "arrival.cuh"
@@ -24,20 +25,34 @@ namespace streams {
 
 namespace {
 
-/// A strip, word by word as it arrives. @pre bytes is a multiple of 16
+/// Four words, each as it is in memory now and not in a cache of this multiprocessor. ld.relaxed.sys is the load for
+/// words that others, here a copy, write meanwhile; the compiler may neither merge nor drop it.
+__device__ uint4 load_relaxed(const uint4* at) {
+    uint4 v;
+    asm volatile("ld.relaxed.sys.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(at)
+                 : "memory");
+    return v;
+}
+
+/// One word. Because of the acquire, no later load of this thread sees anything older than the word.
+__device__ unsigned load_acquire(const unsigned* at) {
+    unsigned v;
+    asm volatile("ld.acquire.sys.u32 %0, [%1];" : "=r"(v) : "l"(at) : "memory");
+    return v;
+}
+
+/// Transforms a strip, 16 bytes at a time as they arrive. @pre bytes is a multiple of 16
 __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size_t bytes, unsigned colours,
                                 unsigned work, const unsigned* last_complete, unsigned pass) {
     const std::size_t stride = gridDim.x * std::size_t{blockDim.x} * thread_bytes;
     for (std::size_t first = (blockIdx.x * std::size_t{blockDim.x} + threadIdx.x) * thread_bytes; first < bytes;
          first += stride) {
         auto* const at = reinterpret_cast<uint4*>(in + first);
-        const auto look = [&] { return __ldcv(at); }; // past the L1 each time: what stands there would never change
-        const auto all_there = [&] {
-            if (__ldcv(last_complete) != pass) return false;
-            __threadfence_system(); // so that no look after this is older than the flag
-            return true;
-        };
-        const auto rest = [] { __nanosleep(100); }; // leaves the memory to threads whose words are there
+        const auto look = [&] { return load_relaxed(at); };
+        const auto all_there = [&] { return load_acquire(last_complete) == pass; };
+        const auto rest = [] { __nanosleep(100); }; // leaves the memory to threads whose words have arrived
         const uint4 v = when_arrived(look, all_there, rest);
         *at = make_uint4(nothing_yet, nothing_yet, nothing_yet, nothing_yet);
         *reinterpret_cast<uint4*>(out + first) = transform_16(v, colours, work);
@@ -47,33 +62,34 @@ __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size
 } // namespace
 
 void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
-    // Without a copy engine the driver copies with kernels, and those might wait for the ones that wait for them.
+    // Without a copy engine the driver copies by kernels, which might have to wait for the kernels that wait for them.
     int device = 0, engines = 0;
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&engines, cudaDevAttrAsyncEngineCount, device));
     if (engines == 0) throw gpulab::Unsupported("this device cannot copy while a kernel runs");
 
-    // A few zeros behind the image go up with it, so that each thread's 16 bytes are four words that arrive.
+    // Up to 15 zeros behind the image go up with it, so that all 16 bytes of the last thread arrive too.
     const std::size_t padded = gpulab::round_up(p.bytes(), thread_bytes);
     const std::vector<unsigned char> marks = marked_bytes(padded);
     gpulab::DeviceBuffer<unsigned char> in(marks), result(padded);
     gpulab::PinnedBuffer<unsigned char> host_in(padded), host_out(p.bytes());
     std::memset(host_in.data(), 0, padded);
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
-    gpulab::DeviceBuffer<unsigned> last_complete(std::vector<unsigned>{0}); // the pass whose image is all there
+    gpulab::DeviceBuffer<unsigned> last_complete(std::vector<unsigned>{0}); // the last pass whose image has arrived
     gpulab::PinnedBuffer<unsigned> pass(1);
     pass[0] = 0;
 
     const auto strips = growing_strips(p.image, p.streams, 10);
     const gpulab::Stream up, work, down;
     std::vector<gpulab::Event> inverted;
-    for (std::size_t i = 0; i < strips.size(); ++i) inverted.emplace_back(cudaEventDisableTiming); // they only order
+    for (std::size_t i = 0; i < strips.size(); ++i)
+        inverted.emplace_back(cudaEventDisableTiming); // they only keep order
     const unsigned colours = colour_bytes(p.image.channels);
 
     name_tiles(watch, p, most_polling_blocks(p));
     watch_passes(watch, out, {&result}, host_out.span(), [&](CudaRecorder& r) {
-        // Both copies are handed over before the first kernel. Whatever connection or engine they share with it, they
-        // are never behind a kernel that waits for them.
+        // Both copies are issued before the first kernel, so that they cannot queue behind a kernel that waits for
+        // them, whatever connection or engine they share.
         ++pass[0];
         r.begin_up(0, 0, up);
         CUDA_CHECK(cudaMemcpyAsync(in.data(), host_in.data(), padded, cudaMemcpyHostToDevice, up));
@@ -82,7 +98,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
 
         std::size_t first = 0;
         for (std::size_t i = 0; i < strips.size(); ++i) {
-            // Up to 15 bytes more than whole rows, so that the next strip begins with a thread's 16 bytes again.
+            // Up to 15 bytes more than whole rows, so that the next strip begins at a multiple of 16 bytes.
             const std::size_t end = gpulab::round_up(strips[i].first + strips[i].bytes, thread_bytes);
             r.begin_polling(i, 1, work);
             invert_arriving<<<polling_blocks(p, end - first), block_threads, 0, work>>>(
@@ -93,7 +109,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
 
             CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
             r.begin_down(i, 2, down);
-            if (first < p.bytes()) // a strip of few bytes may have gone with the one before
+            if (first < p.bytes()) // a strip of a few bytes may already belong to the one before
                 CUDA_CHECK(cudaMemcpyAsync(host_out.data() + first, result.data() + first,
                                            std::min(end, p.bytes()) - first, cudaMemcpyDeviceToHost, down));
             r.end(down);
@@ -102,7 +118,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
         up.synchronize(); // the flag's copy reads pass[0], which the next pass changes
         down.synchronize();
     });
-    expect_marks(in, marks);
+    watch.leave_out([&] { expect_marks(in, marks); });
 }
 
 } // namespace streams

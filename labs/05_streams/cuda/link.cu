@@ -1,5 +1,7 @@
-// The copy rates of a CUDA device, each direction alone and both at once, and the kernel alone.
+// The copy rates of a CUDA device, each direction alone and both at once; the kernel alone; and page-locked memory.
 #include <algorithm>
+#include <chrono>
+#include <memory>
 #include <utility>
 
 #include "link.hpp"
@@ -18,8 +20,7 @@ Link cuda_copy_rates() {
     gpulab::Event begin, up_end, down_end;
 
     // Milliseconds of both directions from a common start, for that many copies of `size` bytes each. A direction that
-    // is only there to keep the link busy gets more to do, so that it is still at work when the one that counts is
-    // done.
+    // only keeps the link busy gets more copies, so that it is still at work when the other one ends.
     const auto once = [&](int up_copies, int down_copies, std::size_t size) {
         begin.record(up);
         CUDA_CHECK(cudaStreamWaitEvent(down, begin, 0));
@@ -62,13 +63,37 @@ Link cuda_copy_rates() {
     const auto [together_up, together_down] = rates(copies, copies);
     link.together = std::min(together_up, together_down);
 
-    // The same bytes in one piece and in many: what is more is pauses.
+    // The same bytes in one piece and in many pieces: the difference is the pauses.
     const auto through = [&](int count) {
         const auto [up_ms, down_ms] = medians(count, count, bytes / static_cast<std::size_t>(count));
         return std::max(up_ms, down_ms);
     };
     link.pause_ms = std::max(0.0, (through(pieces) - through(1)) / (pieces - 1));
     return link;
+}
+
+namespace {
+struct FreeHost {
+    void operator()(void* memory) const { cudaFreeHost(memory); }
+};
+using Pinned = std::unique_ptr<void, FreeHost>;
+
+Pinned pinned(std::size_t bytes) {
+    void* memory = nullptr;
+    CUDA_CHECK(cudaHostAlloc(&memory, bytes, cudaHostAllocDefault));
+    return Pinned(memory);
+}
+} // namespace
+
+double cuda_pin_ms(std::size_t bytes) {
+    std::vector<double> times;
+    for (int i = 0; i < 4; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        { const Pinned image = pinned(bytes), result = pinned(bytes); }
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+        if (i > 0) times.push_back(took.count());
+    }
+    return gpulab::summarise(times).median;
 }
 
 double cuda_kernel_ms(const Problem& p) {
@@ -84,7 +109,7 @@ double cuda_kernel_ms(const Problem& p) {
         CUDA_CHECK_LAUNCH();
         end.record(stream);
         end.synchronize();
-        if (i > 0) times.push_back(gpulab::Event::ms_between(begin, end)); // the first one loads the code
+        if (i > 0) times.push_back(gpulab::Event::ms_between(begin, end)); // the first launch loads the code
     }
     return gpulab::summarise(times).median;
 }

@@ -1,5 +1,5 @@
 /// @file
-/// The three stages of cuda_pipeline, for the later rungs that change only what goes through them.
+/// The three stages of cuda_pipeline, for the rungs that change only the strips.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,19 @@
 
 namespace streams {
 
-/// A stream for each stage, and for each strip the events by which one stage waits for another; see cuda_pipeline.
+/// A stream for each stage, and for each strip the events with which one stage waits for the other; see cuda_pipeline.
 class Pipeline {
 public:
     explicit Pipeline(const std::vector<Strip>& strips) : strips_(strips) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
-            uploaded_.emplace_back(cudaEventDisableTiming); // they only order
+            uploaded_.emplace_back(cudaEventDisableTiming); // they only keep order
             inverted_.emplace_back(cudaEventDisableTiming);
         }
     }
 
-    /// Hands over all strips: copy up, kernel, copy down of each. Does not wait.
-    /// @param host_in,in,result,host_out the strips' offsets count from their first bytes
-    /// @param rounds of work per byte
+    /// Issues copy up, kernel and copy down of every strip, without waiting.
+    /// @param host_in,in,result,host_out the bytes from which the strips' offsets count
+    /// @param rounds rounds of work per byte
     void issue(CudaRecorder& r, const unsigned char* host_in, unsigned char* in, unsigned char* result,
                unsigned char* host_out, unsigned colours, unsigned rounds) {
         for (std::size_t i = 0; i < strips_.size(); ++i) {

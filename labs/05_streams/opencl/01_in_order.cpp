@@ -1,8 +1,8 @@
 // Rung 1: one in-order queue, OpenCL's counterpart of cuda_sync_pageable.
 //
-// What CUDA calls a stream is a command queue here. An in-order queue runs one command after the other: strip up,
-// kernel, strip down, next strip. The commands are enqueued without waiting, and the host waits once, at the end; but
-// the queue itself overlaps nothing.
+// What CUDA calls a stream is a command queue in OpenCL. An in-order queue runs one command after the other: strip up,
+// kernel, strip down, next strip. The host enqueues all commands without waiting and waits once, at the end; but the
+// queue itself overlaps nothing.
 //
 // Limit: one command at a time.
 #include "kernel.hpp"
@@ -11,7 +11,7 @@
 namespace streams {
 
 void opencl_in_order(const Problem& p, Output& out, Stopwatch& watch) {
-    const cl::CommandQueue queue = new_queue();
+    const cl::CommandQueue plain = new_queue();
     const auto strips = equal_strips(p.image, p.streams);
     std::vector<gpulab::ClBuffer<unsigned char>> in, result;
     std::vector<cl::Kernel> kernels; // one per strip: the arguments belong to the kernel object
@@ -23,6 +23,7 @@ void opencl_in_order(const Problem& p, Output& out, Stopwatch& watch) {
 
     name_tiles(watch, p);
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder& r) {
+        const cl::CommandQueue& queue = r.queue(plain);
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
             queue.enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,

@@ -1,11 +1,10 @@
 // Rung 2: a queue for each strip, OpenCL's counterpart of cuda_async_pageable.
 //
-// Changed: queues are independent of each other, so commands of different queues may overlap; whether they do is the
-// device's affair. And a buffer for each strip: OpenCL leaves undefined what happens when one queue changes a buffer
-// that another one uses at the same time, even a different part of it.
+// Changed: queues are independent, so commands of different queues may overlap; the device decides whether they do. And
+// each strip has buffers of its own: the results of modifying a buffer in one queue while another queue uses it are
+// undefined (OpenCL 1.2 specification, appendix A.1), and the rule makes no exception for different parts of a buffer.
 //
-// Limit: pageable host memory on a GPU. On a CPU device all queues share the same cores, and copies are work for them
-// too.
+// Limit: on a GPU, pageable host memory. On a CPU device all queues share the cores, and copies need cores too.
 #include "kernel.hpp"
 #include "pass.hpp"
 
@@ -27,15 +26,16 @@ void opencl_queues(const Problem& p, Output& out, Stopwatch& watch) {
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
-            queues[i].enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,
-                                         r.up(i, i));
-            queues[i].enqueueNDRangeKernel(kernels[i], cl::NullRange, strip_items(s.bytes), cl::NDRange(group_items),
-                                           nullptr, r.kernel(i, i));
-            queues[i].enqueueReadBuffer(result[i].data(), CL_FALSE, 0, s.bytes, out.pixels.data() + s.first, nullptr,
-                                        r.down(i, i));
-            queues[i].flush(); // hands the commands to the device; without it they may wait for finish()
+            const cl::CommandQueue& queue = r.queue(queues[i]);
+            queue.enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,
+                                     r.up(i, i));
+            queue.enqueueNDRangeKernel(kernels[i], cl::NullRange, strip_items(s.bytes), cl::NDRange(group_items),
+                                       nullptr, r.kernel(i, i));
+            queue.enqueueReadBuffer(result[i].data(), CL_FALSE, 0, s.bytes, out.pixels.data() + s.first, nullptr,
+                                    r.down(i, i));
+            queue.flush(); // hands the commands to the device; without it they may wait for finish()
         }
-        for (const auto& queue : queues) queue.finish();
+        for (const auto& queue : queues) r.queue(queue).finish();
     });
 }
 

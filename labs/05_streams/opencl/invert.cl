@@ -1,5 +1,5 @@
 // One work-item per 16 bytes of a strip. A strip begins with a pixel, so a byte's place among the 16 tells its channel.
-// Arithmetic on uchar is modulo 256, which is what the work asks for.
+// Arithmetic on uchar vectors is modulo 256, as the definition of the work demands.
 
 uchar16 transform(uchar16 v, uchar16 colour, uint work) {
     uchar16 w = v;
@@ -10,8 +10,8 @@ uchar16 transform(uchar16 v, uchar16 colour, uint work) {
     return (~w & colour) | (v & ~colour); // 255 - w is ~w; alpha stays
 }
 
-// colours: bit i of 4 says whether byte i of four neighbouring ones is colour. A word is written out and read as bytes,
-// lowest first, as all devices of today store them.
+// colours: bit i, of 4, says whether byte i of four neighbouring bytes is colour. The mask is built in words and used
+// as bytes, which assumes a little-endian device.
 uchar16 colour_mask(uint colours) {
     const uint four = (colours & 1 ? 255u : 0) | (colours & 2 ? 255u << 8 : 0) | (colours & 4 ? 255u << 16 : 0) |
                       (colours & 8 ? 255u << 24 : 0);
@@ -36,7 +36,7 @@ kernel void invert(global const uchar* restrict in, global uchar* restrict out, 
     const uchar16 colour = colour_mask(colours);
     if (begin + 16 <= bytes) {
         vstore16(transform(vload16(0, in + first + begin), colour, work), 0,
-                 out + first + begin); // any address will do
+                 out + first + begin); // vload and vstore need no alignment
     } else {
         for (ulong i = begin; i < bytes; ++i)
             out[first + i] = transform_byte(in[first + i], colours >> (i % 4) & 1, work);

@@ -17,14 +17,14 @@ inline cl::NDRange strip_items(std::size_t bytes) {
     return cl::NDRange(gpulab::round_up(gpulab::ceil_div(bytes, item_bytes), group_items));
 }
 
-/// Where the work is cut: 16 bytes to a work-item, the bytes of a group, and the image into strips of rows.
+/// Names the sizes at which the work is cut: 16 bytes per work-item, the bytes of a group, and the number of strips.
 inline void name_tiles(Stopwatch& watch, const Problem& p) {
     watch.tile(item_bytes, "bytes");
     watch.tile(item_bytes * group_items, "bytes");
     watch.tile(p.streams, "rows");
 }
 
-/// The kernel with its arguments set. @param first where the strip begins in both buffers
+/// The kernel with its arguments set. @param first the strip's first byte in both buffers
 inline cl::Kernel invert_kernel(const cl::Buffer& in, const cl::Buffer& out, std::size_t first, std::size_t bytes,
                                 const Problem& p) {
     cl::Kernel kernel = gpulab::opencl_kernel(invert_cl, "invert");

@@ -1,7 +1,8 @@
-// The copy rates of an OpenCL device, each direction alone and both at once, and the kernel alone.
+// The copy rates of an OpenCL device, each direction alone and both at once; the kernel alone; and page-locked memory.
 #include "link.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "gpulab/opencl/timing.hpp"
@@ -20,24 +21,28 @@ Link opencl_copy_rates() {
     std::memset(host_down.data(), 2, bytes);
     const cl::CommandQueue up = new_queue(), down = new_queue();
 
-    // Milliseconds of both directions, for that many copies of `size` bytes each. One that is only there to keep the
-    // link busy gets more to do, so that it is still at work when the one that counts is done.
+    // Milliseconds of both directions from a common start, for that many copies of `size` bytes each. A direction that
+    // only keeps the link busy gets more copies, so that it is still at work when the other one ends. The host's clock
+    // measures, because the timed passes run without events and without profiling too.
     const auto once = [&](int up_copies, int down_copies, std::size_t size) {
-        gpulab::ClEvents up_events, down_events;
+        const auto begin = std::chrono::steady_clock::now();
         for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
             const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // all of it once, then again
-            if (i < up_copies)
-                up.enqueueWriteBuffer(device_up.data(), CL_FALSE, at, size, host_up.data() + at, nullptr,
-                                      up_events.add());
-            if (i < down_copies)
-                down.enqueueReadBuffer(device_down.data(), CL_FALSE, at, size, host_down.data() + at, nullptr,
-                                       down_events.add());
+            if (i < up_copies) up.enqueueWriteBuffer(device_up.data(), CL_FALSE, at, size, host_up.data() + at);
+            if (i < down_copies) down.enqueueReadBuffer(device_down.data(), CL_FALSE, at, size, host_down.data() + at);
         }
         up.flush();
         down.flush();
-        up.finish();
-        down.finish();
-        return std::pair{up_events.elapsed_ms(), down_events.elapsed_ms()};
+        const auto ms_until_done = [&](const cl::CommandQueue& queue) {
+            queue.finish();
+            return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        };
+        if (up_copies <= down_copies) { // the one with fewer copies ends first, so it is waited for first
+            const double up_ms = ms_until_done(up);
+            return std::pair{up_ms, ms_until_done(down)};
+        }
+        const double down_ms = ms_until_done(down);
+        return std::pair{ms_until_done(up), down_ms};
     };
     const auto medians = [&](int up_copies, int down_copies, std::size_t size) {
         std::vector<double> up_ms, down_ms;
@@ -63,13 +68,24 @@ Link opencl_copy_rates() {
     const auto [together_up, together_down] = rates(copies, copies);
     link.together = std::min(together_up, together_down);
 
-    // The same bytes in one piece and in many: what is more is pauses.
+    // The same bytes in one piece and in many pieces: the difference is the pauses.
     const auto through = [&](int count) {
         const auto [up_ms, down_ms] = medians(count, count, bytes / static_cast<std::size_t>(count));
         return std::max(up_ms, down_ms);
     };
     link.pause_ms = std::max(0.0, (through(pieces) - through(1)) / (pieces - 1));
     return link;
+}
+
+double opencl_pin_ms(std::size_t bytes) {
+    std::vector<double> times;
+    for (int i = 0; i < 4; ++i) {
+        const auto begin = std::chrono::steady_clock::now();
+        { const HostMemory image(bytes), result(bytes); }
+        const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
+        if (i > 0) times.push_back(took.count());
+    }
+    return gpulab::summarise(times).median;
 }
 
 double opencl_kernel_ms(const Problem& p) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,12 +19,15 @@
 
 namespace streams {
 
-/// An in-order queue of its own on the current device.
-inline cl::CommandQueue new_queue() {
-    return cl::CommandQueue(gpulab::opencl().context(), gpulab::opencl().device(), CL_QUEUE_PROFILING_ENABLE);
+/// A new in-order queue on the current device.
+/// @param profiling whether the device notes when each of its commands begins and ends
+inline cl::CommandQueue new_queue(bool profiling = false) {
+    return cl::CommandQueue(gpulab::opencl().context(), gpulab::opencl().device(),
+                            profiling ? CL_QUEUE_PROFILING_ENABLE : 0);
 }
 
-/// Host memory that the driver allocates, which on a GPU is page-locked, mapped for as long as this object lives.
+/// Host memory that the driver allocates and that stays mapped as long as this object lives. For a GPU, drivers
+/// page-lock it.
 class HostMemory {
 public:
     explicit HostMemory(std::size_t n)
@@ -47,13 +51,23 @@ private:
     void* data_;
 };
 
-/// Hands out an event for each command when it is on, and makes a timeline of their profiling times.
+/// When it is on, gives each command an event and makes a timeline of their profiling times. When it is off it does
+/// nothing, so the timed passes run without events and without profiling.
 class ClRecorder {
 public:
     explicit ClRecorder(bool on) : on_(on) {}
+    /// The queue to use: this one, or, when the recorder is on, another one in its place that has profiling.
+    const cl::CommandQueue& queue(const cl::CommandQueue& plain) {
+        if (!on_) return plain;
+        cl::CommandQueue& profiling = profiling_[plain()];
+        if (!profiling()) profiling = new_queue(true);
+        return profiling;
+    }
     cl::Event* up(std::size_t strip, std::size_t lane) { return add("copy up", '>', strip, lane); }
     cl::Event* kernel(std::size_t strip, std::size_t lane) { return add("kernel", '#', strip, lane); }
     cl::Event* down(std::size_t strip, std::size_t lane) { return add("copy down", '<', strip, lane); }
+    /// Forgets the pass but keeps its queues, so that the next pass need not create them.
+    void restart() { marks_.clear(); }
     /// @pre all commands are complete
     gpulab::Timeline timeline() const {
         gpulab::Timeline t;
@@ -61,7 +75,7 @@ public:
             t.add({"strip " + std::to_string(m.strip), m.kind, m.symbol, static_cast<int>(m.lane),
                    1e-3 * static_cast<double>(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>()),
                    1e-3 * static_cast<double>(m.event.getProfilingInfo<CL_PROFILING_COMMAND_END>())});
-        return t; // START is when the device begins, not when the host hands over: nothing to mend
+        return t; // START is the time at which the device begins the command, so nothing needs correcting
     }
 
 private:
@@ -76,14 +90,16 @@ private:
     }
     bool on_;
     std::deque<Mark> marks_; // a deque, so that pointers stay valid
+    std::map<cl_command_queue, cl::CommandQueue> profiling_;
 };
 
-/// Times `pass(recorder)` by the steady clock, then runs it once more with the recorder on for the timeline.
-/// Before each pass, outside the time, all its memory but the image on the host is poisoned, so that nothing of an
-/// earlier pass can stand in for an answer: neither a result nor a strip that is already up.
-/// @param pass enqueues everything and returns when the last byte is in host_out
-/// @param in,results the pass's buffers on the device: copies of the strips, and their results
-/// @param host_out where the pass leaves its result; copied to out.pixels unless it is that
+/// Times `pass(recorder)` by the host's steady clock, then runs it twice with the recorder on, for the timeline.
+/// Before each pass all its memory except the image on the host is poisoned, so that no pass can use a result or an
+/// uploaded strip of an earlier one. Poisoning, the recorded passes and the comparison count neither as part of a pass
+/// nor in the total time.
+/// @param pass enqueues all commands and returns when the last byte is in host_out
+/// @param in,results the device buffers of the pass: copies of the strips, and their results
+/// @param host_out where the pass leaves its result; copied to out.pixels unless it is out.pixels
 /// @throws WrongResult when the recorded pass gives something else than the timed one
 template <class Pass>
 void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<unsigned char>>& in,
@@ -96,18 +112,24 @@ void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<un
         queue.finish();
     };
     ClRecorder off(false);
-    watch.time([&] { pass(off); }, reset);
-    const std::vector<unsigned char> timed(host_out.begin(), host_out.end());
+    watch.time([&] { pass(off); }, [&] { watch.leave_out(reset); });
+    if (host_out.data() != out.pixels.data()) out.pixels.assign(host_out.begin(), host_out.end());
 
-    reset();
-    ClRecorder on(true);
-    const auto begin = std::chrono::steady_clock::now();
-    pass(on);
-    out.traced_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    out.timeline = on.timeline();
-    if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
-        throw gpulab::WrongResult("two passes over the same image gave different results");
-    out.pixels = timed;
+    watch.leave_out([&] {
+        const std::vector<unsigned char> timed = out.pixels;
+        reset();
+        ClRecorder on(true);
+        pass(on); // creates the queues with profiling
+        reset();
+        on.restart();
+        const auto begin = std::chrono::steady_clock::now();
+        pass(on);
+        out.traced_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        out.timeline = on.timeline();
+        if (!std::equal(timed.begin(), timed.end(), host_out.begin()))
+            throw gpulab::WrongResult("two passes over the same image gave different results");
+        out.pixels = timed;
+    });
 }
 
 } // namespace streams

@@ -1,5 +1,5 @@
 /// @file
-/// The checks that right and wrong SAXPY kernels go through.
+/// The checks for right and wrong SAXPY kernels.
 #pragma once
 
 #include <fmt/format.h>
@@ -31,8 +31,8 @@ inline std::string first_fault(Run* run, const std::vector<std::size_t>& sizes) 
     return "";
 }
 
-/// Three elements by hand, exact in every arithmetic: 2 (1, 2, 3) + (10, 20, 30) = (12, 24, 36); and signs and a factor
-/// below 1.
+/// Three elements by hand, exact in any arithmetic: 2 (1, 2, 3) + (10, 20, 30) = (12, 24, 36), and a case with signs
+/// and a factor below 1.
 inline std::string fault_by_hand(Run* run) {
     Output c(3);
     Stopwatch once;
@@ -45,10 +45,11 @@ inline std::string fault_by_hand(Run* run) {
     return "";
 }
 
-/// NaN, infinities and denormals in a and in b, in every pair, at every place of a vector and of a tile. All finite
+/// NaN, infinities and denormals in a and in b, in every pair, at every position of a vector and of a tile. All finite
 /// results are exact, so they must be equal to the last bit.
 /// @param n elements; 169 of them hold every pair once
-/// @param k_is_0 whether 0 is one of the factors: BLAS lets a library leave a alone where k is 0, though 0 times NaN is
+/// @param k_is_0 whether 0 is one of the factors: BLAS allows a library not to read a where k is 0, although 0 times
+/// NaN is
 ///        NaN
 inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();

@@ -1,6 +1,6 @@
 /// @file
-/// SAXPY beyond what 32 bits count. The numbers are whole and small, so that the answer is exact and known without a
-/// reference; and their periods are odd, so that 2^31 or 2^32 elements further on other numbers stand.
+/// SAXPY with more elements than 32 bits can count. The numbers are small integers, so that the result is exact and
+/// known without a reference. Their periods are odd, so that elements 2^31 or 2^32 apart differ.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@
 
 namespace saxpy::testing {
 
-/// 3 a + b with n elements: a counts to 8190 and b to 126, over and over.
+/// 3 a + b with n elements: a repeats 0 ... 8190, b repeats 0 ... 126.
 inline Problem large_problem(std::size_t n) {
     Problem p{3, Output(n), Output(n)};
     gpulab::testing::in_parts(n, [&](std::size_t begin, std::size_t end) {

@@ -1,4 +1,4 @@
-// Arrays that 32 bits cannot count, on GPUs that have the memory.
+// Arrays of more elements than 32 bits can count, on GPUs with enough memory.
 #include <catch2/catch_test_macros.hpp>
 
 #include "large.hpp"
@@ -30,7 +30,7 @@ void check_variants(Backend backend) {
     CHECK(checked >= 4);
 }
 
-/// The kernels of the studies index like rungs: a block size, and strides whose product with the rows passes 2^32.
+/// The kernels of the studies: one block size, and strides whose product with the row number exceeds 2^32.
 [[maybe_unused]] void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided) {
     check_large(backend,
                 [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { block_size(p, c, w, 256); });
@@ -40,19 +40,19 @@ void check_variants(Backend backend) {
 
 } // namespace
 
-TEST_CASE("every CUDA variant reaches elements that 32 bits do not count", "[cuda][large]") {
+TEST_CASE("every CUDA variant computes elements beyond a 32-bit index", "[cuda][large]") {
     check_variants(Backend::cuda);
 }
-TEST_CASE("every OpenCL variant reaches elements that 32 bits do not count", "[opencl][large]") {
+TEST_CASE("every OpenCL variant computes elements beyond a 32-bit index", "[opencl][large]") {
     check_variants(Backend::opencl);
 }
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("the CUDA kernels of the studies reach elements that 32 bits do not count", "[cuda][large]") {
+TEST_CASE("the CUDA kernels of the studies compute elements beyond a 32-bit index", "[cuda][large]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided);
 }
 #endif
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("the OpenCL kernels of the studies reach elements that 32 bits do not count", "[opencl][large]") {
+TEST_CASE("the OpenCL kernels of the studies compute elements beyond a 32-bit index", "[opencl][large]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided);
 }
 #endif

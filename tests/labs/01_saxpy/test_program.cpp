@@ -1,4 +1,4 @@
-// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+// The program as a user runs it: its options, files and exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 #include <string>
@@ -18,7 +18,7 @@ using Words = std::set<std::string>;
 namespace {
 const gpulab::testing::Program program("saxpy", SAXPY_PROGRAM);
 
-/// Excuses the rungs that are wrong by their own test.
+/// The rungs that fail their own test, which this file does not report again.
 gpulab::testing::KnownWrong wrong_rungs(std::size_t n) {
     return gpulab::testing::known_wrong(saxpy::variants(), [n](saxpy::Run* run) {
         return saxpy::testing::first_fault(run, {100, n});
@@ -72,13 +72,13 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     }
 }
 
-TEST_CASE("a missing back end is an error only when asked for by name") {
+TEST_CASE("a missing back end is an error only when it was requested by name") {
     const int with_cuda = program("--n 1000 --backend cuda --repeat 1").exit_code;
     CHECK((gpulab::devices(Backend::cuda).empty() ? with_cuda == 2 : with_cuda <= 1));
-    CHECK(program("--n 1000 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test says
+    CHECK(program("--n 1000 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test reports
 }
 
-TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
+TEST_CASE("a full run passes every variant that can run, skips the others with reasons, and writes both files") {
     const gpulab::testing::ScratchFile csv;
     const auto run = program.results("--n 1000003 --repeat 2 --csv " + csv.path());
     CHECK(run["lab"] == "saxpy");
@@ -88,10 +88,10 @@ TEST_CASE("a run over everything passes what can run, skips the rest with reason
     CHECK(csv.text().find("cpu_sequential") != std::string::npos);
 }
 
-TEST_CASE("both operations run and every study runs and writes a list of runs") {
+TEST_CASE("both operations run, and every study runs and writes a list of runs") {
     CHECK(gpulab::testing::run_fault(program.results("--op distances --n 10007 --repeat 1")) == "");
     if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) {
-        CHECK(program("--study coalescing").exit_code == 2); // nothing here has kernels to study
+        CHECK(program("--study coalescing").exit_code == 2); // no device here has kernels to study
         return;
     }
     for (const auto& study : saxpy::study_list()) {

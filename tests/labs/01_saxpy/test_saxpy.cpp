@@ -18,20 +18,20 @@ namespace {
 
 constexpr std::size_t one_block_holds = 1024;
 
-/// The sizes a variant can do; that it refuses the others is a test of its own.
+/// The sizes that a variant accepts. Another test checks that it refuses the others.
 std::vector<std::size_t> sizes_for(std::string_view variant, std::vector<std::size_t> sizes) {
     if (variant == "cuda_one_block") std::erase_if(sizes, [](std::size_t n) { return n > one_block_holds; });
     return sizes;
 }
 
-/// A grid-striding kernel names a grid's worth of elements only when n is large enough to fill the grid.
+/// A grid-stride kernel names the size of its whole grid only when n is large enough to fill it.
 constexpr std::size_t enough_for_a_grid = std::size_t{1} << 22;
 
-/// All that one variant must do, on the current device.
+/// All checks of one variant, on the current device.
 void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     const bool one_block = v.name == "cuda_one_block";
     if (v.name == "opencl_raw")
-        gpulab::testing::leave_turns(); // every run makes a context: 150 ms of the driver's time
+        gpulab::testing::leave_turns(); // every run creates a context, which takes the driver 150 ms
     faults.check("three elements by hand", [&] { return saxpy::testing::fault_by_hand(v.run); });
     faults.check("every size",
                  [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, straddling_sizes())); });
@@ -45,7 +45,7 @@ void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     });
     faults.check("NaN, infinities and denormals",
                  [&] { return saxpy::testing::special_fault(v.run, one_block ? 1000 : 100003, !v.baseline); });
-    if (!one_block) // past 2^24, where a float no longer counts every integer and a 16-bit number of groups has wrapped
+    if (!one_block) // beyond 2^24 a float no longer holds every integer, and a 16-bit number of groups has overflowed
         faults.check("2^24 + 8 elements", [&] { return saxpy::testing::first_fault(v.run, {(1 << 24) + 8}); });
 }
 
@@ -75,17 +75,17 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
     });
 }
 
-/// The same at small sizes, for tools a thousand times slower than the device: a whole tile and a ragged one.
+/// The same at small sizes, for tools that are a thousand times slower than the device: a whole tile and a partial one.
 void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
     faults.check("manners", [&] { return saxpy::testing::manners_fault(v, 33, tiles); });
     std::vector<std::size_t> sizes = small_sizes();
     for (const gpulab::Tile& tile : tiles) sizes.push_back(tile.size + 5);
-    std::erase_if(sizes, [](std::size_t n) { return n > 10000; }); // a grid's worth of elements is too much
+    std::erase_if(sizes, [](std::size_t n) { return n > 10000; }); // enough elements to fill a grid are too many
     faults.check("small sizes", [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes)); });
 }
 
-/// The kernels of the studies compute right answers too.
+/// Checks the kernels of the studies.
 void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided,
                    saxpy::DivergenceRun* divergence, const std::vector<std::size_t>& sizes) {
     for (const Device& device : devices_or_skip(backend)) {
@@ -98,7 +98,7 @@ void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::Stri
             gpulab::Stopwatch once;
             saxpy::cpu_sequential(p, reference, once);
             const auto judge = [&] { return saxpy::compare(p, reference, c); };
-            for (const unsigned threads : {32u, 256u}) { // some OpenCL devices take no more
+            for (const unsigned threads : {32u, 256u}) { // some OpenCL devices allow no more
                 const auto run = [&](const saxpy::Problem& q, saxpy::Output& o, saxpy::Stopwatch& w) {
                     block_size(q, o, w, threads);
                 };
@@ -127,13 +127,13 @@ const VariantCases distances(saxpy::distance_variants(), "computes distances", "
 } // namespace
 
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("the kernels of the studies are right on OpenCL devices", "[opencl]") {
+TEST_CASE("the kernels of the studies give right results on OpenCL devices", "[opencl]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence,
                   {0, 1, 33, 1025, 100003});
 }
 
 namespace {
-// For oclgrind: small sizes, with a ragged group.
+// For oclgrind: small sizes, with a partial group.
 const VariantCases oclgrind_variants(saxpy::variants(), "under oclgrind", "[.oclgrind]", check_small,
                                      gpulab::testing::only_on<Backend::opencl>);
 const VariantCases oclgrind_distances(
@@ -149,13 +149,13 @@ TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("the kernels of the studies are right on CUDA devices", "[cuda]") {
+TEST_CASE("the kernels of the studies give right results on CUDA devices", "[cuda]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence,
                   {0, 1, 33, 1025, 100003});
 }
 
 namespace {
-// For compute-sanitizer: small sizes, with a whole tile and a ragged one.
+// For compute-sanitizer: small sizes, with a whole tile and a partial one.
 const VariantCases sanitizer_variants(saxpy::variants(), "under compute-sanitizer", "[.sanitizer]", check_small,
                                       gpulab::testing::only_on<Backend::cuda>);
 const VariantCases sanitizer_distances(
@@ -169,7 +169,7 @@ TEST_CASE("the CUDA kernels of the studies under compute-sanitizer", "[.sanitize
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence, {33, 1025});
 }
 
-TEST_CASE("one block refuses what does not fit it and says so", "[cuda]") {
+TEST_CASE("cuda_one_block refuses more elements than a block has threads", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         const saxpy::Problem p = saxpy::make_problem(one_block_holds + 1, gpulab::testing::seed);

@@ -2,6 +2,7 @@
 /// The checks that right and wrong kernels of lab 02 go through.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 
 #include "dot.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
@@ -139,6 +141,23 @@ std::string first_fault(SumRun<T>* run, Backend backend, const Sizes& sizes, Inp
             });
             if (!fault.empty()) return fmt::format("n = {}, {}: {}", n, name_of(input), fault);
         }
+    return "";
+}
+
+/// Runs a variant that finds the smallest number (infinity where there is none) at every size.
+/// @param band what surrounds its buffers: a minimum that reads a value of low_guard_byte cannot hide it
+/// @return the first fault; "" when all answers are right
+template <class T>
+std::string first_minimum_fault(SumRun<T>* run, const Sizes& sizes, unsigned char band = gpulab::low_guard_byte) {
+    const gpulab::GuardBands bands(band);
+    for (const std::size_t n : sizes) {
+        const SumProblem<T> p{numbers<T>(Input::magnitudes, n, gpulab::testing::seed + n)};
+        Scalar<T> expected(1, std::numeric_limits<T>::infinity()), out(1);
+        for (const T x : p.a) expected[0] = std::min(expected[0], x);
+        const std::string fault =
+            gpulab::testing::fault_of(run, p, out, [&] { return gpulab::compare(expected, out, 0); });
+        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
+    }
     return "";
 }
 

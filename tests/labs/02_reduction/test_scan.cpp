@@ -141,7 +141,7 @@ const VariantCases sanitizer_ints(reduction::scan_variants<int>(), "scans whole 
                                   "[.sanitizer]", check_sanitized<int>, reduction::testing::own_cuda);
 } // namespace
 
-TEST_CASE("cuda_scan_one_block refuses to scan what does not fit it and says so", "[cuda]") {
+TEST_CASE("cuda_scan_one_block refuses more than 1024 elements", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         const auto p = reduction::make_scan_problem<float>(Scan::inclusive, 1025, gpulab::testing::seed);

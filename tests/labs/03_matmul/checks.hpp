@@ -42,10 +42,17 @@ inline const std::vector<Shape>& long_shapes() {
     return all;
 }
 
-/// For a GPU: long sums, in which a product out of 10^5 would vanish in a tolerance, and several bands of large tiles.
+/// For a GPU: long sums, and several tiles.
 inline const std::vector<Shape>& shapes_for_a_gpu() {
-    static const std::vector<Shape> all = {{200, 9001, 130}, {256, 131'072, 256}, {1700, 65, 2300}, {1153, 50, 129}};
+    static const std::vector<Shape> all = {{200, 9001, 130}, {1153, 50, 129}};
     return all;
+}
+
+/// For the rungs on a GPU, with whole numbers: sums in which a product out of 10^5 would vanish in a tolerance, and
+/// several bands of large tiles.
+template <class T> std::vector<Shape> largest_shapes() {
+    if constexpr (sizeof(T) == 4) return {{256, 131'072, 256}, {1700, 65, 2300}};
+    else return {{1700, 65, 2300}}; // the other would take GBs
 }
 
 /// Whole numbers -2 ... 2 in A and B: every sum of less than 2^22 products is exact in float, in any order. Where
@@ -143,6 +150,7 @@ template <class T> struct Rung {
     Backend backend = Backend::cpu;
     bool baseline = false;
     std::size_t most_elements = std::numeric_limits<std::size_t>::max(); ///< of C; it refuses more
+    bool of_study = false; ///< a rung's kernel with another tile, one that may take long for large matrices
     std::vector<gpulab::Tile> tiles = {};
 
     /// Those of the shapes that it does not refuse.
@@ -238,9 +246,10 @@ template <class T> const std::vector<Check<T>>& checks() {
         {"long and thin", [](Rung<T>& rung) { return whole_fault<T>(rung.run, rung.able(long_shapes())); }},
         {"long sums and many tiles",
          [](Rung<T>& rung) {
-             std::vector<Shape> shapes = rung.backend == Backend::cuda ? shapes_for_a_gpu() : std::vector<Shape>{};
-             if (sizeof(T) == 8) std::erase_if(shapes, [](const Shape& s) { return s.k > 10'000; }); // GBs
-             return first_fault<T>(rung.run, rung.able(shapes));
+             if (rung.backend != Backend::cuda) return std::string{};
+             const std::string fault = first_fault<T>(rung.run, rung.able(shapes_for_a_gpu()));
+             if (!fault.empty() || rung.of_study) return fault;
+             return whole_fault<T>(rung.run, rung.able(largest_shapes<T>()));
          }},
         {"the identity",
          [](Rung<T>& rung) { return each_shape<T>(rung.run, special_shapes(rung), identity_fault<T>); }},

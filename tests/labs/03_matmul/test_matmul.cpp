@@ -74,7 +74,7 @@ public:
             for (const auto& variant : matmul::variants<float>()) {
                 if (variant.backend == Backend::cpu || variant.name == "cuda_one_block") continue;
                 gpulab::testing::detail::add_test_case(
-                    fmt::format("{} reaches elements of {} that 32 bits do not count", variant.name, name),
+                    fmt::format("{} computes with elements of {} beyond a 32-bit index", variant.name, name),
                     fmt::format("[{}][large]", gpulab::name_of(variant.backend)),
                     [variant, matrix] { check(variant, matrix); }, where);
             }
@@ -111,7 +111,7 @@ const LargeCases large;
 
 } // namespace
 
-TEST_CASE("the choice by shape takes each of its ways") {
+TEST_CASE("the choice by shape takes each of its paths") {
     std::set<std::array<bool, 3>> taken;
     for (const Way& way : ways) {
         const auto& [m, k, n] = way.shape;
@@ -126,7 +126,7 @@ TEST_CASE("the choice by shape takes each of its ways") {
     CHECK(taken.size() == 8);
 }
 
-TEST_CASE("the choice by shape leaves nothing of k out and no part empty") {
+TEST_CASE("the choice by shape covers all of k and leaves no part empty") {
     std::vector<Shape> tried = shapes();
     for (const Way& way : ways) tried.push_back(way.shape);
     tried.insert(tried.end(), {{1024, 1024, 1024}, {8192, 8192, 8192}, {1 << 30, 1, 1}, {1, 1 << 30, 1}});
@@ -161,25 +161,27 @@ void check_on_cuda(std::string_view what, const std::function<void(Faults&)>& ch
 
 /// cuda_tile with one tile.
 template <class T> Rung<T> tile_of(matmul::Tile tile) {
-    return {[tile](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
-                matmul::cuda_tile(p, c, watch, tile);
-            },
-            Backend::cuda};
+    return {.run = [tile](const Problem<T>& p, matmul::Output<T>& c,
+                          gpulab::Stopwatch& watch) { matmul::cuda_tile(p, c, watch, tile); },
+            .backend = Backend::cuda,
+            .of_study = true};
 }
 
 /// cuda_static_tile with one side.
 template <class T> Rung<T> static_tile_of(unsigned side) {
-    return {[side](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
-                matmul::cuda_static_tile(p, c, watch, {side, side, side});
-            },
-            Backend::cuda};
+    return {.run =
+                [side](const Problem<T>& p, matmul::Output<T>& c, gpulab::Stopwatch& watch) {
+                    matmul::cuda_static_tile(p, c, watch, {side, side, side});
+                },
+            .backend = Backend::cuda,
+            .of_study = true};
 }
 
 const std::vector<matmul::Tile> tiles = {{1, 1, 1}, {4, 64, 32}, {32, 8, 5}, {1, 256, 32}, {256, 1, 32}};
 
 } // namespace
 
-TEST_CASE("cuda_by_shape multiplies in each of its ways", "[cuda]") {
+TEST_CASE("cuda_by_shape gives right results on each of its paths", "[cuda]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
         const AnyRun<float> run = matmul::cuda_by_shape;
         std::vector<Shape> all, short_sums;
@@ -198,7 +200,7 @@ TEST_CASE("cuda_by_shape multiplies in each of its ways", "[cuda]") {
     });
 }
 
-TEST_CASE("cuda_by_shape in each of its ways under compute-sanitizer", "[.sanitizer]") {
+TEST_CASE("cuda_by_shape on each of its paths under compute-sanitizer", "[.sanitizer]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
         faults.check("small shapes", [] {
             return matmul::testing::fault_once<float>(
@@ -257,7 +259,7 @@ TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
     });
 }
 
-TEST_CASE("what a CUDA rung cannot do it refuses", "[cuda]") {
+TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
         gpulab::Stopwatch once;
@@ -279,7 +281,7 @@ TEST_CASE("what a CUDA rung cannot do it refuses", "[cuda]") {
 }
 #endif
 
-TEST_CASE("the tests take a rung's tiles, and all that lies next to them") {
+TEST_CASE("the tests use a rung's tile sizes and the sizes next to them") {
     const std::vector<gpulab::Tile> tiles = {{64, "m"}, {1024, "m"}, {16, "k"}, {64, "k"}, {128, "n"}, {4, "n"}};
     const std::vector<Shape> near = matmul::testing::shapes_next_to(tiles);
     const auto has = [](const std::vector<Shape>& all, std::size_t m, std::size_t k, std::size_t n) {
@@ -293,7 +295,7 @@ TEST_CASE("the tests take a rung's tiles, and all that lies next to them") {
     CHECK((has(corners, 63, 63, 127) && has(corners, 65, 65, 129) && has(corners, 64, 64, 128)));
 }
 
-TEST_CASE("the reference is the product that a plain sum in double gives") {
+TEST_CASE("the reference equals a plain sum in double precision") {
     const auto p = matmul::make_problem<double>(37, 41, 53, gpulab::testing::seed);
     const auto c = matmul::reference_product(p);
     for (std::size_t i = 0; i < p.m; ++i)
@@ -307,7 +309,7 @@ TEST_CASE("the reference is the product that a plain sum in double gives") {
         }
 }
 
-TEST_CASE("the comparison sees a lost product, a lost digit and an element nobody wrote") {
+TEST_CASE("the comparison finds a lost product, a lost digit and an element that was not written") {
     const auto p = matmul::make_problem<float>(40, 1024, 30, gpulab::testing::seed);
     const auto reference = matmul::reference_product(p);
     REQUIRE(compare(p, reference, reference).passed);
@@ -325,7 +327,7 @@ TEST_CASE("the comparison sees a lost product, a lost digit and an element nobod
     CHECK_FALSE(compare(p, reference, unwritten).passed);
 }
 
-TEST_CASE("a CPU is not asked for products that take minutes, however short their sums") {
+TEST_CASE("CPU variants skip products that would take minutes, however short the sums") {
     gpulab::Options options("matmul", "");
     options.variants(matmul::variants<float>());
     REQUIRE(options.parse(3, std::array{"matmul", "--variant", "cpu_ikj"}.data()));

@@ -49,7 +49,7 @@ TEST_CASE("the program lists every variant (--list), study (--study list) and op
           Words{});
 }
 
-TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
+TEST_CASE("bad input gives one line on stderr, exit code 2 and no file") {
     for (const std::string arguments :
          {"--m 0", "--n -1", "--k 2^31", "--k 1.5", "--m ''", "--type half", "--variant cuda_magic",
           "--variant cpu_ijk --m many", "--study speed", "--study ladder --m 64", "--study shape --n 64",
@@ -60,7 +60,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     }
 }
 
-TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
+TEST_CASE("a full run passes every variant that can run, skips the others with reasons, and writes both files") {
     for (const std::string type : {"float", "double"}) {
         INFO(type);
         const gpulab::testing::ScratchFile csv;
@@ -77,13 +77,13 @@ TEST_CASE("a run over everything passes what can run, skips the rest with reason
     }
 }
 
-TEST_CASE("a missing back end is an error only when asked for by name") {
+TEST_CASE("a missing back end is an error only when it was requested by name") {
     const int with_cuda = program("--m 16 --k 16 --n 16 --backend cuda --repeat 1").exit_code;
     CHECK((gpulab::devices(Backend::cuda).empty() ? with_cuda == 2 : with_cuda <= 1));
     CHECK(program("--m 16 --k 16 --n 16 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test says
 }
 
-TEST_CASE("the study of tiles runs where there is CUDA, and says so where there is none") {
+TEST_CASE("the study of tiles runs with CUDA, and refuses to run without") {
     if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study tile --n 64") == "");
     else CHECK(program.study_fault("tile", "--n 64", 10, wrong_tiles(64)) == "");
 }

@@ -72,7 +72,7 @@ TEST_CASE("comments, blank lines, tabs, CRLF, any case, a missing last newline a
     CHECK(read("%%MatrixMarket matrix array real general\n0 5\n").columns == 5);
 }
 
-TEST_CASE("entries at one position add up, and a stored zero stays") {
+TEST_CASE("entries at the same position add up, and a stored zero is kept") {
     CHECK(read(real_general + "2 2 4\n1 1 1\n2 2 0\n1 1 2.5\n1 1 -1\n") ==
           Csr<double>{2, 2, {0, 1, 2}, {0, 1}, {2.5, 0}});
 }
@@ -149,7 +149,7 @@ TEST_CASE("a value too large for float is an error in float and none in double, 
     CHECK(read(real_general + "1 1 1\n1 1 1e-999\n").value == std::vector<double>{0});
 }
 
-TEST_CASE("a fault deep in a large file is found at its line, however the file is cut") {
+TEST_CASE("an error deep in a large file is reported at its line, however the file is cut into parts") {
     std::string text = real_general + "1000 1000 100000\n";
     for (int k = 0; k < 100000; ++k) text += k == 77777 ? "1000 1001 1\n" : "1000 1000 0.25\n";
     for (const unsigned parts : {1u, 2u, 5u, 16u}) CHECK(error_of(text, parts).starts_with("input:77780: column 1001"));
@@ -165,7 +165,7 @@ TEMPLATE_TEST_CASE("a matrix written and read again is the same to the last bit"
     }
 }
 
-TEST_CASE("files are written and read, and what cannot be read is named") {
+TEST_CASE("files are written and read, and an error names a file that cannot be read") {
     const fs::path folder = fs::temp_directory_path() / ("gpulab_mtx_" + std::to_string(std::random_device{}()));
     fs::create_directory(folder);
     const std::string path = (folder / "a.mtx").string();
@@ -205,7 +205,7 @@ TEST_CASE("the size of a matrix is known from the header alone") {
     CHECK(is("", 0, 0, 0));
 }
 
-TEST_CASE("what the fuzzer kept is still read or refused as it must be") {
+TEST_CASE("every file of the fuzzer's corpus is read, or refused with its line") {
     std::size_t files = 0;
     for (const auto& entry : fs::directory_iterator(SPMV_CORPUS)) {
         std::ifstream file(entry.path(), std::ios::binary);
@@ -217,7 +217,7 @@ TEST_CASE("what the fuzzer kept is still read or refused as it must be") {
     CHECK(files >= 8);
 }
 
-TEST_CASE("the fuzzer's check has teeth: it sees an error without a line") {
+TEST_CASE("the fuzzer's check rejects an error without a line") {
     CHECK(spmv::testing::names_line("input:2: no", "a\nb"));
     CHECK_FALSE(spmv::testing::names_line("input:3: no", "a\nb"));
     CHECK_FALSE(spmv::testing::names_line("input: no", "a\nb"));

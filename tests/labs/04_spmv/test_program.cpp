@@ -110,7 +110,7 @@ TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
     CHECK(outcome.out.find("column indices  1 2 1 3 0\n") != std::string::npos);
 }
 
-TEST_CASE("a matrix is written, read back and multiplied, and JSON says what it was") {
+TEST_CASE("a matrix is written, read back and multiplied, and the JSON file describes it") {
     const ScratchFile json, mtx;
     for (const std::string type : {"float", "double"}) {
         INFO(type);

@@ -59,7 +59,7 @@ TEST_CASE("the bytes of a matrix are those of its arrays as a device stores them
     CHECK(gpulab::offset_bytes(2147483648) == 8);
 }
 
-TEST_CASE("the numbers of a generated matrix belong to its seed, the same on every machine") {
+TEST_CASE("the numbers of a generated matrix depend on its seed only, and are the same on every machine") {
     const auto random = gpulab::generate_matrix<double>("random:4x40:1-3", 42);
     CHECK(random == Csr<double>{4,
                                 40,
@@ -104,7 +104,7 @@ TEST_CASE("matrices are the same however many threads make and convert them") {
     }
 }
 
-TEST_CASE("parts of a range hold every index once, in order, and as many as the work is worth") {
+TEST_CASE("the parts of a range hold every index once and in order, and small work has few parts") {
     for (const std::size_t n : {0, 1, 5, 99, 100, 101, 299, 300, 301, 1000})
         for (const unsigned threads : {1u, 3u, 4u}) {
             const gpulab::testing::Environment set("GPULAB_CPU_THREADS", std::to_string(threads));
@@ -149,14 +149,14 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
     }
 }
 
-TEST_CASE("entries of COO may come in any order, and those at one position add up") {
+TEST_CASE("entries of COO may come in any order, and those at the same position add up") {
     const Coo<double> coo{3, 3, {2, 0, 2, 0, 2}, {1, 2, 0, 0, 1}, {1, 2, 3, 4, 10}};
     CHECK(gpulab::to_csr(coo) == Csr<double>{3, 3, {0, 2, 2, 4}, {0, 2, 0, 1}, {4, 2, 3, 11}});
     const Coo<float> too_much{1, 1, {0, 0}, {0, 0}, {3e38F, 3e38F}};
     CHECK_THROWS_AS(gpulab::to_csr(too_much), gpulab::Error);
 }
 
-TEST_CASE("a malformed matrix is refused before a kernel trusts it") {
+TEST_CASE("a malformed matrix is refused before a kernel uses it") {
     const Csr<float> good = gpulab::lecture_example<float>();
     CHECK_NOTHROW(gpulab::check_structure(good));
     Csr<float> bad = good;
@@ -313,7 +313,7 @@ TEST_CASE("the size of a generated matrix is known before it is made") {
     CHECK_THROWS_AS(gpulab::generated_size("laplace2d:0"), gpulab::UsageError);
 }
 
-TEST_CASE("the size announced of a generated matrix, by hand") {
+TEST_CASE("the size of a generated matrix agrees with sizes counted by hand") {
     const auto size = [](const char* what) {
         const gpulab::MatrixSize s = gpulab::generated_size(what);
         return std::vector<double>{static_cast<double>(s.rows), static_cast<double>(s.columns), s.nonzeros};
@@ -331,7 +331,7 @@ TEST_CASE("the size announced of a generated matrix, by hand") {
     CHECK(size("banded:5:100") == std::vector<double>{5, 5, 25});
 }
 
-TEST_CASE("what a worker thread throws reaches the caller") {
+TEST_CASE("an exception in a worker thread reaches the caller") {
     for (const unsigned thrower : {0u, 3u})
         CHECK_THROWS_AS(gpulab::for_parts(4,
                                           [&](unsigned part) {
@@ -340,7 +340,7 @@ TEST_CASE("what a worker thread throws reaches the caller") {
                         std::bad_alloc);
 }
 
-TEST_CASE("descriptions give the matrices they describe, and senseless ones an error that names them") {
+TEST_CASE("descriptions give the matrices they describe, and invalid ones give an error that names them") {
     CHECK(gpulab::generate_matrix<float>("lecture", 1) == gpulab::lecture_example<float>());
     CHECK(gpulab::generate_matrix<float>("laplace2d:4x3", 1) == gpulab::laplace_2d<float>(4, 3));
     CHECK(gpulab::generate_matrix<float>("laplace2d:4", 1) == gpulab::laplace_2d<float>(4, 4));

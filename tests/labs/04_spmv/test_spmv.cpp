@@ -117,7 +117,7 @@ const VariantCases large(
 } // namespace
 #endif
 
-TEST_CASE("more non-zeros than 32-bit offsets reach are refused in words") {
+TEST_CASE("more non-zeros than 32-bit offsets can count are refused with a message") {
     gpulab::Csr<float> m; // as far as narrow_offsets() looks
     m.rows = 1;
     m.row_start = {0, spmv::most_csr_nonzeros};
@@ -128,7 +128,7 @@ TEST_CASE("more non-zeros than 32-bit offsets reach are refused in words") {
     CHECK_THROWS_AS(spmv::narrow_offsets(m), gpulab::Unsupported);
 }
 
-TEST_CASE("whole numbers show a single lost entry of a row of 20000, which the tolerance of random ones hides") {
+TEST_CASE("whole numbers show a single lost entry of a row of 20000, which the tolerance for random numbers hides") {
     const auto m = gpulab::random_rows<float>(
         1, 20011, [](std::size_t) { return std::size_t{20011}; }, 1);
     const spmv::Problem<float> whole = spmv::testing::whole_numbers(m), random = spmv::make_problem(m, 1);

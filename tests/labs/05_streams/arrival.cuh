@@ -1,5 +1,5 @@
 /// @file
-/// Whether a when_arrived() waits for all that it must, shown with a memory that changes as the test says. On a GPU the
+/// Checks that a when_arrived() waits for everything it must, with a memory that changes as the test says. On a GPU the
 /// moments in which a mistake shows are too short to hit.
 #pragma once
 
@@ -15,12 +15,12 @@
 namespace streams::testing {
 
 /// @param arrived called as when_arrived() is
-/// @return what it did wrong, or ""
+/// @return what is wrong with it, or ""
 template <class Arrived> std::string arrival_fault(const Arrived& arrived) {
     using Words = std::array<unsigned, 4>;
     struct Script {
-        std::vector<Words> looks; // what each look sees; the last one is seen for ever
-        std::size_t complete;     // after this many looks the flag is up
+        std::vector<Words> looks; // what each look sees; all further looks see the last one
+        std::size_t complete;     // the flag is up after this many looks
         Words expected;
     };
     const auto in_words = [](const Words& w) {
@@ -36,7 +36,7 @@ template <class Arrived> std::string arrival_fault(const Arrived& arrived) {
         for (unsigned word = 0; word < 4; ++word)
             if (missing >> word & 1) part[word] = n;
         scripts.push_back({{part, part, part, whole}, 100, whole}); // long before the flag
-        scripts.push_back({{part, part, whole}, 2, whole});         // after a look, and so does the flag
+        scripts.push_back({{part, part, whole}, 2, whole});         // after a look, and the flag then too
         scripts.push_back({{part, whole}, 1, whole});               // the same after the first look
         scripts.push_back({{part}, 3, part});                       // never: the image's own words look like the mark
         scripts.push_back({{Words{n, n, n, n}, part}, 2, part});    // the same, and the others are late
@@ -46,7 +46,7 @@ template <class Arrived> std::string arrival_fault(const Arrived& arrived) {
         std::size_t looks = 0;
         const auto look = [&] {
             const Words w = script.looks[std::min(looks, script.looks.size() - 1)];
-            if (++looks > 1000) throw std::runtime_error("it looks for ever");
+            if (++looks > 1000) throw std::runtime_error("it looks forever");
             return uint4{w[0], w[1], w[2], w[3]};
         };
         const uint4 got = arrived(

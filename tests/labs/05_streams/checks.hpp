@@ -1,5 +1,5 @@
 /// @file
-/// The checks that right and wrong variants of this lab go through.
+/// The checks for right and wrong variants of this lab.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace streams::testing {
 
-/// A shape of image and the settings to run it with.
+/// The shape of an image and the settings with which to process it.
 struct Case {
     std::size_t width, height;
     int channels;
@@ -39,8 +39,8 @@ inline const std::vector<Case>& all_cases() {
     return cases;
 }
 
-/// More rounds of work than 8, 12, 16 or 17 bits count: each amount on whole vectors of 16 bytes, with strips that
-/// begin at a multiple of 16 and with strips that do not, and on ends of 1 ... 15 bytes.
+/// Numbers of rounds near and beyond the limits of 8, 12, 16 and 17 bits: each on whole vectors of 16 bytes, with
+/// strips that begin at a multiple of 16 and strips that do not, and on ends of 1 ... 15 bytes.
 inline const std::vector<Case>& heavy_cases() {
     static const std::vector<Case> cases = [] {
         std::vector<Case> list = {{33, 7, 3, 2, 256}, {64, 8, 2, 3, 300}};
@@ -55,8 +55,9 @@ inline const std::vector<Case>& heavy_cases() {
     return cases;
 }
 
-/// Every way to share the rows between copies and a kernel that works in host memory: none, some, all of them. With one
-/// block that kernel takes milliseconds for the largest, so that a pass that does not wait for it is seen.
+/// Rows shared between copies and a kernel that works in host memory: none, some, and all for the kernel. With one
+/// block that kernel takes milliseconds for the largest image, so that a pass that does not wait for it gives a wrong
+/// answer.
 inline const std::vector<Case>& mapped_cases() {
     static const std::vector<Case> cases = {{33, 31, 3, 7, 0, 0.0, 1},    {33, 31, 3, 7, 1, 0.5, 1},
                                             {33, 31, 3, 7, 0, 1.0, 2},    {1, 2, 1, 2, 0, 0.5, 1},
@@ -110,7 +111,7 @@ inline std::string first_fault(Run* run, const std::vector<Case>& cases) {
     return "";
 }
 
-/// The same for tools that make every command slow: each problem once only.
+/// The same for tools that make every command slow: runs each problem only once.
 inline std::string first_fault_at_once(Run* run, const std::vector<Problem>& problems) {
     for (const Problem& p : problems) {
         Output out{std::vector<unsigned char>(p.bytes()), {}};
@@ -124,7 +125,7 @@ inline std::string first_fault_at_once(Run* run, const std::vector<Problem>& pro
     return "";
 }
 
-/// Two pixels whose result anybody can work out.
+/// Two pixels whose result can be computed by hand.
 struct ByHand {
     int channels;
     unsigned work;
@@ -174,8 +175,8 @@ inline std::string every_byte_fault(Run* run) {
     return "";
 }
 
-/// Images that hold cuda_polling's mark themselves, so that it looks as if they had not arrived: as 100, 50 and 1 % of
-/// the words; in each choice of the four words of 16 bytes; and beginning at each byte of 16, across words as well.
+/// Images that contain the mark of cuda_polling, so that they look as if they had not arrived: as 100, 50 and 1 % of
+/// the words; in each subset of the four words of 16 bytes; and beginning at each of 16 bytes, across words as well.
 inline std::vector<Problem> problems_with_marks() {
     std::vector<Problem> problems;
     /// Puts the mark at each multiple of `step` bytes that `wanted` says.
@@ -200,8 +201,8 @@ inline std::string mark_fault(Run* run) {
     return "";
 }
 
-/// Images and strips of as many bytes and rows as a variant names tiles, one more and one less.
-/// @param p the problem in whose run it named them; what is mapped, and how, is taken from it
+/// Images and strips of as many bytes and rows as the variant's tiles, and of one more and one less.
+/// @param p the problem with which the variant named them; its mapped_share and mapped_blocks are used here too
 inline std::vector<Case> cases_next_to(const std::vector<gpulab::Tile>& tiles, std::size_t largest, const Problem& p) {
     std::vector<Case> cases;
     const auto add = [&](std::size_t width, std::size_t height, int channels, std::size_t streams, unsigned work) {
@@ -221,8 +222,8 @@ inline std::vector<Case> cases_next_to(const std::vector<gpulab::Tile>& tiles, s
     return cases;
 }
 
-/// The tiles that a variant names when it runs a small image in six strips; and what it should have done beside its
-/// answer, or "".
+/// Runs a variant on a small problem. @return what it failed to do beside its answer, or ""
+/// @param tiles receives the tiles that it names
 inline std::string manners_fault(Run* run, gpulab::Backend backend, const Problem& p,
                                  std::vector<gpulab::Tile>& tiles) {
     Output out{std::vector<unsigned char>(p.bytes()), {}};
@@ -232,7 +233,7 @@ inline std::string manners_fault(Run* run, gpulab::Backend backend, const Proble
     return gpulab::testing::manners_fault(backend, false, once);
 }
 
-/// A problem in whose run grids are small, and half of the rows are mapped.
+/// A problem with small grids, half of whose rows are mapped.
 inline Problem small_grids() { return problem_of({64, 50, 4, 6, 0, 0.5, 3}); }
 
 } // namespace streams::testing

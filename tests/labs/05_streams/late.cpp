@@ -9,7 +9,7 @@ namespace streams::testing {
 namespace late {
 
 namespace {
-std::mutex mutex; // commands may be given by several threads
+std::mutex mutex; // several threads may issue commands
 bool noting = false;
 std::size_t late_one = 0, period = 0; // period 0: none is late
 int late_word = -1;
@@ -57,9 +57,9 @@ std::string late_fault(Run* run, gpulab::Backend backend) {
         return late::stop();
     };
     const std::vector<late::Kind> first = commands(1);
-    const std::size_t each = commands(2).size() - first.size(); // the passes that are not timed are in both
+    const std::size_t each = commands(2).size() - first.size(); // both contain the passes that are not timed
     if (each == 0 || first.size() % each != 0)
-        return fmt::format("{} commands, {} of them in a pass", first.size(), each);
+        return fmt::format("{} commands in all, {} in a pass", first.size(), each);
     for (std::size_t which = 0; which < each; ++which) {
         const bool in_words = backend == gpulab::Backend::cuda && first[which] == late::Kind::copy_up;
         for (int word = -1; word < (in_words ? 4 : 0); ++word) {
@@ -67,9 +67,9 @@ std::string late_fault(Run* run, gpulab::Backend backend) {
             const std::string fault = fault_of(run, p);
             const bool all = late::stop().size() % each == 0;
             if (!fault.empty())
-                return fmt::format("command {} of {} late{}: {}", which, each,
-                                   word < 0 ? "" : fmt::format(" with word {} of four", word), fault);
-            if (!all) return "not every pass has the same commands";
+                return fmt::format("with command {} of {} late{}: {}", which, each,
+                                   word < 0 ? "" : fmt::format(" in word {} of four", word), fault);
+            if (!all) return "the passes differ in their commands";
         }
     }
     return "";

@@ -1,9 +1,9 @@
 /// @file
-/// Commands of a pass that begin late. A copy or a kernel that is late makes it plain who does not wait for it: on a
-/// machine at rest a missing wait may do no harm for years.
+/// Commands of a pass that begin late. When a copy or a kernel is late, everything that should wait for it and does not
+/// gives a wrong answer. On an idle machine a missing wait rarely does harm.
 ///
-/// The linker puts functions of late_cuda.cu and late_opencl.cpp in the place of those that give a command to a stream
-/// or queue (`-Wl,--wrap`, see late.cmake). They count the commands and keep one of them back for some milliseconds.
+/// The linker replaces the functions that give a command to a stream or queue by those of late_cuda.cu and
+/// late_opencl.cpp (`-Wl,--wrap`, see late.cmake). They count the commands and delay one of them by some milliseconds.
 #pragma once
 
 #include <chrono>
@@ -21,27 +21,27 @@ enum class Kind { copy_up, kernel, copy_down };
 
 inline constexpr std::chrono::milliseconds delay{2};
 
-/// Notes a command. @return whether it is to be late
+/// Counts a command. @return whether it is to be late
 bool notes(Kind kind);
 
-/// Which word of each 16 bytes of a copy up is to be late while the others are not; -1 when the whole copy is.
+/// Which word of each 16 bytes of a copy up is to be late while the others are not; -1: the whole copy is late.
 int word();
 
-/// Notes commands and keeps none back.
+/// Begins to count commands and delays none.
 void start();
-/// Keeps back the command that is number `which` of each pass.
-/// @param each how many commands a pass has @param word see word()
+/// Begins to count commands and delays command number `which` of each pass.
+/// @param each the number of commands of a pass @param word see word()
 void start(std::size_t which, std::size_t each, int word);
-/// Ends it, and waits for what is on its way. @return the commands noted since start()
+/// Ends that and waits for delayed commands. @return the commands counted since start()
 std::vector<Kind> stop();
 
-/// Lets the threads that keep back OpenCL commands end. Called by stop().
+/// Joins the threads that delay OpenCL commands. Called by stop().
 void join_opencl();
 
 } // namespace late
 
-/// Keeps back each command of a pass in turn, and of each copy up in CUDA each word in turn: none of it may change an
-/// answer. @return the first fault, or ""
+/// Delays each command of a pass in turn, and in CUDA each word of a copy up in turn. No delay may change an answer.
+/// @return the first fault, or ""
 std::string late_fault(Run* run, gpulab::Backend backend);
 
 } // namespace streams::testing

@@ -1,4 +1,4 @@
-// What stands in the place of cudaMemcpyAsync and of the first half of a kernel's launch; see late.hpp.
+// Replacements for cudaMemcpyAsync and for the first half of a kernel launch; see late.hpp.
 #include <cuda_runtime_api.h>
 #include <thread>
 
@@ -10,7 +10,7 @@ namespace {
 
 void CUDART_CB sleep(void*) { std::this_thread::sleep_for(late::delay); }
 
-/// What follows in the stream is late.
+/// Delays what follows in the stream.
 cudaError_t keep_back(cudaStream_t stream) { return cudaLaunchHostFunc(stream, sleep, nullptr); }
 
 } // namespace
@@ -47,7 +47,7 @@ cudaError_t __wrap_cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
     return error;
 }
 
-/// Every launch with <<< >>> calls this first, and then, when it gives 0, launches with what it was told.
+/// Every launch with <<< >>> calls this first and launches only if it returns 0.
 unsigned __wrap___cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t shared, struct CUstream_st* stream) {
     if (late::notes(late::Kind::kernel) && keep_back(stream) != cudaSuccess) return 1;
     return __real___cudaPushCallConfiguration(grid, block, shared, stream);

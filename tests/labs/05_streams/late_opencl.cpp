@@ -1,4 +1,4 @@
-// What stands in the place of the functions that give a command to an OpenCL queue; see late.hpp.
+// Replacements for the functions that give a command to an OpenCL queue; see late.hpp.
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -13,7 +13,7 @@ namespace {
 std::mutex mutex;
 std::vector<std::jthread> releasing;
 
-/// What follows in the queue is late: it waits for an event that a thread sets.
+/// Delays what follows in the queue: it waits for an event that a thread sets.
 void keep_back(cl_command_queue queue) {
     cl_context context = nullptr;
     clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof context, &context, nullptr);
@@ -40,7 +40,7 @@ decltype(clEnqueueWriteBuffer) __real_clEnqueueWriteBuffer;
 decltype(clEnqueueReadBuffer) __real_clEnqueueReadBuffer;
 decltype(clEnqueueNDRangeKernel) __real_clEnqueueNDRangeKernel;
 
-// The passes give all their copies without waiting; copies that wait belong to buffers and their guard bands.
+// All copies of a pass are non-blocking; blocking copies belong to buffers and their guard bands.
 cl_int __wrap_clEnqueueWriteBuffer(cl_command_queue queue, cl_mem buffer, cl_bool waits, std::size_t first,
                                    std::size_t bytes, const void* host, cl_uint count, const cl_event* before,
                                    cl_event* done) {

@@ -1,4 +1,4 @@
-// PNG files: what is written comes back, and what is no PNG is one clear line.
+// PNG files: what is written reads back the same, and a file that is not a PNG gives one clear line.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
@@ -94,7 +94,7 @@ TEST_CASE("a PNG with any byte changed is refused", "[cpu]") {
     }
 }
 
-TEST_CASE("what is no PNG is refused by name", "[cpu]") {
+TEST_CASE("a file that is not a PNG is refused with its name", "[cpu]") {
     CHECK_THAT(complaint("P6 1 1 255 abc"), ContainsSubstring("is not a PNG file"));
     CHECK_THAT(complaint(""), ContainsSubstring("is not a PNG file"));
     CHECK_THROWS_MATCHES(gpulab::read_png("/nonexistent/x.png"), gpulab::UsageError,
@@ -171,7 +171,7 @@ TEST_CASE("a PNG that announces a huge, an empty or a 16-bit image is refused be
     CHECK_THAT(complaint(header_only(5, 5, 9, 7)), ContainsSubstring("is damaged"));
 }
 
-TEST_CASE("a colour that the palette does not have is black", "[cpu]") {
+TEST_CASE("a colour that is missing in the palette is black", "[cpu]") {
     // Two pixels of 8 bits, colours 0 and 200 of a palette of one; a row with filter 0, stored without compression.
     const std::string row = {'\0', '\0', '\xC8'};
     const std::string stored = std::string("\x78\x01\x01\x03\x00\xFC\xFF", 7) + row + std::string("\0\xCB\0\xC9", 4);
@@ -180,7 +180,7 @@ TEST_CASE("a colour that the palette does not have is black", "[cpu]") {
     CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{10, 20, 30, 0, 0, 0});
 }
 
-TEST_CASE("a PNG whose data unfolds far beyond its pixels is refused, not unfolded", "[cpu]") {
+TEST_CASE("a PNG whose data expands far beyond its pixels is refused, not expanded", "[cpu]") {
     const std::size_t row = 1 + 257;                        // a filter byte and 257 grey pixels
     CHECK(complaint(png_of(257, 1, 8, 0, zeros(1))) == ""); // 259 zeros for 258: the generator is right
     CHECK_THAT(complaint(png_of(257, 2, 8, 0, zeros(1))), ContainsSubstring("is damaged"));

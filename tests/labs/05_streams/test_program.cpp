@@ -1,4 +1,4 @@
-// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+// The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 #include <string>
@@ -20,7 +20,7 @@ using Words = std::set<std::string>;
 namespace {
 const gpulab::testing::Program program("streams", STREAMS_PROGRAM);
 
-/// Excuses the rungs that are wrong by their own test.
+/// The rungs that their own tests find wrong, which are excused here.
 gpulab::testing::KnownWrong wrong_rungs() {
     return gpulab::testing::known_wrong(streams::variants(), [](streams::Run* run) {
         using namespace streams::testing;
@@ -49,7 +49,7 @@ TEST_CASE("the program lists every variant, study and option and exits 0") {
 
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     const ScratchFile file;
-    file.write("this is no picture");
+    file.write("this is not a picture");
     const std::string& broken = file.path();
     for (const std::string& arguments : {std::string("--streams 0"),
                                          std::string("--streams 65"),
@@ -77,7 +77,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     }
 }
 
-TEST_CASE("sizes beside --input are refused, because the image has its own") {
+TEST_CASE("sizes beside --input are refused") {
     const ScratchFile png;
     gpulab::OutputFile file(png.path());
     gpulab::write_png(file, streams::random_image(5, 4, 3, 1));
@@ -87,12 +87,12 @@ TEST_CASE("sizes beside --input are refused, because the image has its own") {
         INFO(option);
         CHECK(program.refusal_fault(input + " " + option) == "");
         CHECK(program(input + " " + option)
-                  .err.find(option.substr(0, option.find_first_of(" =")) + ": --input brings an image") !=
-              std::string::npos);
+                  .err.find(option.substr(0, option.find_first_of(" =")) +
+                            ": --input brings an image that has its own size") != std::string::npos);
     }
 }
 
-TEST_CASE("a PNG goes in, its negative comes out, and the negative of that is the first again") {
+TEST_CASE("the negative of a PNG is right, and its negative is the first PNG again") {
     const ScratchFile first, second, third;
     const gpulab::Image image = streams::random_image(37, 23, 4, 5);
     gpulab::OutputFile file(first.path());
@@ -109,7 +109,7 @@ TEST_CASE("a PNG goes in, its negative comes out, and the negative of that is th
     CHECK(gpulab::read_png(third.path()).pixels == image.pixels);
 }
 
-TEST_CASE("a run over everything passes what can run, shows sample pixels, and writes JSON, CSV and a trace") {
+TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a trace") {
     const ScratchFile json, csv, trace;
     const Outcome outcome = program("--width 301 --height 103 --channels 3 --streams 4 --work 2 --repeat 2 --json " +
                                     json.path() + " --csv " + csv.path() + " --trace " + trace.path());
@@ -134,6 +134,7 @@ TEST_CASE("a run over everything passes what can run, shows sample pixels, and w
         CHECK(v["bound_ms"] > 0);
         CHECK(v["sum_ms"] >= v["bound_ms"].get<double>() * 0.5);
         CHECK(v["pause_ms"] >= 0);
+        CHECK(v["pin_ms"] >= 0);
         CHECK(v["strips_ms"] > 0);
         if (name != "cuda_mapped") CHECK(v["overlap_percent"] >= 0);
         if (name != "cuda_mapped") CHECK(v["traced_ms"] > 0);

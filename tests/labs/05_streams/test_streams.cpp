@@ -18,8 +18,8 @@ using Variant = gpulab::Variant<streams::Run>;
 
 namespace {
 
-/// What is wrong with the timeline of a device variant, or "": each strip goes up, is worked on and comes down, in that
-/// order.
+/// What is wrong with the timeline of a device variant, or "". Each strip must go up, be transformed and come down, in
+/// that order.
 std::string timeline_fault(const Variant& v) {
     const Problem p{streams::random_image(64, 50, 4, 1), 0, 7};
     Output out{std::vector<unsigned char>(p.bytes()), {}};
@@ -40,7 +40,7 @@ std::string timeline_fault(const Variant& v) {
                  (e.kind == "polling kernel" && f.kind == "copy down")))
                 return fmt::format("{} of {} ends after its {}", e.kind, e.name, f.kind);
     }
-    const double span_ms = 1e-3 * out.timeline.span_us(); // what the host saw holds what the device noted
+    const double span_ms = 1e-3 * out.timeline.span_us(); // what the device noted lies within what the host saw
     if (span_ms > out.traced_ms + 0.01) return fmt::format("{} ms of a pass of {} ms", span_ms, out.traced_ms);
     const double overlap = streams::overlap_percent(out.timeline);
     const bool in_turn = v.name == "opencl_in_order" || v.name.starts_with("cuda_sync");
@@ -48,8 +48,8 @@ std::string timeline_fault(const Variant& v) {
     return "";
 }
 
-/// Images of which every thread of a large GPU holds 16 bytes with the mark among them: all look at the one flag at a
-/// time, and the time from a look at the image to one at the flag is long enough for the last words and the flag to
+/// An image in which every thread of a large GPU has 16 bytes that contain the mark. All threads load the same flag,
+/// and the time from a look at the image to the load of the flag is long enough for the last words and the flag to
 /// arrive in between.
 std::string crowd_fault(streams::Run* run) {
     Problem p{streams::random_image(1024, 1030, 4, 1), 256, 1};
@@ -118,14 +118,14 @@ const VariantCases sanitizer_variants(
 
 } // namespace
 
-TEST_CASE("the reference inverts two pixels as worked out by hand and keeps alpha") {
+TEST_CASE("the reference inverts two pixels as computed by hand and keeps alpha") {
     for (const streams::testing::ByHand& hand : streams::testing::pixels_by_hand()) {
         INFO(hand.channels << " channels, work " << hand.work);
         CHECK(streams::reference_output(hand.problem()).pixels == hand.after);
     }
 }
 
-TEST_CASE("the reference gives for every byte and channel what the definition says") {
+TEST_CASE("the reference follows the definition for every byte and channel") {
     for (int channels = 1; channels <= 4; ++channels)
         for (const unsigned work : {0u, 1u, 2u, 3u, 17u, 300u}) {
             Problem p{{256, 1, channels, {}}, work, 1};
@@ -172,7 +172,7 @@ TEST_CASE("strips cover every row once, for every height and number of strips", 
         }
 }
 
-TEST_CASE("growing strips grow evenly, and the last is as many times as high as the first as was asked", "[cpu]") {
+TEST_CASE("growing strips grow evenly, up to the height of the first times last_to_first", "[cpu]") {
     const gpulab::Image image{1, 1500, 1, {}};
     const auto heights = [&](std::size_t count, std::size_t last_to_first) {
         std::vector<std::size_t> list;
@@ -187,7 +187,7 @@ TEST_CASE("growing strips grow evenly, and the last is as many times as high as 
     CHECK(streams::growing_strips(image, 5).back().bytes == 400);
 }
 
-TEST_CASE("only the three stages count as overlap, not a kernel that runs beside them all the time", "[cpu]") {
+TEST_CASE("only the three stages count as overlap, not a kernel that runs beside them", "[cpu]") {
     gpulab::Timeline t;
     t.add({"a", "mapped kernel", '*', 3, 0, 100});
     t.add({"a", "copy up", '>', 0, 0, 40});
@@ -197,13 +197,13 @@ TEST_CASE("only the three stages count as overlap, not a kernel that runs beside
     CHECK(t.overlap_percent() == Catch::Approx(100));
 }
 
-TEST_CASE("one round of work is a permutation of the bytes, so no information is lost", "[cpu]") {
+TEST_CASE("one round of work is a permutation of the bytes", "[cpu]") {
     std::vector<bool> seen(256, false);
     for (int v = 0; v < 256; ++v) seen[streams::work_round(static_cast<unsigned char>(v))] = true;
     CHECK(std::all_of(seen.begin(), seen.end(), [](bool s) { return s; }));
 }
 
-TEST_CASE("a single wrong byte anywhere fails the comparison", "[cpu]") {
+TEST_CASE("a single wrong byte at any place fails the comparison", "[cpu]") {
     const Output right{{1, 2, 3, 4}, {}};
     for (std::size_t i = 0; i < 4; ++i) {
         Output wrong = right;
@@ -214,7 +214,7 @@ TEST_CASE("a single wrong byte anywhere fails the comparison", "[cpu]") {
     CHECK_FALSE(streams::compare(right, Output{{1, 2, 3}, {}}).passed);
 }
 
-TEST_CASE("what a link can carry is worked out as by hand") {
+TEST_CASE("the bounds of a link are as computed by hand") {
     // 6 MB: 2 ms up and 3 ms down alone, 3 ms and 4 ms with the other direction busy, a kernel of 1 ms.
     const std::size_t bytes = 6'000'000;
     streams::Link link{
@@ -227,8 +227,8 @@ TEST_CASE("what a link can carry is worked out as by hand") {
     CHECK(streams::strips_ms(link, bytes, 4) == about(6.0 / 4 + 3 * (4.0 / 4 + 0.1)));
     // 6 / n + (n - 1) (4 / n + 0.1) = 3.9 + 2 / n + 0.1 n is smallest near n = sqrt(20): 4.8 at 4 as well as at 5.
     CHECK(streams::strips_ms(link, bytes, streams::best_strips(link, bytes)) == about(4.8));
-    link.kernel_ms = 10; // the kernel decides: 15 / n + (n - 1) 10 / n
+    link.kernel_ms = 10; // the kernel is the slowest stage: 15 / n + (n - 1) 10 / n
     CHECK(streams::bound_ms(link, bytes) == about(10));
     CHECK(streams::strips_ms(link, bytes, 5) == about(15.0 / 5 + 4 * 10.0 / 5));
-    CHECK(streams::best_strips(link, bytes) > 32); // its pauses hide behind it
+    CHECK(streams::best_strips(link, bytes) > 32); // pauses hide behind the kernel
 }

@@ -7,7 +7,7 @@
 
 using gpulab::Timeline;
 
-TEST_CASE("commands one after the other overlap by nothing", "[cpu]") {
+TEST_CASE("commands one after the other do not overlap", "[cpu]") {
     Timeline t;
     t.add({"a", "copy up", '>', 0, 0, 10});
     t.add({"a", "kernel", '#', 0, 10, 20});
@@ -16,7 +16,7 @@ TEST_CASE("commands one after the other overlap by nothing", "[cpu]") {
     CHECK(t.span_us() == 35);
 }
 
-TEST_CASE("overlap is the share of busy time with two kinds or more at once", "[cpu]") {
+TEST_CASE("overlap is the share of the busy time with two or more kinds at once", "[cpu]") {
     Timeline t;
     CHECK(t.overlap_percent() == 0); // nothing in it
     t.add({"a", "copy up", '>', 0, 0, 10});
@@ -29,7 +29,7 @@ TEST_CASE("overlap is the share of busy time with two kinds or more at once", "[
     CHECK(t.overlap_percent() == Catch::Approx(20));
 }
 
-TEST_CASE("a span goes from the first start to the last end, in whatever order and of whatever command", "[cpu]") {
+TEST_CASE("a span goes from the first start to the last end, whatever the order of the commands", "[cpu]") {
     Timeline t;
     CHECK(t.span_us() == 0);
     CHECK(t.empty());
@@ -46,7 +46,7 @@ TEST_CASE("a span goes from the first start to the last end, in whatever order a
     CHECK((t.empty() && t.span_us() == 0 && t.overlap_percent() == 0));
 }
 
-TEST_CASE("pauses are no busy time, and a kind that runs twice at once is one kind", "[cpu]") {
+TEST_CASE("pauses are not busy time, and two commands of one kind count as one kind", "[cpu]") {
     Timeline t;
     t.add({"a", "copy up", '>', 0, 100, 140});
     t.add({"b", "copy up", '>', 1, 120, 150}); // twice the same kind from 120 to 140
@@ -59,7 +59,7 @@ TEST_CASE("pauses are no busy time, and a kind that runs twice at once is one ki
     CHECK(all.overlap_percent() == 100);
 }
 
-TEST_CASE("two commands of one kind are no overlap", "[cpu]") {
+TEST_CASE("two commands of one kind do not overlap", "[cpu]") {
     Timeline t;
     t.add({"a", "copy up", '>', 0, 0, 10});
     t.add({"b", "copy up", '>', 1, 0, 10});
@@ -98,7 +98,7 @@ TEST_CASE("lanes show each command where it ran", "[cpu]") {
           "   0 |>>>>>     |\n   1 |     ###<<|\n      > copy up   # kernel   < copy down   0 ... 10.0 us\n");
 }
 
-TEST_CASE("lanes stand in their order, short commands still show, and the later one covers the earlier", "[cpu]") {
+TEST_CASE("lanes are in order, short commands are visible, and a later command covers an earlier one", "[cpu]") {
     Timeline t;
     t.add({"a", "kernel", '#', 12, 0, 100});
     t.add({"b", "copy up", '>', 3, 50, 50.5}); // less than a character
@@ -113,7 +113,7 @@ TEST_CASE("lanes stand in their order, short commands still show, and the later 
     CHECK(t.lanes() == t.lanes(96));
 }
 
-TEST_CASE("a Chrome trace has every command with its time, length and lane, from zero", "[cpu]") {
+TEST_CASE("a Chrome trace has every command with its time, length and lane, beginning at zero", "[cpu]") {
     Timeline t;
     t.add({"strip 0", "copy up", '>', 0, 1000, 1010});
     t.add({"strip 0", "kernel", '#', 3, 1010, 1012.5});

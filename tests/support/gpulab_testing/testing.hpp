@@ -34,8 +34,11 @@ const std::vector<Device>& devices_or_skip(Backend backend);
 /// between processes takes a hundred times as long for each launch and copy: 1.1 ms for 12 us, with 12 processes on an
 /// H200. So each runs its variant in turn, and makes inputs and compares results while others have the GPU.
 ///
-/// It is a courtesy: who has waited a minute waits no more, and GPULAB_TEST_TURNS=0 in the environment leaves it out.
-/// On a CPU nobody waits. Turns may be nested.
+/// An action that takes longer than a minute loses its turn, so that a kernel that hangs does not stop the other tests.
+/// GPULAB_TEST_TURNS=0 in the environment switches turns off, and on a CPU there are none. Turns may be nested.
+///
+/// (CUDA's multi-process service would share the GPU better, but one kernel that reads outside its arrays would end all
+/// processes that share it.)
 void in_turn(const std::function<void()>& action);
 
 /// The running test case takes no turns, because what it runs hardly uses the GPU.
@@ -44,17 +47,21 @@ void leave_turns();
 /// Skips the running test case with a reason, or fails it when GPULAB_REQUIRE_DEVICES=1.
 void skip_or_fail(const std::string& reason);
 
+/// The passes of fault_of(). The first ones of a test case have a third, whose resets are delayed.
+std::vector<Stopwatch> passes();
+
 /// What is wrong with a variant on the current device, or "" when its answer is right.
 ///
 /// It runs in two passes: its kernel once, and once more from the start three times over, so that both a kernel that is
-/// wrong the first time and one that builds on what an earlier run left behind are seen. Before each pass the output is
-/// poisoned; after each, stray writes are looked for in all guard bands and the whole output is judged.
+/// wrong the first time and one that builds on what an earlier run left behind are seen. The first problems of a test
+/// case run a third time, with Stopwatch::delay_resets(). Before each pass the output is poisoned; after each, stray
+/// writes are looked for in all guard bands and the whole output is judged.
 /// @param run a variant, or anything called as `run(problem, output, watch)`
 /// @param judge a function of no arguments that compares the output and returns a Comparison
 /// @throws Unsupported as the variant does: it is no fault to say that a problem cannot be done
 template <class Run, class Problem, class Output, class Judge>
 std::string fault_of(const Run& run, const Problem& problem, Output& output, const Judge& judge) {
-    for (Stopwatch watch : {Stopwatch(0, 1), Stopwatch(1, 2)}) {
+    for (Stopwatch& watch : passes()) {
         poison(output);
         take_stray_write();
         try {

@@ -1,4 +1,4 @@
-// A check is worth what it rejects: every kernel here is wrong, and the check of the right ones must say so.
+// Every kernel here is wrong, and the checks of the right kernels must reject it.
 #include <catch2/catch_test_macros.hpp>
 
 #include "large.hpp"
@@ -10,13 +10,13 @@ using gpulab::testing::WrongCases;
 
 namespace {
 
-/// The checks that every rung goes through: sizes, then special values.
+/// The checks of every rung: sizes, then special values.
 std::string fault_of(saxpy::Run* run) {
     const std::string fault = saxpy::testing::first_fault(run, gpulab::testing::straddling_sizes());
     return fault.empty() ? saxpy::testing::special_fault(run, 1003, true) : fault;
 }
 
-/// The variants that go wrong only where 32 bits no longer count the elements.
+/// The variants that are wrong only for more elements than 32 bits can count.
 [[maybe_unused]] void reject_large(Backend backend, std::span<const saxpy::wrong::WrongVariant> table) {
     for (const auto& [device, n] : gpulab::testing::large_devices_or_skip(backend, 3, 3)) {
         gpulab::use(device);
@@ -55,13 +55,13 @@ const RightCase cuda_control(Backend::cuda, "CUDA kernel", saxpy::wrong::cuda_ri
 } // namespace
 
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("OpenCL kernels with an index of 32 bits are rejected beyond them", "[opencl][large]") {
+TEST_CASE("OpenCL kernels with a 32-bit index are rejected for larger arrays", "[opencl][large]") {
     reject_large(Backend::opencl, saxpy::wrong::opencl_variants());
 }
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("CUDA kernels with an index of 32 bits are rejected beyond them", "[cuda][large]") {
+TEST_CASE("CUDA kernels with a 32-bit index are rejected for larger arrays", "[cuda][large]") {
     reject_large(Backend::cuda, saxpy::wrong::cuda_variants());
 }
 #endif

@@ -1,4 +1,4 @@
-// Each kernel has one mistake. The right one is labs/01_saxpy/opencl/1_one_item.cl.
+// Each kernel has one mistake. The right one is labs/01_saxpy/opencl/02_one_item.cl.
 #define ARGUMENTS float k, global const float *a, global const float *b, global float *c, ulong n
 
 kernel void no_bounds_check(ARGUMENTS) { // the ragged group writes past the end

@@ -120,16 +120,18 @@ template <class Index> __global__ void index_in(float k, const float* a, const f
     if (static_cast<std::size_t>(i) < n) c[i] = k * a[i] + b[i];
 }
 
-/// @tparam runs how many runs of a measurement do anything
-template <Kernel* kernel, int runs = 1 << 30> void launch(const Problem& p, Output& c, Stopwatch& watch) {
+/// @tparam runs     how many runs of a measurement do anything
+/// @tparam in_stream whether the kernel runs in the stream that is timed; without it, in the default stream
+template <Kernel* kernel, int runs = 1 << 30, bool in_stream = true>
+void launch(const Problem& p, Output& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     constexpr unsigned threads = 256;
     int left = runs;
     const auto run = [&](cudaStream_t stream) {
         if (left-- <= 0) return;
-        kernel<<<gpulab::grid_size(p.size(), threads), threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(),
-                                                                             p.size());
+        kernel<<<gpulab::grid_size(p.size(), threads), threads, 0, in_stream ? stream : nullptr>>>(
+            p.k, a.data(), b.data(), out.data(), p.size());
     };
     gpulab::watch_stream(watch, run, gpulab::poisoning(out));
     out.copy_to(c);
@@ -157,6 +159,7 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"loses_the_sign", "|k| for k", launch<loses_the_sign>},
         WrongVariant{"before_the_start", "a stray write before the output", launch<before_the_start>},
         WrongVariant{"first_run_only", "does nothing from the second run on", launch<right, 1>},
+        WrongVariant{"stream_forgotten", "the kernel runs beside the timed stream", launch<right, 1 << 30, false>},
         WrongVariant{"clamps", "NaN and infinities are lost", launch<clamps>},
         WrongVariant{"nan_not_written", "a NaN is not written", launch<nan_not_written>},
         WrongVariant{"skips_zero", "0 times NaN is lost", launch<skips_zero>},

@@ -65,6 +65,9 @@ auto faults_on(Backend backend) {
     return [backend](auto* run) { return fault_of(run, backend); };
 }
 
+/// What the checks of a minimum find.
+std::string minimum_fault(SumRun<float>* run) { return first_minimum_fault(run, straddling_sizes()); }
+
 const WrongCases cpu_sums(Backend::cpu, "CPU sum", wrong::cpu_sums(), faults_on(Backend::cpu));
 const WrongCases cpu_dots(Backend::cpu, "CPU dot product", wrong::cpu_dots(), faults_on(Backend::cpu));
 const WrongCases cpu_series(Backend::cpu, "CPU series", wrong::cpu_series(), faults_on(Backend::cpu));
@@ -85,6 +88,7 @@ const RightCases cpu_right(Backend::cpu, "CPU", wrong::cpu_controls());
 const auto opencl_faults = faults_on(Backend::opencl);
 const gpulab::Needs fp64 = {.fp64 = true};
 const WrongCases opencl_sums(Backend::opencl, "OpenCL sum", wrong::opencl_sums(), opencl_faults);
+const WrongCases opencl_minima(Backend::opencl, "OpenCL minimum", wrong::opencl_minima(), minimum_fault);
 const WrongCases opencl_doubles(Backend::opencl, "OpenCL sum of doubles", wrong::opencl_double_sums(), opencl_faults,
                                 fp64);
 const WrongCases opencl_dots(Backend::opencl, "OpenCL dot product", wrong::opencl_dots(), opencl_faults);
@@ -93,17 +97,21 @@ const WrongCases opencl_scans(Backend::opencl, "OpenCL prefix sum", wrong::openc
 const RightCases opencl_right(Backend::opencl, "OpenCL", wrong::opencl_controls());
 const RightCase opencl_right_double(Backend::opencl, "OpenCL sum of doubles", wrong::opencl_controls().double_sum,
                                     opencl_faults, fp64);
+const RightCase opencl_right_minimum(Backend::opencl, "OpenCL minimum", wrong::opencl_controls().minimum,
+                                     minimum_fault);
 #endif
 
 #if defined(GPULAB_WITH_CUDA)
 const auto cuda_faults = faults_on(Backend::cuda);
 const WrongCases cuda_sums(Backend::cuda, "CUDA sum", wrong::cuda_sums(), cuda_faults);
+const WrongCases cuda_minima(Backend::cuda, "CUDA minimum", wrong::cuda_minima(), minimum_fault);
 const WrongCases cuda_doubles(Backend::cuda, "CUDA sum of doubles", wrong::cuda_double_sums(), cuda_faults);
 const WrongCases cuda_dots(Backend::cuda, "CUDA dot product", wrong::cuda_dots(), cuda_faults);
 const WrongCases cuda_series(Backend::cuda, "CUDA series", wrong::cuda_series(), cuda_faults);
 const WrongCases cuda_scans(Backend::cuda, "CUDA prefix sum", wrong::cuda_scans(), cuda_faults);
 const RightCases cuda_right(Backend::cuda, "CUDA", wrong::cuda_controls());
 const RightCase cuda_right_double(Backend::cuda, "CUDA sum of doubles", wrong::cuda_controls().double_sum, cuda_faults);
+const RightCase cuda_right_minimum(Backend::cuda, "CUDA minimum", wrong::cuda_controls().minimum, minimum_fault);
 #endif
 
 #if defined(GPULAB_WITH_OPENCL)
@@ -144,7 +152,7 @@ void run_for_sanitizer(SumRun<float>* run) {
 
 } // namespace
 
-TEST_CASE("a variant that does not poison its sum, or names no tile, is told so") {
+TEST_CASE("a variant that does not poison its sum or names no tile is reported") {
     Scalar<float> sum(1);
     Stopwatch once;
     wrong::cpu_without_poison(make_sum_problem<float>(10, 1), sum, once);
@@ -156,6 +164,16 @@ TEST_CASE("a variant that does not poison its sum, or names no tile, is told so"
 }
 
 #if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("between NaNs an OpenCL minimum that reads past the end looks right", "[opencl]") {
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        for (const auto& wrong : wrong::opencl_minima()) {
+            INFO(wrong.name);
+            CHECK(first_minimum_fault(wrong.run, straddling_sizes(), gpulab::input_guard_byte) == "");
+        }
+    }
+}
+
 // For oclgrind, which must find a data race in each. One group is enough for that.
 TEST_CASE("the OpenCL tree without a barrier before it", "[.oclgrind-before-tree]") {
     run_for_oclgrind("no_barrier_before_tree");

@@ -91,6 +91,26 @@ void partial_sums_dropped(const SumProblem<float>& p, Scalar<float>& sum, Stopwa
                         watch);
 }
 
+/// The minimum in two launches: of up to four groups, so that a round of their loop is no wider than a guard band, then
+/// of the groups' minima.
+void minimum(const char* first_kernel, const char* second_kernel, const SumProblem<float>& p, Scalar<float>& out,
+             Stopwatch& watch) {
+    const gpulab::ClBuffer<float> a(p.a);
+    const std::size_t groups = std::clamp<std::size_t>(gpulab::ceil_div(p.size(), local_size), 1, 4);
+    gpulab::ClBuffer<float> minima(groups), result(1);
+    cl::Kernel first = kernel_for<float>(wrong_reduction_cl, first_kernel);
+    cl::Kernel second = kernel_for<float>(wrong_reduction_cl, second_kernel);
+    const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(float));
+    gpulab::set_args(first, a.data(), cl_ulong{p.size()}, x, minima.data());
+    gpulab::set_args(second, minima.data(), cl_ulong{groups}, x, result.data());
+    const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        enqueue(queue, events, first, groups);
+        enqueue(queue, events, second, 1);
+    };
+    gpulab::watch_queue(watch, launch, gpulab::poisoning(minima, result));
+    result.copy_to(out);
+}
+
 /// A kernel that adds up something in groups, and the host that adds up the groups' sums.
 template <class T, class... Arguments>
 void groups_of(const char* name, std::size_t n, Scalar<T>& sum, Stopwatch& watch, int runs,
@@ -160,6 +180,8 @@ void scan(const Mistake& m, const ScanProblem<float>& p, Prefixes<float>& out, S
 }
 
 #define WRONG_SUM(name) [](const SumProblem<float>& p, Scalar<float>& s, Stopwatch& w) { strided(name, p, s, w); }
+#define WRONG_MINIMUM(first, second) \
+    [](const SumProblem<float>& p, Scalar<float>& s, Stopwatch& w) { minimum(first, second, p, s, w); }
 #define WRONG_DOUBLE_SUM(name) \
     [](const SumProblem<double>& p, Scalar<double>& s, Stopwatch& w) { double_sum(name, p, s, w); }
 #define WRONG_DOT(name) [](const DotProblem<float>& p, Scalar<float>& s, Stopwatch& w) { dot(name, p, s, w); }
@@ -176,8 +198,12 @@ void scan_once(const ScanProblem<float>& p, Prefixes<float>& o, Stopwatch& w) { 
 } // namespace
 
 Controls opencl_controls() {
-    return {WRONG_SUM("right_sum"), WRONG_DOT("right_dot"), WRONG_SERIES("right_series"), WRONG_SCAN(),
-            WRONG_DOUBLE_SUM("added_in_double")};
+    return {WRONG_SUM("right_sum"),
+            WRONG_DOT("right_dot"),
+            WRONG_SERIES("right_series"),
+            WRONG_SCAN(),
+            WRONG_DOUBLE_SUM("added_in_double"),
+            WRONG_MINIMUM("right_minimum", "right_minimum")};
 }
 
 std::span<const WrongSum> opencl_sums() {
@@ -199,6 +225,16 @@ std::span<const WrongSum> opencl_sums() {
         WrongSum{"last_tile_of_one", "a last tile of one element is lost", WRONG_SUM("last_tile_of_one")},
         WrongSum{"nan_lost_in_a_lane", "one lane of 32 takes NaN for 0", WRONG_SUM("nan_lost_in_a_lane")},
         WrongSum{"flushes_denormals", "denormals become 0", WRONG_SUM("flushes_denormals")},
+    };
+    return table;
+}
+
+std::span<const WrongSum> opencl_minima() {
+    static const std::array table = {
+        WrongSum{"reads_past_end", "the last items read past the array",
+                 WRONG_MINIMUM("minimum_reads_past_end", "right_minimum")},
+        WrongSum{"reads_past_minima", "the second launch reads past the groups' minima",
+                 WRONG_MINIMUM("right_minimum", "minimum_reads_past_end")},
     };
     return table;
 }

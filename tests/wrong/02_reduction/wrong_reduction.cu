@@ -93,7 +93,7 @@ __global__ void block_sums(const float* a, std::size_t n, float* sums) { // righ
 __global__ void no_barrier_before_tree(const float* a, std::size_t n, float* sums) {
     __shared__ float x[threads];
     const float mine = private_sum(a, n);
-    x[threadIdx.x] = -1; // what the others find who come too early
+    x[threadIdx.x] = -1; // what a thread finds that reads too early
     __syncthreads();
     late(threadIdx.x);
     x[threadIdx.x] = mine;
@@ -213,6 +213,46 @@ void partial_sums_dropped(const SumProblem<float>& p, Scalar<float>& sum, Stopwa
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
     const unsigned second_round = blocks / threads;
     sum = sum_of_blocks(block_sums, p.a, p.size(), blocks, second_round > 0 ? second_round * threads : blocks, watch);
+}
+
+// Minima. A thread takes every G-th element, with G threads in the grid, up to `end`.
+
+__device__ void finish_minimum(const float* a, std::size_t end, float* minima) { // right
+    __shared__ float x[threads];
+    float mine = INFINITY;
+    for (std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x; i < end;
+         i += gridDim.x * std::size_t{threads})
+        mine = fminf(mine, a[i]);
+    x[threadIdx.x] = mine;
+    __syncthreads();
+    for (unsigned half = threads / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) x[threadIdx.x] = fminf(x[threadIdx.x], x[threadIdx.x + half]);
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) minima[blockIdx.x] = x[0];
+}
+
+__global__ void right_minimum(const float* a, std::size_t n, float* minima) { finish_minimum(a, n, minima); }
+
+// The last round of the loop is taken for a whole one.
+__global__ void minimum_reads_past_end(const float* a, std::size_t n, float* minima) {
+    const std::size_t grid = gridDim.x * std::size_t{threads};
+    finish_minimum(a, (n + grid - 1) / grid * grid, minima);
+}
+
+/// The minimum in two launches: of up to four blocks, so that a round of their loop is no wider than a guard band, then
+/// of the blocks' minima.
+template <Kernel* first, Kernel* second>
+void minimum(const SumProblem<float>& p, Scalar<float>& out, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<float> a(p.a);
+    const unsigned blocks = std::min(4u, gpulab::grid_size(p.size(), threads));
+    gpulab::DeviceBuffer<float> minima(blocks), result(1);
+    const auto launch = [&](cudaStream_t stream) {
+        first<<<blocks, threads, 0, stream>>>(a.data(), p.size(), minima.data());
+        second<<<1, threads, 0, stream>>>(minima.data(), blocks, result.data());
+    };
+    gpulab::watch_stream(watch, launch, gpulab::poisoning(minima, result));
+    result.copy_to(out);
 }
 
 // One pass: sums, dot products and series whose last block adds up. What a thread adds is made by a `Term`.
@@ -556,6 +596,16 @@ std::span<const WrongSum> cuda_sums() {
     return table;
 }
 
+std::span<const WrongSum> cuda_minima() {
+    static const std::array table = {
+        WrongSum{"reads_past_end", "the last threads read past the array",
+                 minimum<minimum_reads_past_end, right_minimum>},
+        WrongSum{"reads_past_minima", "the second launch reads past the blocks' minima",
+                 minimum<right_minimum, minimum_reads_past_end>},
+    };
+    return table;
+}
+
 std::span<const WrongDoubleSum> cuda_double_sums() {
     static const std::array table = {
         WrongDoubleSum{"added_in_float", "the accumulators are floats", sum_in_one_pass<Ticket::right, float, double>},
@@ -611,8 +661,12 @@ std::span<const WrongScan> cuda_scans() {
 }
 
 Controls cuda_controls() {
-    return {sum_in_one_pass<Ticket::right, float, float>, dot<Dot::right>, series<Sequence::right>,
-            look_back<Back::right>, sum_in_one_pass<Ticket::right, double, double>};
+    return {sum_in_one_pass<Ticket::right, float, float>,
+            dot<Dot::right>,
+            series<Sequence::right>,
+            look_back<Back::right>,
+            sum_in_one_pass<Ticket::right, double, double>,
+            minimum<right_minimum, right_minimum>};
 }
 
 } // namespace reduction::wrong

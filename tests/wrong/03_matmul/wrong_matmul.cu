@@ -359,7 +359,6 @@ void cuda_right_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& w
 }
 
 std::span<const WrongVariant> cuda_variants() {
-    constexpr std::size_t int_counts = std::size_t{1} << 31, unsigned_counts = std::size_t{1} << 32;
     static const std::array table = {
         WrongVariant{"no_first_barrier", "tiles are read before they are complete",
                      launch<tiled<false, true, true, false>>},
@@ -397,15 +396,19 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"waits_one_less_late", "the same, and it is under way", launch_late<pipeline<Late, 2, true>>},
         WrongVariant{"no_empty_groups_late", "the last tiles are not waited for",
                      launch_late<pipeline<Late, 1, false>>},
-        WrongVariant{"index_of_a_in_int", "i * k + l in an int", launch<a_by<int>>, "", Forgiven::never, int_counts},
-        WrongVariant{"index_of_b_in_int", "l * n + j in an int", launch<b_by<int>>, "", Forgiven::never, int_counts},
-        WrongVariant{"index_of_c_in_int", "i * n + j in an int", launch<c_by<int>>, "", Forgiven::never, int_counts},
-        WrongVariant{"index_of_a_in_unsigned", "as unsigned", launch<a_by<unsigned>>, "", Forgiven::never,
-                     unsigned_counts},
-        WrongVariant{"index_of_b_in_unsigned", "as unsigned", launch<b_by<unsigned>>, "", Forgiven::never,
-                     unsigned_counts},
-        WrongVariant{"index_of_c_in_unsigned", "as unsigned", launch<c_by<unsigned>>, "", Forgiven::never,
-                     unsigned_counts},
+    };
+    return table;
+}
+
+std::span<const WrongVariant> cuda_indices() {
+    constexpr std::size_t int_counts = std::size_t{1} << 31, unsigned_counts = std::size_t{1} << 32;
+    static const std::array table{
+        WrongVariant{"a_in_int", "i * k + l in an int", launch<a_by<int>>, "", Forgiven::never, int_counts},
+        WrongVariant{"b_in_int", "l * n + j in an int", launch<b_by<int>>, "", Forgiven::never, int_counts},
+        WrongVariant{"c_in_int", "i * n + j in an int", launch<c_by<int>>, "", Forgiven::never, int_counts},
+        WrongVariant{"a_in_unsigned", "as unsigned", launch<a_by<unsigned>>, "", Forgiven::never, unsigned_counts},
+        WrongVariant{"b_in_unsigned", "as unsigned", launch<b_by<unsigned>>, "", Forgiven::never, unsigned_counts},
+        WrongVariant{"c_in_unsigned", "as unsigned", launch<c_by<unsigned>>, "", Forgiven::never, unsigned_counts},
     };
     return table;
 }

@@ -21,6 +21,8 @@ inline constexpr std::string_view by_shapes = "every shape", by_manners = "manne
 
 std::span<const WrongVariant> cpu_variants();
 std::span<const WrongVariant> cuda_variants();
+/// Those whose index of A, B or C has 32 bits. They are wrong only for matrices of more elements.
+std::span<const WrongVariant> cuda_indices();
 std::span<const WrongVariant> opencl_variants();
 
 /// Right ones, made like the wrong ones: what the checks find is the mistake, not how the kernels are launched.

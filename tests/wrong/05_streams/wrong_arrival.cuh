@@ -1,12 +1,12 @@
 /// @file
-/// Wrong ways for a kernel of cuda_polling to wait for its 16 bytes. Called as when_arrived() is.
+/// Wrong ways for a kernel of cuda_polling to wait for its 16 bytes. They are called like when_arrived().
 #pragma once
 
 #include "cuda/arrival.cuh"
 
 namespace streams::wrong {
 
-/// Takes what is there.
+/// Takes what is there at the first look.
 struct DoesNotLook {
 #pragma nv_exec_check_disable
     template <class Look, class AllThere, class Rest>
@@ -15,7 +15,7 @@ struct DoesNotLook {
     }
 };
 
-/// Takes 16 bytes for complete when one word of them is there.
+/// Takes the 16 bytes as soon as one word of them has arrived.
 struct LooksAtOneWord {
 #pragma nv_exec_check_disable
     template <class Look, class AllThere, class Rest>
@@ -29,7 +29,7 @@ struct LooksAtOneWord {
     }
 };
 
-/// The last word may not be there.
+/// Does not look at the last word.
 struct LooksAtThreeWords {
 #pragma nv_exec_check_disable
     template <class Look, class AllThere, class Rest>
@@ -43,7 +43,7 @@ struct LooksAtThreeWords {
     }
 };
 
-/// Takes what it saw before it looked at the flag.
+/// Takes what it saw before it loaded the flag.
 struct TakesWhatItSaw {
 #pragma nv_exec_check_disable
     template <class Look, class AllThere, class Rest>
@@ -57,7 +57,7 @@ struct TakesWhatItSaw {
     }
 };
 
-/// Asks for the flag when all four words are missing only.
+/// Loads the flag only when all four words are missing.
 struct WaitsForAnyWord {
 #pragma nv_exec_check_disable
     template <class Look, class AllThere, class Rest>

@@ -25,7 +25,7 @@ void pass(const char* name, Strips* cut, Missing missing, const Problem& p, Outp
     int passes = 0;
     watch.tile(group, "bytes");
     watch_passes(watch, out, in, result, out.pixels, [&](ClRecorder&) {
-        cl::UserEvent late(context); // whatever the missing wait would have waited for waits for this
+        cl::UserEvent late(context); // the command that should have been waited for waits for this
         std::fill(landing.begin(), landing.end(), gpulab::poison_byte_for<unsigned char>());
         for (const Strip& s : strips) {
             const std::size_t inside = std::min(s.bytes, p.bytes() - s.first);
@@ -111,9 +111,9 @@ void opencl_right(const Problem& p, Output& out, Stopwatch& watch) {
 
 std::span<const WrongVariant> opencl_variants() {
     static const std::array table = {
-        WrongVariant{"inverts_alpha", "every byte is taken for colour", KERNEL("inverts_alpha")},
-        WrongVariant{"rgb_as_rgba", "every image is taken for RGBA", KERNEL("rgb_as_rgba")},
-        WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", KERNEL("rgba_as_rgb")},
+        WrongVariant{"inverts_alpha", "treats every byte as colour", KERNEL("inverts_alpha")},
+        WrongVariant{"rgb_as_rgba", "treats every image as RGBA", KERNEL("rgb_as_rgba")},
+        WrongVariant{"rgba_as_rgb", "treats RGBA as RGB, so a quarter is left out", KERNEL("rgba_as_rgb")},
         WrongVariant{"no_bounds_check", "the ragged group writes past the strip", KERNEL("no_bounds_check")},
         WrongVariant{"one_round_short", "work - 1 rounds", KERNEL("one_round_short")},
         WrongVariant{"counts_in_a_byte", "work modulo 256", KERNEL("counts_in_a_byte")},
@@ -133,9 +133,9 @@ std::span<const WrongVariant> opencl_variants() {
                      with<right_strips, Missing::later_kernels>()},
         WrongVariant{"last_strip_not_waited_for", "all queues are waited for but the last", last_strip_not_waited_for},
         WrongVariant{"counts_in_16_bits", "work modulo 65536", KERNEL("counts_in_16_bits")},
-        WrongVariant{"at_most_4096_in_vectors", "whole vectors get no more than 4096 rounds",
+        WrongVariant{"at_most_4096_in_vectors", "whole vectors get at most 4096 rounds",
                      KERNEL("at_most_4096_in_vectors")},
-        WrongVariant{"at_most_4096_in_the_end", "what is left after them gets no more",
+        WrongVariant{"at_most_4096_in_the_end", "the bytes after the vectors get at most 4096 rounds",
                      KERNEL("at_most_4096_in_the_end")},
         WrongVariant{"host_does_not_wait", "the host reads before the copy down is done",
                      with<right_strips, Missing::host_waits_for_copy_down>()},

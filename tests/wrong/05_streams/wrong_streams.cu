@@ -1,5 +1,5 @@
-// One thread per byte, as in the lecture, or per word or vector where kernels poll. One mistake each, but in those
-// whose name says that there is none.
+// Kernels with one mistake each, except those whose name says that they have none. One thread per byte, as in the
+// lecture, or per word or vector where kernels poll.
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -85,7 +85,7 @@ __global__ void counts_in_16_bits(Arguments a) {
     a.out[a.first + i] = (a.colours >> i % 4 & 1) ? inverted(v, a.work & 0xFFFF) : v;
 }
 
-/// Whole vectors of 16 bytes, or what is left after them, get no more than 4096 rounds.
+/// Whole vectors of 16 bytes, or the bytes after them, get at most 4096 rounds.
 template <bool vectors> __global__ void at_most_4096(Arguments a) {
     const std::size_t i = global_index();
     if (i >= a.bytes) return;
@@ -109,14 +109,14 @@ __global__ void minus_from_256(Arguments a) {
     a.out[a.first + i] = (a.colours >> i % 4 & 1) ? static_cast<unsigned char>(inverted(v, a.work) + 1) : v;
 }
 
-/// Makes whatever stands behind it in its stream late by some milliseconds.
+/// Delays the commands behind it in its stream by some milliseconds.
 __global__ void late() {
     const long long begin = clock64();
     while (clock64() - begin < 6'000'000) {
     }
 }
 
-/// What a kernel of cuda_polling may get wrong.
+/// The mistakes that a kernel of cuda_polling can make.
 enum class Polling { does_not_look, takes_an_old_flag, leaves_no_mark };
 
 template <Polling mistake>
@@ -137,7 +137,7 @@ __global__ void polls(unsigned char* in, unsigned char* out, std::size_t words, 
     reinterpret_cast<unsigned*>(out)[i] = transform_word(v, colours, work);
 }
 
-/// Makes whatever stands behind it in its stream late, without a multiprocessor: a kernel that polls may hold them all.
+/// Delays the commands behind it in its stream without a multiprocessor: a polling kernel may occupy all of them.
 void CUDART_CB late_on_host(void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
 
 /// One copy up, which is late, and one polling kernel for the whole image.
@@ -177,7 +177,7 @@ struct WhenArrived {
     }
 };
 
-/// 16 bytes a thread, taken when `Arrived` says so.
+/// 16 bytes per thread, taken when `Arrived` returns them.
 template <class Arrived>
 __global__ void polls_vectors(unsigned char* in, unsigned char* out, std::size_t vectors, unsigned colours,
                               unsigned work, const unsigned* last_complete, unsigned pass) {
@@ -288,7 +288,7 @@ void run(const Problem& p, Output& out, Stopwatch& watch) {
     int passes = 0;
     watch.tile(64, "bytes");
     watch_passes(watch, out, {&in, &result}, out.pixels, [&](CudaRecorder&) {
-        // Whatever the missing wait would have waited for is late.
+        // The command that should have been waited for is late.
         if (missing == Missing::kernel_waits_for_copy_up) late<<<1, 1, 0, up>>>();
         if (missing == Missing::copy_down_waits_for_kernel) late<<<1, 1, 0, work>>>();
         if (missing == Missing::host_waits_for_copy_down) late<<<1, 1, 0, down>>>();
@@ -327,9 +327,9 @@ void cuda_right_polling(const Problem& p, Output& out, Stopwatch& watch) {
 
 std::span<const WrongVariant> cuda_variants() {
     static const std::array table = {
-        WrongVariant{"inverts_alpha", "every byte is taken for colour", run<inverts_alpha>},
-        WrongVariant{"rgb_as_rgba", "every image is taken for RGBA", run<rgb_as_rgba>},
-        WrongVariant{"rgba_as_rgb", "RGBA is taken for RGB, so a quarter is left out", run<rgba_as_rgb>},
+        WrongVariant{"inverts_alpha", "treats every byte as colour", run<inverts_alpha>},
+        WrongVariant{"rgb_as_rgba", "treats every image as RGBA", run<rgb_as_rgba>},
+        WrongVariant{"rgba_as_rgb", "treats RGBA as RGB, so a quarter is left out", run<rgba_as_rgb>},
         WrongVariant{"no_bounds_check", "the ragged block writes past the strip", run<no_bounds_check>},
         WrongVariant{"one_round_short", "work - 1 rounds", run<one_round_short>},
         WrongVariant{"counts_in_a_byte", "work modulo 256", run<counts_in_a_byte>},
@@ -352,8 +352,9 @@ std::span<const WrongVariant> cuda_variants() {
         WrongVariant{"last_strip_not_waited_for", "all streams are waited for but the last", last_strip_not_waited_for},
         WrongVariant{"mapped_not_waited_for", "a kernel in another stream is not waited for", mapped_not_waited_for},
         WrongVariant{"counts_in_16_bits", "work modulo 65536", run<counts_in_16_bits>},
-        WrongVariant{"at_most_4096_in_vectors", "whole vectors get no more than 4096 rounds", run<at_most_4096<true>>},
-        WrongVariant{"at_most_4096_in_the_end", "what is left after them gets no more", run<at_most_4096<false>>},
+        WrongVariant{"at_most_4096_in_vectors", "whole vectors get at most 4096 rounds", run<at_most_4096<true>>},
+        WrongVariant{"at_most_4096_in_the_end", "the bytes after the vectors get at most 4096 rounds",
+                     run<at_most_4096<false>>},
         WrongVariant{"does_not_look", "a polling kernel takes what is there", run_polling<Polling::does_not_look>},
         WrongVariant{"takes_an_old_flag", "a flag of an earlier pass counts for this one",
                      run_polling<Polling::takes_an_old_flag>},

@@ -1,5 +1,5 @@
 /// @file
-/// Ways to send an image through a device wrongly, one classic mistake each. The tests must reject every one of them.
+/// Variants with one classic mistake each. The tests must reject every one of them.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +14,14 @@ namespace streams::wrong {
 
 using WrongVariant = gpulab::testing::WrongVariant<Run>;
 
-/// Right ones in the same harness: the checks accept them, so they reject the others for their mistakes alone.
+/// Right variants in the same harness. The checks accept them, so they reject the others only for their mistakes.
 Run cpu_right, opencl_right, cuda_right, cuda_right_polling;
 
 std::span<const WrongVariant> cpu_variants();
 std::span<const WrongVariant> cuda_variants();
 std::span<const WrongVariant> opencl_variants();
 
-/// What is missing: a wait, which "late" work makes needed, or all but the first pass's copies up or kernels.
+/// What is missing: a wait, which delayed commands make necessary, or the copies up or kernels of all later passes.
 enum class Missing {
     nothing,
     kernel_waits_for_copy_up,
@@ -35,7 +35,7 @@ using Strips = std::vector<Strip>(const Problem&);
 
 inline std::vector<Strip> right_strips(const Problem& p) { return equal_strips(p.image, p.streams); }
 
-/// As the lecture does: height / N rows each, and the remainder is nobody's.
+/// As in the lecture: height / N rows each, and the remaining rows belong to no strip.
 inline std::vector<Strip> remainder_lost(const Problem& p) {
     const std::size_t bytes = p.image.height / p.streams * p.image.row_bytes();
     std::vector<Strip> list;
@@ -62,7 +62,7 @@ inline std::vector<Strip> one_row_late(const Problem& p) {
     return list;
 }
 
-/// Every strip has the rows of the largest, the last one too, which then ends beyond the image (inside the guard band).
+/// Every strip has as many rows as the largest, so the last one ends beyond the image (inside the guard band).
 inline std::vector<Strip> last_overruns(const Problem& p) {
     const std::size_t rows = (p.image.height + p.streams - 1) / p.streams;
     std::vector<Strip> list;

@@ -1,4 +1,4 @@
-// CPU variants with one mistake each, but for the first. The right ones are labs/05_streams/cpu/.
+// CPU variants with one mistake each, except the first. The right ones are in labs/05_streams/cpu/.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -35,7 +35,7 @@ template <class Byte> void each_byte(const Problem& p, Output& out, Stopwatch& w
     watch.time(run, gpulab::poisoning(out.pixels));
 }
 
-/// Right but for the number of rounds, which is `rounds(problem, i)` for byte i.
+/// Right except for the number of rounds, which is `rounds(problem, i)` for byte i.
 template <class Rounds> void with_rounds(const Problem& p, Output& out, Stopwatch& watch, const Rounds& rounds) {
     each_byte(p, out, watch, [&](const Problem& q, std::size_t i) {
         const unsigned char v = q.image.pixels[i];
@@ -69,7 +69,7 @@ void at_most_4096_in_the_end(const Problem& p, Output& out, Stopwatch& watch) {
     });
 }
 
-/// Threads with height / P rows each; the rest is nobody's.
+/// Threads with height / P rows each; the remaining rows belong to no thread.
 void remainder_lost(const Problem& p, Output& out, Stopwatch& watch) {
     const std::size_t threads = 3, rows = p.image.height / threads;
     const auto run = [&] {
@@ -81,7 +81,7 @@ void remainder_lost(const Problem& p, Output& out, Stopwatch& watch) {
     watch.time(run, gpulab::poisoning(out.pixels));
 }
 
-/// Works in the first pass only; the poison before the next ones shows it.
+/// Works in the first pass only; the poison before the later passes shows it.
 void first_run_only(const Problem& p, Output& out, Stopwatch& watch) {
     bool done = false;
     const auto run = [&] {
@@ -108,11 +108,12 @@ void cpu_right(const Problem& p, Output& out, Stopwatch& watch) {
 
 std::span<const WrongVariant> cpu_variants() {
     static const std::array table = {
-        WrongVariant{"inverts_alpha", "every byte is taken for colour", inverts_alpha},
+        WrongVariant{"inverts_alpha", "treats every byte as colour", inverts_alpha},
         WrongVariant{"one_round_short", "work - 1 rounds", one_round_short},
         WrongVariant{"counts_in_16_bits", "work modulo 65536", counts_in_16_bits},
-        WrongVariant{"at_most_4096_in_vectors", "whole vectors get no more than 4096 rounds", at_most_4096_in_vectors},
-        WrongVariant{"at_most_4096_in_the_end", "what is left after them gets no more", at_most_4096_in_the_end},
+        WrongVariant{"at_most_4096_in_vectors", "whole vectors get at most 4096 rounds", at_most_4096_in_vectors},
+        WrongVariant{"at_most_4096_in_the_end", "the bytes after the vectors get at most 4096 rounds",
+                     at_most_4096_in_the_end},
         WrongVariant{"remainder_lost", "height / P rows each", remainder_lost},
         WrongVariant{"first_run_only", "does nothing from the second pass on", first_run_only},
         WrongVariant{"poisons_nothing", "the same without poison", poisons_nothing},

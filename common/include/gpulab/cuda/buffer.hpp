@@ -23,7 +23,7 @@ template <class T> class DeviceBuffer {
 public:
     /// An output of n elements.
     /// @throws CudaError when the device has not that much memory
-    explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()), guard_value_(guard_byte) {
+    explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()), guard_value_(detail::band_bytes.output) {
         allocate([&] {
             if (poisons()) CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte_for<T>(), bytes()));
         });
@@ -31,7 +31,7 @@ public:
 
     /// An input: allocates and copies in.
     explicit DeviceBuffer(std::span<const T> host)
-        : size_(host.size()), guard_(guard_bytes()), guard_value_(input_guard_byte) {
+        : size_(host.size()), guard_(guard_bytes()), guard_value_(detail::band_bytes.input) {
         allocate([&] { CUDA_CHECK(cudaMemcpy(data(), host.data(), bytes(), cudaMemcpyHostToDevice)); });
     }
     /// The same from a vector.
@@ -143,9 +143,10 @@ private:
 template <class T> class PinnedBuffer {
 public:
     /// @param flags for cudaHostAlloc: cudaHostAllocDefault, cudaHostAllocMapped, ...
-    explicit PinnedBuffer(std::size_t n, unsigned flags = cudaHostAllocDefault) : size_(n), guard_(guard_bytes()) {
+    explicit PinnedBuffer(std::size_t n, unsigned flags = cudaHostAllocDefault)
+        : size_(n), guard_(guard_bytes()), guard_value_(detail::band_bytes.output) {
         CUDA_CHECK(cudaHostAlloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_, flags));
-        std::memset(base_, guard_byte, bytes() + 2 * guard_);
+        std::memset(base_, guard_value_, bytes() + 2 * guard_);
         std::memset(base_ + guard_, poison_byte_for<T>(), bytes());
     }
     /// Frees the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because a
@@ -163,11 +164,12 @@ public:
     }
     PinnedBuffer(PinnedBuffer&& other) noexcept
         : base_(std::exchange(other.base_, nullptr)), size_(std::exchange(other.size_, 0)), guard_(other.guard_),
-          reported_(other.reported_) {}
+          guard_value_(other.guard_value_), reported_(other.reported_) {}
     PinnedBuffer& operator=(PinnedBuffer&& other) noexcept {
         std::swap(base_, other.base_);
         std::swap(size_, other.size_);
         std::swap(guard_, other.guard_);
+        std::swap(guard_value_, other.guard_value_);
         std::swap(reported_, other.reported_);
         return *this;
     }
@@ -201,7 +203,7 @@ public:
     /// @throws WrongResult when something wrote outside the buffer. @pre the streams that use it are empty
     void check_guard_bands() const {
         try {
-            check_guards(base_, base_ + guard_ + bytes(), guard_, sizeof(T));
+            check_guards(base_, base_ + guard_ + bytes(), guard_, sizeof(T), guard_value_);
         } catch (const WrongResult&) {
             reported_ = true;
             throw;
@@ -212,6 +214,7 @@ private:
     unsigned char* base_ = nullptr; // start of the allocation; the elements begin guard_ bytes further
     std::size_t size_ = 0;
     std::size_t guard_ = 0;
+    unsigned char guard_value_ = guard_byte;
     mutable bool reported_ = false; // as in DeviceBuffer
 };
 

@@ -2,6 +2,7 @@
 /// Kernel time on a CUDA device, by events in the kernel's own stream.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 
@@ -23,6 +24,9 @@ private:
     DeviceBuffer<unsigned char> scratch_;
 };
 
+/// Keeps a stream busy, as a kernel of that length would; does not wait for it.
+void delay(cudaStream_t stream, std::chrono::milliseconds length);
+
 /// Runs `body(stream)` warmup() times untimed and repeats() times between two events.
 /// Every launch in it is checked, and the stream is empty again when this returns.
 /// @param body launches kernels and copies into the stream it is given, and does not wait for them
@@ -35,16 +39,20 @@ void watch_stream(Stopwatch& watch, Body&& body, const std::function<void(cudaSt
     Event begin, end;
     std::optional<L2Flusher> flusher;
     if (watch.flush_l2()) flusher.emplace();
+    const auto prepare = [&] {
+        if (watch.reset_delay().count() > 0) delay(stream, watch.reset_delay());
+        if (reset) reset(stream);
+    };
     watch.start();
     if (reset) watch.notes_reset();
     for (int i = 0; i < watch.warmup(); ++i) {
-        if (reset) reset(stream);
+        prepare();
         body(static_cast<cudaStream_t>(stream));
         CUDA_CHECK_LAUNCH();
     }
     stream.synchronize();
     while (watch.wants_more()) {
-        if (reset) reset(stream);
+        prepare();
         if (flusher) flusher->flush(stream);
         begin.record(stream);
         body(static_cast<cudaStream_t>(stream));

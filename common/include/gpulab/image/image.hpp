@@ -10,11 +10,11 @@
 
 namespace gpulab {
 
-/// Rows from top to bottom, pixels from left to right, the channels of a pixel side by side, nothing in between.
+/// Rows from top to bottom, pixels from left to right, the channels of a pixel side by side, without padding.
 struct Image {
     std::size_t width = 0;
     std::size_t height = 0;
-    int channels = 1; ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGB and alpha
+    int channels = 1; ///< 1 grey, 2 grey and alpha, 3 RGB, 4 RGBA
     std::vector<unsigned char> pixels;
 
     std::size_t row_bytes() const { return width * static_cast<std::size_t>(channels); }
@@ -26,15 +26,15 @@ struct Image {
 inline constexpr std::size_t most_png_bytes = std::size_t{1} << 29;
 
 /// Reads a PNG file of 8 bits per channel or less. A palette becomes RGB or RGBA, fewer bits become 8.
-/// Every chunk's length and checksum is looked at before anything is decoded.
-/// @throws UsageError "FILE: what is wrong with it" when it cannot be read, is no PNG, is truncated or damaged, has 16
-///         bits per channel, or announces more than most_png_bytes
+/// The length and checksum of every chunk are checked before anything is decoded.
+/// @throws UsageError with one line that names the file and the fault, when the file cannot be read, is not a PNG, is
+///         truncated or damaged, has 16 bits per channel, or announces more than most_png_bytes
 Image read_png(const std::string& path);
 
-/// Writes a PNG file, whole or not at all (see OutputFile). Neighbouring noise does not compress: expect the file to
-/// be as large as its pixels then.
+/// Writes a PNG file, whole or not at all (see OutputFile). Random pixels do not compress: such a file is about as
+/// large as its pixels.
 /// @pre image.pixels.size() == image.bytes()
-/// @throws UsageError for an image without pixels or beyond most_png_bytes
+/// @throws UsageError for an image without pixels or with more than most_png_bytes
 /// @throws Error when the disk is full
 void write_png(OutputFile& file, const Image& image);
 

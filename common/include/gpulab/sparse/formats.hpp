@@ -1,9 +1,9 @@
 /// @file
 /// Sparse matrices on the host in four formats: CSR, COO, ELL and CSC.
 ///
-/// Only what is not zero is stored, with where it stands (lecture "Aula 17": formats CSR, COO, ELL, CSC).
-/// Row and column indices are 32-bit, so a matrix has fewer than 2^31 rows and columns; offsets into the arrays of
-/// non-zeros are 64-bit on the host, because their number may pass 2^31. Columns within a row may stand in any order.
+/// Only the non-zeros are stored, with their positions (lecture "Aula 17": formats CSR, COO, ELL, CSC).
+/// Row and column indices have 32 bits, so a matrix has fewer than 2^31 rows and columns. Offsets into the arrays of
+/// non-zeros have 64 bits on the host, because their number may pass 2^31. The columns of a row may come in any order.
 #pragma once
 
 #include <cstddef>
@@ -16,11 +16,11 @@ namespace gpulab {
 /// The most rows, and the most columns, that a sparse matrix can have.
 inline constexpr std::size_t max_sparse_order = std::numeric_limits<std::int32_t>::max();
 
-/// Bytes of one offset into the non-zeros as a device stores it: 4 while all of them fit 31 bits.
+/// Bytes of one offset into the non-zeros as a device stores it: 4 as long as all offsets fit in 31 bits, else 8.
 constexpr std::size_t offset_bytes(std::size_t nonzeros) { return nonzeros <= max_sparse_order ? 4 : 8; }
 
-/// Compressed sparse rows: row i is entries row_start[i] ... row_start[i+1] - 1 of column and value.
-/// row_start is cumulative, not a count per row.
+/// Compressed sparse rows: row i is the entries row_start[i] ... row_start[i+1] - 1 of column and value.
+/// row_start is cumulative; it is not a count per row.
 template <class T> struct Csr {
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -31,12 +31,13 @@ template <class T> struct Csr {
     std::size_t nonzeros() const { return value.size(); }
     /// Stored elements of row i.
     std::size_t row_length(std::size_t i) const { return static_cast<std::size_t>(row_start[i + 1] - row_start[i]); }
-    /// Bytes as a device stores it.
+    /// Bytes of the matrix as a device stores it.
     std::size_t bytes() const { return nonzeros() * (sizeof(T) + 4) + (rows + 1) * offset_bytes(nonzeros()); }
     bool operator==(const Csr&) const = default;
 };
 
-/// Coordinates: three arrays, entry k is value[k] at (row[k], column[k]). Any order; repeated positions add up.
+/// Coordinates: three arrays; entry k is value[k] at (row[k], column[k]). The entries may come in any order, and
+/// entries at the same position add up.
 template <class T> struct Coo {
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -49,8 +50,8 @@ template <class T> struct Coo {
     bool operator==(const Coo&) const = default;
 };
 
-/// ELLPACK: every row padded to the length of the longest. Slot s of row i stands at s * rows + i (column-major), so
-/// that threads of neighbouring rows read neighbouring entries. A padded slot has column no_column and value 0.
+/// ELLPACK: every row padded to the length of the longest. Slot s of row i is stored at s * rows + i (column-major), so
+/// that threads of neighbouring rows read neighbouring entries. A slot of padding has column no_column and value 0.
 template <class T> struct Ell {
     static constexpr std::int32_t no_column = -1;
 
@@ -64,7 +65,7 @@ template <class T> struct Ell {
     bool operator==(const Ell&) const = default;
 };
 
-/// Compressed sparse columns: column j is entries column_start[j] ... column_start[j+1] - 1 of row and value.
+/// Compressed sparse columns: column j is the entries column_start[j] ... column_start[j+1] - 1 of row and value.
 template <class T> struct Csc {
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -77,21 +78,21 @@ template <class T> struct Csc {
     bool operator==(const Csc&) const = default;
 };
 
-/// Bytes of all rows x columns values, zeros and all. A double, because it may pass 2^64.
+/// Bytes of all rows x columns values, zeros included. A double, because the number may pass 2^64.
 template <class T, template <class> class Format> double dense_bytes(const Format<T>& m) {
     return static_cast<double>(m.rows) * static_cast<double>(m.columns) * sizeof(T);
 }
 
-/// How large a matrix will be, known before there is one.
+/// The size of a matrix that has not been made or read yet.
 struct MatrixSize {
     std::size_t rows = 0;
     std::size_t columns = 0;
-    double nonzeros = 0; ///< about, or at most
+    double nonzeros = 0; ///< approximate, or an upper bound
 };
 
-/// Looks at the structure, which a kernel trusts: array lengths, offsets that rise from 0 to the number of
-/// non-zeros, column indices inside the matrix. Columns need not be sorted.
-/// @throws Error saying what is wrong and where
+/// Checks the structure, because kernels rely on it: the lengths of the arrays, offsets that never fall from 0 to the
+/// number of non-zeros, column indices inside the matrix. Columns need not be sorted.
+/// @throws Error that says what is wrong and where
 template <class T> void check_structure(const Csr<T>& matrix);
 
 } // namespace gpulab

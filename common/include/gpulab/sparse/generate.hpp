@@ -1,5 +1,5 @@
 /// @file
-/// Sparse matrices made to order.
+/// Generators of sparse matrices.
 #pragma once
 
 #include <cstdint>
@@ -17,40 +17,41 @@ template <class T> Csr<T> lecture_example();
 /// Grid point (x, y) is row y * nx + x. Symmetric positive definite.
 template <class T> Csr<T> laplace_2d(std::size_t nx, std::size_t ny);
 
-/// The 7-point Laplacian on an nx x ny x nz grid with zero boundary values: 6 on the diagonal, -1 for each neighbour,
-/// also where a side is 1: a single plane has boundary values above and below. Row (z * ny + y) * nx + x.
+/// The 7-point Laplacian on an nx x ny x nz grid with zero boundary values: 6 on the diagonal, -1 for each neighbour.
+/// The diagonal is 6 even where a side is 1: a single plane has boundary values above and below. Grid point (x, y, z)
+/// is row (z * ny + y) * nx + x.
 template <class T> Csr<T> laplace_3d(std::size_t nx, std::size_t ny, std::size_t nz);
 
-/// Random values at random columns, row i having length(i) non-zeros. Columns are distinct, sorted, and spread evenly:
-/// one from each of length(i) equal parts of the row. Values are in (-1, 1), never 0.
-/// @param length at most `columns` for every row
+/// Random values at random columns; row i has length(i) non-zeros. The columns of a row are distinct, sorted and spread
+/// evenly: one from each of length(i) equal parts of the row. Values are in (-1, 1), never 0.
+/// @param length gives the length of a row, at most `columns`
 template <class T>
 Csr<T> random_rows(std::size_t rows, std::size_t columns, const std::function<std::size_t(std::size_t)>& length,
                    std::uint64_t seed);
 
 /// Rows whose lengths follow a power law: the share of rows with length l falls as l^-exponent, so that a few rows are
-/// thousands of times longer than most. Columns as in random_rows().
-/// @param mean_length the number of non-zeros is rows * mean_length, to within a row's rounding
-/// @param exponent above 1; web graphs lie between 2 and 3
-/// @throws UsageError when the mean cannot be reached to within a hundredth
+/// thousands of times longer than most. The columns are chosen as in random_rows().
+/// @param mean_length the number of non-zeros is rows * mean_length, up to rounding
+/// @param exponent above 1; for web graphs between 2 and 3
+/// @throws UsageError when the mean cannot be reached to within 1 %
 template <class T>
 Csr<T> power_law_rows(std::size_t rows, std::size_t columns, double mean_length, double exponent, std::uint64_t seed);
 
-/// A square matrix with all of a band filled: |row - column| <= half_width. Random values.
+/// A square matrix with random values in the whole band |row - column| <= half_width.
 template <class T> Csr<T> banded(std::size_t rows, std::size_t half_width, std::uint64_t seed);
 
-/// What generate_matrix() understands, one line each, for --help.
+/// The descriptions that generate_matrix() accepts, for --help and messages.
 extern const char* const generator_help;
 
-/// The size of the matrix that generate_matrix() would give, without making it.
-/// @throws UsageError as generate_matrix() does for a description that makes no sense
+/// The size of the matrix that generate_matrix() would make.
+/// @throws UsageError for an invalid description, as generate_matrix() does
 MatrixSize generated_size(const std::string& description);
 
 /// A matrix from a description: `lecture`, `laplace2d:N` or `laplace2d:NXxNY`, `laplace3d:N` or `laplace3d:NXxNYxNZ`,
 /// `random:ROWS[xCOLUMNS]:LENGTH` or `random:ROWS[xCOLUMNS]:LEAST-MOST` (lengths uniform in between),
-/// `powerlaw:ROWS[xCOLUMNS]:MEAN[:EXPONENT]` (exponent 2.5 when left out), `banded:ROWS:HALFWIDTH`.
-/// Numbers as parse_size() reads them.
-/// @throws UsageError naming the description when it makes no sense or the matrix does not fit main memory
+/// `powerlaw:ROWS[xCOLUMNS]:MEAN[:EXPONENT]` (the default exponent is 2.5), `banded:ROWS:HALFWIDTH`.
+/// Numbers are read by parse_size().
+/// @throws UsageError that names the description, when it is invalid or the matrix does not fit in main memory
 template <class T> Csr<T> generate_matrix(const std::string& description, std::uint64_t seed);
 
 } // namespace gpulab

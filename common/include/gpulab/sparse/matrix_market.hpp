@@ -2,11 +2,11 @@
 /// Matrix Market files (`.mtx`), the exchange format of sparse matrices (Bueno 2013, section 4.1; the format itself:
 /// Boisvert, Pozo, Remington, NISTIR 5935, 1996).
 ///
-/// Read are `coordinate` and `array` files, `real`, `integer` and `pattern` (every value 1), `general`, `symmetric` and
-/// `skew-symmetric`. A symmetric file holds the lower triangle only; reading completes the upper one. Indices in a file
-/// count from 1. Comments (%) and blank lines may stand anywhere after the banner, and the banner may be written in any
-/// case. Entries at the same position are added up. Zeros of an `array` file are not stored; those of a `coordinate`
-/// file are, since somebody put them there. Complex matrices are refused.
+/// The reader takes `coordinate` and `array` files; `real`, `integer` and `pattern` (every value is 1); `general`,
+/// `symmetric` and `skew-symmetric`. A symmetric file holds the lower triangle only, and reading adds the upper one.
+/// Indices in a file count from 1. Comments (%) and blank lines may come anywhere after the banner, and the banner may
+/// be in upper or lower case. Entries at the same position are added up. Zeros in an `array` file are not stored; those
+/// in a `coordinate` file are, because they were written explicitly. Complex matrices are refused.
 #pragma once
 
 #include <string>
@@ -16,32 +16,32 @@
 
 namespace gpulab {
 
-/// Reads the text of a file, in parallel: it is cut into parts at line ends, and a thread parses each.
-/// @param name what errors call the text; usually the file's name
-/// @param parts how many parts; 0: as many as the size is worth and the CPU has threads
+/// Reads the text of a file in parallel: it is cut into parts at line ends, and each part is parsed by a thread.
+/// @param name of the text in error messages, usually the file's name
+/// @param parts the number of parts; 0 chooses it by the size of the text and the threads of the CPU
 /// @throws Error "NAME:LINE: what is wrong" for anything that is not a well-formed file of the kinds above
 template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::string& name, unsigned parts = 0);
 
-/// What the header of a file announces.
-/// @param beginning of the file's text: the header and any part of the rest
-/// @return all zero when there is no well-formed header in it
+/// The size that the header of a file states.
+/// @param beginning the beginning of the file's text: the header and any part of the rest
+/// @return all zero when it holds no well-formed header
 MatrixSize announced_size(std::string_view beginning);
 
-/// What a file will give, from its header and its length: more entries than it has room for are not believed.
-/// @throws UsageError as read_matrix_market() does when the file cannot be read
+/// The size of the matrix in a file, from its header and its length: never more entries than the file has room for.
+/// @throws UsageError when the file cannot be read, as read_matrix_market() does
 MatrixSize matrix_market_size(const std::string& path);
 
-/// Reads a file into CSR, columns sorted.
-/// @throws UsageError when the file cannot be read or is no regular file (a device may never end), Error as
-/// parse_matrix_market(), or when the matrix does not fit
-///         main memory
+/// Reads a file into CSR with sorted columns.
+/// @throws UsageError when the file cannot be read, is not a regular file (a device may never end), or holds a matrix
+///         that does not fit in main memory
+/// @throws Error as parse_matrix_market() does
 template <class T> Csr<T> read_matrix_market(const std::string& path);
 
-/// A matrix as the text of a file: `coordinate real general`, every value with as many digits as it takes to read the
+/// A matrix as the text of a file: `coordinate real general`. Every value has as many digits as are needed to read the
 /// same number back.
 template <class T> std::string to_matrix_market(const Csr<T>& matrix);
 
-/// Writes a file; complete, or not at all.
+/// Writes a file, completely or not at all.
 /// @throws UsageError or Error when it cannot be written
 template <class T> void write_matrix_market(const std::string& path, const Csr<T>& matrix);
 

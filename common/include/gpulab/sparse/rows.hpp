@@ -1,5 +1,5 @@
 /// @file
-/// How long the rows of a sparse matrix are: what decides which kernel is fast.
+/// The row lengths of a sparse matrix, which decide which kernel is fast.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,12 @@ struct RowStatistics {
     double mean = 0;
     double deviation = 0; ///< standard deviation
 
-    /// histogram[0] counts empty rows, histogram[k] those of 2^(k-1) ... 2^k - 1 non-zeros; no trailing zeros.
+    /// histogram[0] counts the empty rows, histogram[k] the rows of 2^(k-1) ... 2^k - 1 non-zeros; without
+    /// trailing zeros.
     std::vector<std::size_t> histogram;
 };
 
+/// Counts the rows by their length.
 /// @param row_start the offsets of a CSR matrix
 RowStatistics row_statistics(const std::vector<std::int64_t>& row_start);
 

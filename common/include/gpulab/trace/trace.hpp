@@ -1,5 +1,6 @@
 /// @file
-/// What ran when: commands with start and end, as lanes in the terminal, as a Chrome trace, and as percent of overlap.
+/// Timelines: commands with start and end, shown as lanes in the terminal, as a Chrome trace, and as percent of
+/// overlap.
 #pragma once
 
 #include <cstddef>
@@ -9,17 +10,17 @@
 
 namespace gpulab {
 
-/// One command of a timeline. Commands of one kind share a resource (a copy engine, the multiprocessors).
+/// One command of a timeline. Commands of one kind use the same resource (a copy engine, the multiprocessors).
 struct TraceEvent {
     std::string name; ///< "strip 3"
     std::string kind; ///< "copy up", "kernel", "copy down", ...
-    char symbol;      ///< how it is drawn in the terminal
-    int lane;         ///< stream or queue
+    char symbol;      ///< the character that draws it in the terminal
+    int lane;         ///< number of the stream or queue
     double begin_us;
     double end_us;
 };
 
-/// The commands of one run, in microseconds from any common zero.
+/// The commands of one run. Times are in microseconds from a common zero.
 class Timeline {
 public:
     /// Appends a command; the order does not matter.
@@ -28,26 +29,29 @@ public:
     bool empty() const { return events_.empty(); }
     void clear() { events_.clear(); }
 
-    /// A command counts from when its kind's resource is free: one that was handed over earlier only waited.
-    /// Moves each start to the end of the command of the same kind that ended before it.
-    /// For devices that serve each kind one at a time and note the time of handing over (CUDA events).
+    /// Corrects starts that were noted when a command was issued, not when its resource began to work on it (CUDA
+    /// events): moves each start to the end of the command of the same kind that ended before it, if that is later.
+    /// This is right for copy engines, which serve one copy at a time. Kernels of different streams may run together;
+    /// here they are put one after the other as well.
     void serialise_kinds();
 
-    /// From the first start to the last end, in microseconds.
+    /// The time from the first start to the last end, in microseconds.
     double span_us() const;
 
-    /// Of the time in which anything runs, the percentage in which two or more different kinds run at once.
-    /// 0 when there is nothing in it.
+    /// The percentage of the busy time in which commands of two or more different kinds run at once.
+    /// 0 for an empty timeline.
     double overlap_percent() const;
 
-    /// One line per lane, `width` characters for the whole span; where commands share a character, the later one shows.
+    /// One line per lane, `width` characters for the whole span. Where commands share a character, the later one is
+    /// drawn.
     std::string lanes(std::size_t width = 96) const;
 
 private:
     std::vector<TraceEvent> events_;
 };
 
-/// Several timelines, each a process with a title, in the Trace Event Format that Perfetto and chrome://tracing open.
+/// Several timelines in the Trace Event Format, which Perfetto and chrome://tracing open; each is a process with a
+/// title.
 std::string chrome_trace(const std::vector<std::pair<std::string, Timeline>>& timelines);
 
 } // namespace gpulab

@@ -1,10 +1,11 @@
-// Rung 8: coordinates, one thread per entry.
+// Rung 9: COO, coordinates, one thread per entry.
 //
 // Changed: the format. Every thread has exactly one entry, so the work is even whatever the rows look like. But the
-// entries of a row are spread over threads, which must add to the same y: with an atomic addition per entry, a row of n
-// entries would be n additions in a queue. So a warp first adds up runs of entries of the same row (a segmented sum by
-// shuffles), and only the first lane of each run adds to y. Right for entries in any order, fast when sorted by row.
-// Limit: 4 more bytes per entry for its row, y cleared first, and the atomic additions that remain.
+// entries of a row now belong to several threads, which must all add to the same element of y. With one atomic addition
+// per entry, the additions of a long row would wait for each other. So a warp first adds up its runs of entries of the
+// same row by shuffles (a segmented sum), and only the first lane of each run adds to y. This is right for entries in
+// any order, and fast when they are sorted by row.
+// Limit: 4 more bytes per entry for its row, the clearing of y, and the atomic additions that remain.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -19,18 +20,18 @@ namespace {
 constexpr unsigned coo_threads = 256;
 }
 
-/// One thread per entry. y is zero before. blockDim.x is a multiple of 32.
+/// One thread per entry. y must be zero before. blockDim.x is a multiple of 32.
 template <class T>
 __global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ column, const T* __restrict__ value,
                            const T* __restrict__ x, T* y, std::size_t nonzeros) {
     const std::size_t k = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     const bool inside = k < nonzeros;
-    const int i = inside ? __ldcs(&row[k]) : -1; // threads beyond the end stay for the shuffles, in a row of their own
+    const int i = inside ? __ldcs(&row[k]) : -1; // threads beyond the end stay for the shuffles
     T sum = inside ? __ldcs(&value[k]) * x[__ldcs(&column[k])] : T{0};
 
     const unsigned lane = threadIdx.x % 32;
-    // A lane takes from lane + distance only while all lanes between are of its row: otherwise a row that comes up
-    // twice in a warp, with another in between, would be added up wrongly.
+    // A lane adds the sum of lane + distance only if that lane is in the same run of equal rows. Comparing the two rows
+    // would not be enough: a row may come up twice in a warp, with another row in between.
     const int row_before = __shfl_up_sync(0xFFFFFFFFu, i, 1);
     const bool head = lane == 0 || row_before != i;
     const unsigned heads = __ballot_sync(0xFFFFFFFFu, head);
@@ -48,7 +49,7 @@ template <class T>
 void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
                  const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
                  cudaStream_t stream) {
-    CUDA_CHECK(cudaMemsetAsync(y.data(), 0, y.bytes(), stream)); // += needs a start: part of the product
+    CUDA_CHECK(cudaMemsetAsync(y.data(), 0, y.bytes(), stream)); // += needs zeros to start from: part of the product
     coo_kernel<<<gpulab::grid_size(value.size(), coo_threads), coo_threads, 0, stream>>>(
         row.data(), column.data(), value.data(), x.data(), y.data(), value.size());
 }
@@ -58,7 +59,7 @@ void cuda_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x_host, Ou
     const gpulab::DeviceBuffer<int> row(a.row), column(a.column);
     const gpulab::DeviceBuffer<T> value(a.value), x(x_host);
     gpulab::DeviceBuffer<T> out(a.rows);
-    watch.tile(32, "nnz"); // a warp adds up by row
+    watch.tile(32, "nnz"); // that a warp adds up by row
     watch.tile(coo_threads, "nnz");
     gpulab::watch_stream(
         watch, [&](cudaStream_t stream) { coo_product(row, column, value, x, out, stream); }, gpulab::poisoning(out));

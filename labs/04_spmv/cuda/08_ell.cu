@@ -1,11 +1,11 @@
-// Rung 7: ELLPACK, one thread per row.
+// Rung 8: ELLPACK, one thread per row.
 //
-// Changed: the format; the mapping is that of rung 1. Slot s of row i stands at s * rows + i, so the thread-per-row
-// loop, which did not coalesce with CSR, reads 32 neighbours at each step here. No row pointers, no sum across threads.
-// Against rung 1 it also has the __ldcs and __restrict__ of rung 4, offsets of 64 bits (rows * width may pass 2^31) and
-// a comparison per slot that leaves the padding out.
-// Limit: the padding is read too. With rows of equal length there is none; with a few long rows the format explodes and
-// the matrix is refused.
+// Changed: the format; a thread still has a row, as in rung 1. Slot s of row i is stored at s * rows + i, so at each
+// step of the loop the 32 threads of a warp read 32 neighbours. No row pointers, no sum across threads.
+// There are three small differences from rung 1 beside the format: the hints of rung 5; offsets of 64 bits, because the
+// number of slots may pass 2^31; and a comparison per slot that leaves out the padding.
+// Limit: the padding, which is read too. With rows of equal length there is none. With a few long rows the format would
+// take many times the memory of CSR, and the matrix is refused.
 #include <string>
 
 #include "gpulab/cuda/timing.hpp"

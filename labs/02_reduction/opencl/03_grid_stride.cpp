@@ -1,9 +1,10 @@
-// Rung 2: the partial sums are added on the device too.
+// Rung 3: each item first adds up many elements of its own: OpenCL's counterpart of cuda_grid_stride.
 //
-// Changed: a second launch, of one group, adds up the groups' sums, so that a single number comes back. In OpenCL 1.2
-// nothing but the end of a kernel makes all groups wait for each other.
-// Limit: 4-byte loads; for a small n the second launch costs more than adding up a few numbers on the host.
-#include "02_two_stage.cl.hpp"
+// Changed: the number of groups. Eight per compute unit keep the device busy, whatever n is; an item strides over the
+// array and keeps its sum in a register, where an addition costs no barrier. Only then comes the tree of rung 2, once
+// per group instead of once per 256 elements. A second launch, of one group, adds up the few sums that are left.
+// Limit: 4-byte loads, and each item waits for one before it adds; for a small n the second launch.
+#include "03_grid_stride.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -12,14 +13,15 @@
 
 namespace reduction {
 
-template <class T> void opencl_two_stage(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
+template <class T> void opencl_grid_stride(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::ClBuffer<T> a(p.a);
     const std::size_t groups = group_count(p.size());
     gpulab::ClBuffer<T> sums(groups), result(1);
     std::vector<T> host(1);
 
-    // A kernel object keeps its arguments, so each stage has its own.
-    cl::Kernel first = kernel_for<T>(two_stage_cl, "two_stage"), second = kernel_for<T>(two_stage_cl, "two_stage");
+    // A kernel object keeps its arguments, so each launch has its own.
+    cl::Kernel first = kernel_for<T>(grid_stride_cl, "grid_stride"),
+               second = kernel_for<T>(grid_stride_cl, "grid_stride");
     const cl_ulong n = p.size(), left = groups;
     const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(T));
     gpulab::set_args(first, a.data(), n, x, sums.data());
@@ -38,7 +40,7 @@ template <class T> void opencl_two_stage(const SumProblem<T>& p, Scalar<T>& sum,
     result.copy_to(sum);
 }
 
-template SumRun<float> opencl_two_stage<float>;
-template SumRun<double> opencl_two_stage<double>;
+template SumRun<float> opencl_grid_stride<float>;
+template SumRun<double> opencl_grid_stride<double>;
 
 } // namespace reduction

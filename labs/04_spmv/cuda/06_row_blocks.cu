@@ -1,14 +1,16 @@
-// Rung 5: a block streams the non-zeros of its rows through shared memory.
+// Rung 6: a block streams the non-zeros of its rows through shared memory.
 //
-// Changed: reading the matrix and adding up rows are two steps with different maps of threads to work. First all
-// threads walk over a tile of the non-zeros, whatever rows they belong to: 16-byte loads, four products each, into
-// shared memory, no lane idle. Then a thread per row adds up the row's products, which are near and cheap to read out
-// of order. (The idea is known as CSR-stream: Greathouse and Daga, SC 2014.) Tile b is the non-zeros b * tile ... (b +
-// 1) * tile - 1, and block b takes the rows that begin in it. Its last row may end beyond: all threads of the block
-// then add up the rest of that row together. Which rows begin in which tile is found once per matrix, by binary search,
-// and kept: preparation outside the timing, like cuSPARSE's own (cusparseSpMV_preprocess). It depends on row_start
-// only.
-// Limit: a row of a million non-zeros is the work of one block while all the others are long done.
+// Changed: reading the matrix and adding up the rows are now two steps, each with its own mapping of threads to work.
+//   1. The threads of a block take a tile of consecutive non-zeros, whatever rows these belong to. Each thread loads 16
+//      bytes at a time and stores four products in shared memory. Every lane has entries, whatever the rows look like.
+//   2. After a barrier, one thread per row adds up the row's products. Shared memory needs no coalesced loads.
+// Tile b is the non-zeros b * tile ... (b + 1) * tile - 1, and block b takes the rows that begin in it. The last of
+// them may end beyond the tile; all threads of the block then add up its remaining entries together. Which rows begin
+// in which tile depends on row_start only. It is found by binary search, once per matrix and outside the timing. (Known
+// as CSR-stream: Greathouse and Daga, SC 2014.)
+// __launch_bounds__ tells the compiler the size of the block, and so how many registers a thread may have.
+// Limit: one very long row. A row of a million non-zeros is the work of a single block, and all others finish long
+// before it.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -42,19 +44,19 @@ __global__ void __launch_bounds__(threads)
     __shared__ T warp_sum[threads / 32];
 
     const int row_begin = first_row[blockIdx.x], row_end = first_row[blockIdx.x + 1];
-    if (row_begin == row_end) return;        // the whole block: a row fills this tile and began before it
+    if (row_begin == row_end) return;        // for the whole block: no row begins in this tile
     const unsigned base = blockIdx.x * tile; // unsigned: base + tile may pass 2^31
     const unsigned begin = static_cast<unsigned>(row_start[row_begin]) - base; // offsets below count from base
     const unsigned end = static_cast<unsigned>(row_start[row_end]) - base;     // may lie beyond the tile
     const unsigned inside = min(end, tile);
 
-    // Products. All loads of the matrix before the first use, so that they are in flight together.
+    // 1. Products. All loads of the matrix come before the first use, so that they are in flight together.
     int j[items][4];
     T v[items][4];
 #pragma unroll
     for (unsigned n = 0; n < items; ++n) {
         const unsigned k = 4 * (n * threads + threadIdx.x);
-        if (k + 4 <= inside && k + 4 > begin) { // base is a multiple of 4, so the address is one of 16 bytes
+        if (k + 4 <= inside && k + 4 > begin) { // base is a multiple of 4, so the address is a multiple of 16
             const int4 c = load_once4(column + base + k);
             j[n][0] = c.x, j[n][1] = c.y, j[n][2] = c.z, j[n][3] = c.w;
             load_once4(value + base + k, v[n]);
@@ -77,7 +79,7 @@ __global__ void __launch_bounds__(threads)
     }
     __syncthreads();
 
-    // Sums: a thread per row. The last row waits if it does not end in this tile.
+    // 2. Sums: a thread per row. The last row is left for later if it does not end in this tile.
     const bool long_row = end > tile;
     const int whole_rows = row_end - (long_row ? 1 : 0);
     for (int i = row_begin + static_cast<int>(threadIdx.x); i < whole_rows; i += threads) {
@@ -86,7 +88,7 @@ __global__ void __launch_bounds__(threads)
         for (unsigned k = static_cast<unsigned>(row_start[i]) - base; k < last; ++k) sum += product[k];
         y[i] = sum;
     }
-    if (!long_row) return; // the whole block
+    if (!long_row) return; // for the whole block
 
     T sum = 0;
     for (unsigned k = static_cast<unsigned>(row_start[row_end - 1]) - base + threadIdx.x; k < tile; k += threads)
@@ -102,14 +104,14 @@ __global__ void __launch_bounds__(threads)
 }
 
 template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 128, items = sizeof(T) == 4 ? 3 : 1, tile = 4 * threads * items; // found by trying
+    constexpr unsigned threads = 128, items = sizeof(T) == 4 ? 3 : 1, tile = 4 * threads * items; // fastest on an H200
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
     // Preparation: once per matrix.
     const unsigned tiles = gpulab::grid_size(p.matrix.nonzeros(), tile);
     gpulab::DeviceBuffer<int> first_row(tiles + std::size_t{1});
-    constexpr unsigned searches = 256; // a block
+    constexpr unsigned searches = 256; // threads per block
     first_rows_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, searches), searches>>>(a.row_start.data(), a.rows,
                                                                                          first_row.data(), tiles, tile);
     CUDA_CHECK_LAUNCH();
@@ -117,7 +119,7 @@ template <class T> void cuda_row_blocks(const Problem<T>& p, Output<T>& y, Stopw
 
     watch.tile(tile, "nnz");
     watch.tile(searches * std::size_t{tile}, "nnz");
-    watch.tile(threads, "rows"); // a block adds up so many at a time
+    watch.tile(threads, "rows"); // that a block adds up at a time
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

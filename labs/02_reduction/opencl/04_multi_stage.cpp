@@ -1,10 +1,9 @@
-// Rung 1: multi-stage reduction. (Bueno, section 4.2.1)
+// Rung 4: the host adds up the groups' sums. (Bueno, section 4.2.1: multi-stage reduction)
 //
-// A fixed number of work-groups, so that the device is full once: private sums with the global size as the stride, a
-// halving tree in local memory, one partial sum per group; the host adds up these few. It adds them in double, which
-// costs nothing there. The time ends when the partial sums are on the host; a few hundred additions are not in it.
-// Limit: 4-byte loads, and the host's part, which grows with the number of groups.
-#include "01_multi_stage.cl.hpp"
+// Changed: the kernel of rung 3 is launched once. One partial sum per group goes to the host, which adds up these few
+// in double. The time ends when the partial sums are on the host; its few hundred additions are not in it.
+// Limit: 4-byte loads as in rung 3, and the host's part, which grows with the number of groups.
+#include "04_multi_stage.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -1,20 +1,20 @@
-// Rung 9: a format of its own, made for columns that fall at random: bins of rows, sorted by column.
+// Rung 10: bins of rows, sorted by column: a format of this lab, made for columns at random.
 //
 // Changed: the order of the entries. With random columns every entry of a CSR row fetches 32 bytes of x from the L2
-// cache to use one number of them, and all CSR rungs end at that rate. Here the rows are cut into as many bins as there
-// are multiprocessors, or more where their sums do not fit. A block keeps the sums of its bin in shared memory while it
-// runs along the bin's entries from the lowest column to the highest. Neighbouring lanes then find x at neighbouring
-// places, and a multiprocessor reads x once, from front to back. What jumps about now is the row, and the sums of the
-// rows are in shared memory: atomic additions there. The matrix does not grow. An entry is a value, and 16 bits each
-// for its slot (the row's sum within the bin) and for its column, counted from the first column of its chunk of 128
-// entries: 8 bytes in float and 12 in double, as in CSR.
-//   - Rows of more than 512 entries get several slots, so that the lanes of a warp do not queue for one, and so that
+// cache and uses one number of them, and that limits all CSR rungs. Here the rows are cut into bins, one for each
+// multiprocessor, or more when the sums of a bin would not fit in shared memory. A block keeps the sums of its bin in
+// shared memory while it goes through the bin's entries from the lowest column to the highest. Neighbouring lanes then
+// read neighbouring elements of x, and a block reads x from front to back once. The rows now come in no order, but
+// their sums are in shared memory, where an atomic addition is cheap.
+//   - An entry takes as much memory as in CSR: a value, 16 bits for its slot (the place of its sum in the bin) and 16
+//     bits for its column, counted from the first column of its chunk of 128 entries.
+//   - A row of more than 512 entries gets several slots. So the lanes of a warp do not all wait for the same sum, and
 //     bins can share a row of any length.
-//   - Bins have equally many entries. Where a bin's rows are more than its slots, the shortest go to a second bin.
-// The sorting, on the CPU and outside the timing, depends on the matrix alone and serves every x.
-// Limit: nothing alone any more. On an H200 and the power-law matrix of 4 million rows (README) it takes 0.29 ms, of
-// which reading the matrix alone takes 0.16, the gather 0.09 more, the atomic additions 0.04. The preparation takes as
-// long as thousands of products.
+//   - All bins have about the same number of entries. When a bin would have more rows than slots, the shortest of them
+//     go to a second bin.
+// The sorting is done on the CPU, outside the timing. It depends on the matrix alone and serves every x.
+// Limit: no single one. Reading the matrix, the gather and the atomic additions all take part of the time. The
+// preparation takes as long as thousands of products.
 // (Related, with the products written to memory in between: propagation blocking, Beamer et al., IPDPS 2017.)
 #include <algorithm>
 #include <atomic>
@@ -34,19 +34,19 @@ namespace spmv {
 namespace {
 
 constexpr unsigned bins_threads = 1024;
-constexpr int unroll = 2;                       // chunks whose loads a warp has under way at once
+constexpr int unroll = 2;                       // chunks whose loads a warp has in flight together
 constexpr std::size_t chunk = 128;              // entries: four for each lane of a warp
-constexpr std::int32_t chunk_columns = 0x10000; // that the entries of a chunk may span
-constexpr std::size_t most_per_slot = 512;      // entries
-constexpr std::size_t least_work = 4096;  // entries and slots of a bin, while there are fewer bins than multiprocessors
-constexpr std::uint32_t no_slot = 0xFFFF; // of an entry that only fills up a chunk
-/// Shared memory of a block for the sums. What it leaves of the multiprocessor's 256 KiB is the first-level cache, and
-/// that is needed as well: with 226 KiB of sums a product in double takes 1.3 times as long on an H200.
+constexpr std::int32_t chunk_columns = 0x10000; // columns that the entries of a chunk may span
+constexpr std::size_t most_per_slot = 512;      // entries added up in one slot
+constexpr std::size_t least_work = 4096;        // entries and slots of a bin, when there is less than one bin each
+constexpr std::uint32_t no_slot = 0xFFFF;       // of the padding at the end of a chunk
+/// Shared memory of a block for the sums. The rest of the multiprocessor's 256 KiB is its L1 cache, which is needed as
+/// well: with 226 KiB of sums a product in double takes 1.3 times as long on an H200.
 constexpr std::size_t most_sum_bytes = 131 * 1024;
 static_assert(most_sum_bytes / sizeof(float) < no_slot, "16 bits hold a slot");
 
-/// The matrix, sorted. Entry n of a chunk (columns rising with n) stands at 4 * (n % 32) + n / 32, so that a lane loads
-/// its four entries at once and the lanes of a warp multiply neighbours.
+/// The matrix, sorted. Entry n of a chunk, with columns rising with n, is stored at 4 * (n % 32) + n / 32: a lane loads
+/// its four entries at once, and the lanes of a warp multiply neighbouring entries.
 template <class T> struct Bins {
     std::vector<int> first_slot;      ///< bins + 1
     std::vector<int> row;             ///< of each slot; ~row where the row has several
@@ -58,7 +58,7 @@ template <class T> struct Bins {
     bool shared_rows = false;   ///< some row has several slots
 };
 
-/// A sum: entries begin, begin + step, ... below end.
+/// A sum of a row's entries begin, begin + step, ... below end.
 struct Slot {
     int row;
     bool shared; ///< the row has several slots
@@ -66,7 +66,7 @@ struct Slot {
     std::size_t entries() const { return gpulab::ceil_div(end - begin, step); }
 };
 
-/// Sorts the entries of some slots by column and appends them, in chunks, to `to`.
+/// Sorts the entries of some slots by column and appends them to `to` in chunks.
 template <class T> void sort_bin(const gpulab::Csr<T>& a, const std::vector<Slot>& slots, Bins<T>& to) {
     struct Entry {
         std::int32_t column;
@@ -94,7 +94,8 @@ template <class T> void sort_bin(const gpulab::Csr<T>& a, const std::vector<Slot
     for (const Slot& slot : slots) to.row.push_back(slot.shared ? ~slot.row : slot.row);
 }
 
-/// @param multiprocessors bins, unless the matrix is very small or has too many rows
+/// Cuts the rows into bins and sorts each of them.
+/// @param multiprocessors how many bins to make, unless the matrix is very small or has too many rows
 /// @param most_slots of a bin
 template <class T>
 Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std::size_t most_slots) {
@@ -107,9 +108,9 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
         for (std::size_t q = 0; q < n; ++q) slots.push_back({static_cast<int>(i), n > 1, begin + q, end, n});
     }
     if (slots.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
-        throw gpulab::Unsupported("there are more sums than 32-bit offsets reach");
+        throw gpulab::Unsupported("there are more sums than 32-bit offsets can count");
 
-    // Ranges of slots of equal work, and the bins of each: as a rule one, of all slots.
+    // Ranges of slots with equal work. A range is usually one bin; with too many slots it is several.
     const std::size_t work = a.nonzeros() + slots.size();
     const std::size_t ranges = std::clamp<std::size_t>(work / least_work, 1, multiprocessors);
     std::vector<std::vector<std::vector<Slot>>> rounds; // rounds[n][range]: the range's n-th bin
@@ -154,7 +155,7 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
     }
     all.shared_rows = shared_rows;
     if (chunks * chunk > 2 * a.nonzeros() + (1 << 20))
-        throw gpulab::Unsupported("the columns lie too far apart: chunks would be mostly empty");
+        throw gpulab::Unsupported("the columns lie too far apart: most places of the chunks would be empty");
     const auto slots_in_all = static_cast<std::size_t>(all.first_slot.back());
     all.row.resize(slots_in_all);
     all.first_column.resize(chunks);
@@ -177,7 +178,7 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
 
 } // namespace
 
-/// A block per bin. y is zero before where a row has several slots.
+/// A block per bin. y must be zero before if a row has several slots.
 template <class T>
 __global__ void __launch_bounds__(bins_threads)
     bins_kernel(const int* __restrict__ first_slot, const int* __restrict__ row, const int* __restrict__ first_chunk,
@@ -251,7 +252,7 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     const auto bins = static_cast<unsigned>(a.first_slot.size() - 1);
     watch.tile(chunk, "nnz");
-    watch.tile(gpulab::multiprocessor_count() * (bins_threads / 32) * unroll * chunk, "nnz"); // under way at once
+    watch.tile(gpulab::multiprocessor_count() * (bins_threads / 32) * unroll * chunk, "nnz"); // in flight together
     watch.tile(most_per_slot, "row length");
     watch.tile(chunk_columns, "columns");
     watch.tile(gpulab::multiprocessor_count() * most_slots, "sums"); // of one bin per multiprocessor
@@ -259,7 +260,7 @@ template <class T> void cuda_bins(const Problem<T>& p, Output<T>& y, Stopwatch& 
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
-            if (bins == 0) return; // no rows: a launch of no blocks is an error
+            if (bins == 0) return; // no rows: a launch without blocks is an error
             if (a.shared_rows) CUDA_CHECK(cudaMemsetAsync(out.data(), 0, out.bytes(), stream)); // part of the product
             kernel<<<bins, bins_threads, shared, stream>>>(first_slot.data(), row.data(), first_chunk.data(),
                                                            first_column.data(), place.data(), value.data(), x.data(),

@@ -1,19 +1,19 @@
-// Rung 6: merge path. Every thread gets the same share of work, however the rows are shaped.
+// Rung 7: merge path. Every thread gets the same share of work, whatever the lengths of the rows.
 //
-// Changed: what is shared out. Multiplying is one step per non-zero, finishing a row is one step per row, and the whole
-// job is both lists merged: nonzeros + rows steps in a fixed order (the non-zeros of row 0, "row 0 is done", those of
-// row 1, ...). Cut into equal pieces, a piece may begin and end in the middle of a row. (Merrill and Garland, SC 2016.)
-// Where step d stands in the two lists is found by binary search along the diagonal row + non-zero = d of the merge
-// grid.
-//   1. per block, tile = threads * items steps: products to shared memory with neighbouring loads, row ends as well;
-//   2. each thread searches its own diagonal in shared memory, then takes `items` steps: add a product, finish a row;
-//   3. what a thread carries out (its carry-out) belongs to a row that a later thread finishes: carry-outs of the same
-//      row are added up across the warp, then to the row's sum in shared memory;
-//   4. the row that the block leaves unfinished goes to a list, which a second, small kernel adds to y.
-// Preparation outside the timing: the coordinates of each tile, which depend on row_start only (like cuSPARSE's
-// cusparseSpMV_preprocess).
-// Limit: the gather of x, where columns are random: each entry fetches 32 bytes from the L2 cache to use 4 of them.
-// Where they are regular: the searches, and products that pass through shared memory.
+// Changed: what is shared out. Multiplying is one step per non-zero, and finishing a row is one step per row. Both
+// lists are merged into one list of nonzeros + rows steps in a fixed order: the non-zeros of row 0, "row 0 is done",
+// the non-zeros of row 1, ... This list is cut into equal pieces, so a piece may begin and end in the middle of a row.
+// To find where step d lies in the two lists, a thread searches the diagonal row + non-zero = d of the merge grid by
+// bisection. (Merrill and Garland, SC 2016.)
+//   1. A block takes a tile of threads * items steps. It loads the tile's non-zeros side by side and keeps their
+//      products in shared memory, together with the ends of the tile's rows.
+//   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
+//   3. The sum that a thread is left with, its carry-out, belongs to a row that a later thread finishes. Carry-outs of
+//      the same row are added up across the warp, then added to the row's sum in shared memory.
+//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y.
+// The first step of each tile depends on row_start only. It is found once per matrix, outside the timing.
+// Limit: with random columns the gather of x, because each entry fetches a sector of 32 bytes from the L2 cache and
+// uses 4 or 8 of them. With regular columns the searches, and the products' way through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -27,6 +27,7 @@ struct MergePoint {
     int nonzero;
 };
 
+/// Searches one diagonal of the merge grid.
 /// @param diagonal how many steps have been taken: row + nonzero of the result
 /// @param row_end row_end[i] is where row i ends in the list of non-zeros; rows of them
 __device__ inline MergePoint find_merge_point(long long diagonal, const int* row_end, int rows, int nonzeros) {
@@ -51,7 +52,7 @@ __global__ void merge_points_kernel(const int* row_start, int rows, int nonzeros
 }
 
 /// One tile of threads * items steps per block.
-/// @param carry_out carry_out[b] becomes what block b added up of row point[b + 1].row, which it does not finish
+/// @param carry_out carry_out[b] becomes the part of row point[b + 1].row that block b adds up but does not finish
 template <class T, unsigned threads, unsigned items>
 __global__ void __launch_bounds__(threads)
     merge_path_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(threads)
     const int nonzeros = end.nonzero - begin.nonzero; // rows + nonzeros <= tile
     const int me = static_cast<int>(threadIdx.x);
 
-    // 1. All loads of the matrix before the first gather of x.
+    // 1. All loads of the matrix come before the first gather of x, so that they are in flight together.
     int j[items];
     T v[items];
 #pragma unroll
@@ -112,8 +113,8 @@ __global__ void __launch_bounds__(threads)
     }
     __syncthreads();
 
-    // 3. Left-overs. Rows rise with the lane, so those of one row stand side by side: after this loop the first lane of
-    // each such run holds its total.
+    // 3. Carry-outs. Row numbers rise with the lane, so the carry-outs of one row lie in consecutive lanes: after this
+    // loop the first lane of each such run holds its total.
     const unsigned lane = threadIdx.x % 32;
 #pragma unroll
     for (unsigned distance = 1; distance < 32; distance *= 2) {
@@ -139,7 +140,7 @@ __global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T*
 }
 
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 256, items = 5, tile = threads * items; // odd: consecutive runs meet no bank twice
+    constexpr unsigned threads = 256, items = 5, tile = threads * items; // odd: no bank conflicts
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
@@ -147,13 +148,13 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     const unsigned tiles = gpulab::grid_size(p.matrix.rows + p.matrix.nonzeros(), tile);
     gpulab::DeviceBuffer<MergePoint> point(tiles + std::size_t{1});
     gpulab::DeviceBuffer<T> carry_out(tiles);
-    constexpr unsigned searches = 256; // a block, and as many carry-outs
+    constexpr unsigned searches = 256; // threads per block that search, and that add carry-outs
     merge_points_kernel<<<gpulab::grid_size(tiles + std::size_t{1}, searches), searches>>>(
         a.row_start.data(), a.rows, a.nonzeros, point.data(), tiles, tile);
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    watch.tile(items, "items"); // rows and non-zeros together: of a thread, of a block, of a block of carry-outs
+    watch.tile(items, "items"); // rows and non-zeros: of a thread, of a block, of a block of carry-outs
     watch.tile(tile, "items");
     watch.tile(searches * std::size_t{tile}, "items");
     gpulab::watch_stream(

@@ -2,10 +2,11 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// The kernel of rung 1. It runs twice: over the array, then with one group over the groups' sums.
-kernel void two_stage(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
+// Any n with any number of groups; the group size is a power of two. It runs twice: over the array, then with one group
+// over the groups' sums.
+kernel void grid_stride(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
     const size_t me = get_local_id(0);
-    REAL mine = 0;
+    REAL mine = 0; // a private sum of every G-th element, G being the global size
     for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i];
     x[me] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,9 +1,10 @@
-// Rung 3: 16-byte loads and independent accumulators, OpenCL's counterpart of cuda_vectorised.
+// Rung 5: 16-byte loads and independent accumulators, OpenCL's counterpart of cuda_vectorised.
 //
-// Changed: a work-item loads four vectors at a time and adds each to an accumulator of its own, so that the loads are
-// under way together and no addition waits for the one before. On a CPU a float4 is one SIMD register.
-// Limit: the memory.
-#include "03_vectorised.cl.hpp"
+// Changed: more bytes in flight. A work-item asks for four 16-byte vectors before it adds the first, so that 64 bytes
+// per item are on their way where there were 4. Each vector has an accumulator of its own, so that no addition waits
+// for the one before. On a CPU a float4 is one SIMD register. The host half is that of rung 3, with two launches.
+// Limit: memory; for a small n the second launch.
+#include "05_vectorised.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -19,7 +20,7 @@ template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum
     gpulab::ClBuffer<T> sums(groups), result(1);
     std::vector<T> host(1);
 
-    // A kernel object keeps its arguments, so each stage has its own.
+    // A kernel object keeps its arguments, so each launch has its own.
     cl::Kernel first = kernel_for<T>(vectorised_cl, "vectorised"), second = kernel_for<T>(vectorised_cl, "vectorised");
     const cl_ulong n = p.size(), left = groups;
     const cl::LocalSpaceArg x = cl::Local(local_size * sizeof(T));

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""The tests of the hand-outs' template, which CONTRIBUTING.md describes. test_hand_outs.py "the sentence to test"."""
+
+import glob
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+HEADINGS = ["What you will learn", "Before you start", "Theory", "The ladder", "Run it", "What to expect", "Questions",
+            "Exercises", "Sources"]
+MOST_WORDS = 1500
+WHERE = r"\*\((paper|any machine|GPU)[^()]*\)\*"
+
+
+def without_comments(text):
+    return re.sub(r"<!--.*?-->", "", text, flags=re.S)
+
+
+def words(text):
+    """Tokens with a letter or a digit. Tables count, the directives of tables do not."""
+    return sum(1 for token in without_comments(text).split() if re.search(r"\w", token))
+
+
+def items(section):
+    """The numbered items of a section, each in one line."""
+    return [" ".join(item.split()) for item in re.split(r"(?m)^\d+\. ", section)[1:]]
+
+
+def faults(path):
+    """What a hand-out lacks, as lines."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    folder = os.path.dirname(path)
+    lab = os.path.basename(folder)[:2]
+    found = []
+    if not re.match(rf"# Lab {lab}: \S", text):
+        found.append(f"it begins with '# Lab {lab}: Name'")
+    headings = re.findall(r"(?m)^## (.*)$", text)
+    if headings != HEADINGS:
+        return found + [f"its headings are {', '.join(HEADINGS)}; not {', '.join(headings)}"]
+    section = dict(zip(headings, re.split(r"(?m)^## .*$", text)[1:]))
+    if words(text) > MOST_WORDS:
+        found.append(f"{words(text)} words: at most {MOST_WORDS}")
+
+    start = section["Before you start"]
+    for what, pattern in (("prerequisites", r"(?m)^Prerequisites: \S"), ("minutes", r"(?m)^Time: \d+ minutes"),
+                          ("the words it needs", r"(?m)^Words: \["), ("the words it introduces", r"(?m)^New here: \S")):
+        if not re.search(pattern, start):
+            found.append(f"'Before you start' does not name {what}")
+    for mark in ("**Core**", "**Further**"):
+        if mark not in section["The ladder"]:
+            found.append(f"the ladder marks nothing as {mark}")
+    figures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
+    for figure in figures:
+        if not os.path.isfile(os.path.join(folder, figure)):
+            found.append(f"there is no figure {figure}")
+    if not any("/figures/" in figure and "/results/" not in figure for figure in figures):
+        found.append("it has no figure of its own")
+    if section["What to expect"].count("<!-- table\n") != 1:
+        found.append("'What to expect' has one table, generated from result files")
+    for kind, mark in (("Questions", WHERE + r"\.?$"), ("Exercises", None)):
+        listed = items(section[kind])
+        if len(listed) < 3:
+            found.append(f"{len(listed)} {kind.lower()}: at least three")
+        for number, item in enumerate(listed, 1):
+            if kind == "Questions" and not re.search(mark, item):
+                found.append(f"question {number} does not say where it can be answered: *(paper)*, *(any machine)* or *(GPU)*")
+            if kind == "Exercises" and not re.match(r"(Core|Further)\b", item):
+                found.append(f"exercise {number} does not begin with Core or Further")
+    try:
+        with open(os.path.join(folder, "MEASURED.md"), encoding="utf-8") as file:
+            measured = file.read()
+        if not measured.startswith(f"# Lab {lab}: measured\n"):
+            found.append(f"MEASURED.md begins with '# Lab {lab}: measured'")
+        if "MEASURED.md" not in text:
+            found.append("it does not link to MEASURED.md")
+    except FileNotFoundError:
+        found.append("there is no MEASURED.md beside it")
+    return found
+
+
+def every_hand_out_follows_the_template():
+    paths = sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", "README.md")))
+    assert paths, "no hand-outs found"
+    lines = [f"{os.path.relpath(path, ROOT)}: {fault}" for path in paths for fault in faults(path)]
+    assert not lines, "\n".join(lines)
+
+
+def a_hand_out_that_departs_from_the_template_is_found():
+    import shutil
+    import tempfile
+
+    path = sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", "README.md")))[0]
+    with open(path, encoding="utf-8") as file:
+        right = file.read()
+    question = items(right[right.index("## Questions"):right.index("## Exercises")])[0]
+    mark = re.search(WHERE, question)[0]
+    changes = {
+        "headings": lambda t: t.replace("## What to expect", "## Results"),
+        "words": lambda t: t.replace("## Theory\n", "## Theory\n" + "word " * MOST_WORDS),
+        "minutes": lambda t: re.sub(r"(?m)^Time: ", "Takes ", t),
+        "prerequisites": lambda t: re.sub(r"(?m)^Prerequisites: ", "", t),
+        "marks nothing as **Further**": lambda t: t.replace("**Further**", "Further"),
+        "no figure of its own": lambda t: re.sub(r"!\[[^]]*\]\([^)]*figures/[a-z-]+\.svg\)", "", t),
+        "there is no figure": lambda t: re.sub(r"(figures/)([a-z-]+)(\.svg\))", r"\1absent-\2\3", t, count=1),
+        "one table": lambda t: t.replace("<!-- table", "<!-- tables"),
+        "question 1 does not say": lambda t: t.replace(mark, "", 1) if t.index(mark) > t.index("## Questions") else "",
+        "exercise 1 does not begin": lambda t: re.sub(r"(?m)(## Exercises\s+1\. )\w+", r"\1Perhaps", t),
+        "begins with '# Lab": lambda t: t.replace("# Lab ", "# Laboratory ", 1),
+        "does not link": lambda t: t.replace("MEASURED", "measured"),
+    }
+    with tempfile.TemporaryDirectory() as root:
+        folder = os.path.join(root, "labs", os.path.basename(os.path.dirname(path)))
+        shutil.copytree(os.path.join(ROOT, "docs", "figures"), os.path.join(root, "docs", "figures"))
+        os.makedirs(folder)
+        shutil.copy(os.path.join(os.path.dirname(path), "MEASURED.md"), folder)
+        copy = os.path.join(folder, "README.md")
+
+        def judged(text):
+            with open(copy, "w", encoding="utf-8") as file:
+                file.write(text)
+            return faults(copy)
+
+        assert judged(right) == [], f"the unchanged hand-out is rejected: {judged(right)}"
+        for wanted, change in changes.items():
+            changed = change(right)
+            assert changed != right, f"nothing was changed for: {wanted}"
+            assert any(wanted in fault for fault in judged(changed)), f"not found: {wanted}; found {judged(changed)}"
+        os.remove(os.path.join(folder, "MEASURED.md"))
+        assert any("no MEASURED.md" in fault for fault in judged(right)), "a missing MEASURED.md is not found"
+
+
+if __name__ == "__main__":
+    test = {"every hand-out follows the template": every_hand_out_follows_the_template,
+            "a hand-out that departs from the template is found": a_hand_out_that_departs_from_the_template_is_found}
+    try:
+        test[sys.argv[1]]()
+    except AssertionError as fault:
+        print("FAILED:", fault)
+        sys.exit(1)
