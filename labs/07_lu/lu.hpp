@@ -38,7 +38,7 @@ struct Factors {
     std::vector<std::int32_t> pivots; ///< step k exchanged the rows k and pivots[k] >= k; k itself: no exchange
 };
 
-/// Fills factors with what no variant writes; see gpulab::poison().
+/// Fills the factors with NaN and invalid pivots before a variant runs; see gpulab::poison().
 void poison(Factors& factors);
 
 /// A variant: from host data to host data. `f` has the size of the matrix. A variant without pivoting exchanges no rows
@@ -97,15 +97,15 @@ double growth_norm(const Factors& f);
 ///
 /// The error is the infinity norm of P A - L U over n eps norm(A). Elimination in any order leaves at most n eps / 2
 /// times norm(|L| |U|) (Higham, Accuracy and Stability of Numerical Algorithms, theorem 9.3), and the check itself adds
-/// as much; so the tolerance is norm(|L| |U|) / norm(A). With pivoting that is a small number. Without, it may be
-/// large: the factors are then as good as the method allows, and that is not good.
+/// as much; so the tolerance is norm(|L| |U|) / norm(A). With pivoting that is a small number. Without pivoting it may
+/// be large: then the factors are as accurate as the method allows, and that may not be accurate enough.
 ///
-/// Up to n = 1024 all elements of P A - L U are computed. Beyond, where the product would take longer than the
-/// factorisation, three random vectors x in (-1, 1) stand for them: (P A - L U) x takes 6 n^2 operations each and is
-/// far off the bound, norm(x) being 1, for a single wrong element.
+/// Up to n = 1024 all elements of P A - L U are computed. For larger n that would take longer than the factorisation.
+/// Then (P A - L U) x is computed for three random vectors x in (-1, 1), with about 4 n^2 operations each. A wrong
+/// element of the factors changes it by about as much as it is wrong.
 gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting);
 
-/// What a factorisation must do, whatever the variant.
+/// Bytes that must move and operations that must be done, the same for all variants.
 gpulab::Work work(const Problem& p);
 
 /// The ladder, in reading order: one row per rung.

@@ -33,7 +33,7 @@ constexpr bool refines(std::string_view variant) { return variant.ends_with("_re
 /// The matrix with its factors, by cpu_threads_pivot, and random right-hand sides in (-1, 1).
 SolveProblem make_solve_problem(const Problem& p, std::size_t count, std::uint64_t seed);
 
-/// The same with right-hand sides of your own.
+/// The same with given factors and right-hand sides.
 SolveProblem make_solve_problem(const Problem& p, const Factors& f, std::vector<double> b, std::size_t count);
 
 /// B with its rows in the order of P A.
@@ -49,15 +49,15 @@ double backward_error(const SolveProblem& p, const Solution& x);
 /// Does X solve A X = B?
 ///
 /// The error is backward_error(). Factorisation and two triangular solves leave at most 3 n eps / 2 times
-/// norm(|L| |U|) / norm(A) (Higham, theorem 9.4), which without refinement is the tolerance. One step of refinement
-/// takes the growth of the factors out of it, unless A is close to singular: then the tolerance is 1.
+/// norm(|L| |U|) / norm(A) (Higham, theorem 9.4); that is the tolerance without refinement. One step of refinement
+/// removes the effect of growth, unless A is close to singular; then the tolerance is 1.
 gpulab::Comparison compare(const SolveProblem& p, const Solution& x, bool refined);
 
 /// An estimate of norm(A) norm(A^-1) in the 1-norm, from the factors: at most the condition number, and rarely less
 /// than a third of it (Higham, section 15.2, algorithm of Hager). Infinity when a pivot is zero.
 double condition_estimate(const Problem& p, const Factors& f);
 
-/// What a solution must do, whatever the variant.
+/// Bytes that must move and operations that must be done, the same for all variants.
 gpulab::Work work(const SolveProblem& p);
 
 /// The solvers: one row per rung.

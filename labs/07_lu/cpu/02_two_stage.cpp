@@ -1,10 +1,9 @@
 // Rung 2: each step in two stages. (Alfaro Vigo & Rossetto, section 3.3)
 //
 // Changed: first all of column i is divided by the pivot, then all of the submatrix is updated. Within a stage no
-// element needs another one of the same stage, so that each stage can be done in parallel: they become the two kernels
-// of the GPU.
-// Limit: memory, as before. On one core nothing is gained: the column, of which each cache line holds one number that
-// is wanted, is walked once more.
+// element depends on another one of the same stage, so each stage can run in parallel. The stages become the two
+// kernels of the GPU. Limit: memory, as before. On one core nothing is gained: the column, with one element per cache
+// line, is read twice.
 #include <algorithm>
 #include <cmath>
 

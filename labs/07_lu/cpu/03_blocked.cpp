@@ -1,9 +1,9 @@
 // Rung 3: in blocks. (Alfaro Vigo & Rossetto, section 3.3; Golub and Van Loan, section 3.4)
 //
 // Changed: 64 columns, the panel, are eliminated first, as in cpu_two_stage. Its row exchanges are applied to the other
-// columns, a triangular solve gives 64 rows of U, and then all that is left is updated once: A22 - L21 U12, a matrix
-// product. Per element of the submatrix that is 128 operations for each time it is loaded, where it was two.
-// Limit: one core, and a matrix product that is not packed (see lab 03).
+// columns, a triangular solve gives 64 rows of U, and then the rest of the matrix is updated once: A22 - L21 U12, a
+// matrix product. An element of the submatrix is loaded for 128 operations instead of two. Limit: one core, and a
+// matrix product that is not packed (see lab 03).
 #include "blocks.hpp"
 #include "lu.hpp"
 #include "studies.hpp"

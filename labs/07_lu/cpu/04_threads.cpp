@@ -1,9 +1,9 @@
 // Rung 4: the update of cpu_blocked on all cores.
 //
-// Changed: exchanges and triangular solve are dealt out by columns, the update by rows; in neither do two threads write
-// the same element. One thread factorises the panel meanwhile the others wait.
-// Limit: Amdahl's law. The panels, about 64 n^2 / 2 operations of 2/3 n^3, are done by one thread, and slowly: their
-// columns are walked line by line.
+// Changed: exchanges and triangular solve are distributed over the threads by columns, the update by rows, so no two
+// threads write the same element. One thread factorises the panel while the others wait.
+// Limit: Amdahl's law. One thread does the panels, about 32 n^2 of 2/3 n^3 operations, and loads a cache line for each
+// element of a column.
 #include "blocks.hpp"
 #include "gpulab/parallel.hpp"
 #include "lu.hpp"

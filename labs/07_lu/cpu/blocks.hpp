@@ -11,7 +11,7 @@
 namespace lu {
 
 inline constexpr std::size_t block_columns = 64; ///< of a panel
-inline constexpr std::size_t block_rows = 4;     ///< rows of the submatrix that share a number of U
+inline constexpr std::size_t block_rows = 4;     ///< rows of A22, and of U12, in the innermost loops
 
 /// Eliminates the columns of the panel, from row k0 down to the last. Exchanges rows within the panel only.
 inline void factorise_panel(Factors& f, std::size_t k0, std::size_t k1, bool pivoting) {
@@ -51,35 +51,38 @@ inline void solve_rows_of_u(Factors& f, std::size_t k0, std::size_t k1, std::siz
         }
 }
 
-/// A22 -= L21 U12 for the rows begin ... end - 1 below the panel, all columns right of it. Four rows at a time share
-/// each number of U; 512 columns of U12 (256 KiB) stay in the second-level cache while all rows pass.
+/// Subtracts four multiples from each of four rows: c[i][j] -= sum over k of l[i][k] u[k][j]. Rows are n apart.
+inline void update_4_by_4(const double* l, const double* u, double* c, std::size_t n, std::size_t columns) {
+    const double* __restrict u0 = u;
+    const double* __restrict u1 = u0 + n;
+    const double* __restrict u2 = u1 + n;
+    const double* __restrict u3 = u2 + n;
+    for (std::size_t i = 0; i < block_rows; ++i) {
+        double* __restrict row = c + i * n;
+        const double l0 = l[i * n], l1 = l[i * n + 1], l2 = l[i * n + 2], l3 = l[i * n + 3];
+        for (std::size_t j = 0; j < columns; ++j) row[j] -= l0 * u0[j] + l1 * u1[j] + l2 * u2[j] + l3 * u3[j];
+    }
+}
+
+/// A22 -= L21 U12 for the rows begin ... end - 1 below the panel, all columns right of it. Four rows of U at a time, so
+/// that an element of A22 is loaded and stored for four products; 512 columns of U12 (256 KiB) stay in the second-level
+/// cache while all rows pass.
 inline void update(Factors& f, std::size_t k0, std::size_t k1, std::size_t begin, std::size_t end) {
     constexpr std::size_t width = 512;
     const std::size_t n = f.n;
     double* const a = f.lu.data();
     for (std::size_t j0 = k1; j0 < n; j0 += width) {
         const std::size_t columns = std::min(width, n - j0);
-        std::size_t i = begin;
-        for (; i + block_rows <= end; i += block_rows) {
-            double* __restrict c0 = a + i * n + j0;
-            double* __restrict c1 = c0 + n;
-            double* __restrict c2 = c1 + n;
-            double* __restrict c3 = c2 + n;
-            for (std::size_t k = k0; k < k1; ++k) {
-                const double* __restrict u = a + k * n + j0;
-                const double l0 = a[i * n + k], l1 = a[(i + 1) * n + k], l2 = a[(i + 2) * n + k],
-                             l3 = a[(i + 3) * n + k];
-                for (std::size_t j = 0; j < columns; ++j) {
-                    c0[j] -= l0 * u[j];
-                    c1[j] -= l1 * u[j];
-                    c2[j] -= l2 * u[j];
-                    c3[j] -= l3 * u[j];
+        for (std::size_t i0 = begin; i0 < end; i0 += block_rows)
+            for (std::size_t l0 = k0; l0 < k1; l0 += block_rows) {
+                if (i0 + block_rows <= end && l0 + block_rows <= k1) {
+                    update_4_by_4(a + i0 * n + l0, a + l0 * n + j0, a + i0 * n + j0, n, columns);
+                    continue;
                 }
+                for (std::size_t i = i0; i < std::min(i0 + block_rows, end); ++i) // fewer than 4 x 4 are left
+                    for (std::size_t k = l0; k < std::min(l0 + block_rows, k1); ++k)
+                        for (std::size_t j = j0; j < j0 + columns; ++j) a[i * n + j] -= a[i * n + k] * a[k * n + j];
             }
-        }
-        for (; i < end; ++i) // up to three rows are left over
-            for (std::size_t k = k0; k < k1; ++k)
-                for (std::size_t j = j0; j < j0 + columns; ++j) a[i * n + j] -= a[i * n + k] * a[k * n + j];
     }
 }
 

@@ -14,12 +14,12 @@ inline constexpr std::size_t solve_rows = 64; ///< unknowns of a block
 
 /// X = U^-1 L^-1 X.
 ///
-/// A block is solved by itself, with the 64 x 64 numbers of the factors on the diagonal; then all rows that are not
-/// solved yet lose their multiples of it, each row by itself, on all cores.
+/// A block is solved with the 64 x 64 numbers of the factors on the diagonal. Then its unknowns are eliminated from all
+/// rows that are not solved yet, on all cores.
 inline void solve_in_blocks(const Factors& f, Solution& x, std::size_t count) {
     const std::size_t n = f.n;
     const double* const a = f.lu.data();
-    // Takes the multiples of row j from row i.
+    // Subtracts the multiple of row j from row i.
     const auto eliminate = [&](std::size_t i, std::size_t j) {
         const double factor = a[i * n + j];
         for (std::size_t c = 0; c < count; ++c) x[i * count + c] -= factor * x[j * count + c];

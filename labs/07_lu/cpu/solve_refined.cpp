@@ -1,8 +1,8 @@
 // Solver 3: one step of iterative refinement.
 //
-// Changed: the residual R = B - A X tells how far X is off; A D = R is solved with the same factors, and D is added.
-// One step makes up for growth in the factors, if the condition of A leaves any digits right (Higham, section 12.1).
-// Limit: three times the numbers pass: the factors twice, and A.
+// Changed: after the first solution, A D = R is solved with the same factors for the residual R = B - A X, and D is
+// added to X. One step corrects the effect of growth in the factors, unless A is close to singular (Higham,
+// section 12.1). Limit: memory. The factors are read twice, and A once.
 #include "gpulab/poisoning.hpp"
 #include "solve_blocks.hpp"
 

@@ -1,13 +1,14 @@
 // Rung 1: two kernels per column. (Alfaro Vigo & Rossetto, programs 3.8-3.11)
 //
-// For each column one kernel divides it by the pivot, one thread per element, and a second one updates the submatrix,
-// one thread per element in tiles of TILE x TILE. Between two launches in one stream all blocks have ended: that is the
-// only way in which blocks of this rung wait for each other.
-// Mended: the printed host program copies the matrix from the device to the host where it should go the other way; the
-// tile's size is a variable of the host there and yet sizes a static shared array, here it is a template parameter; the
-// pivots are looked at. Kept: threadIdx.x counts the rows, which the next rung is about.
-// Limit: threads of a warp touch 32 different rows, so of each sector of 32 bytes they use 8; and each step passes over
-// the whole submatrix in global memory for two operations per element.
+// For each column, one kernel divides the column by the pivot, with one thread per element. A second kernel updates the
+// submatrix, with one thread per element in tiles of TILE x TILE. A launch begins when all blocks of the launch before
+// it in the same stream have ended. This rung needs that order: the update reads the divided column. Three faults of
+// the printed programs are corrected here. The host program copies the matrix from the device to the host where it
+// should copy it to the device. The size of the tile is a variable of the host, but it is the size of a static shared
+// array; here it is a template parameter. Nothing checks the pivots. The printed order of the threads is kept:
+// threadIdx.x counts the rows.
+// Limit: the threads of a warp access 32 different rows, so they use 8 of the 32 bytes of each sector. And each step
+// passes over the whole submatrix in global memory for two operations per element.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -1,8 +1,8 @@
 // Rung 2: threadIdx.x along the columns.
 //
-// Changed: x and y are exchanged in the update. The threads of a warp now touch neighbours of one row, whose sectors
-// they use in full. The column is scaled as before: its elements lie n apart, whoever takes them.
-// Limit: the whole submatrix passes through global memory in each step; for small ones, two launches per column.
+// Changed: x and y are exchanged in the update. The threads of a warp now access neighbours in one row and use all
+// bytes of their sectors. The column is divided as before: its elements are n apart in memory, whatever thread takes
+// them. Limit: the whole submatrix passes through global memory in each step; for small ones, two launches per column.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -3,9 +3,9 @@
 // Changed: a block has 32 threads for a tile of 32 x 32, and each thread updates 32 elements: with cuda_tile_rows those
 // of a row, with cuda_tile_columns those of a column. A number that is the same for all 32, the thread's factor of L or
 // of U, stays in a register.
-// With a thread per column the threads of a warp walk down side by side: each access is coalesced. With a thread per
-// row they walk to the right, 32 rows at a time: each access touches 32 sectors, of which the next three steps find the
-// rest in the cache, if it is still there.
+// With a thread per column, a warp accesses 32 neighbours of one row at a time: each access is coalesced. With a thread
+// per row, a warp accesses one element in each of 32 rows: 32 sectors. The next three elements are in the same sectors,
+// if the cache still holds them.
 // Limit: memory, as before; and one warp per block, so that few loads are in flight.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"

@@ -1,11 +1,11 @@
 // Rung 4: partial pivoting on the device.
 //
 // Changed: before a column is scaled, one block searches it for the element of the largest magnitude, and the row of
-// that element is exchanged with the row of the diagonal. The row's number stays on the device: the kernel that
-// exchanges reads it there. A copy to the host and back would cost more than the search.
-// The search is a reduction (lab 02) that carries a row number along with each value. Of several equal candidates the
-// first row wins, whatever the order of the comparisons, so that the result does not depend on the device.
-// Limit: four launches per column, and a search in which one multiprocessor works and all others wait.
+// that element is exchanged with the row of the diagonal. The number of the row stays on the device, where the next
+// kernel reads it. A copy to the host would make the host wait for the search in every column.
+// The search is a reduction (lab 02) of pairs of a value and its row. If several values are equal, the first row wins,
+// whatever the order of the comparisons, so that the result does not depend on the number of threads.
+// Limit: four launches per column, and a search that uses one multiprocessor only.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

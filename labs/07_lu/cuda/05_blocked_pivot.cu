@@ -1,12 +1,13 @@
 // Rung 5: in blocks. (Alfaro Vigo & Rossetto, section 3.3)
 //
-// Changed: the kernels of cuda_columns_pivot factorise a panel of 64 columns only. Then three kernels do for all other
-// columns what the panel's 64 steps ask for: exchange rows, solve for 64 rows of U, and update the submatrix with one
-// matrix product. The submatrix passes through global memory once per 64 columns where it did for each.
-// - The exchanges are done at once. One after the other, each would wait for the one before it, 64 times the latency of
-//   global memory. Here each block first follows every row through all exchanges to the place where it ends, then reads
-//   all rows that move, and then writes them.
-// - The update is the product of lab 03 with 4 x 4 elements per thread.
+// Changed: the kernels of cuda_columns_pivot factorise a panel of 64 columns only. Then three kernels apply these 64
+// steps to all other columns: they exchange rows, solve for 64 rows of U, and update the submatrix with one matrix
+// product. The submatrix passes through global memory once for 64 columns instead of once for each.
+// - All exchanges are done together. One after the other, each would wait for the one before it: 64 times the latency
+// of
+//   global memory. Here each block first finds where each row ends after all exchanges, then reads all rows that move,
+//   and then writes them.
+// - The update is a product as in lab 03, with 4 x 4 elements per thread.
 // Limit: the panel: four launches per column, most of them too small to fill the device.
 #include <algorithm>
 

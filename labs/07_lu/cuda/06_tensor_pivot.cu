@@ -1,16 +1,17 @@
 // Rung 6: the update on tensor cores.
 //
-// Changed: a warp multiplies small matrices as a whole, with one instruction: 16 x 8 times 8 x 8 here, in double
-// precision, with each operation rounded as always. The operands lie spread over the lanes of the warp, one or two
-// elements of every row in each. What a lane must hold is fixed by the instruction (PTX manual, "matrix fragments for
-// mma.m16n8k8"): with g = lane / 4 and t = lane % 4
+// A tensor core multiplies two small matrices with one instruction of a whole warp, here 16 x 8 times 8 x 8 in double
+// precision. The matrices are spread over the registers of the warp; the part in one lane is called a fragment. The
+// instruction determines which elements it holds (PTX manual, "matrix fragments for mma.m16n8k8"). With g = lane / 4
+// and t = lane % 4:
 //     A, 16 x 8: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4)
 //     B, 8 x 8:  (t, g), (t + 4, g)
 //     C, 16 x 8: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1)
-// Devices of compute capability 8.x have 8 x 4 times 4 x 8 only: four of these do the same, with the same fragments.
-// A block of 256 threads computes 128 x 64 elements of C, a warp 32 x 32 of them. Tiles of A and B come by asynchronous
-// copies, three steps ahead. C is loaded before the loop, while the first tiles are on their way.
-// Limit: of the update, memory: for each element of C, 16 bytes pass for 128 operations. Of the whole, the panel.
+// Devices of compute capability 8.x multiply 8 x 4 times 4 x 8 only: four such instructions do the same, with the same
+// fragments.
+// Changed: the update uses tensor cores. A block of 256 threads computes 128 x 64 elements of C, a warp 32 x 32 of
+// them. Asynchronous copies load the tiles of A and B three steps ahead. C is loaded before the loop, during these
+// copies. Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
 #include <algorithm>
 
 #include "built_for.hpp"

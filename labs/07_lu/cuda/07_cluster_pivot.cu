@@ -1,19 +1,18 @@
 // Rung 7: the panel in the registers of a thread-block cluster.
 //
 // A cluster is a group of up to 16 blocks that run at the same time on neighbouring multiprocessors (compute capability
-// 9.0). They have a barrier of their own, about 0.2 us on an H200 where a launch takes 3, and each can read the others'
-// shared memory.
-// Changed: one kernel factorises the whole panel. Each thread keeps one row of it in registers, up to 64 numbers. A
-// column then costs one barrier of the cluster:
-// - Each block finds its best candidate, by shuffles, and lays it into its shared memory, with all of its row.
-// - After the barrier every block looks at all candidates and reads the row of the best one.
-// - Each thread subtracts its multiple of that row.
-// No row moves: a thread notes where its row stands after the exchanges, and stores it there at the end.
-// Registers have no index at run time. So a row is turned by one place in each step: element 0 is always that of the
-// current column, and an element that is done goes to the other end.
-// Panels of more than 4096 rows do not fit 16 blocks of 256 threads with 64 numbers each. They are cut into panels of
-// 32 or 16 columns for blocks of 512 or 1024 threads; beyond 16384 rows factorise_columns() takes over.
-// Limit: the chain of barriers, about 1 us for each column, in which nearly all of the device has nothing to do.
+// 9.0). The blocks of a cluster have a barrier of their own, and each can read the shared memory of the others.
+// Changed: one kernel factorises the whole panel. Each thread keeps one row of it in registers, up to 64 numbers. For
+// each column there is one barrier of the cluster:
+// - Before it, each block finds its best candidate with shuffles and writes it, with its row, to its shared memory.
+// - After it, each block reads the candidates of all blocks and the row of the best one.
+// - Then each thread subtracts a multiple of that row from its own.
+// No row moves between threads: a thread records the position of its row after each exchange, and stores the row there
+// at the end. An array in registers cannot be indexed with a variable. Therefore each step rotates a row by one place:
+// element 0 always belongs to the current column, and finished elements move to the end.
+// Panels of more than 4096 rows do not fit in 16 blocks of 256 threads with 64 numbers each. They are divided into
+// panels of 32 or 16 columns for blocks of 512 or 1024 threads. Beyond 16384 rows factorise_columns() does the panel.
+// Limit: the chain of barriers, one for each column. It uses at most 16 multiprocessors.
 #include <algorithm>
 #include <cooperative_groups.h>
 
@@ -30,8 +29,8 @@ namespace {
 
 constexpr int most_blocks = 16; // of a cluster; more than 8 must be allowed for each kernel
 
-/// A row that may be the pivot's: how large its element of the current column is, and where it stands. That of a block
-/// without rows left has magnitude -1.
+/// A row that may become the pivot's: the magnitude of its element in the current column, and its position. A block
+/// that has no rows left has a candidate of magnitude -1.
 struct Candidate {
     double magnitude;
     int position;
@@ -66,8 +65,8 @@ __global__ void __launch_bounds__(THREADS) cluster_panel_kernel(DeviceMatrix d, 
     __shared__ double pivot_row[W];   // the best candidate's
     const cg::cluster_group cluster = cg::this_cluster();
     const int t = threadIdx.x, lane = t % 32, blocks = cluster.num_blocks();
-    const int row = k0 + static_cast<int>(cluster.block_rank()) * THREADS + t; // where this thread's row comes from
-    int position = row;                                                        // where it stands now
+    const int row = k0 + static_cast<int>(cluster.block_rank()) * THREADS + t; // the row that this thread loads
+    int position = row;                                                        // of that row after the exchanges so far
 
     double a[W];
 #pragma unroll
@@ -98,24 +97,24 @@ __global__ void __launch_bounds__(THREADS) cluster_panel_kernel(DeviceMatrix d, 
         const Candidate pivot = best_of_lanes<most_blocks>(other);
         const bool here = rank < blocks && other.position == pivot.position; // true in one lane of each 16
         const int owner = (__ffs(__ballot_sync(0xffffffffu, here)) - 1) % most_blocks;
-        // What was turned to the other end is done: no multiples of it are wanted.
+        // The elements that were moved to the end are finished: nothing is subtracted from them.
         for (int j = t; j < W; j += THREADS)
             pivot_row[j] = j < width - k ? cluster.map_shared_rank(its_row[parity], owner)[j] : 0;
         if (row == k0) d.pivots[diagonal] = pivot.position;
         __syncthreads(); // the pivot's row is there
 
-        // The exchange of the rows, which stay where they are.
+        // The exchange: only positions change.
         if (position == pivot.position) position = diagonal;
         else if (position == diagonal) position = pivot.position;
 
-        // The elimination, and the turn by one place.
+        // The elimination, and the rotation by one place.
         const bool below = position > diagonal;
         const double first = below ? a[0] / pivot_row[0] : a[0];
 #pragma unroll
         for (int j = 0; j + 1 < W; ++j) a[j] = below ? a[j + 1] - first * pivot_row[j + 1] : a[j + 1];
         a[W - 1] = first;
     }
-    for (int k = width; k < W; ++k) { // the rest of the full turn
+    for (int k = width; k < W; ++k) { // the rest of the full rotation
         const double first = a[0];
 #pragma unroll
         for (int j = 0; j + 1 < W; ++j) a[j] = a[j + 1];

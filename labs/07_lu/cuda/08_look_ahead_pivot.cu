@@ -1,14 +1,14 @@
 // Rung 8: look-ahead.
 //
-// Changed: the next panel needs 64 columns of the update, not all of it. So the update is cut in two: first the columns
-// of the next panel, in a stream of their own, in which the factorisation of that panel follows at once; and all
-// columns right of them in the other stream, at the same time. The chain of barriers of a panel, which uses 16
-// multiprocessors at most, is hidden behind a product that keeps the others busy. Which kernel waits for which:
-// - The other stream takes up step k when panel k is ready.
-// - The panels' stream may touch the columns of panel k + 1 when the other stream has ended step k - 1, in which they
-//   were among the columns right of the panel.
-// The panels' stream has the higher priority: of blocks that wait for a place, its blocks come first.
-// Limit: for small n still the chain of panels, which then takes longer than the product behind which it hides.
+// Changed: the next panel needs only 64 columns of the update. So the update has two parts. A stream for the panels
+// updates the columns of the next panel and then factorises that panel. At the same time another stream updates all
+// columns to the right of it. The chain of barriers, which uses at most 16 multiprocessors, overlaps with a product on
+// the others. The streams wait for each other with events:
+// - The other stream begins step k when panel k is ready.
+// - The panels' stream updates the columns of panel k + 1 when the other stream has finished step k - 1, which also
+//   updates these columns.
+// The panels' stream has the higher priority: when a multiprocessor has room for a block, blocks of this stream go
+// first. Limit: for small n the chain of panels, when it takes longer than the product.
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +21,7 @@ namespace lu {
 
 namespace {
 
-/// A stream whose blocks come before those of others.
+/// A stream of the highest priority.
 class UrgentStream {
 public:
     UrgentStream() {
@@ -38,7 +38,7 @@ private:
     cudaStream_t stream_ = nullptr;
 };
 
-/// What the panel k0 ... k1 - 1 asks of the columns begin ... end - 1 to its right.
+/// Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right.
 void follow(const DeviceMatrix& a, int k0, int k1, int begin, int end, cudaStream_t stream) {
     exchange_rows(a, k0, k1, begin, end, end, end, stream);
     solve_unit_lower(a.at(k0, k0), a.n, a.at(k0, begin), a.n, k1 - k0, end - begin, stream);

@@ -1,10 +1,10 @@
 // Solver 1 on the device: substitution in blocks. (Alfaro Vigo & Rossetto, exercise 3.5)
 //
-// Two kernels per block of 64 unknowns: one solves with the 64 x 64 numbers on the diagonal, in shared memory, a block
-// of threads for 32 right-hand sides; the other takes the solved unknowns out of all other equations, with the product
-// of cuda_blocked_pivot. First L from the top down, then U from the bottom up.
-// Limit: for few right-hand sides the launches, and blocks of which most threads have no column to work on; for many,
-// the factors, which pass through memory once for every 64 right-hand sides.
+// There are two kernels per block of 64 unknowns. One solves with the 64 x 64 numbers on the diagonal, in shared
+// memory, with a block of threads for 32 right-hand sides. The other eliminates the solved unknowns from all other
+// equations, with the product of cuda_blocked_pivot. First L from the top down, then U from the bottom up. Limit: for
+// few right-hand sides the launches, and most threads have no column to work on. For many, memory: the factors are read
+// once for every 64 right-hand sides.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

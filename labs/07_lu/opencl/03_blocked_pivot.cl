@@ -45,7 +45,8 @@ kernel void panel(global double* lu, global int* pivots, int n, int k0, int widt
     }
 }
 
-// What the panel asks of one column outside it: exchanges, and right of the panel the rows of U. One item per column.
+// Applies the steps of the panel to one column outside it: exchanges, and to the right of the panel the rows of U. One
+// item per column.
 kernel void follow(global double* lu, global const int* pivots, int n, int k0, int width) {
     int j = get_global_id(0);
     if (j >= n - width) return;

@@ -1,9 +1,9 @@
 // OpenCL rung 3: in blocks, the counterpart of cuda_blocked_pivot.
 //
 // Changed: one group factorises a panel of 32 columns in one launch, in global memory, with barriers between the steps.
-// A second kernel gives each other column its exchanges and its rows of U, a third one updates the submatrix from tiles
-// in local memory: three commands per 32 columns where there were 128.
-// Limit: the panel, which one group does while the rest of the device waits.
+// A second kernel applies the exchanges to each other column and computes its rows of U. A third one updates the
+// submatrix with tiles in local memory. That makes three commands for 32 columns instead of 128. Limit: the panel,
+// which runs in a single group.
 #include "03_blocked_pivot.cl.hpp"
 #include "device_factors.hpp"
 

@@ -22,7 +22,7 @@ kernel void upper(global const double* lu, global double* x, int n, int count, i
     }
 }
 
-// Takes the unknowns k0 ... k1 - 1 out of the rows begin ... end - 1; one work-item per element.
+// Eliminates the unknowns k0 ... k1 - 1 from the rows begin ... end - 1; one work-item per element.
 kernel void eliminate(global const double* lu, global double* x, int n, int count, int k0, int k1, int begin, int end) {
     const int c = get_global_id(0), i = begin + get_global_id(1);
     if (c >= count || i >= end) return;

@@ -113,11 +113,21 @@ inline gpulab::Comparison same(const Factors& expected, const Factors& f) {
     return c;
 }
 
-/// What fault_of() finds with given factors as the only right answer; for a library, with small residual as the right
-/// one.
+/// What fault_of() of the framework finds; a zero pivot that is reported where there is none is a fault, too.
+template <class Judge> std::string fault_of(const Rung& rung, const Problem& p, Factors& f, const Judge& judge) {
+    try {
+        return gpulab::testing::fault_of(rung.run, p, f, judge);
+    } catch (const Singular& e) {
+        return e.what();
+    } catch (const ZeroPivot& e) {
+        return e.what();
+    }
+}
+
+/// What it finds with given factors as the only right answer; for a library, with a small residual as the right one.
 inline std::string fault_of(const Rung& rung, const Problem& p, const Factors& expected) {
     Factors f(p.n);
-    return gpulab::testing::fault_of(rung.run, p, f, [&] {
+    return fault_of(rung, p, f, [&] {
         const gpulab::Comparison residual = compare(p, f, rung.pivoting);
         return rung.baseline || !residual.passed ? residual : same(expected, f);
     });
@@ -126,7 +136,7 @@ inline std::string fault_of(const Rung& rung, const Problem& p, const Factors& e
 /// What it finds with any factors of small residual.
 inline std::string residual_fault(const Rung& rung, const Problem& p) {
     Factors f(p.n);
-    return gpulab::testing::fault_of(rung.run, p, f, [&] { return compare(p, f, rung.pivoting); });
+    return fault_of(rung, p, f, [&] { return compare(p, f, rung.pivoting); });
 }
 
 /// Both kinds at a list of sizes.
