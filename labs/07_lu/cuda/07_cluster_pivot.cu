@@ -34,20 +34,17 @@ constexpr int most_blocks = 16; // of a cluster; more than 8 must be allowed for
 struct Candidate {
     double magnitude;
     int position;
-
-    /// The better of two: the larger magnitude; of equals, the row further up.
-    __device__ bool beats(const Candidate& other) const {
-        return magnitude > other.magnitude || (magnitude == other.magnitude && position < other.position);
-    }
 };
 
-/// The best of `lanes` neighbouring lanes, in each of them. @tparam lanes a power of two up to 32
+/// The best of `lanes` neighbouring lanes, in each of them: the largest magnitude; of equals, the first row.
+/// @tparam lanes a power of two up to 32
 template <int lanes> __device__ Candidate best_of_lanes(Candidate mine) {
 #pragma unroll
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
         const Candidate other{__shfl_xor_sync(0xffffffffu, mine.magnitude, distance),
                               __shfl_xor_sync(0xffffffffu, mine.position, distance)};
-        if (other.beats(mine)) mine = other;
+        if (other.magnitude > mine.magnitude || (other.magnitude == mine.magnitude && other.position < mine.position))
+            mine = other;
     }
     return mine;
 }

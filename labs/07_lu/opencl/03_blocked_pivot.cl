@@ -18,7 +18,7 @@ kernel void panel(global double* lu, global int* pivots, int n, int k0, int widt
             if (magnitude > largest) largest = magnitude, where = j; // never true for NaN
         }
         best[t] = largest, row[t] = where;
-        barrier(CLK_LOCAL_MEM_FENCE);
+        barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE); // all have read the column, which the exchange writes
         for (int distance = ITEMS / 2; distance > 0; distance /= 2) {
             if (t < distance) {
                 const double other = best[t + distance];
