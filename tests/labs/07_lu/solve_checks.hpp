@@ -101,6 +101,18 @@ inline const std::vector<SolverCheck>& solver_checks() {
              return gpulab::testing::fault_of(solver.run, hilbert10, x,
                                               [&] { return compare(hilbert10, x, solver.refined); });
          }},
+        {"a refinement that refines",
+         [](Solver& solver) { // factors without pivoting, with a growth of about 10^9
+             if (!solver.refined) return std::string();
+             Problem p = make_problem(100, 8);
+             p.a[0] = 1e-9;
+             Factors f(p.n);
+             Stopwatch once;
+             gpulab::run_of(variants(), "cpu_blocked")(p, f, once);
+             const SolveProblem s = make_solve_problem(p, f, gpulab::random_vector<double>(p.n * 2, 5), 2);
+             Solution x(p.n * 2);
+             return gpulab::testing::fault_of(solver.run, s, x, [&] { return compare(s, x, true); });
+         }},
         {"NaN stays in its right-hand side",
          [](Solver& solver) {
              if (solver.baseline) return std::string();
