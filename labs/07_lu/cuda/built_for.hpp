@@ -2,7 +2,7 @@
 /// Was a kernel compiled for a device that can do what it needs?
 #pragma once
 
-#include <cuda_runtime.h>
+#include <cuda_runtime_api.h>
 #include <string>
 
 #include "gpulab/cuda/check.hpp"
