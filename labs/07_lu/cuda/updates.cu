@@ -1,4 +1,5 @@
-// The update of one panel by itself, for the study `update`: what the rungs' products reach, beside the vendor's.
+// The update of one panel alone, for the study called update: the products of cuda_blocked_pivot and cuda_tensor_pivot,
+// and that of the vendor's library.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
