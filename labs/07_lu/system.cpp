@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <vector>
 
 #include "files.hpp"
 #include "gpulab/device.hpp"
@@ -17,24 +18,41 @@ namespace lu {
 
 namespace {
 
-/// The variant that factorises, on its device: the one that the user named, or the first of these that can run.
-gpulab::Job<Run> choose(const gpulab::Options& options) {
+/// The variants that may factorise, on their devices, the best one first: the one that the user named, or those of
+/// these that the devices have.
+std::vector<gpulab::Job<Run>> candidates(const gpulab::Options& options) {
     constexpr std::array preferred = {"cuda_look_ahead_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
                                       "opencl_blocked_pivot"};
     if (options.chosen_variants().size() > 1)
         throw gpulab::UsageError("--variant: one variant solves the system, not several");
     const auto jobs = gpulab::jobs(variants(), options);
-    if (!options.chosen_variants().empty()) return jobs.front();
+    if (!options.chosen_variants().empty()) return {jobs.front()};
+    std::vector<gpulab::Job<Run>> list;
     for (const char* const name : preferred)
         for (const auto& job : jobs)
-            if (job.variant.name == name && job.skip.empty()) return job;
-    throw gpulab::UsageError("the chosen devices have no variant with pivoting");
+            if (job.variant.name == name && job.skip.empty()) list.push_back(job);
+    if (list.empty()) throw gpulab::UsageError("the chosen devices have no variant with pivoting");
+    return list;
+}
+
+/// Factorises with the first variant that can. @return that variant
+gpulab::Job<Run> factorise(const std::vector<gpulab::Job<Run>>& list, const Problem& p, Factors& f, Stopwatch& watch) {
+    for (std::size_t i = 0;; ++i) {
+        gpulab::use(list[i].devices);
+        poison(f);
+        try {
+            list[i].variant.run(p, f, watch);
+            return list[i];
+        } catch (const gpulab::Unsupported&) {
+            if (i + 1 == list.size()) throw;
+        }
+    }
 }
 
 } // namespace
 
 int solve_system(const gpulab::Options& options, const SystemFiles& files) {
-    const gpulab::Job<Run> job = choose(options);
+    const std::vector<gpulab::Job<Run>> list = candidates(options);
     gpulab::OutputFile out;
     if (!files.solution.empty()) out = gpulab::OutputFile(files.solution); // before the work is done
     Dense a = read_dense(files.matrix), b = read_dense(files.rhs);
@@ -47,12 +65,10 @@ int solve_system(const gpulab::Options& options, const SystemFiles& files) {
             fmt::format("{} has {} rows, the matrix of {} has {}", files.rhs, b.rows, files.matrix, a.rows));
     if (a.rows > most_rows) throw gpulab::UsageError(fmt::format("{}: more than {} rows", files.matrix, most_rows));
 
-    gpulab::use(job.devices);
     const Problem p{a.rows, std::move(a.values)};
     Factors f(p.n);
-    poison(f);
     Stopwatch watch;
-    job.variant.run(p, f, watch);
+    const gpulab::Job<Run> job = factorise(list, p, f, watch);
     const gpulab::Comparison factors = compare(p, f, pivots(job.variant.name));
     if (!factors.passed) throw gpulab::WrongResult(std::string(job.variant.name) + ": " + factors.message);
 
