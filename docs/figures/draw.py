@@ -615,6 +615,51 @@ def streams_lanes():
     return f
 
 
+def lu_blocks():
+    f = Figure(330, "A step of blocked elimination",
+               "The matrix in the middle of the elimination. On the left and on top the finished columns of L and rows of U. "
+               "Then the panel with the diagonal block and L21, to its right the rows U12, and the trailing matrix A22, which "
+               "loses the product of L21 and U12.")
+    x0, y0, done, width, rest = 24, 62, 70, 56, 114
+    size = done + width + rest
+    f.text(20, 28, "One step: the panel, the triangular solve, the update", 14, bold=True)
+    f.text(x0, 50, "the matrix, in place", 11, quiet=True)
+    f.box(x0, y0, size, done, "idle")
+    f.box(x0, y0 + done, done, size - done, "idle")
+    f.line(x0, y0, x0 + done, y0 + done)
+    f.text(x0 + done + 40, y0 + done / 2 + 4, "U, finished", 11, quiet=True)
+    f.text(x0 + 8, y0 + done + 100, "L, finished", 11, quiet=True)
+    px, py = x0 + done, y0 + done
+    f.box(px, py, width, width, "blue")
+    f.line(px, py, px + width, py + width, "blue")
+    f.text(px + 6, py + width - 8, "L11", 11)
+    f.text(px + width - 28, py + 16, "U11", 11)
+    f.box(px, py + width, width, rest, "blue", "L21", 12)
+    f.box(px + width, py, rest, width, "orange", "U12", 12)
+    f.box(px + width, py + width, rest, rest, "green", "A22", 12)
+    f.line(px + width - 14, py + width + 84, px + width + 34, py + width + 74, arrow=True)
+    f.line(px + width + 84, py + width - 12, px + width + 74, py + width + 34, arrow=True)
+
+    tx = 300
+    rows = (("blue", "1  panel", ("for each column: search the pivot,", "exchange two rows, divide, update.",
+                                  "A chain of dependent steps.")),
+            ("plain", "2  exchanges", ("the same rows in all other columns,", "in L on the left as well.")),
+            ("orange", "3  triangular solve", ("the rows of U: U12 = L11⁻¹ A12,", "each column by itself.")),
+            ("green", "4  update", ("the trailing matrix: A22 − L21 U12,", "a matrix product: most operations.")))
+    y = 58
+    for colour, head, lines in rows:
+        f.box(tx, y, 14, 14, colour)
+        f.text(tx + 24, y + 12, head, 12, bold=True)
+        for k, line in enumerate(lines):
+            f.text(tx + 160, y + 12 + 15 * k, line, 11)
+        y += 24 + 15 * len(lines)
+    f.line(tx, y - 6, 680, y - 6)
+    f.text(tx, y + 14, "Look-ahead: the update of the next panel's columns comes", 11)
+    f.text(tx, y + 29, "first; that panel then runs during the rest of the update.", 11)
+    f.height = max(330, y + 44)
+    return f
+
+
 figures = {
     "kernel-words": kernel_words,
     "memory-hierarchy": memory_hierarchy,
@@ -626,6 +671,7 @@ figures = {
     "spmv-formats": spmv_formats,
     "streams-lanes": streams_lanes,
     "tridiagonal-dependencies": tridiagonal_dependencies,
+    "lu-blocks": lu_blocks,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,54 @@
+/// @file
+/// The steps of blocked elimination on the device, for the rungs after the one that brings a step. Each function puts
+/// its kernels into a stream and does not wait for them. Ranges end before `end`.
+#pragma once
+
+#include <cstdint>
+#include <cuda_runtime_api.h>
+
+namespace lu {
+
+/// The most columns of a panel: the shared memory of exchange_rows() and solve_unit_lower() has room for so many.
+inline constexpr int most_panel_columns = 64;
+
+/// A matrix row by row in device memory, with the row exchanges that its factorisation makes.
+struct DeviceMatrix {
+    double* lu;
+    int n;
+    std::int32_t* pivots;
+
+    double* at(int row, int column) const { return lu + std::size_t(row) * n + column; }
+};
+
+/// Eliminates the columns k0 ... k1 - 1, from row k0 down, with partial pivoting; touches no other columns. Four
+/// kernels per column (04_columns_pivot.cu).
+void factorise_columns(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
+
+/// Applies the exchanges of the steps k0 ... k1 - 1 to the columns begin ... end - 1 other than hole ... hole_end - 1
+/// (05_blocked_pivot.cu). @pre k1 - k0 <= most_panel_columns
+void exchange_rows(const DeviceMatrix& d, int k0, int k1, int begin, int end, int hole, int hole_end,
+                   cudaStream_t stream);
+
+/// X = L^-1 X, where L has ones on its diagonal (05_blocked_pivot.cu). @pre rows <= most_panel_columns
+void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, int rows, int columns,
+                      cudaStream_t stream);
+
+/// C -= A B for row-by-row matrices: C is m x n, A is m x k (05_blocked_pivot.cu).
+void update_tiled(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
+                  int k, cudaStream_t stream);
+
+/// The same on tensor cores (06_tensor_pivot.cu). @pre compute capability 8.0
+void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
+                   int k, cudaStream_t stream);
+
+/// factorise_columns() with the panel in the registers of a cluster (07_cluster_pivot.cu). @pre compute capability 9.0
+void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
+
+/// Throws Unsupported when this build has update_tensor() for older devices only, which do without: it was compiled for
+/// a lower compute capability than the device has (06_tensor_pivot.cu).
+void require_tensor_cores();
+
+/// The same for factorise_panel_in_cluster() (07_cluster_pivot.cu).
+void require_clusters();
+
+} // namespace lu

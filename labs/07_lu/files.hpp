@@ -1,0 +1,29 @@
+/// @file
+/// Dense matrices from and to Matrix Market files.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpulab/file.hpp"
+
+namespace lu {
+
+/// A dense matrix, row by row.
+struct Dense {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<double> values;
+};
+
+/// Reads a file of any kind that gpulab::read_matrix_market() takes, `array` or `coordinate`.
+/// @throws UsageError when the file cannot be read or does not fit main memory as a dense matrix; Error naming file and
+///         line when it is malformed or holds a value that is not finite
+Dense read_dense(const std::string& path);
+
+/// The text of an `array real general` file, column after column, every value with as many digits as it takes to read
+/// the same number back.
+std::string array_text(const Dense& matrix);
+
+} // namespace lu

@@ -1,0 +1,240 @@
+#include "lu.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <numeric>
+
+#include "gpulab/input.hpp"
+#include "gpulab/parallel.hpp"
+#include "gpulab/poison.hpp"
+#include "rungs.hpp"
+
+namespace lu {
+
+double Problem::flops() const {
+    const auto m = static_cast<double>(n);
+    return m < 2 ? 0 : m * (m - 1) / 2 + m * (m - 1) * (2 * m - 1) / 3; // sum over k of (n-1-k) + 2 (n-1-k)^2
+}
+
+double Problem::bytes() const { return 2.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n); }
+
+void poison(Factors& f) {
+    gpulab::poison(f.lu);
+    gpulab::poison(f.pivots);
+}
+
+Singular::Singular(std::size_t column)
+    : Error(fmt::format("the matrix is singular: column {} has no pivot other than zero", column + 1)),
+      column_(column) {}
+
+ZeroPivot::ZeroPivot(std::size_t column)
+    : Unsupported(fmt::format("the pivot of column {} is zero; a variant with pivoting (its name ends in _pivot) may "
+                              "go on",
+                              column + 1)),
+      column_(column) {}
+
+void no_exchanges(Factors& f) { std::iota(f.pivots.begin(), f.pivots.end(), 0); }
+
+void check_pivots(const Factors& f, bool pivoting) {
+    for (std::size_t k = 0; k < f.n; ++k) {
+        if (f.lu[k * f.n + k] != 0) continue; // NaN is not zero
+        if (pivoting) throw Singular(k);
+        throw ZeroPivot(k);
+    }
+}
+
+Problem make_problem(std::size_t n, std::uint64_t seed) { return {n, gpulab::random_vector<double>(n * n, seed)}; }
+
+std::vector<std::size_t> row_order(const Factors& f) {
+    std::vector<std::size_t> order(f.n);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (std::size_t k = 0; k < f.n; ++k) {
+        const std::int64_t p = f.pivots[k];
+        if (p < static_cast<std::int64_t>(k) || p >= static_cast<std::int64_t>(f.n)) return {};
+        std::swap(order[k], order[static_cast<std::size_t>(p)]);
+    }
+    return order;
+}
+
+double norm(const std::vector<double>& matrix, std::size_t n) {
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < n; ++j) sum += std::abs(matrix[i * n + j]);
+        if (!(sum <= largest)) largest = sum; // NaN stays
+    }
+    return largest;
+}
+
+namespace {
+
+/// L (U x), with |L| and |U| instead where `magnitudes` says so.
+std::vector<double> product(const Factors& f, const std::vector<double>& x, bool magnitudes) {
+    const std::size_t n = f.n;
+    const auto part = [&](double v) { return magnitudes ? std::abs(v) : v; };
+    std::vector<double> ux(n), lux(n);
+    gpulab::for_ranges(n, 256, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            for (std::size_t j = i; j < n; ++j) ux[i] += part(f.lu[i * n + j]) * x[j];
+    });
+    gpulab::for_ranges(n, 256, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) {
+            lux[i] = ux[i];
+            for (std::size_t j = 0; j < i; ++j) lux[i] += part(f.lu[i * n + j]) * ux[j];
+        }
+    });
+    return lux;
+}
+
+/// The largest of some numbers >= 0; NaN when one of them is.
+double largest_of(const std::vector<double>& values) {
+    double largest = 0;
+    for (const double v : values)
+        if (!(v <= largest)) largest = v;
+    return largest;
+}
+
+/// The infinity norm of P A - L U: all of it.
+double residual(const Problem& p, const Factors& f, const std::vector<std::size_t>& order) {
+    const std::size_t n = p.n;
+    std::vector<double> row_sum(n);
+    gpulab::for_ranges(n, 16, [&](std::size_t begin, std::size_t end) {
+        std::vector<double> row(n);
+        for (std::size_t i = begin; i < end; ++i) {
+            std::copy_n(p.a.begin() + static_cast<std::ptrdiff_t>(order[i] * n), n, row.begin());
+            // From the last product to the first: in the order of the elimination the roundings of the elimination
+            // would be made again, and cancel.
+            for (std::size_t k = i + 1; k-- > 0;) {
+                const double l = k == i ? 1 : f.lu[i * n + k];
+                for (std::size_t j = k; j < n; ++j) row[j] -= l * f.lu[k * n + j];
+            }
+            for (const double r : row) row_sum[i] += std::abs(r);
+        }
+    });
+    return largest_of(row_sum);
+}
+
+/// The largest element of (P A - L U) x for three vectors x of numbers in (-1, 1).
+double sampled_residual(const Problem& p, const Factors& f, const std::vector<std::size_t>& order) {
+    const std::size_t n = p.n;
+    double largest = 0;
+    for (std::uint64_t sample = 0; sample < 3; ++sample) {
+        const std::vector<double> x = gpulab::random_vector<double>(n, 77 + sample);
+        std::vector<double> r = product(f, x, false);
+        gpulab::for_ranges(n, 256, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                double sum = 0;
+                for (std::size_t j = 0; j < n; ++j) sum += p.a[order[i] * n + j] * x[j];
+                r[i] = std::abs(sum - r[i]);
+            }
+        });
+        const double worst = largest_of(r);
+        if (!(worst <= largest)) largest = worst;
+    }
+    return largest;
+}
+
+/// What is wrong with the pivots, or with an element of L, or "".
+std::string fault_of_pivoting(const Factors& f, bool pivoting) {
+    for (std::size_t k = 0; k < f.n; ++k) {
+        const std::int64_t p = f.pivots[k];
+        if (p < static_cast<std::int64_t>(k) || p >= static_cast<std::int64_t>(f.n))
+            return fmt::format(
+                "step {} exchanges row {} with row {}, which is not one of {} ... {}: the exchanges make "
+                "no permutation",
+                k, k, p, k, f.n - 1);
+        if (!pivoting && p != static_cast<std::int64_t>(k))
+            return fmt::format("step {} exchanges rows, and the variant is one without pivoting", k);
+    }
+    // A reciprocal that is multiplied instead of a division may round to one unit above 1.
+    constexpr double most = 1 + std::numeric_limits<double>::epsilon();
+    for (std::size_t i = 0; i < f.n && pivoting; ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (!(std::abs(f.lu[i * f.n + j]) <= most))
+                return fmt::format("l({}, {}) = {} is larger than 1: the pivot of column {} was not the largest", i, j,
+                                   f.lu[i * f.n + j], j);
+    return "";
+}
+
+} // namespace
+
+double growth_norm(const Factors& f) { return largest_of(product(f, std::vector<double>(f.n, 1.0), true)); }
+
+gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting) {
+    gpulab::Comparison result;
+    if (f.n != p.n || f.lu.size() != p.a.size() || f.pivots.size() != p.n) {
+        result.message = "the factors have another size than the matrix";
+        return result;
+    }
+    if (result.message = fault_of_pivoting(f, pivoting); !result.message.empty()) return result;
+    if (p.n == 0) {
+        result.passed = true;
+        result.error = 0;
+        return result;
+    }
+    const std::vector<std::size_t> order = row_order(f);
+    const double size = norm(p.a, p.n),
+                 scale = static_cast<double>(p.n) * std::numeric_limits<double>::epsilon() * size;
+    const double difference = p.n <= 1024 ? residual(p, f, order) : sampled_residual(p, f, order);
+    result.error = difference == 0 ? 0 : difference / scale;
+    result.tolerance = growth_norm(f) / size;
+    result.passed = result.error <= result.tolerance && std::isfinite(result.tolerance); // NaN fails
+    if (!result.passed)
+        result.message = fmt::format("P A - L U is {:.3g} in the infinity norm, {:.3g} times n eps norm(A); rounding "
+                                     "explains {:.3g} times",
+                                     difference, result.error, result.tolerance);
+    return result;
+}
+
+gpulab::Work work(const Problem& p) {
+    return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = gpulab::Arithmetic::fp64};
+}
+
+std::span<const gpulab::Variant<Run>> variants() {
+    using enum gpulab::Backend;
+    using Row = gpulab::Variant<Run>;
+    constexpr gpulab::Needs fp64{.fp64 = true}, tensor{.compute_capability = 80}, cluster{.compute_capability = 90};
+    static constexpr std::array table = {
+        Row{"cpu_right_looking", "three loops, a row at a time", cpu, cpu_right_looking},
+        Row{"cpu_right_looking_pivot", "the same with partial pivoting", cpu, cpu_right_looking_pivot},
+        Row{"cpu_two_stage", "the column first, then all of the submatrix", cpu, cpu_two_stage},
+        Row{"cpu_two_stage_pivot", "the same with partial pivoting", cpu, cpu_two_stage_pivot},
+        Row{"cpu_blocked", "panels of 64 columns, the rest updated once per panel", cpu, cpu_blocked},
+        Row{"cpu_blocked_pivot", "the same with partial pivoting", cpu, cpu_blocked_pivot},
+        Row{"cpu_threads", "the update of cpu_blocked on all cores", cpu, cpu_threads},
+        Row{"cpu_threads_pivot", "the same with partial pivoting", cpu, cpu_threads_pivot},
+        Row{"opencl_two_kernels", "two kernels per column", opencl, GPULAB_IF_OPENCL(opencl_two_kernels), fp64},
+        Row{"opencl_columns_pivot", "four kernels per column: search, exchange, scale, update", opencl,
+            GPULAB_IF_OPENCL(opencl_columns_pivot), fp64},
+        Row{"opencl_blocked_pivot", "panels of 32 columns, tiles in local memory", opencl,
+            GPULAB_IF_OPENCL(opencl_blocked_pivot), fp64},
+        Row{"cuda_two_kernels_16", "two kernels per column, tiles of 16 x 16, threadIdx.x along the rows", cuda,
+            GPULAB_IF_CUDA(cuda_two_kernels_16)},
+        Row{"cuda_two_kernels_32", "the same with tiles of 32 x 32", cuda, GPULAB_IF_CUDA(cuda_two_kernels_32)},
+        Row{"cuda_coalesced", "threadIdx.x along the columns", cuda, GPULAB_IF_CUDA(cuda_coalesced)},
+        Row{"cuda_tile_rows", "a thread for each row of a tile", cuda, GPULAB_IF_CUDA(cuda_tile_rows)},
+        Row{"cuda_tile_columns", "a thread for each column of a tile", cuda, GPULAB_IF_CUDA(cuda_tile_columns)},
+        Row{"cuda_columns_pivot", "partial pivoting: search and exchange on the device", cuda,
+            GPULAB_IF_CUDA(cuda_columns_pivot)},
+        Row{"cuda_blocked_pivot", "panels of 64 columns: exchanges, triangular solve, tiled update", cuda,
+            GPULAB_IF_CUDA(cuda_blocked_pivot)},
+        Row{"cuda_tensor_pivot", "the update on FP64 tensor cores", cuda, GPULAB_IF_CUDA(cuda_tensor_pivot), tensor},
+        Row{"cuda_cluster_pivot", "the panel in the registers of a thread-block cluster", cuda,
+            GPULAB_IF_CUDA(cuda_cluster_pivot), cluster},
+        Row{"cuda_look_ahead_pivot", "the next panel during the update, on a second stream", cuda,
+            GPULAB_IF_CUDA(cuda_look_ahead_pivot), cluster},
+        Row{"cuda_cusolver", "the vendor's library without pivoting", cuda, GPULAB_IF_CUDA(cuda_cusolver), {}, true},
+        Row{"cuda_cusolver_pivot",
+            "the vendor's library with partial pivoting",
+            cuda,
+            GPULAB_IF_CUDA(cuda_cusolver_pivot),
+            {},
+            true},
+    };
+    return table;
+}
+
+} // namespace lu

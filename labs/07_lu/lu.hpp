@@ -1,0 +1,114 @@
+/// @file
+/// Lab 07: P A = L U, and the solution of A X = B with these factors, on every back end.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "gpulab/compare.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/stopwatch.hpp"
+#include "gpulab/variant.hpp"
+
+/// Lab 07: LU factorisation.
+namespace lu {
+
+using gpulab::Stopwatch;
+
+/// A square matrix to factorise, row by row without gaps: A(i, j) is a[i * n + j].
+struct Problem {
+    std::size_t n = 0;
+    std::vector<double> a;
+    double flops() const; ///< divisions, multiplications and subtractions of the elimination: about 2/3 n^3
+    double bytes() const; ///< A read once, the factors written once
+};
+
+/// The factors, in the place of the matrix.
+struct Factors {
+    Factors() = default;
+    /// Room for the factors of an n x n matrix.
+    explicit Factors(std::size_t rows) : n(rows), lu(rows * rows), pivots(rows) {}
+
+    std::size_t n = 0;
+    std::vector<double> lu;           ///< U on and above the diagonal; L below it, without its ones on the diagonal
+    std::vector<std::int32_t> pivots; ///< step k exchanged the rows k and pivots[k] >= k; k itself: no exchange
+};
+
+/// Fills the factors with NaN and invalid pivots before a variant runs; see gpulab::poison().
+void poison(Factors& factors);
+
+/// A variant: from host data to host data. `f` has the size of the matrix. A variant without pivoting exchanges no rows
+/// and gives pivots[k] = k.
+/// @throws Singular, or ZeroPivot from a variant without pivoting
+using Run = void(const Problem& p, Factors& f, Stopwatch& watch);
+
+/// The largest n: kernels count rows and columns in 32 bits, elements in 64.
+inline constexpr std::size_t most_rows = std::size_t{1} << 20;
+
+/// The matrix is singular: with pivoting, all candidates for a pivot were zero.
+class Singular : public gpulab::Error {
+public:
+    explicit Singular(std::size_t column);
+    std::size_t column() const { return column_; } ///< counted from 0; the message counts from 1
+
+private:
+    std::size_t column_;
+};
+
+/// A variant without pivoting met a zero on the diagonal. Pivoting may help, so this is no fault of the matrix.
+class ZeroPivot : public gpulab::Unsupported {
+public:
+    explicit ZeroPivot(std::size_t column);
+    std::size_t column() const { return column_; } ///< counted from 0; the message counts from 1
+
+private:
+    std::size_t column_;
+};
+
+/// Whether a variant exchanges rows: those that do have names that end in "_pivot".
+constexpr bool pivots(std::string_view variant) { return variant.ends_with("_pivot"); }
+
+/// Pivots of a variant that exchanges no rows: 0, 1, 2, ...
+void no_exchanges(Factors& f);
+
+/// The last thing that a variant does: looks for a zero on the diagonal of U. The first one is the pivot that failed;
+/// what follows it is infinite or not a number.
+/// @throws Singular or ZeroPivot
+void check_pivots(const Factors& f, bool pivoting);
+
+/// Random A in (-1, 1). Without pivoting such a matrix loses digits, which the column `error` shows.
+Problem make_problem(std::size_t n, std::uint64_t seed);
+
+/// The rows of the factorised matrix in the order that the exchanges give: row i of P A is row order[i] of A.
+/// @return empty when a pivot is not between its own row and n - 1, so that P is no permutation
+std::vector<std::size_t> row_order(const Factors& f);
+
+/// The largest sum of magnitudes in a row: the infinity norm.
+double norm(const std::vector<double>& matrix, std::size_t n);
+
+/// |L| |U|, in the infinity norm: the size of the numbers that were added and subtracted.
+double growth_norm(const Factors& f);
+
+/// Is P A = L U, with P a permutation, and every |l_ij| <= 1 where the variant pivots?
+///
+/// The error is the infinity norm of P A - L U over n eps norm(A). Elimination in any order leaves at most n eps / 2
+/// times norm(|L| |U|) (Higham, Accuracy and Stability of Numerical Algorithms, theorem 9.3), and the check itself adds
+/// as much; so the tolerance is norm(|L| |U|) / norm(A). With pivoting that is a small number. Without pivoting it may
+/// be large: then the factors are as accurate as the method allows, and that may not be accurate enough.
+///
+/// Up to n = 1024 all elements of P A - L U are computed. For larger n that would take longer than the factorisation.
+/// Then (P A - L U) x is computed for three random vectors x in (-1, 1), with about 4 n^2 operations each. A wrong
+/// element of the factors changes it by about as much as it is wrong.
+gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting);
+
+/// Bytes that must move and operations that must be done, the same for all variants.
+gpulab::Work work(const Problem& p);
+
+/// The ladder, in reading order: one row per rung.
+std::span<const gpulab::Variant<Run>> variants();
+
+} // namespace lu

@@ -1,0 +1,107 @@
+/// @file
+/// Lab 07, LU factorisation: P A = L U and A X = B with every variant on every device, checked by their residuals; or
+/// the user's own system from files.
+#include <fmt/format.h>
+
+#include "files.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "lu.hpp"
+#include "solve.hpp"
+#include "studies.hpp"
+#include "system.hpp"
+
+namespace {
+
+using gpulab::Options;
+
+/// What the user asked for.
+struct Choice {
+    std::string op = "factorise";
+    std::size_t n = 512;
+    std::size_t count = 16;
+    lu::SystemFiles files;
+};
+
+/// Says no to options of which one would be ignored.
+void settle(const Options& options, const Choice& choice) {
+    const bool system = !choice.files.rhs.empty();
+    if (system && choice.files.matrix.empty()) throw gpulab::UsageError("--rhs: the system needs a matrix, --matrix");
+    if (!choice.files.solution.empty() && !system)
+        throw gpulab::UsageError("--solution: the system needs right-hand sides, --rhs");
+    if (options.given("--n") && !choice.files.matrix.empty())
+        throw gpulab::UsageError("--n: the file of --matrix has its own size");
+    if (options.given("--rhs-count") && choice.op != "solve")
+        throw gpulab::UsageError("--rhs-count is for --op solve; a file of --rhs has its own number");
+    if (system && (options.given("--op") || !options.json().empty() || !options.csv().empty()))
+        throw gpulab::UsageError("--rhs: a system is solved once; --op, --json and --csv are for measurements");
+}
+
+/// The matrix of the file, or a random one.
+lu::Problem problem_of(const Options& options, const Choice& choice) {
+    if (choice.files.matrix.empty()) return lu::make_problem(choice.n, options.seed());
+    lu::Dense a = lu::read_dense(choice.files.matrix);
+    if (a.rows != a.columns || a.rows == 0)
+        throw gpulab::UsageError(
+            fmt::format("{}: a square matrix is needed, not {} x {}", choice.files.matrix, a.rows, a.columns));
+    return {a.rows, std::move(a.values)};
+}
+
+/// P A = L U with every chosen variant.
+int factorise(const Options& options, const Choice& choice) {
+    auto jobs = gpulab::jobs(lu::variants(), options); // which variant runs where
+    const double bytes = 8.0 * static_cast<double>(choice.n) * static_cast<double>(choice.n);
+    gpulab::check_memory(options, 2 * bytes, 3 * bytes);
+    const lu::Problem problem = problem_of(options, choice);
+    gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
+    for (auto& job : jobs)
+        if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
+    report.sequential_ms(lu::sequential_ms(problem));
+
+    // Each job poisons f, runs its variant and judges what that leaves in f.
+    lu::Factors f(problem.n);
+    gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
+                        [&](const auto& job) { return lu::compare(problem, f, lu::pivots(job.variant.name)); });
+    return report.finish();
+}
+
+/// A X = B with every chosen variant, from the same factors.
+int solve(const Options& options, const Choice& choice) {
+    const auto jobs = gpulab::jobs(lu::solve_variants(), options);
+    const double n = static_cast<double>(choice.n), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
+    gpulab::check_memory(options, 2 * bytes, 4 * bytes);
+    const lu::Problem matrix = problem_of(options, choice);
+    const lu::SolveProblem problem = lu::make_solve_problem(matrix, choice.count, options.seed() + 1);
+    gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
+    lu::Solution x(problem.b.size());
+    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(lu::solve_variants(), "cpu_solve_rows"), problem, x));
+    gpulab::measure_all(options, report, jobs, problem, x, lu::work(problem),
+                        [&](const auto& job) { return lu::compare(problem, x, lu::refines(job.variant.name)); });
+    return report.finish();
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    Choice choice;
+    Options options("lu", "P A = L U, and A X = B with the factors");
+    options.choice("--op", choice.op, {"factorise", "solve"}, "what to measure");
+    options.size("--n", choice.n, 1, "rows and columns of a random A", lu::most_rows);
+    options.size("--rhs-count", choice.count, 1, "columns of a random B, with --op solve", 1 << 20);
+    options.text("--matrix", choice.files.matrix, "take A from this Matrix Market file");
+    options.text("--rhs", choice.files.rhs, "solve A X = B with B from this file, and say how good X is");
+    options.output("--solution", choice.files.solution, "write X to this file");
+    options.variants(lu::variants());
+    options.variants(lu::solve_variants());
+    options.studies(lu::study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+    settle(options, choice);
+
+    if (!options.study().empty()) return lu::run_study(options, choice.n);
+    if (!choice.files.rhs.empty()) return lu::solve_system(options, choice.files);
+    return choice.op == "solve" ? solve(options, choice) : factorise(options, choice);
+} catch (...) {
+    return gpulab::fail("lu");
+}

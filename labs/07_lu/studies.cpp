@@ -1,0 +1,273 @@
+#include "studies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <limits>
+#include <map>
+
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/parallel.hpp"
+#include "gpulab/report.hpp"
+
+namespace lu {
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+
+namespace {
+
+/// Rungs on the CPU, and OpenCL on it, take up to 2^31 operations (n = 1400): some seconds for the slowest.
+constexpr double patience_flops = 2147483648.0;
+
+/// Jobs of the variants in a list, or of all when it is empty; those that would take too long skipped.
+std::vector<gpulab::Job<Run>> jobs_of(const Options& options, const Problem& p,
+                                      const std::vector<std::string_view>& names, bool may_be_empty = false) {
+    auto jobs = gpulab::jobs(variants(), options);
+    if (!names.empty())
+        std::erase_if(jobs, [&](const auto& job) { return std::ranges::count(names, job.variant.name) == 0; });
+    if (jobs.empty() && !may_be_empty) throw gpulab::UsageError("the study has none of the chosen variants");
+    for (auto& job : jobs)
+        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.flops());
+    return jobs;
+}
+
+bool any_runs(const std::vector<gpulab::Job<Run>>& jobs) {
+    return std::ranges::any_of(jobs, [](const auto& job) { return job.skip.empty(); });
+}
+
+/// Figures 3.10 and 3.11 of the book: time and speed-up over n, the tiles 16 and 32, without pivoting.
+void figure_3_10(const Options& options, Report& report) {
+    report.column("n", "n");
+    for (const std::size_t n : {64, 128, 256, 512, 1024, 2048, 4096}) {
+        const Problem problem = make_problem(n, options.seed());
+        const auto jobs = jobs_of(options, problem,
+                                  {"cpu_right_looking", "opencl_two_kernels", "cuda_two_kernels_16",
+                                   "cuda_two_kernels_32", "cuda_coalesced", "cuda_tile_rows", "cuda_tile_columns"});
+        report.begin({{"op", "factorise"}, {"n", n}});
+        Factors f(n);
+        // The book's figures have the sequential time at all n, so it is measured where anything is, however long.
+        if (any_runs(jobs))
+            report.sequential_ms(
+                gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_right_looking"), problem, f,
+                                      problem.flops() > patience_flops ? Stopwatch(0, 1) : Stopwatch(1, 5)));
+        gpulab::measure_all(options, report, jobs, problem, f, work(problem),
+                            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); });
+    }
+}
+
+/// Every rung, with its percent of the library's speed.
+void ladder(const Options& options, Report& report) {
+    report.column("n", "n");
+    report.column("percent_of_library", "% library");
+    for (const std::size_t n : {1024, 2048, 4096, 8192}) {
+        const Problem problem = make_problem(n, options.seed());
+        // One pass over 512 MiB for each of 8192 columns takes long: there the rungs in blocks only.
+        auto jobs = n <= 4096 ? jobs_of(options, problem, {})
+                              : jobs_of(options, problem,
+                                        {"cpu_blocked", "cpu_blocked_pivot", "cpu_threads", "cpu_threads_pivot",
+                                         "cuda_blocked_pivot", "cuda_tensor_pivot", "cuda_cluster_pivot",
+                                         "cuda_look_ahead_pivot", "cuda_cusolver", "cuda_cusolver_pivot"},
+                                        true);
+        if (jobs.empty()) continue;
+        std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
+        report.begin({{"op", "factorise"}, {"n", n}});
+        report.sequential_ms(sequential_ms(problem));
+        Factors f(n);
+        std::map<std::pair<std::string, bool>, double> baseline_ms; // by device, and with or without pivoting
+        gpulab::measure_all(
+            options, report, jobs, problem, f, work(problem),
+            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
+            [&](const auto& job, Result& result) {
+                if (result.kernel.repeats == 0) return; // it did not run
+                const std::pair key{result.device.id(), pivots(job.variant.name)};
+                if (job.variant.baseline) baseline_ms[key] = result.kernel.median;
+                if (const auto baseline = baseline_ms.find(key); baseline != baseline_ms.end())
+                    result.extra = {{"percent_of_library", 100 * baseline->second / result.kernel.median}};
+            });
+    }
+}
+
+/// What pivoting costs: rungs that differ in nothing else, side by side.
+void pivoting(const Options& options, Report& report) {
+    constexpr std::array<std::array<std::string_view, 2>, 7> pairs = {{
+        {"cpu_right_looking", "cpu_right_looking_pivot"},
+        {"cpu_two_stage", "cpu_two_stage_pivot"},
+        {"cpu_blocked", "cpu_blocked_pivot"},
+        {"cpu_threads", "cpu_threads_pivot"},
+        {"opencl_two_kernels", "opencl_columns_pivot"},
+        {"cuda_coalesced", "cuda_columns_pivot"},
+        {"cuda_cusolver", "cuda_cusolver_pivot"},
+    }};
+    std::vector<std::string_view> names;
+    for (const auto& pair : pairs) names.insert(names.end(), pair.begin(), pair.end());
+    report.column("n", "n");
+    report.column("times_without", "x without");
+    report.column("growth", "growth", "{:.3g}");
+    for (const std::size_t n : {256, 512, 1024, 2048, 4096}) {
+        const Problem problem = make_problem(n, options.seed());
+        report.begin({{"op", "factorise"}, {"n", n}});
+        report.sequential_ms(sequential_ms(problem));
+        Factors f(n);
+        std::map<std::pair<std::string, std::string_view>, double> without_ms; // by device and variant
+        gpulab::measure_all(
+            options, report, jobs_of(options, problem, names), problem, f, work(problem),
+            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
+            [&](const auto& job, Result& result) {
+                if (result.kernel.repeats == 0) return; // it did not run
+                without_ms[{result.device.id(), job.variant.name}] = result.kernel.median;
+                for (const auto& [without, with] : pairs)
+                    if (const auto other = without_ms.find({result.device.id(), without});
+                        with == job.variant.name && other != without_ms.end())
+                        result.extra.push_back({"times_without", result.kernel.median / other->second});
+                double largest = 0, of_a = 0;
+                for (std::size_t i = 0; i < n; ++i)
+                    for (std::size_t j = i; j < n; ++j) largest = std::max(largest, std::abs(f.lu[i * n + j]));
+                for (const double x : problem.a) of_a = std::max(of_a, std::abs(x));
+                result.extra.push_back({"growth", largest / of_a});
+            });
+    }
+}
+
+/// Panels of 8 to 64 columns (256 on the CPU).
+void block(const Options& options, Report& report, std::size_t n) {
+    using OfWidth = void(const Problem&, Factors&, Stopwatch&, int);
+    struct Row {
+        std::string_view name;
+        Backend backend;
+        OfWidth* run;
+        int most;
+        gpulab::Needs needs;
+    };
+    const std::array rows = {
+        Row{"cpu_blocked_pivot", Backend::cpu, cpu_blocked_of_width, 256, {}},
+        Row{"cuda_blocked_pivot", Backend::cuda, GPULAB_IF_CUDA(cuda_blocked_of_width), 64, {}},
+        Row{"cuda_cluster_pivot", Backend::cuda, GPULAB_IF_CUDA(cuda_cluster_of_width), 64, {.compute_capability = 90}},
+    };
+    const Problem problem = make_problem(n, options.seed());
+    const double sequential = sequential_ms(problem);
+    Factors f(n);
+    report.column("width", "width");
+    for (const int width : {8, 16, 24, 32, 48, 64, 96, 128, 256}) {
+        report.begin({{"op", "factorise"}, {"n", n}, {"width", width}});
+        report.sequential_ms(sequential);
+        for (const Row& row : rows) {
+            if (!options.wants(row.name, row.backend) || width > row.most) continue;
+            for (const Device& device : options.devices(row.backend)) {
+                if (!too_slow(options, row.name, device, problem.flops()).empty()) continue;
+                report.add(gpulab::measure(
+                               row.name, device, f, options,
+                               [&](Factors& out, Stopwatch& watch) {
+                                   if (!row.run) throw gpulab::Unsupported("built without CUDA");
+                                   if (const std::string unmet = gpulab::unmet_need(row.needs, device); !unmet.empty())
+                                       throw gpulab::Unsupported(unmet);
+                                   row.run(problem, out, watch, width);
+                               },
+                               [&] { return compare(problem, f, true); }),
+                           work(problem));
+            }
+        }
+    }
+}
+
+/// The update of one panel of 64 columns alone, beside the vendor's product.
+void update(const Options& options, Report& report) {
+    using Update = void(const Problem&, std::vector<double>&, Stopwatch&, int);
+    constexpr std::size_t width = 64;
+    const std::vector<Device> found = options.devices(Backend::cuda);
+    if (found.empty()) throw gpulab::UsageError("--study update needs a CUDA device");
+    report.column("m", "m");
+    report.column("percent_of_library", "% library");
+    for (const std::size_t m : {960, 1984, 4032, 8128}) {
+        const std::size_t n = m + width;
+        const Problem problem = make_problem(n, options.seed());
+        std::vector<double> expected(m * m), scale(m * m), c(m * m);
+        gpulab::for_ranges(m, 16, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                double* const row = expected.data() + i * m;
+                double* const size = scale.data() + i * m;
+                for (std::size_t j = 0; j < m; ++j) {
+                    row[j] = problem.a[(width + i) * n + width + j];
+                    size[j] = std::abs(row[j]);
+                }
+                for (std::size_t k = 0; k < width; ++k)
+                    for (std::size_t j = 0; j < m; ++j) {
+                        const double product = problem.a[(width + i) * n + k] * problem.a[k * n + width + j];
+                        row[j] -= product;
+                        size[j] += std::abs(product);
+                    }
+            }
+        });
+        const auto size = static_cast<double>(m);
+        const gpulab::Work to_do{.bytes = 8 * (2 * size * size + 2 * size * width), // C twice, L21 and U12 once
+                                 .flops = 2 * size * size * width,
+                                 .arithmetic = gpulab::Arithmetic::fp64};
+        report.begin({{"op", "update"}, {"m", m}, {"width", width}});
+        for (const Device& device : found) {
+            double library_ms = 0;
+            const auto add = [&](std::string_view name, Update* run, int capability) {
+                Result result = gpulab::measure(
+                    name, device, c, options,
+                    [&](std::vector<double>& out, Stopwatch& watch) {
+                        if (!run) throw gpulab::Unsupported("built without CUDA");
+                        if (const auto unmet = gpulab::unmet_need({.compute_capability = capability}, device);
+                            !unmet.empty())
+                            throw gpulab::Unsupported(unmet);
+                        run(problem, out, watch, static_cast<int>(width));
+                    },
+                    [&] {
+                        return gpulab::compare(expected, c, 8 * std::numeric_limits<double>::epsilon(),
+                                               [&](std::size_t e) { return scale[e]; });
+                    });
+                if (name == "cuda_update_cublas") library_ms = result.kernel.median;
+                if (result.kernel.repeats > 0 && library_ms > 0)
+                    result.extra = {{"percent_of_library", 100 * library_ms / result.kernel.median}};
+                report.add(std::move(result), to_do);
+            };
+            add("cuda_update_cublas", GPULAB_IF_CUDA(cuda_update_cublas), 0);
+            add("cuda_update_tiled", GPULAB_IF_CUDA(cuda_update_tiled), 0);
+            add("cuda_update_tensor", GPULAB_IF_CUDA(cuda_update_tensor), 80);
+        }
+    }
+}
+
+} // namespace
+
+std::vector<gpulab::StudySummary> study_list() {
+    return {{"figure-3-10", "time and speed-up for n = 64 ... 4096, tiles 16 and 32", {}},
+            {"block", "the width of the panel", {"--n"}},
+            {"pivoting", "what pivoting costs, and what it saves", {}},
+            {"ladder", "every rung at n = 1024 ... 4096, those in blocks at 8192, with percent of the library", {}},
+            {"update", "the update of one panel alone, beside the library's product", {}}};
+}
+
+int run_study(const Options& options, std::size_t n) {
+    const double largest = std::max(static_cast<double>(n), 8192.0);
+    gpulab::check_memory(options, 3 * 8 * largest * largest, 4 * 8 * largest * largest);
+    Report report(options);
+    if (options.study() == "figure-3-10") figure_3_10(options, report);
+    else if (options.study() == "block") block(options, report, n);
+    else if (options.study() == "pivoting") pivoting(options, report);
+    else if (options.study() == "ladder") ladder(options, report);
+    else update(options, report);
+    return report.finish();
+}
+
+std::string too_slow(const Options& options, std::string_view variant, const Device& device, double flops) {
+    const bool on_cpu = device.backend == Backend::cpu || device.is_cpu;
+    if (!on_cpu || flops <= patience_flops || options.named(variant)) return "";
+    return fmt::format("{:.3g} operations are long to wait for on a CPU; --variant {} runs it all the same", flops,
+                       variant);
+}
+
+double sequential_ms(const Problem& p) {
+    if (p.flops() > patience_flops) return 0;
+    Factors f(p.n);
+    return gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_right_looking_pivot"), p, f, Stopwatch(0, 1));
+}
+
+} // namespace lu

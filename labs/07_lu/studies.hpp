@@ -1,0 +1,45 @@
+/// @file
+/// The studies of lab 07, and what a single run and a study share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "gpulab/options.hpp"
+#include "lu.hpp"
+
+namespace lu {
+
+/// For `--study list`.
+std::vector<gpulab::StudySummary> study_list();
+
+/// Runs the study the user chose.
+/// @param n the size of the studies that take --n
+/// @return the program's exit code
+int run_study(const gpulab::Options& options, std::size_t n);
+
+/// Why a variant is left out on a device that computes on the CPU: empty, or that so many operations are too long to
+/// wait for. Asked for by name, it runs all the same.
+std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
+                     double flops);
+
+/// The median time of cpu_right_looking_pivot, which speed-ups refer to; 0 when it is too long to wait for.
+double sequential_ms(const Problem& p);
+
+// For the study `block`: rungs with another width of the panel.
+void cpu_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width);
+void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width); ///< at most 64 columns
+void cuda_cluster_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width); ///< at most 64 columns
+
+// For the study `update`: C = A22 - A21 A12 alone, where A11 has `width` rows and columns. C, row by row, is the
+// output.
+void cuda_update_tiled(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width);
+void cuda_update_tensor(const Problem& p, std::vector<double>& c, Stopwatch& watch,
+                        int width); ///< of cuda_tensor_pivot
+void cuda_update_cublas(const Problem& p, std::vector<double>& c, Stopwatch& watch,
+                        int width); ///< the vendor's library
+
+} // namespace lu

@@ -1,0 +1,376 @@
+/// @file
+/// The checks that right and wrong factorisations go through.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <fmt/format.h>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
+#include "lu.hpp"
+
+namespace lu::testing {
+
+using gpulab::Backend;
+using AnyRun = std::function<Run>;
+
+/// What is known of a variant under test, and the tiles that it names, once it has run.
+struct Rung {
+    AnyRun run;
+    Backend backend = Backend::cpu;
+    bool pivoting = false;
+    bool baseline = false; ///< a library: it may round where the rungs are exact, and take any of several equal pivots
+    bool on_gpu = false;
+    std::vector<gpulab::Tile> tiles = {};
+};
+
+/// A matrix and its only factors.
+struct Example {
+    Problem problem;
+    Factors factors;
+};
+
+/// One of `values`.
+template <class List> double pick(const List& values, std::uint64_t seed, std::size_t i) {
+    return values[gpulab::random_bits(seed, i) % std::size(values)];
+}
+
+/// P^T L U for given factors: what has them as its factorisation.
+inline Problem problem_of(const Factors& f) {
+    const std::size_t n = f.n;
+    const std::vector<std::size_t> order = row_order(f);
+    Problem p{n, std::vector<double>(n * n)};
+    for (std::size_t i = 0; i < n; ++i) {
+        double* const row = p.a.data() + order[i] * n;
+        for (std::size_t k = 0; k <= i; ++k) {
+            const double l = k == i ? 1 : f.lu[i * n + k];
+            if (l == 0) continue;
+            for (std::size_t j = k; j < n; ++j) row[j] += l * f.lu[k * n + j];
+        }
+    }
+    return p;
+}
+
+/// Numbers with which every step of the elimination is exact, in any order: L of quarters, so that no two candidates
+/// for a pivot are equal, U of whole numbers, with powers of two on the diagonal. Pivoting exchanges rows at random.
+/// @param zero_pivot the column in which U has a zero on its diagonal; n: none
+inline Factors exact_factors(std::size_t n, bool pivoting, std::size_t zero_pivot, std::uint64_t seed) {
+    constexpr double quarters[] = {-0.5, -0.25, 0, 0, 0.25, 0.5}, whole[] = {-2, -1, 0, 1, 2},
+                     powers[] = {-2, -1, 1, 2};
+    Factors f(n);
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j)
+            f.lu[i * n + j] = j < i    ? pick(quarters, seed, i * n + j)
+                              : j == i ? pick(powers, seed, i * n + j)
+                                       : pick(whole, seed, i * n + j);
+        f.pivots[i] = static_cast<std::int32_t>(pivoting ? i + gpulab::random_bits(seed + 1, i) % (n - i) : i);
+    }
+    if (zero_pivot < n) f.lu[zero_pivot * n + zero_pivot] = 0;
+    return f;
+}
+
+/// The exact example of one size. Made once, for all variants.
+inline const Example& exact_example(std::size_t n, bool pivoting) {
+    static std::map<std::pair<std::size_t, bool>, Example> made;
+    const auto [at, is_new] = made.try_emplace({n, pivoting});
+    if (is_new) {
+        at->second.factors = exact_factors(n, pivoting, n, gpulab::testing::seed + n);
+        at->second.problem = problem_of(at->second.factors);
+    }
+    return at->second;
+}
+
+/// A random matrix; without pivoting one whose diagonal dominates, so that it can do without.
+inline Problem random_problem(std::size_t n, bool pivoting) {
+    Problem p = make_problem(n, gpulab::testing::seed + n);
+    for (std::size_t i = 0; i < n && !pivoting; ++i) p.a[i * n + i] += static_cast<double>(n);
+    return p;
+}
+
+/// The very factors, to the last bit.
+inline gpulab::Comparison same(const Factors& expected, const Factors& f) {
+    gpulab::Comparison c = gpulab::compare(expected.lu, f.lu, 0);
+    if (!c.passed) return c;
+    for (std::size_t k = 0; k < f.n; ++k)
+        if (f.pivots[k] != expected.pivots[k]) {
+            c.passed = false;
+            c.message = fmt::format("step {} should exchange row {} with row {}, not {}", k, k, expected.pivots[k],
+                                    f.pivots[k]);
+            break;
+        }
+    return c;
+}
+
+/// What fault_of() of the framework finds; a zero pivot that is reported where there is none is a fault, too.
+template <class Judge> std::string fault_of(const Rung& rung, const Problem& p, Factors& f, const Judge& judge) {
+    try {
+        return gpulab::testing::fault_of(rung.run, p, f, judge);
+    } catch (const Singular& e) {
+        return e.what();
+    } catch (const ZeroPivot& e) {
+        return e.what();
+    }
+}
+
+/// What it finds with given factors as the only right answer; for a library, with a small residual as the right one.
+inline std::string fault_of(const Rung& rung, const Problem& p, const Factors& expected) {
+    Factors f(p.n);
+    return fault_of(rung, p, f, [&] {
+        const gpulab::Comparison residual = compare(p, f, rung.pivoting);
+        return rung.baseline || !residual.passed ? residual : same(expected, f);
+    });
+}
+
+/// What it finds with any factors of small residual.
+inline std::string residual_fault(const Rung& rung, const Problem& p) {
+    Factors f(p.n);
+    return fault_of(rung, p, f, [&] { return compare(p, f, rung.pivoting); });
+}
+
+/// Both kinds at a list of sizes.
+inline std::string fault_at(const Rung& rung, const std::vector<std::size_t>& sizes) {
+    for (const std::size_t n : sizes) {
+        const Example& e = exact_example(n, rung.pivoting);
+        std::string fault = fault_of(rung, e.problem, e.factors);
+        if (fault.empty()) fault = residual_fault(rung, random_problem(n, rung.pivoting));
+        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
+    }
+    return "";
+}
+
+/// Factors and pivots written out.
+inline Factors factors_of(std::size_t n, std::vector<double> lu, std::vector<std::int32_t> pivots) {
+    Factors f;
+    f.n = n, f.lu = std::move(lu), f.pivots = std::move(pivots);
+    return f;
+}
+
+/// 3 x 3, with numbers that a reader can follow.
+inline std::string fault_by_hand(const Rung& rung) {
+    const std::vector<double> lu = {4, 2, 8, 0.5, 2, 4, 0.25, 0.5, 3};
+    if (rung.pivoting) return fault_of(rung, {3, {2, 3, 8, 1, 1.5, 7, 4, 2, 8}}, factors_of(3, lu, {2, 2, 2}));
+    return fault_of(rung, {3, {4, 2, 8, 2, 3, 8, 1, 1.5, 7}}, factors_of(3, lu, {0, 1, 2}));
+}
+
+inline const std::vector<std::size_t>& sizes() {
+    static const std::vector<std::size_t> all = {0,  1,  2,  3,  4,  5,  7,  15, 16,  17,  31,  32,  33,
+                                                 34, 47, 63, 64, 65, 95, 96, 97, 127, 128, 129, 160, 200};
+    return all;
+}
+
+/// Sizes next to the tiles that the variant names: not too many steps for a CPU.
+inline std::vector<std::size_t> sizes_next_to(const Rung& rung) {
+    const std::size_t largest = rung.on_gpu ? 1200 : 300;
+    std::vector<std::size_t> all = gpulab::testing::sizes_next_to(rung.tiles, largest, "elements");
+    std::erase_if(all, [&](std::size_t n) { return n > largest || std::ranges::count(sizes(), n) > 0; });
+    return all;
+}
+
+/// Asks the variant for its tiles.
+inline std::string manners_fault(Rung& rung) {
+    Factors f(33);
+    Stopwatch once;
+    gpulab::testing::in_turn([&] { rung.run(exact_example(33, rung.pivoting).problem, f, once); });
+    rung.tiles = once.tiles();
+    return gpulab::testing::manners_fault(rung.backend, rung.baseline, once);
+}
+
+/// Wilkinson's matrix: 1 on the diagonal and in the last column, -1 below the diagonal. Its factors grow to 2^(n - 1),
+/// the most that partial pivoting can do, and all candidates for every pivot are equal. Exact up to n = 53.
+inline Example wilkinson(std::size_t n) {
+    Example e{{n, std::vector<double>(n * n)}, Factors(n)};
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+            e.problem.a[i * n + j] = j == i || j + 1 == n ? 1 : j < i ? -1 : 0;
+            e.factors.lu[i * n + j] = e.problem.a[i * n + j];
+        }
+        e.factors.lu[i * n + n - 1] = std::ldexp(1.0, static_cast<int>(i));
+        e.factors.pivots[i] = static_cast<std::int32_t>(i);
+    }
+    return e;
+}
+
+/// A permutation matrix: L and U are the identity.
+inline Example permutation(std::size_t n) {
+    Example e{{}, exact_factors(n, true, n, gpulab::testing::seed)};
+    for (std::size_t e2 = 0; e2 < n * n; ++e2) e.factors.lu[e2] = e2 % (n + 1) == 0 ? 1 : 0;
+    e.problem = problem_of(e.factors);
+    return e;
+}
+
+inline Problem hilbert(std::size_t n) {
+    Problem p{n, std::vector<double>(n * n)};
+    for (std::size_t e = 0; e < n * n; ++e) p.a[e] = 1.0 / static_cast<double>(e / n + e % n + 1);
+    return p;
+}
+
+/// Pivots of which several are equal: the first row wins.
+inline std::string ties_fault(const Rung& rung) {
+    if (rung.baseline || !rung.pivoting) return "";
+    std::string fault =
+        fault_of(rung, {3, {1, 0, 3, 2, 4, 2, -2, -4, 1}}, factors_of(3, {2, 4, 2, 0.5, -2, 2, -1, 0, 3}, {1, 1, 2}));
+    // L of -1, 0 and 1 under a diagonal of 1: the row of the diagonal is the first of all equal candidates.
+    for (const std::size_t n : {40, 70, 150}) {
+        Factors f = exact_factors(n, false, n, gpulab::testing::seed + 3);
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < i; ++j) f.lu[i * n + j] = pick(std::vector{-1.0, 0.0, 0.0, 1.0}, 5, i * n + j);
+        if (fault.empty()) fault = fault_of(rung, problem_of(f), f);
+    }
+    return fault;
+}
+
+/// Growth, ill condition, and rows to exchange in every step.
+inline std::string special_fault(const Rung& rung) {
+    for (const std::size_t n : {2, 10, 33, 50})
+        if (const Example e = wilkinson(n); true)
+            if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
+                return fmt::format("Wilkinson's matrix, n = {}: {}", n, fault);
+    for (const std::size_t n : {10, 12})
+        if (const std::string fault = residual_fault(rung, hilbert(n)); !fault.empty())
+            return fmt::format("Hilbert's matrix, n = {}: {}", n, fault);
+    for (const std::size_t n : {1, 2, 31, 70, 129})
+        if (const Example e = permutation(n); rung.pivoting)
+            if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
+                return fmt::format("a permutation, n = {}: {}", n, fault);
+    if (const std::string fault = ties_fault(rung); !fault.empty()) return "equal candidates: " + fault;
+    // Exchanges whose effect is far from the panel: the largest element of each column stands in the last rows.
+    for (const std::size_t n : {65, 130}) {
+        Example e{{}, exact_factors(n, rung.pivoting, n, gpulab::testing::seed + 9)};
+        for (std::size_t k = 0; k < n && rung.pivoting; ++k) e.factors.pivots[k] = static_cast<std::int32_t>(n - 1);
+        e.problem = problem_of(e.factors);
+        if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
+            return fmt::format("each row exchanged with the last, n = {}: {}", n, fault);
+    }
+    // Larger numbers with the wrong sign: only the magnitude decides.
+    if (rung.pivoting)
+        if (const std::string fault = residual_fault(rung, {2, {1, 2, -3, 4}}); !fault.empty())
+            return "a negative pivot: " + fault;
+    return "";
+}
+
+/// The column that a variant reports, or what it does instead of reporting one.
+template <class Fault> std::string reported(const AnyRun& run, const Problem& p, std::size_t column) {
+    Factors f(p.n);
+    Stopwatch once;
+    poison(f);
+    try {
+        gpulab::testing::in_turn([&] { run(p, f, once); });
+    } catch (const Fault& fault) {
+        gpulab::take_stray_write();
+        if (fault.column() != column) return fmt::format("column {} is reported, not {}", fault.column(), column);
+        if (std::string(fault.what()).find(fmt::format("column {}", column + 1)) == std::string::npos)
+            return fmt::format("the message does not name column {}: {}", column + 1, fault.what());
+        return "";
+    }
+    return fmt::format("the zero in column {} is not reported", column);
+}
+
+/// Matrices without factors: a pivot of zero, in the first column, in the last, and in between.
+inline std::string singular_fault(const Rung& rung) {
+    if (rung.baseline) return ""; // rounding may hide a zero
+    const auto fault_at_column = [&](const Problem& p, std::size_t column) {
+        return rung.pivoting ? reported<Singular>(rung.run, p, column) : reported<ZeroPivot>(rung.run, p, column);
+    };
+    for (const std::size_t n : {1, 2, 33, 70, 130})
+        for (const std::size_t column : {std::size_t{0}, n / 2, n - 1}) {
+            const Problem p = problem_of(exact_factors(n, rung.pivoting, column, gpulab::testing::seed + n));
+            if (const std::string fault = fault_at_column(p, column); !fault.empty())
+                return fmt::format("n = {}: {}", n, fault);
+        }
+    if (const std::string fault = fault_at_column({3, std::vector<double>(9)}, 0); !fault.empty())
+        return "a matrix of zeros: " + fault;
+    if (!rung.pivoting) return reported<ZeroPivot>(rung.run, {2, {0, 1, 1, 0}}, 0);
+    return residual_fault(rung, {2, {0, 1, 1, 0}});
+}
+
+/// NaN and infinities: the variant ends, writes nothing outside its buffers, and what it gives is no factorisation.
+inline std::string not_finite_fault(const Rung& rung) {
+    for (const double value : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
+        for (const std::size_t n : {1, 2, 35, 70})
+            for (const std::size_t at : {std::size_t{0}, n * n / 2, n * n - 1, n * (n - 1)}) {
+                Problem p = random_problem(n, rung.pivoting);
+                p.a[at] = value;
+                Factors f(n);
+                poison(f);
+                Stopwatch once;
+                gpulab::take_stray_write();
+                try {
+                    gpulab::testing::in_turn([&] { rung.run(p, f, once); });
+                } catch (const Singular&) {
+                    continue; // what is left of the column was zero
+                } catch (const ZeroPivot&) {
+                    continue;
+                } catch (const gpulab::WrongResult& e) {
+                    return e.what();
+                }
+                if (const std::string stray = gpulab::take_stray_write(); !stray.empty()) return stray;
+                if (compare(p, f, rung.pivoting).passed)
+                    return fmt::format("n = {}, element {} = {}: it passes for a factorisation", n, at, value);
+                for (std::size_t k = 0; k < n && !rung.baseline; ++k)
+                    if (f.pivots[k] < static_cast<std::int32_t>(k) || f.pivots[k] >= static_cast<std::int32_t>(n))
+                        return fmt::format("n = {}, element {} = {}: pivot {} of step {}", n, at, value, f.pivots[k],
+                                           k);
+            }
+    return "";
+}
+
+/// A check and its name.
+struct Check {
+    std::string_view name;
+    std::string (*fault)(Rung& rung);
+};
+
+/// All that a variant must do, in the order in which it is tried.
+inline const std::vector<Check>& checks() {
+    static const std::vector<Check> all = {
+        {"3 x 3 by hand", [](Rung& rung) { return fault_by_hand(rung); }},
+        {"every size", [](Rung& rung) { return fault_at(rung, sizes()); }},
+        {"manners", [](Rung& rung) { return manners_fault(rung); }},
+        {"sizes next to its tiles", [](Rung& rung) { return fault_at(rung, sizes_next_to(rung)); }},
+        {"special matrices", [](Rung& rung) { return special_fault(rung); }},
+        {"singular matrices", [](Rung& rung) { return singular_fault(rung); }},
+        {"NaN and infinities", [](Rung& rung) { return not_finite_fault(rung); }},
+        {"many panels",
+         [](Rung& rung) {
+             return rung.on_gpu ? residual_fault(rung, random_problem(1100, rung.pivoting)) : std::string();
+         }},
+    };
+    return all;
+}
+
+/// What the first check that rejects a variant is called, and what it found; "" when all accept it.
+inline std::string first_fault(Rung rung) {
+    for (const Check& check : checks())
+        if (const std::string fault = check.fault(rung); !fault.empty()) return std::string(check.name) + ": " + fault;
+    return "";
+}
+
+/// Small sizes, once each: for tools a thousand times slower than the device. With more than two tiles of every rung,
+/// or more than one panel.
+inline std::string fault_under_tools(const Rung& rung, const std::vector<std::size_t>& small) {
+    for (const std::size_t n : small) {
+        const Example& e = exact_example(n, rung.pivoting);
+        Factors f(n);
+        Stopwatch once;
+        gpulab::take_stray_write();
+        rung.run(e.problem, f, once);
+        if (const std::string stray = gpulab::take_stray_write(); !stray.empty()) return stray;
+        const gpulab::Comparison c = rung.baseline ? compare(e.problem, f, rung.pivoting) : same(e.factors, f);
+        if (!c.passed) return fmt::format("n = {}: {}", n, c.message);
+    }
+    return "";
+}
+
+} // namespace lu::testing

@@ -1,0 +1,144 @@
+/// @file
+/// The checks that right and wrong solvers go through.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "checks.hpp"
+#include "solve.hpp"
+
+namespace lu::testing {
+
+/// A solver under test.
+struct Solver {
+    std::function<SolveRun> run;
+    Backend backend = Backend::cpu;
+    bool refined = false;
+    bool baseline = false;
+    std::vector<gpulab::Tile> tiles = {};
+};
+
+/// A system of small whole numbers whose solution is exact in every step: L of quarters and U of whole numbers, few of
+/// them, powers of two on the diagonal.
+inline SolveProblem exact_system(std::size_t n, std::size_t count, Solution& x) {
+    Factors f = exact_factors(n, true, n, gpulab::testing::seed + n);
+    // Off the diagonal only next to it and in the first column: a full triangle would need more digits than there are.
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+            if (i != j && i != j + 1 && j != i + 1 && (j != 0 || i % 3 != 0)) f.lu[i * n + j] = 0;
+    x.resize(n * count);
+    constexpr double whole[] = {-3, -2, -1, 1, 2, 3};
+    for (std::size_t e = 0; e < x.size(); ++e) x[e] = pick(whole, gpulab::testing::seed, e);
+    const Problem p = problem_of(f);
+    std::vector<double> b(n * count);
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j)
+            for (std::size_t c = 0; c < count; ++c) b[i * count + c] += p.a[i * n + j] * x[j * count + c];
+    return make_solve_problem(p, f, std::move(b), count);
+}
+
+/// Exact and random systems of one size.
+inline std::string fault_of(const Solver& solver, std::size_t n, std::size_t count) {
+    Solution expected, x(n * count);
+    const SolveProblem exact = exact_system(n, count, expected);
+    std::string fault = gpulab::testing::fault_of(solver.run, exact, x, [&] {
+        return solver.baseline ? compare(exact, x, solver.refined) : gpulab::compare(expected, x, 0);
+    });
+    if (fault.empty()) {
+        const SolveProblem random =
+            make_solve_problem(make_problem(n, gpulab::testing::seed + n), count, gpulab::testing::seed + 1);
+        fault = gpulab::testing::fault_of(solver.run, random, x, [&] { return compare(random, x, solver.refined); });
+    }
+    return fault.empty() ? "" : fmt::format("n = {}, {} right-hand sides: {}", n, count, fault);
+}
+
+/// A check and its name.
+struct SolverCheck {
+    std::string_view name;
+    std::string (*fault)(Solver& solver);
+};
+
+inline const std::vector<SolverCheck>& solver_checks() {
+    static const std::vector<SolverCheck> all = {
+        {"3 x 3 by hand",
+         [](Solver& solver) { // L U = (4 2 8; 2 3 8; 1 1.5 7), its rows in the order 2, 0, 1
+             const Problem p{3, {2, 3, 8, 1, 1.5, 7, 4, 2, 8}};
+             const Factors f = factors_of(3, {4, 2, 8, 0.5, 2, 4, 0.25, 0.5, 3}, {2, 2, 2});
+             const SolveProblem s = make_solve_problem(p, f, {13, 9.5, 14}, 1); // X = (1, 1, 1)
+             Solution x(3);
+             return gpulab::testing::fault_of(solver.run, s, x, [&] {
+                 return gpulab::compare(Solution{1, 1, 1}, x, 1e-15);
+             });
+         }},
+        {"every size",
+         [](Solver& solver) {
+             for (const std::size_t n : {1, 2, 3, 31, 32, 33, 63, 64, 65, 96, 97, 129, 200})
+                 for (const std::size_t count : {1, 2, 33})
+                     if (const std::string fault = fault_of(solver, n, count); !fault.empty()) return fault;
+             return std::string();
+         }},
+        {"manners",
+         [](Solver& solver) {
+             Solution expected, x(33 * 2);
+             Stopwatch once;
+             gpulab::testing::in_turn([&] { solver.run(exact_system(33, 2, expected), x, once); });
+             solver.tiles = once.tiles();
+             return gpulab::testing::manners_fault(solver.backend, solver.baseline, once);
+         }},
+        {"right-hand sides next to its tiles",
+         [](Solver& solver) {
+             for (const std::size_t count : gpulab::testing::sizes_next_to(solver.tiles, 100, "right-hand sides"))
+                 if (count > 0 && count < 300)
+                     if (const std::string fault = fault_of(solver, 70, count); !fault.empty()) return fault;
+             return std::string();
+         }},
+        {"special matrices",
+         [](Solver& solver) { // ill-conditioned: the residual is small all the same
+             const SolveProblem hilbert10 = make_solve_problem(hilbert(10), 2, gpulab::testing::seed);
+             Solution x(20);
+             return gpulab::testing::fault_of(solver.run, hilbert10, x,
+                                              [&] { return compare(hilbert10, x, solver.refined); });
+         }},
+        {"a refinement that refines",
+         [](Solver& solver) { // factors without pivoting, with a growth of about 10^9
+             if (!solver.refined) return std::string();
+             Problem p = make_problem(100, 8);
+             p.a[0] = 1e-9;
+             Factors f(p.n);
+             Stopwatch once;
+             gpulab::run_of(variants(), "cpu_blocked")(p, f, once);
+             const SolveProblem s = make_solve_problem(p, f, gpulab::random_vector<double>(p.n * 2, 5), 2);
+             Solution x(p.n * 2);
+             return gpulab::testing::fault_of(solver.run, s, x, [&] { return compare(s, x, true); });
+         }},
+        {"NaN stays in its right-hand side",
+         [](Solver& solver) {
+             if (solver.baseline) return std::string();
+             Solution expected, x(70 * 3);
+             SolveProblem p = exact_system(70, 3, expected);
+             p.b[20 * 3 + 1] = std::numeric_limits<double>::quiet_NaN();
+             Stopwatch once;
+             gpulab::poison(x);
+             gpulab::testing::in_turn([&] { solver.run(p, x, once); });
+             bool nan = false;
+             for (std::size_t e = 0; e < x.size(); ++e) {
+                 if (e % 3 == 1) nan = nan || std::isnan(x[e]);
+                 else if (x[e] != expected[e]) return fmt::format("element {} is {}, not {}", e, x[e], expected[e]);
+             }
+             return std::string(nan ? "" : "it is lost");
+         }},
+    };
+    return all;
+}
+
+/// What the first check that rejects a solver is called, and what it found; "" when all accept it.
+inline std::string first_fault(Solver solver) {
+    for (const SolverCheck& check : solver_checks())
+        if (const std::string fault = check.fault(solver); !fault.empty())
+            return std::string(check.name) + ": " + fault;
+    return "";
+}
+
+} // namespace lu::testing

@@ -1,0 +1,217 @@
+// P A = L U: every variant, and the check that judges them.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+
+#include "checks.hpp"
+#include "gpulab/options.hpp"
+#include "rungs.hpp"
+#include "studies.hpp"
+
+using gpulab::Backend;
+using gpulab::Device;
+using gpulab::testing::devices_or_skip;
+using gpulab::testing::Faults;
+using gpulab::testing::VariantCases;
+using lu::Factors;
+using lu::Problem;
+using lu::testing::Rung;
+
+namespace {
+
+Rung rung_of(const gpulab::Variant<lu::Run>& v) {
+    bool on_gpu = v.backend == Backend::cuda;
+    if (v.backend == Backend::opencl)
+        for (const Device& device : gpulab::devices(Backend::opencl)) on_gpu = on_gpu || !device.is_cpu;
+    return {v.run, v.backend, lu::pivots(v.name), v.baseline, on_gpu};
+}
+
+const VariantCases cases(lu::variants(), "factorises", "", [](const auto& v, Faults& faults) {
+    Rung rung = rung_of(v);
+    for (const auto& check : lu::testing::checks()) faults.check(check.name, [&] { return check.fault(rung); });
+});
+
+#if defined(GPULAB_WITH_OPENCL)
+const VariantCases oclgrind(
+    lu::variants(), "under oclgrind", "[.oclgrind]",
+    [](const auto& v, Faults& faults) {
+        faults.check("small sizes", [&] { return lu::testing::fault_under_tools(rung_of(v), {1, 2, 33, 37}); });
+    },
+    gpulab::testing::only_on<Backend::opencl>);
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+const VariantCases sanitizer(
+    lu::variants(), "under compute-sanitizer", "[.sanitizer]",
+    [](const auto& v, Faults& faults) {
+        if (v.baseline) return faults.check("a library is not looked into", [] { return std::string(); });
+        faults.check("small sizes", [&] { return lu::testing::fault_under_tools(rung_of(v), {1, 2, 70, 135}); });
+    },
+    gpulab::testing::only_on<Backend::cuda>);
+
+/// Panels too tall for the registers of a cluster: cut in two and in four, and given to other kernels.
+const VariantCases tall(
+    lu::variants(), "factorises with tall panels", "",
+    [](const auto& v, Faults& faults) {
+        for (const std::size_t n : {4100, 8200})
+            faults.check("n = " + std::to_string(n),
+                         [&] { return lu::testing::residual_fault(rung_of(v), lu::testing::random_problem(n, true)); });
+    },
+    [](std::string_view name, Backend) { return name == "cuda_cluster_pivot" || name == "cuda_look_ahead_pivot"; });
+
+const VariantCases taller(
+    lu::variants(), "factorises panels that no cluster holds", "[large]",
+    [](const auto& v, Faults& faults) {
+        faults.check("n = 16400",
+                     [&] { return lu::testing::residual_fault(rung_of(v), lu::testing::random_problem(16400, true)); });
+    },
+    [](std::string_view name, Backend) { return name == "cuda_cluster_pivot"; });
+
+/// A kernel of the study `block`.
+Rung of_width(void (*run)(const Problem&, Factors&, gpulab::Stopwatch&, int), int width, Backend backend) {
+    return {[=](const Problem& p, Factors& f, gpulab::Stopwatch& watch) { run(p, f, watch, width); }, backend, true,
+            false, backend == Backend::cuda};
+}
+
+TEST_CASE("the CUDA rungs factorise with panels of any width", "[cuda]") {
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        for (const int width : {1, 8, 24, 33, 48}) {
+            INFO("panels of " << width << " columns on " << device.name);
+            CHECK(lu::testing::fault_at(of_width(lu::cuda_blocked_of_width, width, Backend::cuda),
+                                        {1, 23, 24, 25, 49, 130}) == "");
+            if (device.compute_capability >= 90)
+                CHECK(lu::testing::fault_at(of_width(lu::cuda_cluster_of_width, width, Backend::cuda),
+                                            {1, 23, 24, 25, 49, 130, 300}) == "");
+        }
+    }
+}
+#endif
+
+/// The factors of a small matrix, right.
+Factors right_factors(const Problem& p) {
+    Factors f(p.n);
+    gpulab::Stopwatch once;
+    lu::cpu_right_looking_pivot(p, f, once);
+    return f;
+}
+
+} // namespace
+
+TEST_CASE("cpu_blocked_pivot factorises with panels of any width", "[cpu]") {
+    for (const int width : {1, 3, 48, 256}) {
+        INFO(width);
+        const Rung rung{[=](const Problem& p, Factors& f, gpulab::Stopwatch& watch) {
+                            lu::cpu_blocked_of_width(p, f, watch, width);
+                        },
+                        Backend::cpu, true};
+        CHECK(lu::testing::fault_at(rung, {1, 2, 47, 48, 49, 130, 257}) == "");
+    }
+}
+
+TEST_CASE("the operations are counted as the three loops do them") {
+    for (const std::size_t n : {0, 1, 2, 7, 40}) {
+        double count = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = i + 1; j < n; ++j) {
+                ++count;
+                for (std::size_t k = i + 1; k < n; ++k) count += 2;
+            }
+        CHECK(Problem{n, {}}.flops() == count);
+    }
+}
+
+TEST_CASE("the comparison sees every kind of wrong factors") {
+    const Problem p = lu::make_problem(60, gpulab::testing::seed);
+    const Factors right = right_factors(p);
+    REQUIRE(lu::compare(p, right, true).passed);
+    CHECK(lu::compare(p, right, true).error < 1);
+
+    Factors wrong = right;
+    wrong.lu[60 * 30 + 45] += 1e-9; // one element of U
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    wrong = right;
+    wrong.lu[60 * 59 + 3] += 1e-9; // one of L
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    wrong = right;
+    wrong.lu.back() = std::numeric_limits<double>::quiet_NaN();
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    wrong = right;
+    lu::poison(wrong);
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+
+    for (const std::int32_t pivot : {-1, 60, 4}) { // of step 5
+        wrong = right;
+        wrong.pivots[5] = pivot;
+        const auto c = lu::compare(p, wrong, true);
+        CHECK_FALSE(c.passed);
+        CHECK(c.message.find("no permutation") != std::string::npos);
+    }
+    wrong = right;
+    wrong.pivots[0] = wrong.pivots[0] == 0 ? 1 : 0; // a permutation, but of another matrix
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+
+    CHECK_FALSE(lu::compare(p, right, false).passed); // a variant without pivoting exchanges nothing
+    Factors unstable = right;                         // right factors, but not those of the largest pivot
+    const Problem small{2, {1e-3, 1, 1, 1}};
+    unstable = lu::testing::factors_of(2, {1e-3, 1, 1e3, -999}, {0, 1});
+    CHECK(lu::compare(small, unstable, false).passed);
+    const auto c = lu::compare(small, unstable, true);
+    CHECK_FALSE(c.passed);
+    CHECK(c.message.find("larger than 1") != std::string::npos);
+}
+
+TEST_CASE("the comparison of large matrices, by samples, sees a single wrong element") {
+    const Problem p = lu::make_problem(1100, gpulab::testing::seed);
+    Factors f(p.n);
+    gpulab::Stopwatch once;
+    lu::cpu_threads_pivot(p, f, once);
+    REQUIRE(lu::compare(p, f, true).passed);
+    CHECK(lu::compare(p, f, true).error < 1);
+    for (const std::size_t at : {std::size_t{0}, 1100 * 700 + std::size_t{800}, 1100 * 1099 + std::size_t{2}}) {
+        Factors wrong = f;
+        wrong.lu[at] += 1e-6;
+        CHECK_FALSE(lu::compare(p, wrong, true).passed);
+        wrong.lu[at] = std::numeric_limits<double>::quiet_NaN();
+        CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    }
+}
+
+TEST_CASE("without pivoting a small pivot costs digits, which the error shows and the tolerance allows") {
+    const Problem p{2, {1e-12, 1, 1, 1}};
+    gpulab::Stopwatch once;
+    Factors with(2), without(2);
+    lu::cpu_right_looking(p, without, once);
+    lu::cpu_right_looking_pivot(p, with, once);
+    CHECK(lu::compare(p, without, false).passed);
+    CHECK(lu::compare(p, without, false).tolerance > 1e11);
+    CHECK(lu::compare(p, with, true).tolerance < 10);
+}
+
+TEST_CASE("a zero pivot without pivoting advises pivoting; a singular matrix is named with its column") {
+    gpulab::Stopwatch once;
+    Factors f(2);
+    try {
+        lu::cpu_two_stage({2, {0, 1, 1, 0}}, f, once);
+        FAIL("nothing was reported");
+    } catch (const gpulab::Unsupported& e) {
+        CHECK(std::string(e.what()).find("_pivot") != std::string::npos);
+    }
+    try {
+        lu::cpu_two_stage_pivot({2, {1, 2, 2, 4}}, f, once);
+        FAIL("nothing was reported");
+    } catch (const gpulab::Error& e) {
+        CHECK(std::string(e.what()).find("singular: column 2") != std::string::npos);
+    }
+}
+
+TEST_CASE("a CPU is not asked for factorisations that take minutes") {
+    gpulab::Options options("lu", "");
+    options.variants(lu::variants());
+    REQUIRE(options.parse(3, std::array{"lu", "--variant", "cpu_threads"}.data()));
+    Device cpu, gpu;
+    gpu.backend = Backend::cuda;
+    CHECK(lu::too_slow(options, "cpu_blocked", cpu, 1e9) == "");
+    CHECK(lu::too_slow(options, "cpu_blocked", cpu, 1e10) != "");
+    CHECK(lu::too_slow(options, "cpu_threads", cpu, 1e10) == ""); // asked for by name
+    CHECK(lu::too_slow(options, "cuda_coalesced", gpu, 1e12) == "");
+}

@@ -1,0 +1,200 @@
+// The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant tables.
+#include <catch2/catch_test_macros.hpp>
+#include <fmt/format.h>
+#include <set>
+#include <string>
+
+#include "checks.hpp"
+#include "files.hpp"
+#include "gpulab/device.hpp"
+#include "gpulab_testing/hand_out.hpp"
+#include "gpulab_testing/program.hpp"
+#include "rungs.hpp"
+#include "solve_checks.hpp"
+#include "studies.hpp"
+
+using gpulab::Backend;
+using gpulab::testing::names_of;
+using gpulab::testing::ScratchFile;
+using Words = std::set<std::string>;
+
+namespace {
+const gpulab::testing::Program program("lu", LU_PROGRAM);
+
+/// Excuses the rungs that are wrong by their own test.
+const gpulab::testing::KnownWrong wrong_rungs = [](const std::string& name, const std::string& device) {
+    for (const auto& v : lu::variants())
+        if (v.name == name)
+            return gpulab::testing::known_wrong(lu::variants(), [&](lu::Run* run) {
+                return lu::testing::fault_at({run, v.backend, lu::pivots(name), v.baseline}, {65});
+            })(name, device);
+    return gpulab::testing::known_wrong(lu::solve_variants(), [&](lu::SolveRun* run) {
+        return lu::testing::fault_of(lu::testing::Solver{run, Backend::cpu, lu::refines(name), true}, 65, 3);
+    })(name, device);
+};
+
+const std::string header = "%%MatrixMarket matrix array real general\n";
+
+/// Files of one system.
+struct System {
+    System(const std::string& a, const std::string& b) {
+        matrix.write(a);
+        rhs.write(b);
+    }
+    std::string options() const { return "--matrix " + matrix.path() + " --rhs " + rhs.path(); }
+    ScratchFile matrix, rhs;
+};
+
+} // namespace
+
+TEST_CASE("the README's ladder is the two variant tables") {
+    CHECK(gpulab::testing::variants_in_ladder(LU_README) == names_of(lu::variants(), lu::solve_variants()));
+}
+
+TEST_CASE("the README names every study") {
+    CHECK(gpulab::testing::absent_from(LU_README, gpulab::testing::names_of_studies(lu::study_list())) == Words{});
+}
+
+TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
+    CHECK(program.missing("--list", names_of(lu::variants(), lu::solve_variants())) == Words{});
+    CHECK(program.missing("--study list", gpulab::testing::names_of_studies(lu::study_list())) == Words{});
+    CHECK(program.missing("--help", {"--op", "--n", "--rhs-count", "--matrix", "--rhs", "--solution", "--variant",
+                                     "--study", "--json", "--csv"}) == Words{});
+}
+
+TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
+    for (const std::string arguments :
+         {"--n 0", "--n -1", "--n 2^21", "--n 1.5", "--op invert", "--variant cuda_magic", "--rhs-count 4",
+          "--op solve --rhs-count 0", "--variant cpu_solve_rows", "--op solve --variant cpu_blocked", "--study speed",
+          "--study ladder --n 64", "--study figure-3-10 --n 64", "--csv /nonexistent/folder/x.csv",
+          "--matrix /nonexistent.mtx", "--rhs /nonexistent.mtx", "--solution x.mtx", "stray"}) {
+        INFO(arguments);
+        CHECK(program.refusal_fault(arguments) == "");
+    }
+}
+
+TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
+    const ScratchFile csv;
+    const auto run = program.results("--n 65 --repeat 2 --csv " + csv.path());
+    CHECK(run["lab"] == "lu");
+    CHECK(run["problem"]["n"] == 65);
+    CHECK(run["problem"]["op"] == "factorise");
+    CHECK(run["variants"].size() == gpulab::testing::rows_of(lu::variants()));
+    CHECK(gpulab::testing::run_fault(run, wrong_rungs) == "");
+    CHECK(csv.text().find("cpu_threads_pivot") != std::string::npos);
+
+    const auto solved = program.results("--op solve --n 65 --rhs-count 3 --repeat 2");
+    CHECK(solved["problem"]["rhs_count"] == 3);
+    CHECK(solved["variants"].size() == gpulab::testing::rows_of(lu::solve_variants()));
+    CHECK(gpulab::testing::run_fault(solved, wrong_rungs) == "");
+}
+
+TEST_CASE("the matrix of a file is factorised by every variant, and one without pivoting is skipped at a zero pivot") {
+    const ScratchFile file;
+    file.write(header + "2 2\n0\n1\n1\n0\n");
+    const auto run = program.results("--repeat 1 --backend cpu --matrix " + file.path());
+    CHECK(run["problem"]["n"] == 2);
+    for (const auto& v : run["variants"]) {
+        const bool pivoting = lu::pivots(v["name"].get<std::string>());
+        CHECK(v["status"] == (pivoting ? "passed" : "skipped"));
+        if (!pivoting) CHECK(v["reason"].get<std::string>().find("_pivot") != std::string::npos);
+    }
+    CHECK(program.refusal_fault("--variant cpu_blocked --matrix " + file.path()) == ""); // asked for by name: an error
+}
+
+TEST_CASE("the program solves a user's system and says how good the solution is") {
+    const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
+    const ScratchFile solution;
+    const auto run = program(s.options() + " --solution " + solution.path());
+    INFO(run.err);
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("residual:") != std::string::npos);
+    CHECK(run.out.find("condition:") != std::string::npos);
+    CHECK(run.out.find("2 right-hand sides") != std::string::npos);
+    const lu::Dense x = lu::read_dense(solution.path());
+    REQUIRE((x.rows == 3 && x.columns == 2));
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(std::abs(x.values[2 * i] - 1) < 1e-14);
+        CHECK(std::abs(x.values[2 * i + 1] - 2) < 1e-14);
+    }
+    CHECK(program(s.options() + " --variant cpu_two_stage_pivot").exit_code == 0);
+    CHECK(program(s.options() + " --variant cpu_two_stage").err.find("_pivot") != std::string::npos); // its pivot is 0
+}
+
+TEST_CASE("a sparse file, symmetric, is a system's matrix as well") {
+    const System s("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n",
+                   "%%MatrixMarket matrix coordinate real general\n2 1 1\n2 1 11\n");
+    const ScratchFile solution;
+    CHECK(program(s.options() + " --solution " + solution.path()).exit_code == 0);
+    const lu::Dense x = lu::read_dense(solution.path());
+    CHECK(std::abs(x.values[0] + 1) < 1e-14);
+    CHECK(std::abs(x.values[1] - 4) < 1e-14);
+}
+
+TEST_CASE("a system that has no solution, and files that do not fit each other, are one line and exit code 2") {
+    const std::string two = header + "2 1\n1\n2\n";
+    for (const auto& [a, b, words] : {
+             std::tuple{header + "2 2\n1\n2\n2\n4\n", two, "singular: column 2"},
+             {header + "2 3\n1\n2\n3\n4\n5\n6\n", two, "square"},
+             {header + "1 1\n1\n", two, "2 rows"},
+             {header + "2 2\n1\n0\n0\nnan\n", two, ":6: the value 'nan'"},
+             {header + "2 2\n1\n0\n0\n1\n", header + "2 1\n1\ninf\n", ":4: the value 'inf'"},
+             // Entries at one position add up.
+             {"%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1e308\n2 2 1e308\n", two,
+              "more than the type holds"},
+             {header + "2 2\n1\n0\n0\n1\n", header + "2 0\n", "nothing to solve"},
+             {header + "2 2\n1\n0\n0\n", two, "the file ends"},
+             {header + "2 2\n1\n0\nzero\n1\n", two, ":5:"},
+             {header + "2 2\n1\n0\n0\n1\n1\n", two, "one entry too many"},
+             {"no matrix\n", two, ":1:"},
+         }) {
+        const System s(a, b);
+        const ScratchFile solution;
+        const std::string arguments = s.options() + " --solution " + solution.path();
+        INFO(a << b);
+        CHECK(program.refusal_fault(arguments) == "");
+        CHECK(program(arguments).err.find(words) != std::string::npos);
+        CHECK_THROWS(solution.text()); // no file, not even a part of one
+    }
+    const System s(header + "2 2\n1\n0\n0\n1\n", two);
+    for (const std::string more :
+         {"--n 2", "--op solve", "--json x.json", "--solution /nonexistent/folder/x.mtx", "--study block",
+          "--variant cpu_blocked_pivot,cpu_two_stage_pivot", "--variant cpu_solve_rows"}) {
+        INFO(more);
+        CHECK(program.refusal_fault(s.options() + " " + more) == "");
+    }
+}
+
+TEST_CASE("a matrix that is nearly singular is solved with a warning") {
+    const System s(lu::array_text({10, 10, lu::testing::hilbert(10).a}), lu::array_text({10, 1, std::vector(10, 1.0)}));
+    const auto run = program(s.options());
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("About 2 digits") != std::string::npos); // 3.5e13 of 4.5e15
+    const System worse("%%MatrixMarket matrix array real general\n2 2\n1\n1\n1\n1.0000000000000002\n",
+                       header + "2 1\n1\n2\n");
+    CHECK(program(worse.options()).out.find("no right digit") != std::string::npos);
+}
+
+TEST_CASE("a dense matrix written and read again is the same to the last bit") {
+    const ScratchFile file;
+    lu::Dense matrix{3, 2, {0, 1e-300, -0.1, 1.0 / 3, 1e22, 5e-324}};
+    file.write(lu::array_text(matrix));
+    const lu::Dense again = lu::read_dense(file.path());
+    CHECK((again.rows == 3 && again.columns == 2));
+    CHECK(again.values == matrix.values);
+}
+
+TEST_CASE("a missing back end is an error only when asked for by name") {
+    const int with_cuda = program("--n 16 --backend cuda --repeat 1").exit_code;
+    CHECK((gpulab::devices(Backend::cuda).empty() ? with_cuda == 2 : with_cuda <= 1));
+    CHECK(program("--n 16 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test says
+}
+
+TEST_CASE("the study of panel widths runs") {
+    CHECK(program.study_fault("block", "--n 100 --backend cpu", 9, wrong_rungs) == "");
+}
+
+TEST_CASE("the study of the update runs where there is CUDA, and says so where there is none") {
+    if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study update") == "");
+    else CHECK(program.study_fault("update", "", 4) == "");
+}

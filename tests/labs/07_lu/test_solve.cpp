@@ -1,0 +1,126 @@
+// A X = B: every solver, the check that judges them, and the estimate of the condition.
+#include <catch2/catch_test_macros.hpp>
+
+#include "rungs.hpp"
+#include "solve_checks.hpp"
+
+using gpulab::Backend;
+using gpulab::testing::Faults;
+using gpulab::testing::VariantCases;
+using lu::Factors;
+using lu::Problem;
+using lu::Solution;
+using lu::testing::Solver;
+
+namespace {
+
+Solver solver_of(const gpulab::Variant<lu::SolveRun>& v) { return {v.run, v.backend, lu::refines(v.name), v.baseline}; }
+
+const VariantCases cases(lu::solve_variants(), "solves", "", [](const auto& v, Faults& faults) {
+    Solver solver = solver_of(v);
+    for (const auto& check : lu::testing::solver_checks())
+        faults.check(check.name, [&] { return check.fault(solver); });
+});
+
+/// Two blocks of unknowns and a ragged edge, once.
+void check_small(const gpulab::Variant<lu::SolveRun>& v, Faults& faults, std::size_t n) {
+    faults.check("small sizes", [&] {
+        for (const std::size_t count : {1, 9}) {
+            Solution expected, x(n * count);
+            const auto p = lu::testing::exact_system(n, count, expected);
+            gpulab::Stopwatch once;
+            v.run(p, x, once);
+            if (x != expected) return std::string("another solution");
+        }
+        return std::string();
+    });
+}
+
+#if defined(GPULAB_WITH_OPENCL)
+const VariantCases oclgrind(
+    lu::solve_variants(), "under oclgrind", "[.oclgrind]",
+    [](const auto& v, Faults& faults) { check_small(v, faults, 67); }, gpulab::testing::only_on<Backend::opencl>);
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+const VariantCases sanitizer(
+    lu::solve_variants(), "under compute-sanitizer", "[.sanitizer]",
+    [](const auto& v, Faults& faults) {
+        if (v.baseline) faults.check("a library is not looked into", [] { return std::string(); });
+        else check_small(v, faults, 131);
+    },
+    gpulab::testing::only_on<Backend::cuda>);
+#endif
+
+/// The factors by cpu_right_looking_pivot.
+Factors factors_of(const Problem& p) {
+    Factors f(p.n);
+    gpulab::Stopwatch once;
+    lu::cpu_right_looking_pivot(p, f, once);
+    return f;
+}
+
+/// norm(A) norm(A^-1) in the 1-norm, column by column of the inverse.
+double condition(const Problem& p) {
+    std::vector<double> identity(p.n * p.n);
+    for (std::size_t i = 0; i < p.n; ++i) identity[i * p.n + i] = 1;
+    Solution inverse(p.n * p.n);
+    gpulab::Stopwatch once;
+    lu::cpu_solve_rows(lu::make_solve_problem(p, factors_of(p), identity, p.n), inverse, once);
+    double of_a = 0, of_inverse = 0;
+    for (std::size_t j = 0; j < p.n; ++j) {
+        double a = 0, b = 0;
+        for (std::size_t i = 0; i < p.n; ++i) a += std::abs(p.a[i * p.n + j]), b += std::abs(inverse[i * p.n + j]);
+        of_a = std::max(of_a, a), of_inverse = std::max(of_inverse, b);
+    }
+    return of_a * of_inverse;
+}
+
+} // namespace
+
+TEST_CASE("the comparison of solutions sees a lost digit, another right-hand side and NaN") {
+    const auto p = lu::make_solve_problem(lu::make_problem(50, 3), 3, 4);
+    Solution x(150);
+    gpulab::Stopwatch once;
+    lu::cpu_solve_refined(p, x, once);
+    REQUIRE(lu::compare(p, x, true).passed);
+    Solution wrong = x;
+    wrong[70] *= 1 + 1e-9;
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    CHECK_FALSE(lu::compare(p, wrong, false).passed);
+    wrong = x;
+    std::swap(wrong[0], wrong[1]);
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    wrong = x;
+    wrong[149] = std::numeric_limits<double>::quiet_NaN();
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    wrong.pop_back();
+    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+}
+
+TEST_CASE("refinement makes up for factors without pivoting") {
+    Problem p = lu::make_problem(100, 8);
+    p.a[0] = 1e-9; // without pivoting, growth of about 10^9
+    Factors f(p.n);
+    gpulab::Stopwatch once;
+    lu::cpu_blocked(p, f, once);
+    const auto system = lu::make_solve_problem(p, f, gpulab::random_vector<double>(p.n, 5), 1);
+    Solution plain(p.n), refined(p.n);
+    lu::cpu_solve_blocked(system, plain, once);
+    lu::cpu_solve_refined(system, refined, once);
+    CHECK(lu::backward_error(system, plain) > 100);
+    CHECK(lu::backward_error(system, refined) < 1);
+}
+
+TEST_CASE("the condition estimate is at most the condition number, and near it") {
+    for (const Problem& p : {lu::make_problem(1, 3), lu::make_problem(30, 3), lu::make_problem(70, 5),
+                             lu::testing::hilbert(6), lu::testing::wilkinson(20).problem}) {
+        const double exact = condition(p), estimate = lu::condition_estimate(p, factors_of(p));
+        CHECK(estimate <= exact * (1 + 1e-6));
+        CHECK(estimate >= exact / 3);
+    }
+    CHECK(lu::condition_estimate({2, {1, 0, 0, 1}}, factors_of({2, {1, 0, 0, 1}})) == 1);
+    CHECK(std::isinf(lu::condition_estimate({1, {0}}, lu::testing::factors_of(1, {0}, {0}))));
+    const double of_hilbert = lu::condition_estimate(lu::testing::hilbert(10), factors_of(lu::testing::hilbert(10)));
+    CHECK((of_hilbert > 1e13 && of_hilbert < 1e14)); // 3.5e13 (Higham, table 28.1)
+}
