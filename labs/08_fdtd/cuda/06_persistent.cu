@@ -11,7 +11,7 @@
 // memory.
 #include <algorithm>
 #include <cooperative_groups.h>
-#include <fmt/format.h>
+#include <string>
 
 #include "device.hpp"
 #include "gpulab/cuda/occupancy.hpp"
@@ -134,7 +134,7 @@ template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Sto
     const Tiles tiles = tiles_for(r.nx + 1, r.ny + 1, static_cast<int>(gpulab::multiprocessor_count()));
     const std::size_t shared = (r.layers ? 4 : 3) * tiles.cells * sizeof(T);
     if (shared > static_cast<std::size_t>(most_shared))
-        throw gpulab::Unsupported(fmt::format("{} x {} cells do not fit into the shared memory of this device", r.nx, r.ny));
+        throw gpulab::Unsupported(std::to_string(r.nx) + " x " + std::to_string(r.ny) + " cells do not fit into its shared memory");
     const auto kernel = persistent_kernel<T>;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     const dim3 grid(gpulab::grid_size(p.nx() + 1, unsigned(tiles.x)), gpulab::grid_size(p.ny() + 1, unsigned(tiles.y)));
