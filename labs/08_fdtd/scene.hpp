@@ -125,7 +125,7 @@ void check_scene(const Scene& scene);
 /// What replaces a scene's own values. Positions in a scene are cells of the scene's own grid; with another nx or ny
 /// they move in proportion, and dx and dy change so that the size in metres remains.
 struct Overrides {
-    std::optional<std::size_t> nx, ny, steps;
+    std::optional<std::size_t> nx = {}, ny = {}, steps = {};
 };
 
 /// Reads a scene from a JSON text, and checks it.
