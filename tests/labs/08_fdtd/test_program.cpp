@@ -118,11 +118,11 @@ TEST_CASE("pictures, fields and probes are written") {
 }
 
 TEST_CASE("the studies run at a small size") {
-    CHECK(program.study_fault("figure-4-4", "--steps 40 --repeat 1", 1, wrong_rungs()) == "");
+    CHECK(program.study_fault("figure-4-4", "--steps 40", 1, wrong_rungs()) == "");
     for (const std::string study : {"ladder", "table-4-2", "figure-4-6"}) {
         INFO(study);
-        CHECK(program.study_fault(study, "--nx 300 --steps 4 --repeat 1", 2, wrong_rungs()) == "");
+        CHECK(program.study_fault(study, "--nx 300 --steps 4", 2, wrong_rungs()) == "");
     }
     if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study table-4-1 --nx 300") == "");
-    else CHECK(program.study_fault("table-4-1", "--nx 300 --steps 4 --repeat 1", 8, wrong_rungs()) == "");
+    else CHECK(program.study_fault("table-4-1", "--nx 300 --steps 4", 8, wrong_rungs()) == "");
 }
