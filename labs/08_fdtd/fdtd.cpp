@@ -29,8 +29,7 @@ Medium medium(Mode mode, const Material& of) {
 /// Equation 4.2.10 of the book, divided by the cell's sides.
 template <class T> Coefficients<T> coefficients(double constant, double loss, double dx, double dy, double dt) {
     const double half = loss * dt / (2 * constant), b = dt / constant / (1 + half);
-    return {static_cast<T>((1 - half) / (1 + half)), static_cast<T>(b / dx), static_cast<T>(b / dy),
-            static_cast<T>(b)};
+    return {static_cast<T>((1 - half) / (1 + half)), static_cast<T>(b / dx), static_cast<T>(b / dy), static_cast<T>(b)};
 }
 
 Box box_of(const Source& s) {
@@ -217,8 +216,9 @@ template <class T> std::vector<T> flat(const Problem<T>& p, const Output<T>& out
         for (int j = 0; j < p.rules.ny; ++j)
             for (int i = 0; i < p.rules.nx; ++i) {
                 const bool in_layer = i < in.x0 || i >= in.x1 || j < in.y0 || j >= in.y1;
-                all.push_back(in_layer ? out.field.v[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)]
-                                       : T{0});
+                all.push_back(in_layer
+                                  ? out.field.v[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)]
+                                  : T{0});
             }
     }
     all.insert(all.end(), out.recorded.begin(), out.recorded.end());
@@ -265,13 +265,13 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     return table;
 }
 
-#define FDTD_FOR(T)                                                        \
-    template void poison(Output<T>&);                                      \
-    template Problem<T> make_problem(const Scene&, std::size_t, std::size_t); \
-    template void randomise(Problem<T>&, std::uint64_t);                   \
-    template Output<T> make_output(const Problem<T>&);                     \
-    template double tolerance<T>(std::size_t);                             \
-    template std::vector<T> flat(const Problem<T>&, const Output<T>&);     \
+#define FDTD_FOR(T)                                                                                \
+    template void poison(Output<T>&);                                                              \
+    template Problem<T> make_problem(const Scene&, std::size_t, std::size_t);                      \
+    template void randomise(Problem<T>&, std::uint64_t);                                           \
+    template Output<T> make_output(const Problem<T>&);                                             \
+    template double tolerance<T>(std::size_t);                                                     \
+    template std::vector<T> flat(const Problem<T>&, const Output<T>&);                             \
     template gpulab::Comparison compare(const Problem<T>&, const Reference<T>&, const Output<T>&); \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();
 FDTD_FOR(float)

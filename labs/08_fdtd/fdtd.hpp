@@ -46,7 +46,7 @@ template <class T> struct Problem {
     Rules<T> rules;
     Mode mode = Mode::te;
     double dx = 0, dy = 0, dt = 0;
-    std::vector<std::uint8_t> map;      ///< index of the coefficients in `table` for U, then for P, then for Q; or empty
+    std::vector<std::uint8_t> map; ///< index of the coefficients in `table` for U, then for P, then for Q; or empty
     std::vector<Coefficients<T>> table; ///< for U, then for P and Q (their indices count from materials_u)
     /// Factors of the absorbing layers, 1 outside them: for each column keep and gain of U, then of Q (4 (nx + 1)
     /// numbers), then for each row keep and gain of U, then of P (4 (ny + 1) numbers). Empty without layers.
@@ -60,10 +60,12 @@ template <class T> struct Problem {
     std::size_t ny() const { return static_cast<std::size_t>(rules.ny); }
     std::size_t steps() const { return static_cast<std::size_t>(rules.steps); }
     std::size_t pitch() const { return static_cast<std::size_t>(rules.pitch); }
-    std::size_t array_size() const { return pitch() * (ny() + 1); }                    ///< of u, p and q
-    std::size_t layered_size() const { return rules.layers ? array_size() : 0; }       ///< of v
+    std::size_t array_size() const { return pitch() * (ny() + 1); }              ///< of u, p and q
+    std::size_t layered_size() const { return rules.layers ? array_size() : 0; } ///< of v
     std::size_t recorded_size() const { return steps() * static_cast<std::size_t>(rules.probes); }
-    double cell_steps() const { return static_cast<double>(nx()) * static_cast<double>(ny()) * static_cast<double>(steps()); }
+    double cell_steps() const {
+        return static_cast<double>(nx()) * static_cast<double>(ny()) * static_cast<double>(steps());
+    }
 };
 
 /// A problem from a scene: coefficients, sources, and the start, a field of zeros (Dirichlet sides excepted).

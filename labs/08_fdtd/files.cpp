@@ -18,7 +18,9 @@ void make_folder(const std::string& folder, const char* option) {
         throw gpulab::UsageError(fmt::format("{}: {} is not a folder, and cannot be made", option, folder));
 }
 
-std::string in(const std::string& folder, const std::string& file) { return (std::filesystem::path(folder) / file).string(); }
+std::string in(const std::string& folder, const std::string& file) {
+    return (std::filesystem::path(folder) / file).string();
+}
 
 } // namespace
 
@@ -26,8 +28,9 @@ std::string field_csv(const Scene& scene, const Snapshot& snapshot) {
     std::string text = fmt::format("x,y,{}\n", name_of(scene.mode, Component::z));
     for (std::size_t j = 0; j < scene.ny; ++j)
         for (std::size_t i = 0; i < scene.nx; ++i)
-            fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g},{:.9g}\n", (static_cast<double>(i) + 0.5) * scene.dx,
-                           (static_cast<double>(j) + 0.5) * scene.dy, snapshot.values[j * scene.nx + i]);
+            fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g},{:.9g}\n",
+                           (static_cast<double>(i) + 0.5) * scene.dx, (static_cast<double>(j) + 0.5) * scene.dy,
+                           snapshot.values[j * scene.nx + i]);
     return text;
 }
 
@@ -42,12 +45,15 @@ std::string field_vti(const Scene& scene, const Snapshot& snapshot) {
         fmt::format_to(std::back_inserter(text), "{:.9g}{}", snapshot.values[k], (k + 1) % scene.nx == 0 ? '\n' : ' ');
     text += "</DataArray>\n<DataArray type=\"UInt8\" Name=\"material\" format=\"ascii\">\n";
     for (std::size_t k = 0; k < snapshot.values.size(); ++k)
-        fmt::format_to(std::back_inserter(text), "{}{}", scene.map.empty() ? 0 : unsigned{scene.map[k]}, (k + 1) % scene.nx == 0 ? '\n' : ' ');
+        fmt::format_to(std::back_inserter(text), "{}{}", scene.map.empty() ? 0 : unsigned{scene.map[k]},
+                       (k + 1) % scene.nx == 0 ? '\n' : ' ');
     return text + "</DataArray>\n</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
 }
 
-std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots, const std::vector<std::string>& files) {
-    std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" byte_order=\"LittleEndian\">\n<Collection>\n";
+std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots,
+                       const std::vector<std::string>& files) {
+    std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" "
+                       "byte_order=\"LittleEndian\">\n<Collection>\n";
     for (std::size_t k = 0; k < snapshots.size(); ++k)
         text += fmt::format("<DataSet timestep=\"{:.9g}\" part=\"0\" file=\"{}\"/>\n",
                             static_cast<double>(snapshots[k].step) * scene.time_step(), files[k]);

@@ -17,7 +17,8 @@ std::string field_csv(const Scene& scene, const Snapshot& snapshot);
 std::string field_vti(const Scene& scene, const Snapshot& snapshot);
 
 /// ParaView's list (.pvd) of .vti files and their times in seconds.
-std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots, const std::vector<std::string>& files);
+std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots,
+                       const std::vector<std::string>& files);
 
 /// A line per step: its number, its time in seconds and the value at each probe.
 /// @param recorded as in Output, of all steps

@@ -45,14 +45,16 @@ gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale) {
     image.pixels.resize(image.bytes());
     const auto material = [&](std::size_t i, std::size_t j) { return scene.map.empty() ? 0 : scene.map[j * nx + i]; };
     const auto depth = [](const Side& side) { return side.kind == Side::Kind::pml ? side.cells : 0; };
-    const std::size_t left = depth(scene.left), right = nx - depth(scene.right), bottom = depth(scene.bottom), top = ny - depth(scene.top);
+    const std::size_t left = depth(scene.left), right = nx - depth(scene.right), bottom = depth(scene.bottom),
+                      top = ny - depth(scene.top);
     for (std::size_t j = 0; j < ny; ++j)
         for (std::size_t i = 0; i < nx; ++i) {
             unsigned char rgb[3];
             colour(static_cast<double>(snapshot.values[j * nx + i]) / scale, rgb);
             const bool outline = (i + 1 < nx && material(i, j) != material(i + 1, j)) ||
                                  (j + 1 < ny && material(i, j) != material(i, j + 1));
-            const bool layer = ((i == left && left > 0) || (i + 1 == right && right < nx) || (j == bottom && bottom > 0) || (j + 1 == top && top < ny)) &&
+            const bool layer = ((i == left && left > 0) || (i + 1 == right && right < nx) ||
+                                (j == bottom && bottom > 0) || (j + 1 == top && top < ny)) &&
                                i >= left && i < right && j >= bottom && j < top && (i + j) % 4 < 2;
             if (outline || layer)
                 for (unsigned char& c : rgb) c = static_cast<unsigned char>(c / 2);
@@ -102,16 +104,17 @@ std::string chunks_of(const std::string& png, const std::string& type) {
 
 } // namespace
 
-// An APNG is a PNG whose further pictures are in chunks that other readers skip (APNG specification, PNG third edition):
-// acTL announces the number of pictures, fcTL the size and time of each, fdAT is an IDAT with a number in front. fcTL and
-// fdAT are numbered together from 0. The compressed pixels come from gpulab::encoded_png().
+// An APNG is a PNG whose further pictures are in chunks that other readers skip (APNG specification, PNG third
+// edition): acTL announces the number of pictures, fcTL the size and time of each, fdAT is an IDAT with a number in
+// front. fcTL and fdAT are numbered together from 0. The compressed pixels come from gpulab::encoded_png().
 std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned delay_ms) {
     if (pictures.empty()) throw gpulab::Error("an animation needs a picture");
     std::string file = "\x89PNG\r\n\x1a\n";
     std::uint32_t sequence = 0;
     for (std::size_t k = 0; k < pictures.size(); ++k) {
         const gpulab::Image& image = pictures[k];
-        if (image.width != pictures[0].width || image.height != pictures[0].height || image.channels != pictures[0].channels)
+        if (image.width != pictures[0].width || image.height != pictures[0].height ||
+            image.channels != pictures[0].channels)
             throw gpulab::Error("the pictures of an animation differ in size");
         const std::string png = gpulab::encoded_png(image);
         if (k == 0) {
@@ -123,7 +126,8 @@ std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned de
         }
         std::string frame;
         add_number(frame, sequence++);
-        add_number(frame, static_cast<std::uint32_t>(image.width)), add_number(frame, static_cast<std::uint32_t>(image.height));
+        add_number(frame, static_cast<std::uint32_t>(image.width)),
+            add_number(frame, static_cast<std::uint32_t>(image.height));
         add_number(frame, 0), add_number(frame, 0); // its place
         add_number(frame, delay_ms, 2), add_number(frame, 1000, 2);
         frame += '\0', frame += '\0'; // leave it, replace what is there

@@ -49,7 +49,8 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
-    gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)), 6 * fdtd::bytes_of_field(scene, sizeof(T)));
+    gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
+                         6 * fdtd::bytes_of_field(scene, sizeof(T)));
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},
@@ -90,7 +91,8 @@ int main(int argc, char** argv) try {
     std::string type = "double";
     std::size_t nx = 0, ny = 0, steps = 0;
     gpulab::Options options("fdtd", "Maxwell's equations in two dimensions, step by step in time");
-    options.text("--scene", wishes.scene, "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous");
+    options.text("--scene", wishes.scene,
+                 "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous");
     options.size("--nx", nx, 3, "cells along x instead of the scene's; in a study: the largest grid", fdtd::most_cells);
     options.size("--ny", ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
     options.size("--steps", steps, 1, "time steps instead of the scene's", fdtd::most_steps);
@@ -106,7 +108,10 @@ int main(int argc, char** argv) try {
     if (!options.study().empty()) {
         fdtd::StudySettings settings;
         settings.frames = wishes.frames;
-        settings.steps = steps ? steps : options.study() == "figure-4-4" ? 200 : options.study() == "ladder" ? 200 : 1000;
+        settings.steps = steps                             ? steps
+                         : options.study() == "figure-4-4" ? 200
+                         : options.study() == "ladder"     ? 200
+                                                           : 1000;
         if (nx) settings.largest = nx;
         return type == "float" ? fdtd::run_study<float>(options, settings) : fdtd::run_study<double>(options, settings);
     }

@@ -1,5 +1,5 @@
-// The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell from
-// its media, H and E are in separate arrays with the book's sizes and names of the mode, and everything is in long
+// The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell
+// from its media, H and E are in separate arrays with the book's sizes and names of the mode, and everything is in long
 // double, so that nothing is shared with a variant but the scene.
 #include <algorithm>
 #include <cmath>
@@ -46,9 +46,13 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         return scene.materials[scene.map.empty() ? 0 : scene.map[j * nx + i]];
     };
     // The constant and the loss of the z component (mu and sigma* of TE) and of the other two (epsilon and sigma).
-    const auto z_constant = [&](const Material& m) { return te ? Real(m.mu_r) * Real(mu_0) : Real(m.eps_r) * Real(eps_0); };
+    const auto z_constant = [&](const Material& m) {
+        return te ? Real(m.mu_r) * Real(mu_0) : Real(m.eps_r) * Real(eps_0);
+    };
     const auto z_loss = [&](const Material& m) { return Real(te ? m.sigma_m : m.sigma); };
-    const auto xy_constant = [&](const Material& m) { return te ? Real(m.eps_r) * Real(eps_0) : Real(m.mu_r) * Real(mu_0); };
+    const auto xy_constant = [&](const Material& m) {
+        return te ? Real(m.eps_r) * Real(eps_0) : Real(m.mu_r) * Real(mu_0);
+    };
     const auto xy_loss = [&](const Material& m) { return Real(te ? m.sigma : m.sigma_m); };
     Real speed = 0;
     for (const Material& m : scene.materials)
@@ -125,7 +129,9 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             }
         drive(
             Component::z, k, [&](std::size_t i, std::size_t j, Real value) { zy(i, j) = value - zx(i, j); },
-            [&](std::size_t i, std::size_t j, Real value) { if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value; });
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
+            });
         for (std::size_t i = 0; i < scene.probes.size(); ++i)
             result.out.recorded[k * scene.probes.size() + i] =
                 static_cast<T>(zx(scene.probes[i].x, scene.probes[i].y) + zy(scene.probes[i].x, scene.probes[i].y));
@@ -133,7 +139,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
         const auto z = [&](std::size_t i, std::size_t j) { return zx(i, j) + zy(i, j); };
         // An edge between two cells has the mean of their constants and of their losses.
         const auto keep_and_gain = [&](const Material& one, const Material& other, Real rate) {
-            const Real constant = (xy_constant(one) + xy_constant(other)) / 2, loss = (xy_loss(one) + xy_loss(other)) / 2;
+            const Real constant = (xy_constant(one) + xy_constant(other)) / 2,
+                       loss = (xy_loss(one) + xy_loss(other)) / 2;
             const Real h = loss * dt / (2 * constant), r = rate * dt / 2;
             return std::pair{(1 - h) / (1 + h) * (1 - r) / (1 + r), dt / constant / (1 + h) / (1 + r)};
         };
@@ -151,12 +158,18 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             }
         // Border edges (j = 0, i = 0) are a conductor's: a source there does nothing.
         drive(
-            Component::x, k, [&](std::size_t i, std::size_t j, Real value) { if (j > 0) x(i, j) = value; },
+            Component::x, k,
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (j > 0) x(i, j) = value;
+            },
             [&](std::size_t i, std::size_t j, Real value) {
                 if (j > 0) x(i, j) += keep_and_gain(material(i, j - 1), material(i, j), loss_y[0][j]).second * value;
             });
         drive(
-            Component::y, k, [&](std::size_t i, std::size_t j, Real value) { if (i > 0) y(i, j) = value; },
+            Component::y, k,
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (i > 0) y(i, j) = value;
+            },
             [&](std::size_t i, std::size_t j, Real value) {
                 if (i > 0) y(i, j) += keep_and_gain(material(i - 1, j), material(i, j), loss_x[0][i]).second * value;
             });

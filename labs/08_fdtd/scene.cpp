@@ -158,7 +158,8 @@ Waveform waveform_of(const Json& json, const std::string& where, const std::stri
     Waveform w;
     constexpr double huge = 1e30;
     o.need("type");
-    w.kind = static_cast<Waveform::Kind>(o.word("type", {"book", "gaussian", "sine", "modulated_gaussian", "column"}, 0));
+    w.kind =
+        static_cast<Waveform::Kind>(o.word("type", {"book", "gaussian", "sine", "modulated_gaussian", "column"}, 0));
     w.amplitude = o.number("amplitude", 1, -huge, huge);
     const bool waves = w.kind == Waveform::Kind::sine || w.kind == Waveform::Kind::modulated_gaussian;
     const bool bell = w.kind == Waveform::Kind::gaussian || w.kind == Waveform::Kind::modulated_gaussian;
@@ -204,7 +205,8 @@ Side side_of(const Json& json, const std::string& where) {
 
 /// Numbers of a list of fixed length.
 std::vector<std::size_t> numbers_of(const Json& json, const std::string& key, const std::vector<std::size_t>& most) {
-    if (!json.is_array() || json.size() != most.size()) fault(key, fmt::format("must be a list of {} numbers", most.size()));
+    if (!json.is_array() || json.size() != most.size())
+        fault(key, fmt::format("must be a list of {} numbers", most.size()));
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < most.size(); ++i)
         all.push_back(Object::size_of(json[i], fmt::format("{}[{}]", key, i), 0, most[i]));
@@ -239,7 +241,8 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
         s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]), s.x1 = s.x0 + 1, s.y1 = s.y0 + 1;
     } else {
         c = numbers_of(*region, o.key("region"), {scaling.from_x, scaling.from_y, scaling.from_x, scaling.from_y});
-        if (c[0] >= c[2] || c[1] >= c[3]) fault(o.key("region"), "is empty; it is [x0, y0, x1, y1] without column x1 and row y1");
+        if (c[0] >= c[2] || c[1] >= c[3])
+            fault(o.key("region"), "is empty; it is [x0, y0, x1, y1] without column x1 and row y1");
         s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]);
         s.x1 = scaling.end_x(c[0], c[2]), s.y1 = scaling.end_y(c[1], c[3]);
     }
@@ -276,8 +279,8 @@ void read_map(Scene& scene, const std::string& path, const std::string& key) {
             const std::size_t x = i * image.width / scene.nx, y = (scene.ny - 1 - j) * image.height / scene.ny;
             const std::uint8_t index = image.pixels[(y * image.width + x) * channels];
             if (index >= scene.materials.size())
-                fault(key, fmt::format("pixel ({}, {}) has material {}, but there are {} materials, counted from 0", x, y,
-                                       index, scene.materials.size()));
+                fault(key, fmt::format("pixel ({}, {}) has material {}, but there are {} materials, counted from 0", x,
+                                       y, index, scene.materials.size()));
             scene.map[j * scene.nx + i] = index;
         }
 }
@@ -291,13 +294,15 @@ void draw(Scene& scene, const Json& json, const std::string& where, const Scalin
     const auto index = static_cast<std::uint8_t>(o.word("material", names, 0));
     const Json* rectangle = o.find("rectangle");
     const Json* circle = o.find("circle");
-    if ((rectangle != nullptr) == (circle != nullptr)) fault(o.key("rectangle"), "either rectangle or circle is needed");
+    if ((rectangle != nullptr) == (circle != nullptr))
+        fault(o.key("rectangle"), "either rectangle or circle is needed");
     if (rectangle) {
         const auto c = numbers_of(*rectangle, o.key("rectangle"),
                                   {scaling.from_x, scaling.from_y, scaling.from_x, scaling.from_y});
         if (c[0] >= c[2] || c[1] >= c[3]) fault(o.key("rectangle"), "is empty; it is [x0, y0, x1, y1]");
         for (std::size_t j = scaling.cell_y(c[1]); j < scaling.end_y(c[1], c[3]); ++j)
-            for (std::size_t i = scaling.cell_x(c[0]); i < scaling.end_x(c[0], c[2]); ++i) scene.map[j * scene.nx + i] = index;
+            for (std::size_t i = scaling.cell_x(c[0]); i < scaling.end_x(c[0], c[2]); ++i)
+                scene.map[j * scene.nx + i] = index;
     } else {
         if (!circle->is_array() || circle->size() != 3) fault(o.key("circle"), "must be [x, y, radius] in cells");
         double c[3];
@@ -305,8 +310,12 @@ void draw(Scene& scene, const Json& json, const std::string& where, const Scalin
             c[i] = Object::number_of((*circle)[i], fmt::format("{}[{}]", o.key("circle"), i), i == 2 ? 0 : -1e6, 1e6);
         for (std::size_t j = 0; j < scene.ny; ++j)
             for (std::size_t i = 0; i < scene.nx; ++i) { // centres of cells, in cells of the file's grid
-                const double x = (static_cast<double>(i) + 0.5) * static_cast<double>(scaling.from_x) / static_cast<double>(scaling.to_x) - c[0];
-                const double y = (static_cast<double>(j) + 0.5) * static_cast<double>(scaling.from_y) / static_cast<double>(scaling.to_y) - c[1];
+                const double x = (static_cast<double>(i) + 0.5) * static_cast<double>(scaling.from_x) /
+                                     static_cast<double>(scaling.to_x) -
+                                 c[0];
+                const double y = (static_cast<double>(j) + 0.5) * static_cast<double>(scaling.from_y) /
+                                     static_cast<double>(scaling.to_y) -
+                                 c[1];
                 if (x * x + y * y <= c[2] * c[2]) scene.map[j * scene.nx + i] = index;
             }
     }
@@ -341,7 +350,8 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
             const std::string where = fmt::format("materials[{}]", i);
             scene.materials.push_back(material_of(materials[i], where));
             for (std::size_t k = 0; k < i; ++k)
-                if (scene.materials[k].name == scene.materials[i].name) fault(where + ".name", "is the name of another material");
+                if (scene.materials[k].name == scene.materials[i].name)
+                    fault(where + ".name", "is the name of another material");
         }
     }
     const Json& shapes = o.list("shapes");
@@ -353,22 +363,28 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     if (const Json* boundary = o.find("boundary")) {
         Object sides(*boundary, "boundary");
         const Json* all = sides.find("all");
-        for (const auto& [name, side] : {std::pair{"left", &scene.left}, {"right", &scene.right}, {"bottom", &scene.bottom}, {"top", &scene.top}}) {
+        for (const auto& [name, side] : {std::pair{"left", &scene.left},
+                                         {"right", &scene.right},
+                                         {"bottom", &scene.bottom},
+                                         {"top", &scene.top}}) {
             if (all) *side = side_of(*all, "boundary.all");
             if (const Json* own = sides.find(name)) *side = side_of(*own, sides.key(name));
         }
         sides.no_other_keys();
     }
     const Json& sources = o.list("sources");
-    if (sources.size() > most_sources) fault("sources", fmt::format("{} sources; {} is the most", sources.size(), most_sources));
+    if (sources.size() > most_sources)
+        fault("sources", fmt::format("{} sources; {} is the most", sources.size(), most_sources));
     for (std::size_t i = 0; i < sources.size(); ++i)
         scene.sources.push_back(source_of(sources[i], fmt::format("sources[{}]", i), scene.mode, scaling, folder));
     const Json& probes = o.list("probes");
-    if (probes.size() > most_sources) fault("probes", fmt::format("{} probes; {} is the most", probes.size(), most_sources));
+    if (probes.size() > most_sources)
+        fault("probes", fmt::format("{} probes; {} is the most", probes.size(), most_sources));
     for (std::size_t i = 0; i < probes.size(); ++i) {
         Object probe(probes[i], fmt::format("probes[{}]", i));
         const auto c = numbers_of(probe.need("at"), probe.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
-        scene.probes.push_back({probe.text("name", fmt::format("probe {}", i)), scaling.cell_x(c[0]), scaling.cell_y(c[1])});
+        scene.probes.push_back(
+            {probe.text("name", fmt::format("probe {}", i)), scaling.cell_x(c[0]), scaling.cell_y(c[1])});
         probe.no_other_keys();
     }
     if (const Json* frames = o.find("frames")) {
@@ -403,7 +419,8 @@ void check_scene(const Scene& scene) {
     side_cells(scene.nx, "nx"), side_cells(scene.ny, "ny");
     if (!(scene.dx > 0 && std::isfinite(scene.dx))) fault("dx", "must be above 0");
     if (!(scene.dy > 0 && std::isfinite(scene.dy))) fault("dy", "must be above 0");
-    if (scene.steps < 1 || scene.steps > most_steps) fault("steps", fmt::format("{} is not from 1 to {}", scene.steps, most_steps));
+    if (scene.steps < 1 || scene.steps > most_steps)
+        fault("steps", fmt::format("{} is not from 1 to {}", scene.steps, most_steps));
     if (scene.materials.empty() || scene.materials.size() > most_materials) fault("materials", "1 to 22 are needed");
     for (std::size_t i = 0; i < scene.materials.size(); ++i) {
         const Material& m = scene.materials[i];
@@ -421,15 +438,19 @@ void check_scene(const Scene& scene) {
     if (!(dt > 0 && std::isfinite(dt))) fault("dt", "must be above 0");
     if (dt > limit * (1 + 1e-12))
         fault(scene.dt > 0 ? "dt" : "courant",
-              fmt::format("{:g} s is longer than {:g} s, the limit of Courant, Friedrichs and Lewy for this grid: the field would grow without bound",
+              fmt::format("{:g} s is longer than {:g} s, the limit of Courant, Friedrichs and Lewy for this grid: the "
+                          "field would grow without bound",
                           dt, limit));
-    const auto layers = [&](const Side& low, const Side& high, std::size_t n, const char* low_key, const char* high_key) {
+    const auto layers = [&](const Side& low, const Side& high, std::size_t n, const char* low_key,
+                            const char* high_key) {
         std::size_t cells = 0;
         for (const auto& [side, key] : {std::pair{&low, low_key}, {&high, high_key}}) {
-            if (side->kind == Side::Kind::dirichlet && !std::isfinite(side->value)) fault(fmt::format("boundary.{}.value", key), "must be finite");
+            if (side->kind == Side::Kind::dirichlet && !std::isfinite(side->value))
+                fault(fmt::format("boundary.{}.value", key), "must be finite");
             if (side->kind != Side::Kind::pml) continue;
             if (side->cells < 1) fault(fmt::format("boundary.{}.cells", key), "must be at least 1");
-            if (!(side->reflection > 0 && side->reflection < 1)) fault(fmt::format("boundary.{}.reflection", key), "must be between 0 and 1");
+            if (!(side->reflection > 0 && side->reflection < 1))
+                fault(fmt::format("boundary.{}.reflection", key), "must be between 0 and 1");
             if (!(side->grading >= 0)) fault(fmt::format("boundary.{}.grading", key), "must be at least 0");
             if (side->cells > n || (cells += side->cells) >= n)
                 fault(fmt::format("boundary.{}.cells", key),
@@ -442,7 +463,8 @@ void check_scene(const Scene& scene) {
     for (std::size_t i = 0; i < scene.sources.size(); ++i) {
         const Source& s = scene.sources[i];
         if (s.x0 >= s.x1 || s.y0 >= s.y1 || s.x1 > scene.nx || s.y1 > scene.ny)
-            fault(fmt::format("sources[{}].region", i), fmt::format("[{}, {}, {}, {}] is not within {} x {} cells", s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
+            fault(fmt::format("sources[{}].region", i), fmt::format("[{}, {}, {}, {}] is not within {} x {} cells",
+                                                                    s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
     }
     if (scene.probes.size() > most_sources) fault("probes", "there are too many");
     for (std::size_t i = 0; i < scene.probes.size(); ++i)
@@ -467,7 +489,8 @@ Scene parse_scene(const std::string& text, const std::string& folder, const Over
     } catch (const Json::exception& e) {
         std::string what = e.what();
         what = what.substr(0, 200);
-        std::replace_if(what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
+        std::replace_if(
+            what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
         throw UsageError("the scene: is not JSON: " + what);
     }
     try {

@@ -25,8 +25,8 @@ struct Material {
     double sigma_m = 0; ///< magnetic loss (sigma* of the book) in ohm/m, at least 0
 };
 
-inline constexpr double eps_0 = 8.854e-12;                             ///< F/m, with the digits of the book
-inline constexpr double mu_0 = 4 * 3.14159265358979323846 * 1e-7;      ///< H/m
+inline constexpr double eps_0 = 8.854e-12;                        ///< F/m, with the digits of the book
+inline constexpr double mu_0 = 4 * 3.14159265358979323846 * 1e-7; ///< H/m
 
 /// What happens at one side of the grid.
 struct Side {
@@ -89,9 +89,9 @@ struct Probe {
 /// Everything about a problem.
 struct Scene {
     Mode mode = Mode::te;
-    std::size_t nx = 150, ny = 150; ///< cells, layers included
-    double dx = 0.01, dy = 0.01;    ///< metres
-    double dt = 0;                  ///< seconds; 0: `courant` decides
+    std::size_t nx = 150, ny = 150;      ///< cells, layers included
+    double dx = 0.01, dy = 0.01;         ///< metres
+    double dt = 0;                       ///< seconds; 0: `courant` decides
     double courant = 0.7071067811865475; ///< dt as a share of the largest stable one
     std::size_t steps = 200;
     std::vector<Material> materials = {Material{}}; ///< 1 to most_materials; the first fills the grid

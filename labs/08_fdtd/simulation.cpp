@@ -8,7 +8,8 @@
 
 namespace fdtd {
 
-template <class T> Recording simulate(const Scene& scene, Run<T>* run, const std::function<void(std::size_t)>& progress) {
+template <class T>
+Recording simulate(const Scene& scene, Run<T>* run, const std::function<void(std::size_t)>& progress) {
     Recording all;
     Fields<T> field;
     for (std::size_t done = 0; done < scene.steps;) {
@@ -47,7 +48,8 @@ template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out)
             for (std::size_t i = 0; i < p.nx(); ++i) {
                 const std::size_t at = j * p.pitch() + i;
                 u = std::max(u, std::abs(static_cast<double>(f->u[at])));
-                edges = std::max({edges, std::abs(static_cast<double>(f->p[at])), std::abs(static_cast<double>(f->q[at]))});
+                edges =
+                    std::max({edges, std::abs(static_cast<double>(f->p[at])), std::abs(static_cast<double>(f->q[at]))});
             }
     // Coefficients of the first medium. A scale that is too small makes the comparison stricter.
     const Coefficients<T> ku = p.table.empty() ? p.rules.u : p.table[0];
@@ -65,7 +67,8 @@ template <class T> Reference<T> judge_for(const Scene& scene, const Problem<T>& 
     return as_reference(p, std::move(out));
 }
 
-std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device, double cell_steps) {
+std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
+                     double cell_steps) {
     const bool on_cpu = device.backend == gpulab::Backend::cpu || device.is_cpu;
     if (!on_cpu || cell_steps <= patience || options.named(variant)) return "";
     return fmt::format("{:.2g} cell updates take long on a CPU; --variant {} runs it anyway", cell_steps, variant);
@@ -76,18 +79,20 @@ template <class T> double sequential_ms(const Scene& scene) {
     const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
     const Problem<T> p = make_problem<T>(scene, 0, std::min(steps, scene.steps));
     Output<T> out = make_output(p);
-    const double ms = gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_sequential"), p, out, Stopwatch(0, 3, 2));
+    const double ms =
+        gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_sequential"), p, out, Stopwatch(0, 3, 2));
     return ms * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
 }
 
 double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
-    return 4 * (static_cast<double>(scene.nx) + 17) * (static_cast<double>(scene.ny) + 1) * static_cast<double>(number_bytes);
+    return 4 * (static_cast<double>(scene.nx) + 17) * (static_cast<double>(scene.ny) + 1) *
+           static_cast<double>(number_bytes);
 }
 
-#define FDTD_FOR(T)                                                                             \
+#define FDTD_FOR(T)                                                                              \
     template Recording simulate(const Scene&, Run<T>*, const std::function<void(std::size_t)>&); \
-    template Reference<T> judge_for(const Scene&, const Problem<T>&);                           \
-    template Reference<T> as_reference(const Problem<T>&, Output<T>);                           \
+    template Reference<T> judge_for(const Scene&, const Problem<T>&);                            \
+    template Reference<T> as_reference(const Problem<T>&, Output<T>);                            \
     template double sequential_ms<T>(const Scene&);
 FDTD_FOR(float)
 FDTD_FOR(double)

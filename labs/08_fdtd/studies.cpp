@@ -149,7 +149,9 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
             }
         }
         if (figure || fast.count == 0) continue;
-        const auto text = [](const Range& r) { return fmt::format("{:.2f} ({:.2f})", r.sum / r.count, r.most - r.least); };
+        const auto text = [](const Range& r) {
+            return fmt::format("{:.2f} ({:.2f})", r.sum / r.count, r.most - r.least);
+        };
         report.say(fmt::format("{}, mean and range over the sizes: sequential {} MCells/s, {} {} MCells/s, speed-up {}",
                                layers ? "PML" : "Conductor", text(sequential), parallel, text(fast), text(gain)));
     }
@@ -159,7 +161,11 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
 template <class T> void figure_4_4(const Options& options, Report& report, const StudySettings& settings) {
     Scene scene = read_scene("book", {{}, {}, settings.steps});
     const Problem<T> p = make_problem<T>(scene);
-    report.begin({{"scene", "book"}, {"nx", scene.nx}, {"ny", scene.ny}, {"steps", scene.steps}, {"type", sizeof(T) == 8 ? "double" : "float"}});
+    report.begin({{"scene", "book"},
+                  {"nx", scene.nx},
+                  {"ny", scene.ny},
+                  {"steps", scene.steps},
+                  {"type", sizeof(T) == 8 ? "double" : "float"}});
     some_variants(options, report, scene, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
     const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"));
     std::string text = "largest |Hz| after step";
@@ -189,17 +195,21 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
 
 std::vector<gpulab::StudySummary> study_list() {
     const std::vector<std::string> takes = {"--type", "--nx", "--steps"};
-    return {{"table-4-1", "block shapes 128 to 1024 x 1 on grids from 300 x 300 to 6900 x 6900, conductor and PML", takes},
-            {"table-4-2", "speed and speed-up over one core, mean and range over the sizes", takes},
-            {"figure-4-4", "the book's pulse at several steps; --frames DIR writes the pictures", {"--type", "--steps", "--frames"}},
-            {"figure-4-6", "speed and speed-up over one core for each size", takes},
-            {"ladder", "all rungs at 300, 1000, 1500 and 6900 cells a side, conductor and PML", takes}};
+    return {
+        {"table-4-1", "block shapes 128 to 1024 x 1 on grids from 300 x 300 to 6900 x 6900, conductor and PML", takes},
+        {"table-4-2", "speed and speed-up over one core, mean and range over the sizes", takes},
+        {"figure-4-4",
+         "the book's pulse at several steps; --frames DIR writes the pictures",
+         {"--type", "--steps", "--frames"}},
+        {"figure-4-6", "speed and speed-up over one core for each size", takes},
+        {"ladder", "all rungs at 300, 1000, 1500 and 6900 cells a side, conductor and PML", takes}};
 }
 
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
     Scene largest_scene = square(settings.largest, 1, true);
     if (options.study() != "figure-4-4")
-        gpulab::check_memory(options, 3.5 * bytes_of_field(largest_scene, sizeof(T)), 5 * bytes_of_field(largest_scene, sizeof(T)));
+        gpulab::check_memory(options, 3.5 * bytes_of_field(largest_scene, sizeof(T)),
+                             5 * bytes_of_field(largest_scene, sizeof(T)));
     Report report(options);
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);

@@ -32,7 +32,8 @@ void drive_row(const Problem<T>& p, int component, int j, T* row, std::size_t st
     for (int i = r.driven.x0; i < r.driven.x1; ++i) {
         const bool border = (component == 1 && j == 0) || (component == 2 && i == 0);
         if (border) continue;
-        const bool may_add = component != 0 || (i >= r.change.x0 && i < r.change.x1 && j >= r.change.y0 && j < r.change.y1);
+        const bool may_add =
+            component != 0 || (i >= r.change.x0 && i < r.change.x1 && j >= r.change.y0 && j < r.change.y1);
         row[i] = driven(p, component, i, j, row[i], gain(i), may_add, step);
     }
 }
@@ -71,14 +72,14 @@ template <class T> void update_u_row(const Problem<T>& p, Output<T>& out, int j,
             }
         } else { // the compiler makes vectors of this one
             const Coefficients<T> k = r.u;
-            for (int i = begin; i < end; ++i)
-                u[i] = k.keep * u[i] + (k.y * (p1[i] - p0[i]) - k.x * (q[i + 1] - q[i]));
+            for (int i = begin; i < end; ++i) u[i] = k.keep * u[i] + (k.y * (p1[i] - p0[i]) - k.x * (q[i + 1] - q[i]));
         }
         for (int i = end; i < x1; ++i) in_layer(i);
     }
     if (r.sources) drive_row(p, 0, j, u, step, [&](int i) { return medium(i).add; });
     for (int s = 0; s < r.probes; ++s)
-        if (r.probe_y[s] == j) out.recorded[step * static_cast<std::size_t>(r.probes) + static_cast<std::size_t>(s)] = u[r.probe_x[s]];
+        if (r.probe_y[s] == j)
+            out.recorded[step * static_cast<std::size_t>(r.probes) + static_cast<std::size_t>(s)] = u[r.probe_x[s]];
 }
 
 /// P and Q of row j, half a step later. @pre U of rows j and j - 1 is done
@@ -94,7 +95,8 @@ template <class T> void update_edges_row(const Problem<T>& p, Output<T>& out, in
     const T keep_y = r.layers ? rows[j] : T{1}, gain_y = r.layers ? rows[m + j] : T{1};
     const auto medium = [&](std::size_t component, int i) {
         if (!r.mapped) return r.e;
-        return p.table[static_cast<std::size_t>(r.materials_u) + p.map[component * size + at + static_cast<std::size_t>(i)]];
+        return p.table[static_cast<std::size_t>(r.materials_u) +
+                       p.map[component * size + at + static_cast<std::size_t>(i)]];
     };
 
     if (j > 0) { // row 0 of P is the border

@@ -66,7 +66,8 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
     if (p.mode != Mode::te || r.mapped || r.layers || !whole)
         throw gpulab::Unsupported("computes TE mode in one medium within a conductor, as printed");
     const Box& b = r.patch[0].box;
-    const bool point = r.sources == 1 && r.patch[0].component == 0 && r.patch[0].hard && b.x1 == b.x0 + 1 && b.y1 == b.y0 + 1;
+    const bool point =
+        r.sources == 1 && r.patch[0].component == 0 && r.patch[0].hard && b.x1 == b.x0 + 1 && b.y1 == b.y0 + 1;
     if ((r.sources > 0 && !point) || r.probes > 0)
         throw gpulab::Unsupported("takes one hard source in one cell and no probes, as printed");
 

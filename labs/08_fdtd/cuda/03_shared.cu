@@ -1,10 +1,9 @@
 // Rung 4: tiles in shared memory. (Alfaro Vigo & Rossetto, section 4.4, which used such a version)
 //
-// Changed: a block loads the numbers of its 32 x 8 cells into shared memory, and one more row or column where it needs a
-// neighbour: P above, Q to the right, for update_u; U below and to the left for update_edges. Each number then comes from
-// global memory once per block instead of twice.
-// Limit: memory, as before. The second of two neighbouring loads mostly found its number in the L1 cache, so there was
-// little to save; the barrier and the copies are extra work.
+// Changed: a block loads the numbers of its 32 x 8 cells into shared memory, and one more row or column where it needs
+// a neighbour: P above, Q to the right, for update_u; U below and to the left for update_edges. Each number then comes
+// from global memory once per block instead of twice. Limit: memory, as before. The second of two neighbouring loads
+// mostly found its number in the L1 cache, so there was little to save; the barrier and the copies are extra work.
 #include "device.hpp"
 
 namespace fdtd {
@@ -14,7 +13,8 @@ constexpr int tile_x = 32, tile_y = 8;
 }
 
 template <class T>
-__global__ void __launch_bounds__(tile_x* tile_y) shared_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
+__global__ void __launch_bounds__(tile_x* tile_y)
+    shared_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
     __shared__ T p_tile[tile_y + 1][tile_x];
     __shared__ T q_tile[tile_y][tile_x + 1];
     const Rules<T>& r = g.rules;
@@ -39,7 +39,8 @@ __global__ void __launch_bounds__(tile_x* tile_y) shared_u(const __grid_constant
 }
 
 template <class T>
-__global__ void __launch_bounds__(tile_x* tile_y) shared_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
+__global__ void __launch_bounds__(tile_x* tile_y)
+    shared_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
     __shared__ T u_tile[tile_y + 1][tile_x + 1]; // row 0 and column 0 belong to the neighbours
     const Rules<T>& r = g.rules;
     const int x = threadIdx.x, y = threadIdx.y;

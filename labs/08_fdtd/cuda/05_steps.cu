@@ -2,15 +2,14 @@
 //
 // Changed: a warp owns a strip of 24 columns and moves through it row by row. It loads 32 columns: four more on each
 // side, because after each step the outermost column on both sides is no longer right (its neighbour is missing). Each
-// lane holds one column. The numbers to the left and right come from the neighbouring lanes by shuffles, those above and
-// below from the rows that the lane has seen before. So there is no shared memory and no barrier.
-// Index: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row above.
-// In each iteration every step advances by one row, and row j - 4 is done with all four.
-// At its lower and upper end a strip also begins and ends four rows further out, as it does at its sides.
-// A strip away from borders, layers, sources and probes takes a loop without their tests (template parameter `plain`).
-// Steps that four does not divide are done by fused_kernel.
-// Limit: instructions. Memory is passed once per four steps: 32 columns of 24 are read, 24 written, 14 bytes per cell and
-// step in double.
+// lane holds one column. The numbers to the left and right come from the neighbouring lanes by shuffles, those above
+// and below from the rows that the lane has seen before. So there is no shared memory and no barrier. Index: when row j
+// has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row above. In each iteration
+// every step advances by one row, and row j - 4 is done with all four. At its lower and upper end a strip also begins
+// and ends four rows further out, as it does at its sides. A strip away from borders, layers, sources and probes takes
+// a loop without their tests (template parameter `plain`). Steps that four does not divide are done by fused_kernel.
+// Limit: instructions. Memory is passed once per four steps: 32 columns of 24 are read, 24 written, 14 bytes per cell
+// and step in double.
 #include <algorithm>
 
 #include "fused.cuh"
@@ -24,15 +23,13 @@ constexpr int strip = 32 - 2 * steps_per_pass; // columns that a warp completes
 constexpr int warps = 4;                       // of a block; they have nothing to do with each other
 
 /// U, P, Q and the split part of one cell, in registers.
-template <class T> struct Cell {
-    T u = 0, p = 0, q = 0, v = 0;
-};
+template <class T> struct Cell { T u = 0, p = 0, q = 0, v = 0; };
 
 /// The warp's way through rows [y0, y1) of the strip that begins at column x0.
 /// @tparam plain no lane or row that matters is at a border, in a layer, at a source or at a probe
 template <bool plain, bool mapped, class T>
-__device__ void march(const View<T>& g, const FieldPointers<T>& from, const FieldPointers<T>& to, int x0, int y0, int y1,
-                      int first_step) {
+__device__ void march(const View<T>& g, const FieldPointers<T>& from, const FieldPointers<T>& to, int x0, int y0,
+                      int y1, int first_step) {
     constexpr int S = steps_per_pass;
     const Rules<T>& r = g.rules;
     const int lane = threadIdx.x % 32;
@@ -106,8 +103,8 @@ __device__ bool within(const Box& box, int x0, int y0, int x1, int y1) {
 
 /// Four steps from one field to another; any grid. A block is four strips wide and `rows` rows high.
 template <bool mapped, class T>
-__global__ void __launch_bounds__(32 * warps)
-    steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step, int rows) {
+__global__ void __launch_bounds__(32 * warps) steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from,
+                                                           FieldPointers<T> to, int first_step, int rows) {
     const Rules<T>& r = g.rules;
     const int x0 = (blockIdx.x * warps + threadIdx.x / 32) * strip;
     const int y0 = blockIdx.y * rows, y1 = min(y0 + rows, r.ny + 1);

@@ -1,14 +1,13 @@
 // Rung 7: one launch for all steps; the grid stays on the chip.
 //
-// Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between, blocks
-// exchange what is near their borders: after every four steps a block writes the outer four rows and columns of its tile
-// to global memory, all blocks wait for each other (grid.sync()), and it reads its neighbours' numbers around its tile.
-// Within these four steps the ring around the tile shrinks by one cell per step, as in cuda_steps.
-// New in the code: a cooperative launch promises that all blocks run at the same time; only then may they wait for each
-// other. So there are at most as many blocks as fit on the device, and the whole grid must fit into their shared memory.
-// Two sets of arrays take turns, because a fast block may write its next numbers while a slow one still reads.
-// Limit: for small grids, barriers: two per step within a block, one per four steps in the grid. For large grids, shared
-// memory.
+// Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between,
+// blocks exchange what is near their borders: after every four steps a block writes the outer four rows and columns of
+// its tile to global memory, all blocks wait for each other (grid.sync()), and it reads its neighbours' numbers around
+// its tile. Within these four steps the ring around the tile shrinks by one cell per step, as in cuda_steps. New in the
+// code: a cooperative launch promises that all blocks run at the same time; only then may they wait for each other. So
+// there are at most as many blocks as fit on the device, and the whole grid must fit into their shared memory. Two sets
+// of arrays take turns, because a fast block may write its next numbers while a slow one still reads. Limit: for small
+// grids, barriers: two per step within a block, one per four steps in the grid. For large grids, shared memory.
 #include <algorithm>
 #include <cooperative_groups.h>
 #include <string>
@@ -39,12 +38,13 @@ __global__ void __launch_bounds__(persistent_threads)
     T* const u = reinterpret_cast<T*>(raw);
     T* const p = u + cells;
     T* const q = p + cells;
-    T* const v = q + cells; // only with layers
+    T* const v = q + cells;                                       // only with layers
     const int x0 = blockIdx.x * tile_x, y0 = blockIdx.y * tile_y; // the tile's first cell
     const int x1 = min(x0 + tile_x, r.nx + 1), y1 = min(y0 + tile_y, r.ny + 1);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = persistent_threads / 32;
 
-    // Calls body(i, j, c) for the cells [bx0, bx1) x [by0, by1), c being the place in shared memory: a warp takes a row.
+    // Calls body(i, j, c) for the cells [bx0, bx1) x [by0, by1), c being the place in shared memory: a warp takes a
+    // row.
     const auto each = [&](int bx0, int by0, int bx1, int by1, const auto& body) {
         for (int j = by0 + warp; j < by1; j += warps)
             for (int i = bx0 + lane; i < bx1; i += 32) body(i, j, (j - y0 + ring) * width + (i - x0 + ring));
@@ -76,19 +76,21 @@ __global__ void __launch_bounds__(persistent_threads)
         for (int t = 0; t < count; ++t) { // right so far: the tile and ring - t cells around it
             const int out = ring - t, step = first + t;
             // U needs Q to the right and P above: one row and column less at those sides.
-            each(max(x0 - out, 0), max(y0 - out, 0), min(x1 + out - 1, r.nx), min(y1 + out - 1, r.ny), [&](int i, int j, int c) {
-                T part = r.layers ? v[c] : T(0);
-                const T next = next_u(g, i, j, u[c], part, p[c], p[c + width], q[c], q[c + 1], step);
-                u[c] = next;
-                if (r.layers) v[c] = part;
-                if (i >= x0 && i < x1 && j >= y0 && j < y1) record(g, i, j, next, step);
-            });
+            each(max(x0 - out, 0), max(y0 - out, 0), min(x1 + out - 1, r.nx), min(y1 + out - 1, r.ny),
+                 [&](int i, int j, int c) {
+                     T part = r.layers ? v[c] : T(0);
+                     const T next = next_u(g, i, j, u[c], part, p[c], p[c + width], q[c], q[c + 1], step);
+                     u[c] = next;
+                     if (r.layers) v[c] = part;
+                     if (i >= x0 && i < x1 && j >= y0 && j < y1) record(g, i, j, next, step);
+                 });
             __syncthreads(); // U is complete
             // P and Q need U to the left and below: one less at the other sides, too.
-            each(max(x0 - out + 1, 0), max(y0 - out + 1, 0), min(x1 + out - 1, r.nx), min(y1 + out - 1, r.ny), [&](int i, int j, int c) {
-                if (j > 0) p[c] = next_p(g, i, j, p[c], u[c], u[c - width], step);
-                if (i > 0) q[c] = next_q(g, i, j, q[c], u[c], u[c - 1], step);
-            });
+            each(max(x0 - out + 1, 0), max(y0 - out + 1, 0), min(x1 + out - 1, r.nx), min(y1 + out - 1, r.ny),
+                 [&](int i, int j, int c) {
+                     if (j > 0) p[c] = next_p(g, i, j, p[c], u[c], u[c - width], step);
+                     if (i > 0) q[c] = next_q(g, i, j, q[c], u[c], u[c - 1], step);
+                 });
             __syncthreads(); // P and Q are complete
         }
         if (first + ring >= r.steps) break;
@@ -134,7 +136,8 @@ template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Sto
     const Tiles tiles = tiles_for(r.nx + 1, r.ny + 1, static_cast<int>(gpulab::multiprocessor_count()));
     const std::size_t shared = (r.layers ? 4 : 3) * tiles.cells * sizeof(T);
     if (shared > static_cast<std::size_t>(most_shared))
-        throw gpulab::Unsupported(std::to_string(r.nx) + " x " + std::to_string(r.ny) + " cells do not fit into its shared memory");
+        throw gpulab::Unsupported(std::to_string(r.nx) + " x " + std::to_string(r.ny) +
+                                  " cells do not fit into its shared memory");
     const auto kernel = persistent_kernel<T>;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     const dim3 grid(gpulab::grid_size(p.nx() + 1, unsigned(tiles.x)), gpulab::grid_size(p.ny() + 1, unsigned(tiles.y)));
@@ -145,7 +148,8 @@ template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Sto
         int x = tiles.x, y = tiles.y;
         FieldPointers<T> odd = one; // free after the first exchange, when all blocks have read the start
         void* arguments[] = {&g, &one, &other, &odd, &x, &y};
-        CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, dim3(persistent_threads), arguments, shared, stream));
+        CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, dim3(persistent_threads),
+                                               arguments, shared, stream));
         const int passes = (r.steps + ring - 1) / ring;
         return (passes - 1) % 2 == 0;
     });

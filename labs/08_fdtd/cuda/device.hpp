@@ -38,7 +38,9 @@ public:
         : rules_(p.rules), plane_(p.array_size()), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
           recorded(p.recorded_size()) {}
 
-    View<T> view() { return {rules_, map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data(), plane_}; }
+    View<T> view() {
+        return {rules_, map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data(), plane_};
+    }
 
 private:
     Rules<T> rules_;
@@ -53,7 +55,8 @@ public:
 
 /// The life of a rung that computes each step in place: copy in, run all steps, copy out.
 /// @param body `body(stream, view, field)` launches the kernels of all steps
-template <class T, class Body> void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
+template <class T, class Body>
+void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
     DeviceProblem<T> problem(p);
     const FieldBuffers<T> start(p.start);
     FieldBuffers<T> field(p.start);
@@ -69,7 +72,8 @@ template <class T, class Body> void run_in_place(const Problem<T>& p, Output<T>&
 
 /// The life of a rung that reads one field and writes another, in turn.
 /// @param body `body(stream, view, from, to)` launches all steps and returns whether the last result is in `to`
-template <class T, class Body> void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
+template <class T, class Body>
+void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
     DeviceProblem<T> problem(p);
     const FieldBuffers<T> start(p.start);
     FieldBuffers<T> one(p.start), other(p);

@@ -26,9 +26,7 @@ template <class T> struct View {
 };
 
 /// The arrays of a field, in device memory.
-template <class T> struct FieldPointers {
-    T *u, *p, *q, *v;
-};
+template <class T> struct FieldPointers { T *u, *p, *q, *v; };
 
 __device__ inline bool inside(const Box& box, int i, int j) {
     return i >= box.x0 && i < box.x1 && j >= box.y0 && j < box.y1;
@@ -61,8 +59,7 @@ __device__ T driven(const View<T>& g, int component, int i, int j, T value, T ga
 /// U of cell (i, j) one time step later. For any i and j: outside the grid U stays as it is.
 /// @param v the part of U that Q drives; read and changed in the absorbing layers only
 /// @param p0,p1,q0,q1 the numbers on the lower, upper, left and right edge
-template <class T>
-__device__ T next_u(const View<T>& g, int i, int j, T u, T& v, T p0, T p1, T q0, T q1, int step) {
+template <class T> __device__ T next_u(const View<T>& g, int i, int j, T u, T& v, T p0, T p1, T q0, T q1, int step) {
     const Rules<T>& r = g.rules;
     const std::size_t at = std::size_t(j) * r.pitch + i;
     const bool changes = inside(r.change, i, j);

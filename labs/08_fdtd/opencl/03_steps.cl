@@ -21,7 +21,8 @@ kernel void some_steps(PROBLEM, global const REAL* from_u, global const REAL* fr
     barrier(CLK_LOCAL_MEM_FENCE);
 
     for (int t = 0; t < count; ++t) {
-        const REAL here = next_u(PROBLEM_ARGUMENTS, i, j, u[y][x], &part, p[y][x], p[above][x], q[y][x], q[y][right], first + t);
+        const REAL here =
+            next_u(PROBLEM_ARGUMENTS, i, j, u[y][x], &part, p[y][x], p[above][x], q[y][x], q[y][right], first + t);
         u[y][x] = here; // no other item reads it before the barrier
         if (mine) record(PROBLEM_ARGUMENTS, i, j, here, first + t);
         barrier(CLK_LOCAL_MEM_FENCE); // U is complete

@@ -1,10 +1,9 @@
 // Rung 3: four steps per pass over the memory, in local memory; the counterpart of cuda_steps.
 //
-// Changed: a group loads its cells into local memory and computes four steps before it writes them. It has one work-item
-// per cell, but completes only the cells that are four away from its edge. Groups have 64 x 32 items where the device
-// takes so many, otherwise 32 x 32, or 16 x 16.
-// Limit: cells that are computed more than once (64 x 32 for 56 x 24 completed: half as many again), and on a GPU the
-// barriers, two per step.
+// Changed: a group loads its cells into local memory and computes four steps before it writes them. It has one
+// work-item per cell, but completes only the cells that are four away from its edge. Groups have 64 x 32 items where
+// the device takes so many, otherwise 32 x 32, or 16 x 16. Limit: cells that are computed more than once (64 x 32 for
+// 56 x 24 completed: half as many again), and on a GPU the barriers, two per step.
 #include "03_steps.cl.hpp"
 #include "launch.hpp"
 
@@ -31,19 +30,21 @@ template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwa
     const cl::NDRange local(x, y);
     const cl::NDRange global(gpulab::ceil_div(p.nx() + 1, tile_x) * x, gpulab::ceil_div(p.ny() + 1, tile_y) * y);
     watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny"), watch.tile(steps_per_pass, "steps");
-    run_in_turns(p, problem, out, watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<T>& one, ClFields<T>& other) {
-        ClFields<T>*from = &one, *to = &other;
-        bool in_other = false;
-        for (cl_int step = 0; step < p.rules.steps; step += steps_per_pass) {
-            const cl_int count = std::min(steps_per_pass, p.rules.steps - step);
-            ClProblem<T>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(), to->u.data(),
-                                   to->p.data(), to->q.data(), to->v.data(), step, count);
-            const bool end = step == 0 || step + steps_per_pass >= p.rules.steps;
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, end ? events.add() : nullptr);
-            std::swap(from, to), in_other = !in_other;
-        }
-        return in_other;
-    });
+    run_in_turns(p, problem, out, watch,
+                 [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<T>& one, ClFields<T>& other) {
+                     ClFields<T>*from = &one, *to = &other;
+                     bool in_other = false;
+                     for (cl_int step = 0; step < p.rules.steps; step += steps_per_pass) {
+                         const cl_int count = std::min(steps_per_pass, p.rules.steps - step);
+                         ClProblem<T>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(),
+                                                to->u.data(), to->p.data(), to->q.data(), to->v.data(), step, count);
+                         const bool end = step == 0 || step + steps_per_pass >= p.rules.steps;
+                         queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr,
+                                                    end ? events.add() : nullptr);
+                         std::swap(from, to), in_other = !in_other;
+                     }
+                     return in_other;
+                 });
 }
 
 template void opencl_steps(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -2,6 +2,7 @@
 /// A problem on an OpenCL device: what the host half of the three OpenCL rungs has in common.
 #pragma once
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <string>
 #include <utility>
@@ -57,8 +58,9 @@ private:
     static std::string options_for(const Problem<T>& p) {
         if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
             throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
-        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ", sizeof(T) == 8 ? "-DFP64 -DREAL=double" : "-DREAL=float",
-                           p.rules.mapped, p.rules.layers, p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
+        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ",
+                           sizeof(T) == 8 ? "-DFP64 -DREAL=double" : "-DREAL=float", p.rules.mapped, p.rules.layers,
+                           p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
     }
     gpulab::ClBuffer<Rules<T>> rules_;
     gpulab::ClBuffer<std::uint8_t> map_;
@@ -72,11 +74,28 @@ private:
     std::string options_;
 };
 
+/// Columns .s[0] to .s[2] and rows .s[1] to .s[3] of cells that are at no border and in no layer. Nothing where media
+/// differ.
+template <class T> cl_int4 region_of(const Rules<T>& r) {
+    if (r.mapped) return {{0, 0, 0, 0}};
+    const auto most = [](int a, int b, int c) { return std::max({a, b, c}); };
+    const auto least = [](int a, int b, int c) { return std::min({a, b, c}); };
+    return {{most(1, r.change.x0, r.inner.x0), most(1, r.change.y0, r.inner.y0), least(r.nx, r.change.x1, r.inner.x1),
+             least(r.ny, r.change.y1, r.inner.y1)}};
+}
+
+/// A box around all sources and probes.
+template <class T> cl_int4 hole_of(const Rules<T>& r) {
+    if (r.sources == 0 && r.probes == 0) return {{0, 0, 0, 0}};
+    const Box &a = r.sources ? r.driven : r.probed, &b = r.probes ? r.probed : r.driven;
+    return {{std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)}};
+}
+
 /// Checks that the device takes groups of this size for the kernel.
 inline void check_group(const cl::Kernel& kernel, std::size_t items) {
     if (items > gpulab::opencl().max_work_group(kernel))
-        throw gpulab::Unsupported(fmt::format("a group of {} work-items is more than {} takes", items,
-                                              gpulab::opencl().description().name));
+        throw gpulab::Unsupported(
+            fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
 }
 
 /// The life of a rung that reads one field and writes another, in turn.

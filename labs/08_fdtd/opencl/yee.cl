@@ -1,6 +1,6 @@
 // One cell of Yee's scheme, for all OpenCL rungs. The host builds it for the problem: REAL is float or double, MAPPED
-// says whether cells differ in their medium, LAYERS whether there are absorbing layers, DRIVEN whether there are sources
-// or probes. What a problem does not have costs nothing.
+// says whether cells differ in their medium, LAYERS whether there are absorbing layers, DRIVEN whether there are
+// sources or probes. What a problem does not have costs nothing.
 #if defined(FP64)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -30,9 +30,9 @@ typedef struct {
 } Rules;
 
 // What every kernel gets first. OpenCL 1.2 has no pointers in structures that come from the host.
-#define PROBLEM                                                                                                   \
-    constant Rules *r, global const uchar *map, global const Coefficients *table, global const REAL *layers,      \
-        global const REAL *values, global REAL *recorded
+#define PROBLEM                                                                                              \
+    constant Rules *restrict r, global const uchar *restrict map, global const Coefficients *restrict table, \
+        global const REAL *restrict layers, global const REAL *restrict values, global REAL *restrict recorded
 #define PROBLEM_ARGUMENTS r, map, table, layers, values, recorded
 
 bool inside(Box box, int i, int j) { return i >= box.x0 && i < box.x1 && j >= box.y0 && j < box.y1; }
@@ -56,6 +56,14 @@ REAL driven(PROBLEM, int component, int i, int j, REAL value, REAL gain, bool ma
         else if (may_add) value += gain * x;
     }
     return value;
+}
+
+// Whether a group's cells [x0, x1) x [y0, y1) are within a region of columns .s0 to .s2 and rows .s1 to .s3, and
+// outside a hole: away from borders, layers, sources and probes. The host passes both boxes by value, so that this
+// costs little.
+bool is_plain(int4 region, int4 hole, int x0, int y0, int x1, int y1) {
+    return x0 >= region.s0 && y0 >= region.s1 && x1 <= region.s2 && y1 <= region.s3 &&
+           !(x0 < hole.s2 && x1 > hole.s0 && y0 < hole.s3 && y1 > hole.s1);
 }
 
 // U of cell (i, j) one time step later. Outside the grid U stays. v: the part that Q drives, in the layers.

@@ -23,14 +23,14 @@ using gpulab::Backend;
 
 /// What a scene has beside its size.
 enum class Kind {
-    plain,    ///< vacuum within a conductor, nothing else
-    book,     ///< and the book's hard source in the middle
-    lossy,    ///< one lossy medium with losses of both kinds
-    layers,   ///< absorbing layers of different thickness on all sides, a soft source in one of them
-    media,    ///< several media, without anything else
+    plain,     ///< vacuum within a conductor, nothing else
+    book,      ///< and the book's hard source in the middle
+    lossy,     ///< one lossy medium with losses of both kinds
+    layers,    ///< absorbing layers of different thickness on all sides, a soft source in one of them
+    media,     ///< several media, without anything else
     dirichlet, ///< given values on two sides, a layer on a third
-    sources,  ///< several sources of all kinds that overlap, some at the border, and probes
-    all       ///< media, layers, sources and probes
+    sources,   ///< several sources of all kinds that overlap, some at the border, and probes
+    all        ///< media, layers, sources and probes
 };
 inline const std::vector<Kind>& kinds() {
     static const std::vector<Kind> list = {Kind::plain, Kind::book,      Kind::lossy,   Kind::layers,
@@ -44,7 +44,8 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
     s.mode = mode;
     s.nx = nx, s.ny = ny, s.steps = steps;
     s.dx = 0.01, s.dy = 0.013, s.courant = 0.9;
-    const auto source = [&](Component c, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, bool hard, double size) {
+    const auto source = [&](Component c, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, bool hard,
+                            double size) {
         Source one;
         one.component = c, one.hard = hard;
         one.x0 = std::min(x0, nx - 1), one.y0 = std::min(y0, ny - 1);
@@ -60,7 +61,8 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
     const auto media = [&] {
         s.materials = {Material{}, {"glass", 4, 1, 0.02, 0}, {"ferrite", 2, 3, 0, 400}};
         s.map.resize(nx * ny);
-        for (std::size_t i = 0; i < s.map.size(); ++i) s.map[i] = static_cast<std::uint8_t>(gpulab::random_bits(7, i) % 3);
+        for (std::size_t i = 0; i < s.map.size(); ++i)
+            s.map[i] = static_cast<std::uint8_t>(gpulab::random_bits(7, i) % 3);
     };
     const auto several = [&] {
         source(Component::z, nx / 2, ny / 2, nx / 2 + 1, ny / 2 + 1, true, 1);
@@ -68,7 +70,8 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
         source(Component::x, nx / 3, 0, nx, ny / 2, false, 30);
         source(Component::y, 0, ny / 3, nx / 2, ny, false, 40);
         source(Component::x, nx / 2, ny / 3, nx / 2 + 2, ny / 3 + 1, true, 50);
-        s.probes = {{"corner", 0, 0}, {"middle", nx / 2, ny / 2}, {"far corner", nx - 1, ny - 1}, {"beside", nx / 2, ny / 3}};
+        s.probes = {
+            {"corner", 0, 0}, {"middle", nx / 2, ny / 2}, {"far corner", nx - 1, ny - 1}, {"beside", nx / 2, ny / 3}};
     };
     switch (kind) {
     case Kind::plain: break;
@@ -103,7 +106,8 @@ template <class T> struct Example {
 
 template <class T> Example<T> example(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std::size_t steps) {
     Example<T> e;
-    e.name = fmt::format("kind {}, {}, {} x {} cells, {} steps", static_cast<int>(kind), mode == Mode::te ? "TE" : "TM", nx, ny, steps);
+    e.name = fmt::format("kind {}, {}, {} x {} cells, {} steps", static_cast<int>(kind), mode == Mode::te ? "TE" : "TM",
+                         nx, ny, steps);
     e.scene = scene_of(kind, mode, nx, ny, steps);
     e.problem = make_problem<T>(e.scene);
     randomise(e.problem, gpulab::testing::seed + nx + ny);
@@ -129,7 +133,8 @@ template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
 template <class T> std::string fault_in(const Rung<T>& rung, const Example<T>& e, int* computed = nullptr) {
     Output<T> out = make_output(e.problem);
     try {
-        const std::string fault = gpulab::testing::fault_of(rung.run, e.problem, out, [&] { return compare(e.problem, e.answer, out); });
+        const std::string fault =
+            gpulab::testing::fault_of(rung.run, e.problem, out, [&] { return compare(e.problem, e.answer, out); });
         if (!fault.empty()) return e.name + ": " + fault;
         if (computed) ++*computed;
     } catch (const gpulab::Unsupported& refusal) {
@@ -157,8 +162,8 @@ template <class T> std::string fault_by_hand(const Rung<T>& rung) {
             const double u = i == 1 && j == 1 ? 1 : 0;
             const double edge_p = i != 1 ? 0 : j == 1 ? 0.125 : j == 2 ? -0.125 : 0;
             const double edge_q = j != 1 ? 0 : i == 1 ? -0.25 : i == 2 ? 0.25 : 0;
-            const bool right = (i == 3 || j == 3 || near(out.field.u[at], u)) && (i == 3 || near(out.field.p[at], edge_p)) &&
-                               (j == 3 || near(out.field.q[at], edge_q));
+            const bool right = (i == 3 || j == 3 || near(out.field.u[at], u)) &&
+                               (i == 3 || near(out.field.p[at], edge_p)) && (j == 3 || near(out.field.q[at], edge_q));
             if (!right)
                 return fmt::format("cell ({}, {}): U = {}, P = {}, Q = {}; should be {}, {}, {}", i, j, out.field.u[at],
                                    out.field.p[at], out.field.q[at], u, edge_p, edge_q);
@@ -219,7 +224,8 @@ template <class T> std::string tiles_fault(const Rung<T>& rung) {
 /// Whole numbers and coefficients of 1 and 1/2, which need no rounding: tolerance 0. For a few steps in one medium.
 template <class T> std::string whole_fault(const Rung<T>& rung) {
     for (const auto& [nx, ny, steps] : std::vector<std::tuple<int, int, int>>{{130, 90, 5}, {31, 64, 4}, {75, 33, 3}}) {
-        Scene scene = scene_of(Kind::plain, Mode::te, static_cast<std::size_t>(nx), static_cast<std::size_t>(ny), static_cast<std::size_t>(steps));
+        Scene scene = scene_of(Kind::plain, Mode::te, static_cast<std::size_t>(nx), static_cast<std::size_t>(ny),
+                               static_cast<std::size_t>(steps));
         scene.dx = scene.dy = 1;
         Problem<T> p = make_problem<T>(scene);
         p.dx = p.dy = 1;
@@ -228,16 +234,22 @@ template <class T> std::string whole_fault(const Rung<T>& rung) {
         for (int j = 0; j <= ny; ++j)
             for (int i = 0; i <= nx; ++i) {
                 const std::size_t at = static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i);
-                const auto number = [&](std::uint64_t more) { return static_cast<T>(static_cast<int>(gpulab::random_bits(more, at) % 9) - 4); };
+                const auto number = [&](std::uint64_t more) {
+                    return static_cast<T>(static_cast<int>(gpulab::random_bits(more, at) % 9) - 4);
+                };
                 if (i < nx && j < ny) p.start.u[at] = number(1);
                 if (i < nx && j > 0 && j < ny) p.start.p[at] = number(2);
                 if (j < ny && i > 0 && i < nx) p.start.q[at] = number(3);
             }
         Fields<T> f = p.start;
-        const auto cell = [&](int i, int j) { return static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i); };
+        const auto cell = [&](int i, int j) {
+            return static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i);
+        };
         for (int k = 0; k < steps; ++k) {
             for (int j = 0; j < ny; ++j)
-                for (int i = 0; i < nx; ++i) f.u[cell(i, j)] += (f.p[cell(i, j + 1)] - f.p[cell(i, j)] - f.q[cell(i + 1, j)] + f.q[cell(i, j)]) / 2;
+                for (int i = 0; i < nx; ++i)
+                    f.u[cell(i, j)] +=
+                        (f.p[cell(i, j + 1)] - f.p[cell(i, j)] - f.q[cell(i + 1, j)] + f.q[cell(i, j)]) / 2;
             for (int j = 0; j < ny; ++j)
                 for (int i = 0; i < nx; ++i) {
                     if (j > 0) f.p[cell(i, j)] += (f.u[cell(i, j)] - f.u[cell(i, j - 1)]) / 2;
@@ -246,7 +258,8 @@ template <class T> std::string whole_fault(const Rung<T>& rung) {
         }
         const Output<T> expected{f, {}};
         Output<T> out = make_output(p);
-        const std::string fault = gpulab::testing::fault_of(rung.run, p, out, [&] { return gpulab::compare(flat(p, expected), flat(p, out), 0); });
+        const std::string fault = gpulab::testing::fault_of(
+            rung.run, p, out, [&] { return gpulab::compare(flat(p, expected), flat(p, out), 0); });
         if (!fault.empty()) return fmt::format("{} x {} cells, {} steps: {}", nx, ny, steps, fault);
     }
     return "";
@@ -255,7 +268,8 @@ template <class T> std::string whole_fault(const Rung<T>& rung) {
 /// A NaN spreads by one cell per step and to nothing else, also across the edges of tiles.
 template <class T> std::string nan_fault(const Rung<T>& rung) {
     for (const Kind kind : {Kind::plain, Kind::all})
-        for (const auto& [x, y] : std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {31, 7}, {32, 8}, {24, 16}, {69, 47}}) {
+        for (const auto& [x, y] :
+             std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {31, 7}, {32, 8}, {24, 16}, {69, 47}}) {
             Scene scene = scene_of(kind, Mode::te, 70, 48, 3);
             Problem<T> p = make_problem<T>(scene);
             randomise(p, gpulab::testing::seed);
@@ -267,7 +281,8 @@ template <class T> std::string nan_fault(const Rung<T>& rung) {
                 const std::vector<T> got = flat(p, out);
                 for (std::size_t i = 0; i < got.size(); ++i)
                     if (std::isnan(expected[i]) != std::isnan(got[i]) || gpulab::is_poison(got[i])) {
-                        c.message = fmt::format("element {} of {} is {}, should be {}", i, got.size(), got[i], expected[i]);
+                        c.message =
+                            fmt::format("element {} of {} is {}, should be {}", i, got.size(), got[i], expected[i]);
                         return c;
                     }
                 c.passed = true;
@@ -315,7 +330,8 @@ template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_
                 if (rung.as_printed) continue;
                 throw;
             }
-            if (std::string fault = compare(e.problem, e.answer, out).message; !fault.empty()) return e.name + ": " + fault;
+            if (std::string fault = compare(e.problem, e.answer, out).message; !fault.empty())
+                return e.name + ": " + fault;
         }
     return "";
 }

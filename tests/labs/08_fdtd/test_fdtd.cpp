@@ -24,7 +24,9 @@ const VariantCases floats(variants<float>(), "computes the field in float", "", 
 const VariantCases oclgrind(
     variants<double>(), "under oclgrind", "[.oclgrind]",
     [](const auto& v, Faults& faults) {
-        faults.check("small grids", [&] { return fdtd::testing::fault_under_tools<double>(fdtd::testing::rung_of<double>(v), 19, 7); });
+        faults.check("small grids", [&] {
+            return fdtd::testing::fault_under_tools<double>(fdtd::testing::rung_of<double>(v), 19, 7);
+        });
     },
     gpulab::testing::only_on<Backend::opencl>);
 #endif
@@ -32,7 +34,9 @@ const VariantCases oclgrind(
 const VariantCases sanitizer(
     variants<double>(), "under compute-sanitizer", "[.sanitizer]",
     [](const auto& v, Faults& faults) {
-        faults.check("small grids", [&] { return fdtd::testing::fault_under_tools<double>(fdtd::testing::rung_of<double>(v), 101, 37); });
+        faults.check("small grids", [&] {
+            return fdtd::testing::fault_under_tools<double>(fdtd::testing::rung_of<double>(v), 101, 37);
+        });
     },
     gpulab::testing::only_on<Backend::cuda>);
 #endif
@@ -74,5 +78,6 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
     CHECK(recording.recorded == out.recorded);
     for (std::size_t j = 0; j < scene.ny; ++j)
         for (std::size_t i = 0; i < scene.nx; ++i)
-            REQUIRE(recording.snapshots.back().values[j * scene.nx + i] == static_cast<float>(out.field.u[j * whole.pitch() + i]));
+            REQUIRE(recording.snapshots.back().values[j * scene.nx + i] ==
+                    static_cast<float>(out.field.u[j * whole.pitch() + i]));
 }

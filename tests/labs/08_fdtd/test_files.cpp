@@ -61,18 +61,23 @@ TEST_CASE("colours go from blue over white to red, and NaN is black") {
 TEST_CASE("a picture has the first row of cells at the bottom, and outlines between materials") {
     const gpulab::Image image = draw(small(), snapshot(), 6);
     CHECK((image.width == 4 * 75 && image.height == 3 * 75 && image.channels == 3));
-    const auto pixel = [&](std::size_t i, std::size_t j) { return image.pixels[((2 - j) * 75 * image.width + i * 75) * 3]; };
-    CHECK(pixel(0, 0) == 5);         // -6: the strongest blue
-    CHECK(pixel(2, 1) == 247);       // 0
+    const auto pixel = [&](std::size_t i, std::size_t j) {
+        return image.pixels[((2 - j) * 75 * image.width + i * 75) * 3];
+    };
+    CHECK(pixel(0, 0) == 5);          // -6: the strongest blue
+    CHECK(pixel(2, 1) == 247);        // 0
     CHECK(pixel(1, 2) < pixel(2, 2)); // beside another material: darker
 }
 
 TEST_CASE("an animation has one control chunk for each picture, and checksums that a reader accepts") {
-    const std::string png = animated_png({draw(small(), snapshot(), 6), draw(small(), snapshot(-1), 6), draw(small(), snapshot(0.5f), 6)}, 100);
-    CHECK(chunks(png) == std::vector<std::string>{"IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND", ""});
+    const std::string png = animated_png(
+        {draw(small(), snapshot(), 6), draw(small(), snapshot(-1), 6), draw(small(), snapshot(0.5f), 6)}, 100);
+    CHECK(chunks(png) ==
+          std::vector<std::string>{"IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND", ""});
     const gpulab::testing::ScratchFile file;
     gpulab::OutputFile(file.path()).write(png);
-    CHECK(gpulab::read_png(file.path()).pixels == draw(small(), snapshot(), 6).pixels); // the first picture; all checksums hold
+    CHECK(gpulab::read_png(file.path()).pixels ==
+          draw(small(), snapshot(), 6).pixels); // the first picture; all checksums hold
     CHECK_THROWS_AS(animated_png({}, 100), gpulab::Error);
 }
 
@@ -85,7 +90,8 @@ TEST_CASE("CSV and VTK files hold every number") {
     CHECK(vti.find("-6 -5 -4 -3\n-2 -1 0 1\n2 3 4 5\n</DataArray>") != std::string::npos);
     CHECK(vti.find("0 0 1 1\n0 0 1 1\n0 0 1 1\n</DataArray>") != std::string::npos);
     const std::string pvd = series_pvd(small(), {snapshot()}, {"a.vti"});
-    CHECK(pvd.find(fmt::format("timestep=\"{:.9g}\" part=\"0\" file=\"a.vti\"", 20 * small().time_step())) != std::string::npos);
+    CHECK(pvd.find(fmt::format("timestep=\"{:.9g}\" part=\"0\" file=\"a.vti\"", 20 * small().time_step())) !=
+          std::string::npos);
 }
 
 TEST_CASE("the file of the probes has a line for each step, and names in quotes") {

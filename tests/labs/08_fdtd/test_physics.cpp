@@ -23,15 +23,18 @@ struct Cavity {
     Scene scene;
     double kx, ky, omega;
     double u(double x, double y, double t) const {
-        return (scene.mode == Mode::te ? std::cos(kx * x) * std::cos(ky * y) : std::sin(kx * x) * std::sin(ky * y)) * std::cos(omega * t);
+        return (scene.mode == Mode::te ? std::cos(kx * x) * std::cos(ky * y) : std::sin(kx * x) * std::sin(ky * y)) *
+               std::cos(omega * t);
     }
     // P and Q grow as the integral of cos(omega t): factor / e, with sin(omega t) / omega.
     double p(double x, double y, double t, double e) const {
-        const double d = scene.mode == Mode::te ? -ky * std::cos(kx * x) * std::sin(ky * y) : ky * std::sin(kx * x) * std::cos(ky * y);
+        const double d = scene.mode == Mode::te ? -ky * std::cos(kx * x) * std::sin(ky * y)
+                                                : ky * std::sin(kx * x) * std::cos(ky * y);
         return d / e * std::sin(omega * t) / omega;
     }
     double q(double x, double y, double t, double e) const {
-        const double d = scene.mode == Mode::te ? -kx * std::sin(kx * x) * std::cos(ky * y) : kx * std::cos(kx * x) * std::sin(ky * y);
+        const double d = scene.mode == Mode::te ? -kx * std::sin(kx * x) * std::cos(ky * y)
+                                                : kx * std::cos(kx * x) * std::sin(ky * y);
         return -d / e * std::sin(omega * t) / omega;
     }
 };
@@ -69,12 +72,14 @@ double error_of(const Cavity& c) {
     double worst = 0;
     for (std::size_t j = 0; j < p.ny(); ++j)
         for (std::size_t i = 0; i < p.nx(); ++i)
-            worst = std::max(worst, std::abs(out.field.u[j * p.pitch() + i] - c.u(x(i, 0), y(j, 0), static_cast<double>(c.scene.steps) * p.dt)));
+            worst = std::max(worst, std::abs(out.field.u[j * p.pitch() + i] -
+                                             c.u(x(i, 0), y(j, 0), static_cast<double>(c.scene.steps) * p.dt)));
     return worst;
 }
 
 /// A gaussian soft source in one place, and a probe.
-Source pulse(std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, double width_steps, double dt, double amplitude) {
+Source pulse(std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, double width_steps, double dt,
+             double amplitude) {
     Source s;
     s.hard = false;
     s.x0 = x0, s.y0 = y0, s.x1 = x1, s.y1 = y1;
@@ -93,7 +98,8 @@ double peak(const std::vector<double>& x) {
 
 TEST_CASE("the error against the exact mode of a cavity falls with the square of the cell's side", "[cpu]") {
     for (const Mode mode : {Mode::te, Mode::tm}) {
-        const double coarse = error_of(cavity(mode, 8)), middle = error_of(cavity(mode, 16)), fine = error_of(cavity(mode, 32));
+        const double coarse = error_of(cavity(mode, 8)), middle = error_of(cavity(mode, 16)),
+                     fine = error_of(cavity(mode, 32));
         INFO((mode == Mode::te ? "TE" : "TM") << ": " << coarse << ", " << middle << ", " << fine);
         for (const double order : {std::log2(coarse / middle), std::log2(middle / fine)}) {
             CHECK(order > 1.9);
@@ -125,8 +131,10 @@ TEST_CASE("a mode of the grid oscillates with the frequency of the scheme's disp
         double worst = 0;
         for (std::size_t j = 0; j < p.ny(); ++j)
             for (std::size_t i = 0; i < p.nx(); ++i)
-                worst = std::max(worst, std::abs(out.field.u[j * p.pitch() + i] -
-                                                 std::cos(kx * (static_cast<double>(i) + 0.5)) * std::cos(ky * (static_cast<double>(j) + 0.5)) * std::cos(w * 137)));
+                worst =
+                    std::max(worst, std::abs(out.field.u[j * p.pitch() + i] -
+                                             std::cos(kx * (static_cast<double>(i) + 0.5)) *
+                                                 std::cos(ky * (static_cast<double>(j) + 0.5)) * std::cos(w * 137)));
         INFO("mode " << m << ", " << n);
         CHECK(worst < 1e-11);
     }
@@ -177,14 +185,17 @@ TEST_CASE("layers of 25 cells send back less than a thousandth of a wave, at any
             if (layers)
                 for (Side* side : {&s.left, &s.right, &s.bottom, &s.top}) side->kind = Side::Kind::pml;
             const double dt = s.time_step();
-            s.sources = {pulse(offset + 10, offset + inner / 2, offset + 11, offset + inner / 2 + 1, 12, dt, mode == Mode::te ? 1e5 : 1e2)};
+            s.sources = {pulse(offset + 10, offset + inner / 2, offset + 11, offset + inner / 2 + 1, 12, dt,
+                               mode == Mode::te ? 1e5 : 1e2)};
             // In front of the source, beside it along the near layer (grazing), and in corners.
-            for (const auto& [x, y] : std::vector<std::pair<std::size_t, std::size_t>>{{2, 30}, {2, 2}, {30, 1}, {58, 58}, {58, 30}, {1, 57}})
+            for (const auto& [x, y] : std::vector<std::pair<std::size_t, std::size_t>>{
+                     {2, 30}, {2, 2}, {30, 1}, {58, 58}, {58, 30}, {1, 57}})
                 s.probes.push_back({"", offset + x, offset + y});
             return s;
         };
         const Problem<double> with_layers = make_problem<double>(scene_with(inner + 50, 25, true));
-        const Problem<double> large = make_problem<double>(scene_with(far, (far - inner) / 2, false)); // nothing comes back in time
+        const Problem<double> large =
+            make_problem<double>(scene_with(far, (far - inner) / 2, false)); // nothing comes back in time
         const auto small_record = computed(with_layers).recorded, large_record = computed(large).recorded;
         for (std::size_t probe = 0; probe < 6; ++probe) {
             std::vector<double> wave, reflected;
@@ -192,7 +203,8 @@ TEST_CASE("layers of 25 cells send back less than a thousandth of a wave, at any
                 wave.push_back(large_record[k * 6 + probe]);
                 reflected.push_back(small_record[k * 6 + probe] - large_record[k * 6 + probe]);
             }
-            INFO((mode == Mode::te ? "TE" : "TM") << ", probe " << probe << ": " << 20 * std::log10(peak(reflected) / peak(wave)) << " dB");
+            INFO((mode == Mode::te ? "TE" : "TM")
+                 << ", probe " << probe << ": " << 20 * std::log10(peak(reflected) / peak(wave)) << " dB");
             CHECK(peak(wave) > 0);
             CHECK(peak(reflected) < 1e-3 * peak(wave));
         }

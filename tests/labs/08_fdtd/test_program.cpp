@@ -56,7 +56,8 @@ TEST_CASE("the README names every study and every scene") {
 TEST_CASE("the program lists every variant, study and option and exits 0") {
     CHECK(program.missing("--list", names_of(fdtd::variants<double>())) == Words{});
     CHECK(program.missing("--study list", gpulab::testing::names_of_studies(fdtd::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--scene", "--nx", "--ny", "--steps", "--type", "--frames", "--vtk", "--field", "--probes"}) == Words{});
+    CHECK(program.missing("--help", {"--scene", "--nx", "--ny", "--steps", "--type", "--frames", "--vtk", "--field",
+                                     "--probes"}) == Words{});
 }
 
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
@@ -64,11 +65,13 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     wrong.write(R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})");
     number.write(R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})");
     for (const std::string& arguments :
-         {std::string("--nx 2"), std::string("--ny 0"), std::string("--steps 0"), std::string("--steps x"), std::string("--nx 40000"),
-          std::string("--type half"), std::string("--scene nowhere"), std::string("--scene /dev/zero"), std::string("--scene ''"),
-          "--scene " + wrong.path(), "--scene " + number.path(), std::string("--variant cuda_magic"), std::string("--study speed"),
-          std::string("--study ladder --scene book"), std::string("--study figure-4-4 --nx 30"), std::string("--field /nonexistent/folder/x.csv"),
-          std::string("--probes x.csv --field ./x.csv"), "--scene " + number.path() + " --nx 30", std::string("stray")}) {
+         {std::string("--nx 2"), std::string("--ny 0"), std::string("--steps 0"), std::string("--steps x"),
+          std::string("--nx 40000"), std::string("--type half"), std::string("--scene nowhere"),
+          std::string("--scene /dev/zero"), std::string("--scene ''"), "--scene " + wrong.path(),
+          "--scene " + number.path(), std::string("--variant cuda_magic"), std::string("--study speed"),
+          std::string("--study ladder --scene book"), std::string("--study figure-4-4 --nx 30"),
+          std::string("--field /nonexistent/folder/x.csv"), std::string("--probes x.csv --field ./x.csv"),
+          "--scene " + number.path() + " --nx 30", std::string("stray")}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
     }
@@ -80,7 +83,8 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
     for (const std::string type : {"float", "double"}) {
         INFO(type);
         const ScratchFile csv;
-        const auto run = program.results("--nx 70 --ny 50 --steps 30 --repeat 1 --type " + type + " --csv " + csv.path());
+        const auto run =
+            program.results("--nx 70 --ny 50 --steps 30 --repeat 1 --type " + type + " --csv " + csv.path());
         CHECK(run["lab"] == "fdtd");
         CHECK(run["problem"]["nx"] == 70);
         CHECK(run["problem"]["steps"] == 30);
@@ -101,9 +105,10 @@ TEST_CASE("every scene passes on every variant that can run it") {
 
 TEST_CASE("pictures, fields and probes are written") {
     const ScratchFolder folder;
-    const std::string arguments = "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_sequential --repeat 1 --frames " +
-                                  folder.path("pictures") + " --vtk " + folder.path("vtk") + " --field " + folder.path("field.csv") +
-                                  " --probes " + folder.path("probes.csv");
+    const std::string arguments =
+        "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_sequential --repeat 1 --frames " +
+        folder.path("pictures") + " --vtk " + folder.path("vtk") + " --field " + folder.path("field.csv") +
+        " --probes " + folder.path("probes.csv");
     CHECK(program(arguments).exit_code == 0);
     for (const char* step : {"000020", "000040", "000060"}) {
         const gpulab::Image image = gpulab::read_png(folder.path(std::string("pictures/frame-") + step + ".png"));
@@ -114,7 +119,8 @@ TEST_CASE("pictures, fields and probes are written") {
     CHECK(std::filesystem::exists(folder.path("vtk/series.pvd")));
     CHECK(std::filesystem::file_size(folder.path("field.csv")) > 60 * 52 * 6);
     CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
-    CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code == 2);
+    CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code ==
+          2);
 }
 
 TEST_CASE("the studies run at a small size") {

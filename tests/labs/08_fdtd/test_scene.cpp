@@ -29,7 +29,9 @@ std::string refusal(const std::string& text, const Overrides& overrides = {}) {
 }
 
 /// A scene with some more keys.
-std::string with(const std::string& more) { return R"({"nx": 20, "ny": 10, "dx": 0.01)" + (more.empty() ? "" : ", " + more) + "}"; }
+std::string with(const std::string& more) {
+    return R"({"nx": 20, "ny": 10, "dx": 0.01)" + (more.empty() ? "" : ", " + more) + "}";
+}
 
 } // namespace
 
@@ -62,56 +64,67 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
         std::string text, begins;
     };
     const std::string source = R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}}])";
-    for (const Case& c : std::vector<Case>{
-             {"", "the scene: is not JSON"},
-             {"[]", "the scene: must be an object"},
-             {R"({"ny": 10, "dx": 1})", "nx: is missing"},
-             {with(R"("speed": 3)"), "speed: is not a key"},
-             {with(R"("mode": "TEM")"), "mode: "},
-             {R"({"nx": 2, "ny": 10, "dx": 1})", "nx: 2 is not from 3"},
-             {R"({"nx": 20.5, "ny": 10, "dx": 1})", "nx: must be a whole number"},
-             {R"({"nx": -5, "ny": 10, "dx": 1})", "nx: -5"},
-             {R"({"nx": 1e3, "ny": 10, "dx": 1})", "nx: must be a whole number"},
-             {R"({"nx": 18446744073709551615, "ny": 10, "dx": 1})", "nx: "},
-             {R"({"nx": 20, "ny": "ten", "dx": 1})", "ny: must be a whole number"},
-             {R"({"nx": 20, "ny": 10, "dx": 0})", "dx: 0 is not"},
-             {with(R"("dy": -1)"), "dy: -1 is not"},
-             {with(R"("dt": 1e-9)"), "dt: 1e-09 s is longer"},
-             {with(R"("courant": 1.01)"), "courant: 1.01 is not"},
-             {with(R"("dt": 1e-12, "courant": 0.5)"), "dt: either dt or courant"},
-             {with(R"("steps": 0)"), "steps: 0 is not"},
-             {with(R"("materials": [])"), "materials: 0 materials"},
-             {with(R"("materials": [{"eps_r": 2}])"), "materials[0].name: is missing"},
-             {with(R"("materials": [{"name": "a", "eps_r": 0}])"), "materials[0].eps_r: 0 is not"},
-             {with(R"("materials": [{"name": "a"}, {"name": "a"}])"), "materials[1].name: is the name of another"},
-             {with(R"("materials": [{"name": "a", "density": 1}])"), "materials[0].density: is not a key"},
-             {with(R"("shapes": [{"material": "gold", "circle": [1, 1, 1]}])"), "shapes[0].material: \"gold\" is not one of"},
-             {with(R"("shapes": [{"material": "vacuum", "rectangle": [0, 0, 21, 5]}])"), "shapes[0].rectangle[2]: 21"},
-             {with(R"("shapes": [{"material": "vacuum"}])"), "shapes[0].rectangle: either"},
-             {with(R"("map": "nowhere.png")"), "map: "},
-             {with(R"("map": "heterogeneous.png")"), "map: pixel"},
-             {with(R"("boundary": {"all": "wall"})"), "boundary.all: \"wall\" is not one of"},
-             {with(R"("boundary": {"left": {"type": "pml", "cells": 0}})"), "boundary.left.cells: 0 is not"},
-             {with(R"("boundary": {"left": {"type": "pml", "cells": 20}})"), "boundary.left.cells: layers of 20"},
-             {with(R"("boundary": {"left": {"type": "pml", "cells": 12}, "right": {"type": "pml", "cells": 9}})"), "boundary.right.cells"},
-             {with(R"("boundary": {"top": {"type": "dirichlet", "cells": 3}})"), "boundary.top.cells: is not a key"},
-             {with(R"("boundary": {"up": "pml"})"), "boundary.up: is not a key"},
-             {with(R"("sources": [{"field": "Ez", "at": [1, 1], "waveform": {"type": "book"}}])"), "sources[0].field: \"Ez\" is not one of"},
-             {with(R"("sources": [{"field": "Hz", "at": [20, 1], "waveform": {"type": "book"}}])"), "sources[0].at[0]: 20"},
-             {with(R"("sources": [{"field": "Hz", "waveform": {"type": "book"}}])"), "sources[0].at: either"},
-             {with(R"("sources": [{"field": "Hz", "region": [5, 5, 5, 6], "waveform": {"type": "book"}}])"), "sources[0].region: is empty"},
-             {with(R"("sources": [{"field": "Hz", "at": [1, 1]}])"), "sources[0].waveform: is missing"},
-             {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "sine"}}])"), "sources[0].waveform.frequency: is missing"},
-             {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "gaussian", "width": 0, "delay": 0}}])"), "sources[0].waveform.width: 0"},
-             {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": "none.txt"}}])"), "sources[0].waveform.file: "},
-             {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "book", "width": 1}}])"), "sources[0].waveform.width: is not a key"},
-             {with(R"("probes": [{"name": "a"}])"), "probes[0].at: is missing"},
-             {with(R"("probes": [{"at": [1, 10]}])"), "probes[0].at[1]: 10"},
-             {with(R"("frames": {"every": 0})"), "frames.every: 0"},
-             {with(R"("frames": {"scale": "auto"})"), "frames.scale: must be a number"},
-             {with("\"about\": \"\xff\""), "the scene: "},
-             {std::string(100000, '['), "the scene: "},
-         }) {
+    for (
+        const Case& c : std::vector<Case>{
+            {"", "the scene: is not JSON"},
+            {"[]", "the scene: must be an object"},
+            {R"({"ny": 10, "dx": 1})", "nx: is missing"},
+            {with(R"("speed": 3)"), "speed: is not a key"},
+            {with(R"("mode": "TEM")"), "mode: "},
+            {R"({"nx": 2, "ny": 10, "dx": 1})", "nx: 2 is not from 3"},
+            {R"({"nx": 20.5, "ny": 10, "dx": 1})", "nx: must be a whole number"},
+            {R"({"nx": -5, "ny": 10, "dx": 1})", "nx: -5"},
+            {R"({"nx": 1e3, "ny": 10, "dx": 1})", "nx: must be a whole number"},
+            {R"({"nx": 18446744073709551615, "ny": 10, "dx": 1})", "nx: "},
+            {R"({"nx": 20, "ny": "ten", "dx": 1})", "ny: must be a whole number"},
+            {R"({"nx": 20, "ny": 10, "dx": 0})", "dx: 0 is not"},
+            {with(R"("dy": -1)"), "dy: -1 is not"},
+            {with(R"("dt": 1e-9)"), "dt: 1e-09 s is longer"},
+            {with(R"("courant": 1.01)"), "courant: 1.01 is not"},
+            {with(R"("dt": 1e-12, "courant": 0.5)"), "dt: either dt or courant"},
+            {with(R"("steps": 0)"), "steps: 0 is not"},
+            {with(R"("materials": [])"), "materials: 0 materials"},
+            {with(R"("materials": [{"eps_r": 2}])"), "materials[0].name: is missing"},
+            {with(R"("materials": [{"name": "a", "eps_r": 0}])"), "materials[0].eps_r: 0 is not"},
+            {with(R"("materials": [{"name": "a"}, {"name": "a"}])"), "materials[1].name: is the name of another"},
+            {with(R"("materials": [{"name": "a", "density": 1}])"), "materials[0].density: is not a key"},
+            {with(R"("shapes": [{"material": "gold", "circle": [1, 1, 1]}])"),
+             "shapes[0].material: \"gold\" is not one of"},
+            {with(R"("shapes": [{"material": "vacuum", "rectangle": [0, 0, 21, 5]}])"), "shapes[0].rectangle[2]: 21"},
+            {with(R"("shapes": [{"material": "vacuum"}])"), "shapes[0].rectangle: either"},
+            {with(R"("map": "nowhere.png")"), "map: "},
+            {with(R"("map": "heterogeneous.png")"), "map: pixel"},
+            {with(R"("boundary": {"all": "wall"})"), "boundary.all: \"wall\" is not one of"},
+            {with(R"("boundary": {"left": {"type": "pml", "cells": 0}})"), "boundary.left.cells: 0 is not"},
+            {with(R"("boundary": {"left": {"type": "pml", "cells": 20}})"), "boundary.left.cells: layers of 20"},
+            {with(R"("boundary": {"left": {"type": "pml", "cells": 12}, "right": {"type": "pml", "cells": 9}})"),
+             "boundary.right.cells"},
+            {with(R"("boundary": {"top": {"type": "dirichlet", "cells": 3}})"), "boundary.top.cells: is not a key"},
+            {with(R"("boundary": {"up": "pml"})"), "boundary.up: is not a key"},
+            {with(R"("sources": [{"field": "Ez", "at": [1, 1], "waveform": {"type": "book"}}])"),
+             "sources[0].field: \"Ez\" is not one of"},
+            {with(R"("sources": [{"field": "Hz", "at": [20, 1], "waveform": {"type": "book"}}])"),
+             "sources[0].at[0]: 20"},
+            {with(R"("sources": [{"field": "Hz", "waveform": {"type": "book"}}])"), "sources[0].at: either"},
+            {with(R"("sources": [{"field": "Hz", "region": [5, 5, 5, 6], "waveform": {"type": "book"}}])"),
+             "sources[0].region: is empty"},
+            {with(R"("sources": [{"field": "Hz", "at": [1, 1]}])"), "sources[0].waveform: is missing"},
+            {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "sine"}}])"),
+             "sources[0].waveform.frequency: is missing"},
+            {with(
+                 R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "gaussian", "width": 0, "delay": 0}}])"),
+             "sources[0].waveform.width: 0"},
+            {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": "none.txt"}}])"),
+             "sources[0].waveform.file: "},
+            {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "book", "width": 1}}])"),
+             "sources[0].waveform.width: is not a key"},
+            {with(R"("probes": [{"name": "a"}])"), "probes[0].at: is missing"},
+            {with(R"("probes": [{"at": [1, 10]}])"), "probes[0].at[1]: 10"},
+            {with(R"("frames": {"every": 0})"), "frames.every: 0"},
+            {with(R"("frames": {"scale": "auto"})"), "frames.scale: must be a number"},
+            {with("\"about\": \"\xff\""), "the scene: "},
+            {std::string(100000, '['), "the scene: "},
+        }) {
         const std::string said = refusal(c.text);
         INFO(c.text.substr(0, 200) << "\n" << said);
         CHECK(said.starts_with(c.begins));
@@ -131,7 +144,10 @@ TEST_CASE("a column of numbers drives a source") {
     column.write("# a comment\n0.5\n\n -1e-3 \n7\n");
     const std::filesystem::path path = std::filesystem::absolute(column.path());
     const auto scene_with = [&] {
-        return parse_scene(with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": ")" + path.string() + "\"}}]"), ".");
+        return parse_scene(
+            with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "column", "file": ")" +
+                 path.string() + "\"}}]"),
+            ".");
     };
     const Waveform w = scene_with().sources[0].waveform;
     CHECK((w.at(1, 1) == 0.5 && w.at(2, 1) == -1e-3 && w.at(3, 1) == 7 && w.at(4, 1) == 0 && w.at(0.5, 1) == 0.5));
@@ -145,7 +161,9 @@ TEST_CASE("a column of numbers drives a source") {
 
 TEST_CASE("no damaged scene does harm: it is read, or refused with one line") {
     int read = 0, refused = 0;
-    const std::string pieces[] = {"{", "}", "[", "]", ",", ":", "\"", "-", "9", "1e999", "null", "true", "0.5", "\\u0000", "99999999999999999999", "nx"};
+    const std::string pieces[] = {
+        "{", "}", "[", "]", ",", ":", "\"", "-", "9", "1e999", "null", "true", "0.5", "\\u0000", "99999999999999999999",
+        "nx"};
     for (const std::string& name : scene_names()) {
         const std::string original = text_of(name);
         REQUIRE(original.size() > 100);

@@ -7,7 +7,8 @@
 
 namespace fdtd::wrong {
 
-template <Mistake m> __device__ void body_u(const View<double>& g, const FieldPointers<double>& f, int i, int j, int step) {
+template <Mistake m>
+__device__ void body_u(const View<double>& g, const FieldPointers<double>& f, int i, int j, int step) {
     const Rules<double>& r = g.rules;
     if (i >= r.nx || j >= r.ny) return;
     if (m == Mistake::border_row_skipped && j == r.ny - 1) return;
@@ -23,14 +24,16 @@ template <Mistake m> __device__ void body_u(const View<double>& g, const FieldPo
     } else {
         u = next_u(g, i, j, f.u[at], v, f.p[at], f.p[at + r.pitch], f.q[at], f.q[at + 1], step);
     }
-    if (m == Mistake::source_twice && inside(r.driven, i, j)) u = driven(g, 0, i, j, u, medium_u(g, at).add, inside(r.change, i, j), step);
+    if (m == Mistake::source_twice && inside(r.driven, i, j))
+        u = driven(g, 0, i, j, u, medium_u(g, at).add, inside(r.change, i, j), step);
     if (m == Mistake::float_numbers) u = float(u);
     f.u[at] = u;
     if (layer && m != Mistake::split_forgotten) f.v[at] = v;
     if (m != Mistake::record_too_early) record(g, i, j, u, step);
 }
 
-template <Mistake m> __device__ void body_edges(const View<double>& g, const FieldPointers<double>& f, int i, int j, int step) {
+template <Mistake m>
+__device__ void body_edges(const View<double>& g, const FieldPointers<double>& f, int i, int j, int step) {
     const Rules<double>& r = g.rules;
     if (i >= r.nx || j >= r.ny) return;
     const std::size_t at = std::size_t(j) * r.pitch + i;

@@ -40,15 +40,22 @@ const RightCase opencl_right(Backend::opencl, "OpenCL kernel", wrong::opencl_rig
 #if defined(GPULAB_WITH_CUDA)
 const WrongCases cuda(Backend::cuda, "CUDA kernel", wrong::cuda_variants(), fault_on<Backend::cuda>);
 const RightCase cuda_right(Backend::cuda, "CUDA kernel", wrong::cuda_right, fault_on<Backend::cuda>);
-const RightCase cuda_two_steps(Backend::cuda, "CUDA tile of two steps", wrong::cuda_right_two_steps, fault_on<Backend::cuda>);
+const RightCase cuda_two_steps(Backend::cuda, "CUDA tile of two steps", wrong::cuda_right_two_steps,
+                               fault_on<Backend::cuda>);
 #endif
 
 } // namespace
 
 #if defined(GPULAB_WITH_OPENCL)
-TEST_CASE("the missing barrier, for oclgrind", "[.no_barrier]") { run_once(Backend::opencl, wrong::opencl_variants(), "no_barrier"); }
-TEST_CASE("a row of P beyond the array, for oclgrind", "[.reads_past_end]") { run_once(Backend::opencl, wrong::opencl_variants(), "reads_past_end"); }
+TEST_CASE("the missing barrier, for oclgrind", "[.no_barrier]") {
+    run_once(Backend::opencl, wrong::opencl_variants(), "no_barrier");
+}
+TEST_CASE("a row of P beyond the array, for oclgrind", "[.reads_past_end]") {
+    run_once(Backend::opencl, wrong::opencl_variants(), "reads_past_end");
+}
 #endif
 #if defined(GPULAB_WITH_CUDA)
-TEST_CASE("the missing barrier, for racecheck", "[.cuda_no_barrier]") { run_once(Backend::cuda, wrong::cuda_variants(), "no_barrier"); }
+TEST_CASE("the missing barrier, for racecheck", "[.cuda_no_barrier]") {
+    run_once(Backend::cuda, wrong::cuda_variants(), "no_barrier");
+}
 #endif

@@ -1,6 +1,6 @@
-// Each kernel has one mistake, chosen by MISTAKE; the right one is labs/08_fdtd/opencl/02_local_tile.cl and 03_steps.cl.
-// 1 no barrier after U, 2 the ring is one cell too narrow, 3 the last column is left out, 4 P reads U from the wrong
-// side, 5 a row of P above the array is read, 6 layers keep the whole of U, 7 V is not stored
+// Each kernel has one mistake, chosen by MISTAKE; the right one is labs/08_fdtd/opencl/02_local_tile.cl and
+// 03_steps.cl. 1 no barrier after U, 2 the ring is one cell too narrow, 3 the last column is left out, 4 P reads U from
+// the wrong side, 5 a row of P above the array is read, 6 layers keep the whole of U, 7 V is not stored
 kernel void two_steps(PROBLEM, global const REAL* from_u, global const REAL* from_p, global const REAL* from_q,
                       global const REAL* from_v, global REAL* to_u, global REAL* to_p, global REAL* to_q,
                       global REAL* to_v, int first, int count) {
@@ -19,12 +19,14 @@ kernel void two_steps(PROBLEM, global const REAL* from_u, global const REAL* fro
     if (column && row && in_layer(r, i, j)) part = from_v[at];
     barrier(CLK_LOCAL_MEM_FENCE);
     for (int t = 0; t < count; ++t) {
-        const REAL here = next_u(PROBLEM_ARGUMENTS, i, j, u[y][x], &part, p[y][x], p[above][x], q[y][x], q[y][right], first + t);
+        const REAL here =
+            next_u(PROBLEM_ARGUMENTS, i, j, u[y][x], &part, p[y][x], p[above][x], q[y][x], q[y][right], first + t);
         if (MISTAKE == 6) part = here;
         u[y][x] = here;
         if (mine) record(PROBLEM_ARGUMENTS, i, j, here, first + t);
         if (MISTAKE != 1) barrier(CLK_LOCAL_MEM_FENCE);
-        p[y][x] = next_p(PROBLEM_ARGUMENTS, i, j, p[y][x], u[y][x], MISTAKE == 4 ? u[above][x] : u[below][x], first + t);
+        p[y][x] =
+            next_p(PROBLEM_ARGUMENTS, i, j, p[y][x], u[y][x], MISTAKE == 4 ? u[above][x] : u[below][x], first + t);
         q[y][x] = next_q(PROBLEM_ARGUMENTS, i, j, q[y][x], u[y][x], u[y][left], first + t);
         barrier(CLK_LOCAL_MEM_FENCE);
     }

@@ -12,19 +12,23 @@ template <int mistake> void launch(const Problem<double>& p, Output<double>& out
     ClProblem<double> problem(p);
     cl::Kernel kernel = problem.kernel(wrong_fdtd_cl, "two_steps", fmt::format("-DMISTAKE={}", mistake));
     const std::size_t tile = mistake == 2 ? 14 : 12;
-    const cl::NDRange local(16, 16), global(gpulab::ceil_div(p.nx() + 1, tile) * 16, gpulab::ceil_div(p.ny() + 1, tile) * 16);
+    const cl::NDRange local(16, 16),
+        global(gpulab::ceil_div(p.nx() + 1, tile) * 16, gpulab::ceil_div(p.ny() + 1, tile) * 16);
     watch.tile(tile, "nx"), watch.tile(tile, "ny"), watch.tile(2, "steps");
-    run_in_turns(p, problem, out, watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<double>& one, ClFields<double>& other) {
-        ClFields<double>*from = &one, *to = &other;
-        bool in_other = false;
-        for (cl_int step = 0; step < p.rules.steps; step += 2) {
-            ClProblem<double>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(), to->u.data(),
-                                        to->p.data(), to->q.data(), to->v.data(), step, std::min<cl_int>(2, p.rules.steps - step));
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
-            std::swap(from, to), in_other = !in_other;
-        }
-        return in_other;
-    });
+    run_in_turns(
+        p, problem, out, watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<double>& one, ClFields<double>& other) {
+            ClFields<double>*from = &one, *to = &other;
+            bool in_other = false;
+            for (cl_int step = 0; step < p.rules.steps; step += 2) {
+                ClProblem<double>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(),
+                                            to->u.data(), to->p.data(), to->q.data(), to->v.data(), step,
+                                            std::min<cl_int>(2, p.rules.steps - step));
+                queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
+                std::swap(from, to), in_other = !in_other;
+            }
+            return in_other;
+        });
 }
 
 } // namespace

@@ -8,17 +8,20 @@ namespace fdtd::wrong {
 
 namespace {
 
-template <Mistake m> __global__ void wrong_u(const __grid_constant__ View<double> g, FieldPointers<double> f, int step) {
+template <Mistake m>
+__global__ void wrong_u(const __grid_constant__ View<double> g, FieldPointers<double> f, int step) {
     body_u<m>(g, f, blockIdx.x * blockDim.x + threadIdx.x, blockIdx.y * blockDim.y + threadIdx.y, step);
 }
 
-template <Mistake m> __global__ void wrong_edges(const __grid_constant__ View<double> g, FieldPointers<double> f, int step) {
+template <Mistake m>
+__global__ void wrong_edges(const __grid_constant__ View<double> g, FieldPointers<double> f, int step) {
     body_edges<m>(g, f, blockIdx.x * blockDim.x + threadIdx.x, blockIdx.y * blockDim.y + threadIdx.y, step);
 }
 
 enum class Order { right, edges_first, first_run_only };
 
-template <Mistake m, Order order = Order::right> void two_kernels(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
+template <Mistake m, Order order = Order::right>
+void two_kernels(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
     const dim3 block(32, 8), grid(gpulab::grid_size(p.nx(), 32), gpulab::grid_size(p.ny(), 8));
     watch.tile(32, "nx"), watch.tile(8, "ny");
     bool done = false;
@@ -40,7 +43,8 @@ template <Given mistake> void with_given(const Problem<double>& p, Output<double
 /// Two steps of a tile of 16 x 16 cells in shared memory, of which those `ring` cells from its edge are completed.
 /// ring = 2 is right.
 template <int ring, bool barrier>
-__global__ void tile_kernel(const __grid_constant__ View<double> g, FieldPointers<double> from, FieldPointers<double> to, int first, int count) {
+__global__ void tile_kernel(const __grid_constant__ View<double> g, FieldPointers<double> from,
+                            FieldPointers<double> to, int first, int count) {
     __shared__ double u[16][16], p[16][16], q[16][16];
     const Rules<double>& r = g.rules;
     const int x = threadIdx.x, y = threadIdx.y;
@@ -76,28 +80,37 @@ template <int ring, bool barrier> void two_steps(const Problem<double>& p, Outpu
     constexpr unsigned tile = 16 - 2 * ring;
     const dim3 block(16, 16), grid = blocks_over(p.rules, tile, tile);
     watch.tile(tile, "nx"), watch.tile(tile, "ny"), watch.tile(2, "steps");
-    run_in_turns(p, out, watch, [&](cudaStream_t stream, const View<double>& g, FieldPointers<double> from, FieldPointers<double> to) {
-        bool in_other = false;
-        for (int step = 0; step < p.rules.steps; step += 2) {
-            tile_kernel<ring, barrier><<<grid, block, 0, stream>>>(g, from, to, step, min(2, p.rules.steps - step));
-            std::swap(from, to), in_other = !in_other;
-        }
-        return in_other;
-    });
+    run_in_turns(p, out, watch,
+                 [&](cudaStream_t stream, const View<double>& g, FieldPointers<double> from, FieldPointers<double> to) {
+                     bool in_other = false;
+                     for (int step = 0; step < p.rules.steps; step += 2) {
+                         tile_kernel<ring, barrier>
+                             <<<grid, block, 0, stream>>>(g, from, to, step, min(2, p.rules.steps - step));
+                         std::swap(from, to), in_other = !in_other;
+                     }
+                     return in_other;
+                 });
 }
 
 } // namespace
 
-void cuda_right(const Problem<double>& p, Output<double>& out, Stopwatch& watch) { two_kernels<Mistake::none>(p, out, watch); }
-void cuda_right_two_steps(const Problem<double>& p, Output<double>& out, Stopwatch& watch) { two_steps<2, true>(p, out, watch); }
+void cuda_right(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
+    two_kernels<Mistake::none>(p, out, watch);
+}
+void cuda_right_two_steps(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
+    two_steps<2, true>(p, out, watch);
+}
 
 std::span<const WrongVariant> cuda_variants() {
     static const std::array table = {
         WrongVariant{"printed_dx", "the book's DxHz for DyHz", two_kernels<Mistake::printed_dx>},
         WrongVariant{"edges_first", "P and Q are computed before U", two_kernels<Mistake::none, Order::edges_first>},
-        WrongVariant{"border_row_skipped", "U of the last row is not computed", two_kernels<Mistake::border_row_skipped>},
-        WrongVariant{"border_edge_moves", "P along the lower border is computed", two_kernels<Mistake::border_edge_moves>},
-        WrongVariant{"neighbour_medium", "the coefficients of the cell to the right", two_kernels<Mistake::neighbour_medium>},
+        WrongVariant{"border_row_skipped", "U of the last row is not computed",
+                     two_kernels<Mistake::border_row_skipped>},
+        WrongVariant{"border_edge_moves", "P along the lower border is computed",
+                     two_kernels<Mistake::border_edge_moves>},
+        WrongVariant{"neighbour_medium", "the coefficients of the cell to the right",
+                     two_kernels<Mistake::neighbour_medium>},
         WrongVariant{"split_forgotten", "the second part of U is not stored", two_kernels<Mistake::split_forgotten>},
         WrongVariant{"record_too_early", "a probe sees the step before", two_kernels<Mistake::record_too_early>},
         WrongVariant{"source_twice", "a soft source adds twice", two_kernels<Mistake::source_twice>},

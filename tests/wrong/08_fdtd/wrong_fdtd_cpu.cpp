@@ -46,7 +46,8 @@ enum class Runs { all, first_only, no_reset };
 
 template <Mistake m, bool edges_first = false, Runs runs = Runs::all>
 void run(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
-    View<double> g{p.rules, p.map.data(), p.table.data(), p.layers.data(), p.values.data(), out.recorded.data(), p.array_size()};
+    View<double> g{p.rules,         p.map.data(),        p.table.data(), p.layers.data(),
+                   p.values.data(), out.recorded.data(), p.array_size()};
     out.field = p.start;
     const FieldPointers<double> f{out.field.u.data(), out.field.p.data(), out.field.q.data(), out.field.v.data()};
     bool done = false;
@@ -56,7 +57,8 @@ void run(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
         for (int step = 0; step < p.rules.steps; ++step)
             for (const bool edges : {edges_first, !edges_first})
                 for (int j = 0; j < p.rules.ny; ++j)
-                    for (int i = 0; i < p.rules.nx; ++i) edges ? body_edges<m>(g, f, i, j, step) : body_u<m>(g, f, i, j, step);
+                    for (int i = 0; i < p.rules.nx; ++i)
+                        edges ? body_edges<m>(g, f, i, j, step) : body_u<m>(g, f, i, j, step);
     };
     if (runs == Runs::no_reset) return watch.time(body);
     watch.time(body, [&] {
