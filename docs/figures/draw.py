@@ -543,7 +543,7 @@ def streams_lanes():
 
 
 def fdtd_cell():
-    f = Figure(300, "The cells of Yee's scheme",
+    f = Figure(330, "The cells of Yee's scheme",
                "Left: three by three cells. U is at the centre of each cell, P at its lower edge, Q at its left edge. Right: "
                "U needs the four edges of its cell; P and Q need the two cells beside them.")
     size, x0, y0 = 78, 40, 40
@@ -561,7 +561,7 @@ def fdtd_cell():
                 f.box(x - 9, y + size / 2 - 11, 18, 22, "plain" if border else "green", "Q", 11)
             if i < 3 and j < 3:
                 f.box(x + size / 2 - 11, y + size / 2 - 11, 22, 22, "blue", "U", 11)
-    f.text(x0, 290, "x \u2192  (index i);  y upwards (index j). Grey: border edges, which never change.", 11, quiet=True)
+    f.text(x0, 316, "x \u2192  (index i);  y upwards (index j). Grey: border edges, which never change.", 11, quiet=True)
 
     def group(x, y, title):
         f.text(x, y, title, 12, bold=True)
@@ -583,10 +583,10 @@ def fdtd_cell():
     f.box(x - 9, y + 19, 18, 22, "green", "Q", 11)
     f.box(x + 18, y + 18, 24, 24, "blue", "U", 11)
     f.box(x - 46, y + 18, 24, 24, "blue", "U", 11)
-    f.text(460, 214, "P: U of this cell \u2212 U of the cell below", 12)
-    f.text(460, 234, "Q: U of the cell to the left \u2212 U of this cell", 12)
-    f.text(460, 260, "TE: U = Hz, P = Ex, Q = Ey, m = \u00b5", 11, quiet=True)
-    f.text(460, 276, "TM: U = Ez, P = \u2212Hx, Q = \u2212Hy, m = \u03b5", 11, quiet=True)
+    f.text(460, 214, "P: + (U \u2212 U below) \u00b7 \u0394t / (e \u0394y)", 12)
+    f.text(460, 234, "Q: \u2212 (U \u2212 U left) \u00b7 \u0394t / (e \u0394x)", 12)
+    f.text(440, 260, "TE: U = Hz, P = Ex, Q = Ey, m = \u00b5, e = \u03b5", 11, quiet=True)
+    f.text(440, 276, "TM: U = Ez, P = \u2212Hx, Q = \u2212Hy, m = \u03b5, e = \u00b5", 11, quiet=True)
     f.box(x + 18, y + 72, 24, 18, "blue", "U", 11)
     return f
 
