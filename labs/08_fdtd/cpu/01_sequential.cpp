@@ -1,8 +1,9 @@
 // Rung 1: one core, step after step. (Alfaro Vigo & Rossetto, sections 4.2.2 and 4.4.1)
 //
-// In each step all of U is computed, then all of P and Q. In TE mode U is Hz, P is Ex and Q is Ey. Neighbours along a
-// row are neighbours in memory, so the compiler can compute several at once. Limit: the memory or the cache. A step
-// reads U, P and Q twice and writes them once, and does 12 operations per cell.
+// In each step all of U is computed, then all of P and Q. In TE mode U is Hz, P is Ex and Q is Ey. Neighbours along
+// a row are neighbours in memory, so the compiler can compute several at once.
+// Limit: the memory or the cache. A step reads U, P and Q twice and writes them once, and does 12 operations per
+// cell.
 #include "gpulab/stopwatch.hpp"
 #include "rows.hpp"
 

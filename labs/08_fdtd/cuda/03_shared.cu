@@ -1,9 +1,10 @@
-// Rung 4: tiles in shared memory. (Alfaro Vigo & Rossetto, section 4.4, which used such a version)
+// Rung 3: tiles in shared memory. (Alfaro Vigo & Rossetto, section 4.4, which used such a version)
 //
-// Changed: a block loads the numbers of its 32 x 8 cells into shared memory, and one more row or column where it needs
-// a neighbour: P above, Q to the right, for update_u; U below and to the left for update_edges. Each number then comes
-// from global memory once per block instead of twice. Limit: memory, as before. The second of two neighbouring loads
-// mostly found its number in the L1 cache, so there was little to save; the barrier and the copies are extra work.
+// Changed: a block loads the numbers of its 32 x 8 cells into shared memory, and one more row or column where it
+// needs a neighbour: P above, Q to the right, for update_u; U below and to the left for update_edges. Each number
+// then comes from global memory once per block instead of twice.
+// Limit: memory, as before. The second of two neighbouring loads mostly found its number in the L1 cache, so there
+// was little to save; the barrier and the copies are extra work.
 #include "device.hpp"
 
 namespace fdtd {

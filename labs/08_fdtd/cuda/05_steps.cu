@@ -1,15 +1,17 @@
-// Rung 6: four steps per pass over the memory, in registers.
+// Rung 5: four steps per pass over the memory, in registers.
 //
-// Changed: a warp owns a strip of 24 columns and moves through it row by row. It loads 32 columns: four more on each
-// side, because after each step the outermost column on both sides is no longer right (its neighbour is missing). Each
-// lane holds one column. The numbers to the left and right come from the neighbouring lanes by shuffles, those above
-// and below from the rows that the lane has seen before. So there is no shared memory and no barrier. Index: when row j
-// has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row above. In each iteration
-// every step advances by one row, and row j - 4 is done with all four. At its lower and upper end a strip also begins
-// and ends four rows further out, as it does at its sides. A strip away from borders, layers, sources and probes takes
-// a loop without their tests (template parameter `plain`). Steps that four does not divide are done by fused_kernel.
-// Limit: instructions. Memory is passed once per four steps: 32 columns of 24 are read, 24 written, 14 bytes per cell
-// and step in double.
+// Changed: a warp owns a strip of 24 columns and moves through it row by row. It loads 32 columns: four more on
+// each side, because after each step the outermost column on both sides is no longer right (its neighbour is
+// missing). Each lane holds one column. The numbers to the left and right come from the neighbouring lanes by
+// shuffles, those above and below from the rows that the lane has seen before. So there is no shared memory and no
+// barrier.
+// Index: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
+// above. In each iteration every step advances by one row, and row j - 4 is done with all four. At its lower and
+// upper end a strip also begins and ends four rows further out, as it does at its sides. A strip away from borders,
+// layers, sources and probes takes a loop without their tests (template parameter `plain`). Steps that four does
+// not divide are done by fused_kernel.
+// Limit: instructions. Memory is passed once per four steps: 32 columns of 24 are read, 24 written, 14 bytes per
+// cell and step in double.
 #include <algorithm>
 
 #include "fused.cuh"

@@ -1,13 +1,15 @@
-// Rung 7: one launch for all steps; the grid stays on the chip.
+// Rung 6: one launch for all steps; the grid stays on the chip.
 //
 // Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between,
-// blocks exchange what is near their borders: after every four steps a block writes the outer four rows and columns of
-// its tile to global memory, all blocks wait for each other (grid.sync()), and it reads its neighbours' numbers around
-// its tile. Within these four steps the ring around the tile shrinks by one cell per step, as in cuda_steps. New in the
-// code: a cooperative launch promises that all blocks run at the same time; only then may they wait for each other. So
-// there are at most as many blocks as fit on the device, and the whole grid must fit into their shared memory. Two sets
-// of arrays take turns, because a fast block may write its next numbers while a slow one still reads. Limit: for small
-// grids, barriers: two per step within a block, one per four steps in the grid. For large grids, shared memory.
+// blocks exchange what is near their borders: after every four steps a block writes the outer four rows and columns
+// of its tile to global memory, all blocks wait for each other (grid.sync()), and it reads its neighbours' numbers
+// around its tile. Within these four steps the ring around the tile shrinks by one cell per step, as in cuda_steps.
+// New in the code: a cooperative launch promises that all blocks run at the same time; only then may they wait for
+// each other. So there are at most as many blocks as fit on the device, and the whole grid must fit into their
+// shared memory. Two sets of arrays take turns, because a fast block may write its next numbers while a slow one
+// still reads.
+// Limit: for small grids, barriers: two per step within a block, one per four steps in the grid. For large grids,
+// shared memory.
 #include <algorithm>
 #include <cooperative_groups.h>
 #include <string>
