@@ -660,6 +660,55 @@ def lu_blocks():
     return f
 
 
+def fdtd_cell():
+    f = Figure(330, "The cells of Yee's scheme",
+               "Left: three by three cells. U is at the centre of each cell, P at its lower edge, Q at its left edge. Right: "
+               "U needs the four edges of its cell; P and Q need the two cells beside them.")
+    size, x0, y0 = 78, 40, 40
+    for j in range(3):
+        for i in range(3):
+            f.box(x0 + i * size, y0 + j * size, size, size, "idle", radius=0)
+    for j in range(4):
+        for i in range(4):
+            x, y = x0 + i * size, y0 + j * size
+            if i < 3:
+                border = j in (0, 3)
+                f.box(x + size / 2 - 11, y - 9, 22, 18, "plain" if border else "orange", "P", 11)
+            if j < 3:
+                border = i in (0, 3)
+                f.box(x - 9, y + size / 2 - 11, 18, 22, "plain" if border else "green", "Q", 11)
+            if i < 3 and j < 3:
+                f.box(x + size / 2 - 11, y + size / 2 - 11, 22, 22, "blue", "U", 11)
+    f.text(x0, 316, "x \u2192  (index i);  y upwards (index j). Grey: border edges, which never change.", 11, quiet=True)
+
+    def group(x, y, title):
+        f.text(x, y, title, 12, bold=True)
+
+    group(330, 46, "A step of U: from time n to n + 1")
+    x, y = 372, 76
+    f.box(x, y, 60, 60, "idle", radius=0)
+    f.box(x + 18, y + 18, 24, 24, "blue", "U", 11)
+    for (dx, dy, name, colour) in ((19, -9, "P", "orange"), (19, 51, "P", "orange"), (-9, 19, "Q", "green"), (51, 19, "Q", "green")):
+        f.box(x + dx, y + dy, 22, 18 if name == "P" else 22, colour, name, 11)
+    f.text(460, 92, "keep \u00b7 U", 12)
+    f.text(460, 112, "+ (P above \u2212 P below) \u00b7 \u0394t / (m \u0394y)", 12)
+    f.text(460, 132, "\u2212 (Q right \u2212 Q left) \u00b7 \u0394t / (m \u0394x)", 12)
+
+    group(330, 180, "A step of P and Q: from n + \u00bd to n + 3/2")
+    x, y = 372, 200
+    f.box(x, y, 60, 60, "idle", radius=0)
+    f.box(x + 19, y + 51, 22, 18, "orange", "P", 11)
+    f.box(x - 9, y + 19, 18, 22, "green", "Q", 11)
+    f.box(x + 18, y + 18, 24, 24, "blue", "U", 11)
+    f.box(x - 46, y + 18, 24, 24, "blue", "U", 11)
+    f.text(460, 214, "P: + (U \u2212 U below) \u00b7 \u0394t / (e \u0394y)", 12)
+    f.text(460, 234, "Q: \u2212 (U \u2212 U left) \u00b7 \u0394t / (e \u0394x)", 12)
+    f.text(440, 260, "TE: U = Hz, P = Ex, Q = Ey, m = \u00b5, e = \u03b5", 11, quiet=True)
+    f.text(440, 276, "TM: U = Ez, P = \u2212Hx, Q = \u2212Hy, m = \u03b5, e = \u00b5", 11, quiet=True)
+    f.box(x + 18, y + 72, 24, 18, "blue", "U", 11)
+    return f
+
+
 figures = {
     "kernel-words": kernel_words,
     "memory-hierarchy": memory_hierarchy,
@@ -672,6 +721,7 @@ figures = {
     "streams-lanes": streams_lanes,
     "tridiagonal-dependencies": tridiagonal_dependencies,
     "lu-blocks": lu_blocks,
+    "fdtd-cell": fdtd_cell,
 }
 
 if __name__ == "__main__":

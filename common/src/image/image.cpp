@@ -165,12 +165,7 @@ Image read_png(const std::string& path) {
     return image;
 }
 
-void write_png(OutputFile& file, const Image& image) {
-    if (image.bytes() == 0)
-        throw UsageError(fmt::format("{}: an image without pixels cannot be a PNG file", file.path()));
-    if (image.bytes() > most_png_bytes)
-        throw UsageError(fmt::format("{}: {} bytes of pixels are too many; {} is the most that is written here",
-                                     file.path(), image.bytes(), most_png_bytes));
+std::string encoded_png(const Image& image) {
     if (image.pixels.size() != image.bytes()) throw Error("the size of the image does not match its pixels");
     std::string content;
     const auto append = [](void* to, void* data, int size) {
@@ -178,8 +173,17 @@ void write_png(OutputFile& file, const Image& image) {
     };
     if (!stbi_write_png_to_func(append, &content, static_cast<int>(image.width), static_cast<int>(image.height),
                                 image.channels, image.pixels.data(), static_cast<int>(image.row_bytes())))
-        throw Error(fmt::format("{}: the image could not be encoded", file.path()));
-    file.write(content);
+        throw Error("the image could not be encoded");
+    return content;
+}
+
+void write_png(OutputFile& file, const Image& image) {
+    if (image.bytes() == 0)
+        throw UsageError(fmt::format("{}: an image without pixels cannot be a PNG file", file.path()));
+    if (image.bytes() > most_png_bytes)
+        throw UsageError(fmt::format("{}: {} bytes of pixels are too many; {} is the most that is written here",
+                                     file.path(), image.bytes(), most_png_bytes));
+    file.write(encoded_png(image));
 }
 
 } // namespace gpulab

@@ -38,4 +38,7 @@ Image read_png(const std::string& path);
 /// @throws Error when the disk is full
 void write_png(OutputFile& file, const Image& image);
 
+/// The bytes of a PNG file. @pre image.pixels.size() == image.bytes(), 1 to most_png_bytes
+std::string encoded_png(const Image& image);
+
 } // namespace gpulab

@@ -1,0 +1,117 @@
+// Rung 1: two kernels per step, as the book prints them. (Alfaro Vigo & Rossetto, programs 4.1 to 4.3)
+//
+// One thread per cell. The host launches update_h and update_e in each step; between two kernels in one stream all
+// threads are done, so no other barrier is needed. The arrays are those of the book: I = i * ny + j, E_x without
+// its last row, E_y without its last column.
+// Mended: the book's program 4.2 adds the upper neighbour to DxHz instead of DyHz, which spoils both components.
+// Kept: the source is hard; it pins H_z to 0 after its pulse.
+// Only what the book has: TE mode, one medium, a conductor on all sides, at most one source, a hard one in one
+// cell.
+// Limit: threadIdx.x counts i, so neighbouring threads of a warp access numbers that are ny apart. Each access
+// touches 32 sectors of 32 bytes and uses 8 bytes of each.
+#include "device.hpp"
+#include "gpulab/error.hpp"
+
+namespace fdtd {
+
+template <class T>
+__global__ void update_h(const T* ex, const T* ey, T* hz, T a, T b, int nx, int ny, T dx, T dy, int source_i,
+                         int source_j, T source) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= nx || j >= ny) return;
+    T dy_ex = 0, dx_ey = 0; // E is 0 on the border
+    if (i > 0) dx_ey -= ey[std::size_t(i - 1) * ny + j];
+    if (i < nx - 1) dx_ey += ey[std::size_t(i) * ny + j];
+    if (j > 0) dy_ex -= ex[std::size_t(i) * (ny - 1) + j - 1];
+    if (j < ny - 1) dy_ex += ex[std::size_t(i) * (ny - 1) + j];
+    hz[std::size_t(i) * ny + j] = a * hz[std::size_t(i) * ny + j] + b * (dy_ex / dy - dx_ey / dx);
+    if (i == source_i && j == source_j) hz[std::size_t(i) * ny + j] = source;
+}
+
+template <class T> __global__ void update_e(T* ex, T* ey, const T* hz, T c, T d, int nx, int ny, T dx, T dy) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= nx || j >= ny) return;
+    const T here = hz[std::size_t(i) * ny + j];
+    if (j < ny - 1) { // no E_x above the last row
+        const T dy_hz = hz[std::size_t(i) * ny + j + 1] - here;
+        T& e = ex[std::size_t(i) * (ny - 1) + j];
+        e = c * e + d * dy_hz / dy;
+    }
+    if (i < nx - 1) { // no E_y to the right of the last column
+        const T dx_hz = hz[std::size_t(i + 1) * ny + j] - here;
+        T& e = ey[std::size_t(i) * ny + j];
+        e = c * e - d * dx_hz / dx;
+    }
+}
+
+namespace {
+
+/// From this lab's arrays to the book's, or back.
+template <class T, class Copy> void each_number(const Problem<T>& p, const Copy& copy) {
+    const std::size_t nx = p.nx(), ny = p.ny(), pitch = p.pitch();
+    for (std::size_t j = 0; j < ny; ++j)
+        for (std::size_t i = 0; i < nx; ++i) {
+            copy(0, j * pitch + i, i * ny + j);
+            if (j > 0) copy(1, j * pitch + i, i * (ny - 1) + j - 1); // P(i, j) is E_x below cell j
+            if (i > 0) copy(2, j * pitch + i, (i - 1) * ny + j);     // Q(i, j) is E_y to the left of cell i
+        }
+}
+
+} // namespace
+
+template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    const Rules<T>& r = p.rules;
+    const bool whole = r.change.x0 == 0 && r.change.y0 == 0 && r.change.x1 == r.nx && r.change.y1 == r.ny;
+    if (p.mode != Mode::te || r.mapped || r.layers || !whole)
+        throw gpulab::Unsupported("computes TE mode in one medium within a conductor, as printed");
+    const Box& b = r.patch[0].box;
+    const bool point =
+        r.sources == 1 && r.patch[0].component == 0 && r.patch[0].hard && b.x1 == b.x0 + 1 && b.y1 == b.y0 + 1;
+    if ((r.sources > 0 && !point) || r.probes > 0)
+        throw gpulab::Unsupported("takes one hard source in one cell and no probes, as printed");
+
+    const std::size_t nx = p.nx(), ny = p.ny();
+    std::vector<T> hz(nx * ny), ex(nx * (ny - 1)), ey((nx - 1) * ny);
+    each_number(p, [&](int which, std::size_t ours, std::size_t books) {
+        if (which == 0) hz[books] = p.start.u[ours];
+        else if (which == 1) ex[books] = p.start.p[ours];
+        else ey[books] = p.start.q[ours];
+    });
+    const gpulab::DeviceBuffer<T> start_hz(hz), start_ex(ex), start_ey(ey);
+    gpulab::DeviceBuffer<T> d_hz(hz), d_ex(ex), d_ey(ey);
+    const dim3 block(32, 8);
+    const dim3 grid(gpulab::grid_size(nx, 32), gpulab::grid_size(ny, 8));
+    watch.tile(32, "nx"), watch.tile(8, "ny");
+    const T dx = static_cast<T>(p.dx), dy = static_cast<T>(p.dy);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            for (std::size_t n = 0; n < p.steps(); ++n) {
+                const T source = r.sources ? p.values[n] : T{0};
+                update_h<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), r.u.keep, r.u.add, r.nx,
+                                                     r.ny, dx, dy, r.sources ? b.x0 : -1, b.y0, source);
+                update_e<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), r.e.keep, r.e.add, r.nx,
+                                                     r.ny, dx, dy);
+            }
+        },
+        [&](cudaStream_t stream) {
+            const auto copy = [&](const gpulab::DeviceBuffer<T>& from, gpulab::DeviceBuffer<T>& to) {
+                CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
+            };
+            copy(start_hz, d_hz), copy(start_ex, d_ex), copy(start_ey, d_ey);
+        });
+    d_hz.copy_to(hz), d_ex.copy_to(ex), d_ey.copy_to(ey);
+    out.field = p.start; // the border edges, which the book does not store
+    each_number(p, [&](int which, std::size_t ours, std::size_t books) {
+        if (which == 0) out.field.u[ours] = hz[books];
+        else if (which == 1) out.field.p[ours] = ex[books];
+        else out.field.q[ours] = ey[books];
+    });
+}
+
+template void cuda_as_printed(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_as_printed(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace fdtd

@@ -1,0 +1,96 @@
+/// @file
+/// A problem in device memory: what the host half of every CUDA rung has in common.
+#pragma once
+
+#include "fdtd.hpp"
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/poisoning.hpp"
+#include "yee.cuh"
+
+namespace fdtd {
+
+/// The arrays of one field on the device.
+template <class T> struct FieldBuffers {
+    gpulab::DeviceBuffer<T> u, p, q, v;
+
+    explicit FieldBuffers(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
+    explicit FieldBuffers(const Problem<T>& problem)
+        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {}
+
+    FieldPointers<T> pointers() { return {u.data(), p.data(), q.data(), v.data()}; }
+    void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
+};
+
+/// Copies a field within the device.
+template <class T> void copy_async(const FieldBuffers<T>& from, FieldBuffers<T>& to, cudaStream_t stream) {
+    const auto copy = [&](const gpulab::DeviceBuffer<T>& a, gpulab::DeviceBuffer<T>& b) {
+        CUDA_CHECK(cudaMemcpyAsync(b.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
+    };
+    copy(from.u, to.u), copy(from.p, to.p), copy(from.q, to.q), copy(from.v, to.v);
+}
+
+/// Media, layers, sources and records of a problem on the device.
+template <class T> class DeviceProblem {
+public:
+    explicit DeviceProblem(const Problem<T>& p)
+        : rules_(p.rules), plane_(p.array_size()), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
+          recorded(p.recorded_size()) {}
+
+    View<T> view() {
+        return {rules_, map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data(), plane_};
+    }
+
+private:
+    Rules<T> rules_;
+    std::size_t plane_;
+    gpulab::DeviceBuffer<std::uint8_t> map_;
+    gpulab::DeviceBuffer<Coefficients<T>> table_;
+    gpulab::DeviceBuffer<T> layers_, values_;
+
+public:
+    gpulab::DeviceBuffer<T> recorded;
+};
+
+/// The life of a rung that computes each step in place: copy in, run all steps, copy out.
+/// @param body `body(stream, view, field)` launches the kernels of all steps
+template <class T, class Body>
+void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
+    DeviceProblem<T> problem(p);
+    const FieldBuffers<T> start(p.start);
+    FieldBuffers<T> field(p.start);
+    gpulab::watch_stream(
+        watch, [&](cudaStream_t stream) { body(stream, problem.view(), field.pointers()); },
+        [&](cudaStream_t stream) { // a fresh start: the steps overwrite it
+            copy_async(start, field, stream);
+            gpulab::poison(problem.recorded, stream);
+        });
+    field.copy_to(out.field);
+    problem.recorded.copy_to(out.recorded);
+}
+
+/// The life of a rung that reads one field and writes another, in turn.
+/// @param body `body(stream, view, from, to)` launches all steps and returns whether the last result is in `to`
+template <class T, class Body>
+void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
+    DeviceProblem<T> problem(p);
+    const FieldBuffers<T> start(p.start);
+    FieldBuffers<T> one(p.start), other(p);
+    bool in_other = false;
+    gpulab::watch_stream(
+        watch, [&](cudaStream_t stream) { in_other = body(stream, problem.view(), one.pointers(), other.pointers()); },
+        [&](cudaStream_t stream) {
+            copy_async(start, one, stream);
+            gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(stream);
+        });
+    (in_other ? other : one).copy_to(out.field);
+    problem.recorded.copy_to(out.recorded);
+}
+
+/// Blocks of `x` x `y` cells that cover the grid with its border edges: (nx + 1) x (ny + 1) cells.
+template <class T> dim3 blocks_over(const Rules<T>& r, unsigned x, unsigned y) {
+    return dim3(gpulab::grid_size(std::size_t(r.nx) + 1, x), gpulab::grid_size(std::size_t(r.ny) + 1, y));
+}
+
+} // namespace fdtd

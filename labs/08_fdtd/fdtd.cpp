@@ -1,0 +1,281 @@
+#include "fdtd.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab/math.hpp"
+#include "rungs.hpp"
+
+namespace fdtd {
+
+namespace {
+
+/// Permittivity and permeability by their role in the equations for U, P and Q.
+struct Medium {
+    double m = 0, loss_m = 0; // of U
+    double e = 0, loss_e = 0; // of P and Q
+};
+
+Medium medium(Mode mode, const Material& of) {
+    const double eps = of.eps_r * eps_0, mu = of.mu_r * mu_0;
+    if (mode == Mode::te) return {mu, of.sigma_m, eps, of.sigma};
+    return {eps, of.sigma, mu, of.sigma_m};
+}
+
+/// Equation 4.2.10 of the book, divided by the cell's sides.
+template <class T> Coefficients<T> coefficients(double constant, double loss, double dx, double dy, double dt) {
+    const double half = loss * dt / (2 * constant), b = dt / constant / (1 + half);
+    return {static_cast<T>((1 - half) / (1 + half)), static_cast<T>(b / dx), static_cast<T>(b / dy), static_cast<T>(b)};
+}
+
+Box box_of(const Source& s) {
+    return {static_cast<int>(s.x0), static_cast<int>(s.y0), static_cast<int>(s.x1), static_cast<int>(s.y1)};
+}
+
+Box around(const Box& a, const Box& b) {
+    if (a.x0 == a.x1) return b;
+    return {std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)};
+}
+
+/// Factors of the layers at one pair of sides, at the positions i + offset for i = 0 ... n: keep, then gain.
+template <class T>
+void add_factors(std::vector<T>& to, const Side& low, const Side& high, std::size_t n, double offset, double step,
+                 double speed, double dt) {
+    std::vector<T> gain;
+    for (std::size_t i = 0; i <= n; ++i) {
+        const double at = static_cast<double>(i) + offset;
+        double rate = 0; // sigma / epsilon, in 1/s
+        const auto add = [&](const Side& side, double depth) {
+            const auto thick = static_cast<double>(side.cells);
+            if (side.kind != Side::Kind::pml || depth <= 0) return;
+            // Two ways through the layer leave exp(-2 / v times the integral of the rate over the depth).
+            const double most = -(side.grading + 1) * speed * std::log(side.reflection) / (2 * thick * step);
+            rate += most * std::pow(std::min(depth / thick, 1.0), side.grading);
+        };
+        add(low, static_cast<double>(low.cells) - at);
+        add(high, at - (static_cast<double>(n) - static_cast<double>(high.cells)));
+        const double half = rate * dt / 2;
+        to.push_back(static_cast<T>((1 - half) / (1 + half)));
+        gain.push_back(static_cast<T>(1 / (1 + half)));
+    }
+    to.insert(to.end(), gain.begin(), gain.end());
+}
+
+/// The indices of the coefficients of U, P and Q in each cell. An edge lies between two cells and takes the mean of
+/// their media: index high (high + 1) / 2 + low for the materials low <= high.
+template <class T> void fill_map(const Scene& scene, Problem<T>& p) {
+    const std::size_t nx = scene.nx, ny = scene.ny, size = p.array_size();
+    const auto material = [&](std::size_t i, std::size_t j) { return std::size_t{scene.map[j * nx + i]}; };
+    const auto pair = [](std::size_t a, std::size_t b) {
+        const std::size_t high = std::max(a, b), low = std::min(a, b);
+        return static_cast<std::uint8_t>(high * (high + 1) / 2 + low);
+    };
+    p.map.assign(3 * size, 0);
+    for (std::size_t j = 0; j <= ny; ++j)
+        for (std::size_t i = 0; i <= nx; ++i) {
+            const std::size_t at = j * p.pitch() + i, row = std::min(j, ny - 1), column = std::min(i, nx - 1);
+            const std::size_t below = j == 0 ? 0 : j - 1, left = i == 0 ? 0 : i - 1;
+            p.map[at] = static_cast<std::uint8_t>(material(column, row));
+            p.map[size + at] = pair(material(column, below), material(column, row));
+            p.map[2 * size + at] = pair(material(left, row), material(column, row));
+        }
+}
+
+} // namespace
+
+template <class T> void poison(Output<T>& out) {
+    gpulab::poison(out.field.u), gpulab::poison(out.field.p), gpulab::poison(out.field.q);
+    gpulab::poison(out.field.v), gpulab::poison(out.recorded);
+}
+
+template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first, std::size_t steps) {
+    check_scene(scene);
+    Problem<T> p;
+    Rules<T>& r = p.rules;
+    p.mode = scene.mode;
+    p.dx = scene.dx, p.dy = scene.dy, p.dt = scene.time_step();
+    r.nx = static_cast<int>(scene.nx), r.ny = static_cast<int>(scene.ny);
+    r.pitch = static_cast<int>(gpulab::round_up(scene.nx + 1, 16)); // rows begin at multiples of 128 bytes
+    r.steps = static_cast<int>(steps == 0 ? scene.steps : steps);
+
+    // Media.
+    const auto of = [&](std::size_t i) { return medium(scene.mode, scene.materials[i]); };
+    const Medium first_medium = of(0);
+    r.u = coefficients<T>(first_medium.m, first_medium.loss_m, p.dx, p.dy, p.dt);
+    r.e = coefficients<T>(first_medium.e, first_medium.loss_e, p.dx, p.dy, p.dt);
+    if (!scene.map.empty()) {
+        r.mapped = 1;
+        r.materials_u = static_cast<int>(scene.materials.size());
+        for (std::size_t i = 0; i < scene.materials.size(); ++i)
+            p.table.push_back(coefficients<T>(of(i).m, of(i).loss_m, p.dx, p.dy, p.dt));
+        for (std::size_t high = 0; high < scene.materials.size(); ++high)
+            for (std::size_t low = 0; low <= high; ++low)
+                p.table.push_back(coefficients<T>((of(low).e + of(high).e) / 2, (of(low).loss_e + of(high).loss_e) / 2,
+                                                  p.dx, p.dy, p.dt));
+        fill_map(scene, p);
+    }
+
+    // Sides. TE: at a perfect conductor P and Q along the border are 0, and they never change. TM: U is 0 in the
+    // outermost cells.
+    const auto fixed = [&](const Side& side) {
+        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
+    };
+    const auto layer = [](const Side& side) { return side.kind == Side::Kind::pml ? static_cast<int>(side.cells) : 0; };
+    r.change = {fixed(scene.left), fixed(scene.bottom), r.nx - fixed(scene.right), r.ny - fixed(scene.top)};
+    r.inner = {layer(scene.left), layer(scene.bottom), r.nx - layer(scene.right), r.ny - layer(scene.top)};
+    r.layers = r.inner.x0 > 0 || r.inner.y0 > 0 || r.inner.x1 < r.nx || r.inner.y1 < r.ny;
+    if (r.layers) {
+        double speed = 0; // of the fastest medium
+        for (const Material& m : scene.materials)
+            speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
+        for (const double offset : {0.5, 0.0})
+            add_factors(p.layers, scene.left, scene.right, scene.nx, offset, p.dx, speed, p.dt);
+        for (const double offset : {0.5, 0.0})
+            add_factors(p.layers, scene.bottom, scene.top, scene.ny, offset, p.dy, speed, p.dt);
+    }
+
+    // Sources. U goes from time k - 1 to k in step k, so its current is that of k - 1/2; P and Q go from k - 1/2 to
+    // k + 1/2, with the current of k. In TM mode P and Q are -Hx and -Hy.
+    r.sources = static_cast<int>(scene.sources.size());
+    for (std::size_t s = 0; s < scene.sources.size(); ++s) {
+        const Source& source = scene.sources[s];
+        r.patch[s] = {box_of(source), static_cast<int>(source.component), source.hard};
+        r.driven = around(r.driven, r.patch[s].box);
+        const bool z = source.component == Component::z;
+        const double sign = (source.hard ? 1.0 : -1.0) * (scene.mode == Mode::tm && !z ? -1.0 : 1.0);
+        const double shift = z ? (source.hard ? 0 : -0.5) : (source.hard ? 0.5 : 0);
+        for (std::size_t k = 1; k <= p.steps(); ++k)
+            p.values.push_back(static_cast<T>(sign * source.waveform.at(static_cast<double>(first + k) + shift, p.dt)));
+    }
+    r.probes = static_cast<int>(scene.probes.size());
+    for (std::size_t i = 0; i < scene.probes.size(); ++i) {
+        r.probe_x[i] = static_cast<int>(scene.probes[i].x), r.probe_y[i] = static_cast<int>(scene.probes[i].y);
+        r.probed = around(r.probed, {r.probe_x[i], r.probe_y[i], r.probe_x[i] + 1, r.probe_y[i] + 1});
+    }
+
+    // The start.
+    p.start.u.assign(p.array_size(), 0), p.start.p = p.start.q = p.start.u;
+    p.start.v.assign(p.layered_size(), 0);
+    const auto set = [&](const Side& side, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1) {
+        if (side.kind != Side::Kind::dirichlet) return;
+        for (std::size_t j = y0; j < y1; ++j)
+            for (std::size_t i = x0; i < x1; ++i) p.start.u[j * p.pitch() + i] = static_cast<T>(side.value);
+    };
+    set(scene.left, 0, 0, 1, scene.ny), set(scene.right, scene.nx - 1, 0, scene.nx, scene.ny);
+    set(scene.bottom, 0, 0, scene.nx, 1), set(scene.top, 0, scene.ny - 1, scene.nx, scene.ny);
+    return p;
+}
+
+template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
+    // A wave's E is sqrt(mu / epsilon) times its H: sqrt(m / e) for P and Q.
+    const double size = std::sqrt(static_cast<double>(p.rules.e.add) / static_cast<double>(p.rules.u.add));
+    for (std::size_t j = 0; j <= p.ny(); ++j)
+        for (std::size_t i = 0; i <= p.nx(); ++i) {
+            const std::size_t at = j * p.pitch() + i;
+            const auto number = [&](std::uint64_t more, double factor) {
+                return static_cast<T>(factor * (2 * gpulab::random_unit(seed + more, at) - 1));
+            };
+            if (i < p.nx() && j < p.ny()) p.start.u[at] = number(0, 1);
+            if (i < p.nx() && j > 0 && j < p.ny()) p.start.p[at] = number(1, size);
+            if (j < p.ny() && i > 0 && i < p.nx()) p.start.q[at] = number(2, size);
+            const Box& in = p.rules.inner;
+            const int x = static_cast<int>(i), y = static_cast<int>(j);
+            if (p.rules.layers && i < p.nx() && j < p.ny() && (x < in.x0 || x >= in.x1 || y < in.y0 || y >= in.y1))
+                p.start.v[at] = number(3, 0.5);
+        }
+}
+
+template <class T> Output<T> make_output(const Problem<T>& p) {
+    Output<T> out;
+    out.field.u.resize(p.array_size()), out.field.p.resize(p.array_size()), out.field.q.resize(p.array_size());
+    out.field.v.resize(p.layered_size()), out.recorded.resize(p.recorded_size());
+    poison(out);
+    return out;
+}
+
+template <class T> double tolerance(std::size_t steps) {
+    return 4 * static_cast<double>(steps) * std::numeric_limits<T>::epsilon();
+}
+
+template <class T> std::vector<T> flat(const Problem<T>& p, const Output<T>& out) {
+    std::vector<T> all;
+    all.reserve(3 * p.array_size() + p.layered_size() + p.recorded_size());
+    const auto add = [&](const std::vector<T>& of, std::size_t columns, std::size_t rows) {
+        for (std::size_t j = 0; j < rows; ++j) {
+            const auto row = of.begin() + static_cast<std::ptrdiff_t>(j * p.pitch());
+            all.insert(all.end(), row, row + static_cast<std::ptrdiff_t>(columns));
+        }
+    };
+    add(out.field.u, p.nx(), p.ny()), add(out.field.p, p.nx(), p.ny() + 1), add(out.field.q, p.nx() + 1, p.ny());
+    if (p.rules.layers) {
+        const Box& in = p.rules.inner;
+        for (int j = 0; j < p.rules.ny; ++j)
+            for (int i = 0; i < p.rules.nx; ++i) {
+                const bool in_layer = i < in.x0 || i >= in.x1 || j < in.y0 || j >= in.y1;
+                all.push_back(in_layer
+                                  ? out.field.v[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)]
+                                  : T{0});
+            }
+    }
+    all.insert(all.end(), out.recorded.begin(), out.recorded.end());
+    return all;
+}
+
+template <class T>
+gpulab::Comparison compare(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out) {
+    const std::size_t u_end = p.nx() * p.ny(), edges_end = u_end + p.nx() * (p.ny() + 1) + (p.nx() + 1) * p.ny();
+    return gpulab::compare(flat(p, reference.out), flat(p, out), tolerance<T>(p.steps()), [&](std::size_t i) {
+        return i < u_end || i >= edges_end ? reference.u_scale : reference.edge_scale;
+    });
+}
+
+template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
+    using enum gpulab::Backend;
+    using Row = gpulab::Variant<Run<T>>;
+    constexpr gpulab::Needs precision{.fp64 = sizeof(T) == 8}; // CUDA devices all have it
+    static constexpr std::array table = {
+        Row{"cpu_sequential", "row by row: all of U, then all of P and Q", cpu, cpu_sequential<T>},
+        Row{"cpu_threads", "one thread per core, each with a band of rows", cpu, cpu_threads<T>},
+        Row{"opencl_plain", "two kernels, one work-item per cell", opencl, GPULAB_IF_OPENCL(opencl_plain<T>),
+            precision},
+        Row{"opencl_local_tile", "one kernel: U in local memory, then P and Q from it", opencl,
+            GPULAB_IF_OPENCL(opencl_local_tile<T>), precision},
+        Row{"opencl_steps", "several steps of a tile in local memory", opencl, GPULAB_IF_OPENCL(opencl_steps<T>),
+            precision},
+        Row{"cuda_as_printed", "two kernels, threads along the slow index", cuda, GPULAB_IF_CUDA(cuda_as_printed<T>)},
+        Row{"cuda_coalesced", "threads along the fast index, blocks of 32 x 8", cuda,
+            GPULAB_IF_CUDA(cuda_coalesced<T>)},
+        Row{"cuda_block_shape", "the same kernels with any block, 256 x 1 unless told", cuda,
+            GPULAB_IF_CUDA(cuda_block_shape<T>)},
+        Row{"cuda_shared", "tiles of P, Q and U in shared memory", cuda, GPULAB_IF_CUDA(cuda_shared<T>)},
+        Row{"cuda_fused", "one kernel: U with a redundant row and column, then P and Q", cuda,
+            GPULAB_IF_CUDA(cuda_fused<T>)},
+        Row{"cuda_steps", "four steps per pass in registers, neighbours by shuffles", cuda,
+            GPULAB_IF_CUDA(cuda_steps<T>)},
+        Row{"cuda_persistent",
+            "one launch, the grid stays in shared memory",
+            cuda,
+            GPULAB_IF_CUDA(cuda_persistent<T>),
+            {.cooperative_launch = true}},
+    };
+    return table;
+}
+
+#define FDTD_FOR(T)                                                                                \
+    template void poison(Output<T>&);                                                              \
+    template Problem<T> make_problem(const Scene&, std::size_t, std::size_t);                      \
+    template void randomise(Problem<T>&, std::uint64_t);                                           \
+    template Output<T> make_output(const Problem<T>&);                                             \
+    template double tolerance<T>(std::size_t);                                                     \
+    template std::vector<T> flat(const Problem<T>&, const Output<T>&);                             \
+    template gpulab::Comparison compare(const Problem<T>&, const Reference<T>&, const Output<T>&); \
+    template std::span<const gpulab::Variant<Run<T>>> variants<T>();
+FDTD_FOR(float)
+FDTD_FOR(double)
+#undef FDTD_FOR
+
+} // namespace fdtd

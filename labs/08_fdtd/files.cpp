@@ -1,0 +1,102 @@
+#include "files.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
+
+namespace fdtd {
+
+namespace {
+
+void make_folder(const std::string& folder, const char* option) {
+    std::error_code error;
+    std::filesystem::create_directories(folder, error);
+    if (error || !std::filesystem::is_directory(folder))
+        throw gpulab::UsageError(fmt::format("{}: {} is not a folder, and cannot be made", option, folder));
+}
+
+std::string in(const std::string& folder, const std::string& file) {
+    return (std::filesystem::path(folder) / file).string();
+}
+
+} // namespace
+
+std::string field_csv(const Scene& scene, const Snapshot& snapshot) {
+    std::string text = fmt::format("x,y,{}\n", name_of(scene.mode, Component::z));
+    for (std::size_t j = 0; j < scene.ny; ++j)
+        for (std::size_t i = 0; i < scene.nx; ++i)
+            fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g},{:.9g}\n",
+                           (static_cast<double>(i) + 0.5) * scene.dx, (static_cast<double>(j) + 0.5) * scene.dy,
+                           snapshot.values[j * scene.nx + i]);
+    return text;
+}
+
+std::string field_vti(const Scene& scene, const Snapshot& snapshot) {
+    std::string text = fmt::format(
+        "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
+        "<ImageData WholeExtent=\"0 {0} 0 {1} 0 0\" Origin=\"0 0 0\" Spacing=\"{2:.9g} {3:.9g} 1\">\n"
+        "<Piece Extent=\"0 {0} 0 {1} 0 0\">\n<CellData Scalars=\"{4}\">\n"
+        "<DataArray type=\"Float32\" Name=\"{4}\" format=\"ascii\">\n",
+        scene.nx, scene.ny, scene.dx, scene.dy, name_of(scene.mode, Component::z));
+    for (std::size_t k = 0; k < snapshot.values.size(); ++k)
+        fmt::format_to(std::back_inserter(text), "{:.9g}{}", snapshot.values[k], (k + 1) % scene.nx == 0 ? '\n' : ' ');
+    text += "</DataArray>\n<DataArray type=\"UInt8\" Name=\"material\" format=\"ascii\">\n";
+    for (std::size_t k = 0; k < snapshot.values.size(); ++k)
+        fmt::format_to(std::back_inserter(text), "{}{}", scene.map.empty() ? 0 : unsigned{scene.map[k]},
+                       (k + 1) % scene.nx == 0 ? '\n' : ' ');
+    return text + "</DataArray>\n</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
+}
+
+std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots,
+                       const std::vector<std::string>& files) {
+    std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" "
+                       "byte_order=\"LittleEndian\">\n<Collection>\n";
+    for (std::size_t k = 0; k < snapshots.size(); ++k)
+        text += fmt::format("<DataSet timestep=\"{:.9g}\" part=\"0\" file=\"{}\"/>\n",
+                            static_cast<double>(snapshots[k].step) * scene.time_step(), files[k]);
+    return text + "</Collection>\n</VTKFile>\n";
+}
+
+std::string probes_csv(const Scene& scene, const std::vector<double>& recorded) {
+    std::string text = "step,time";
+    for (const Probe& probe : scene.probes) {
+        std::string name;
+        for (const char c : probe.name) name += c == '"' ? std::string("\"\"") : std::string(1, c);
+        text += ",\"" + name + "\"";
+    }
+    text += '\n';
+    const std::size_t n = scene.probes.size();
+    for (std::size_t k = 0; n > 0 && k < recorded.size() / n; ++k) {
+        text += fmt::format("{},{:.9g}", k + 1, static_cast<double>(k + 1) * scene.time_step());
+        for (std::size_t i = 0; i < n; ++i) text += fmt::format(",{:.17g}", recorded[k * n + i]);
+        text += '\n';
+    }
+    return text;
+}
+
+void write_frames(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots) {
+    make_folder(folder, "--frames");
+    const double scale = scene.frame_scale > 0 ? scene.frame_scale : largest(snapshots);
+    std::vector<gpulab::Image> pictures;
+    for (const Snapshot& s : snapshots) {
+        pictures.push_back(draw(scene, s, scale));
+        gpulab::OutputFile file(in(folder, fmt::format("frame-{:06}.png", s.step)));
+        gpulab::write_png(file, pictures.back());
+    }
+    gpulab::OutputFile(in(folder, "animation.png")).write(animated_png(pictures, 100));
+}
+
+void write_vtk(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots) {
+    make_folder(folder, "--vtk");
+    std::vector<std::string> names;
+    for (const Snapshot& s : snapshots) {
+        names.push_back(fmt::format("field-{:06}.vti", s.step));
+        gpulab::OutputFile(in(folder, names.back())).write(field_vti(scene, s));
+    }
+    gpulab::OutputFile(in(folder, "series.pvd")).write(series_pvd(scene, snapshots, names));
+}
+
+} // namespace fdtd

@@ -1,0 +1,35 @@
+/// @file
+/// A field as text: CSV, and VTK's image data, which ParaView opens.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "frames.hpp"
+#include "scene.hpp"
+
+namespace fdtd {
+
+/// A line "x,y,value" for each cell with the coordinates of its centre in metres.
+std::string field_csv(const Scene& scene, const Snapshot& snapshot);
+
+/// VTK image data (.vti): the component along z and the index of the material, per cell.
+std::string field_vti(const Scene& scene, const Snapshot& snapshot);
+
+/// ParaView's list (.pvd) of .vti files and their times in seconds.
+std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots,
+                       const std::vector<std::string>& files);
+
+/// A line per step: its number, its time in seconds and the value at each probe.
+/// @param recorded as in Output, of all steps
+std::string probes_csv(const Scene& scene, const std::vector<double>& recorded);
+
+/// Writes pictures as PNG files of a folder, frame-000000.png and so on by step, and one animated picture,
+/// animation.png. The folder is made if it is not there. Each file is written to the end or not at all.
+/// @throws gpulab::UsageError when the folder or a file cannot be written
+void write_frames(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots);
+
+/// Writes snapshots as .vti files of a folder, and series.pvd. The folder is made if it is not there.
+void write_vtk(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots);
+
+} // namespace fdtd

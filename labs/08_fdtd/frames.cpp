@@ -1,0 +1,148 @@
+#include "frames.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+
+#include "gpulab/error.hpp"
+
+namespace fdtd {
+
+double largest(const std::vector<Snapshot>& snapshots) {
+    double most = 0;
+    for (const Snapshot& s : snapshots)
+        for (const float x : s.values)
+            if (std::isfinite(x)) most = std::max(most, std::abs(static_cast<double>(x)));
+    return most > 0 ? most : 1;
+}
+
+void colour(double share, unsigned char* rgb) {
+    if (std::isnan(share)) {
+        rgb[0] = rgb[1] = rgb[2] = 0;
+        return;
+    }
+    // Three colours on each side of white, with evenly growing darkness, straight lines between them.
+    struct Stop {
+        double r, g, b;
+    };
+    constexpr std::array<Stop, 4> blue = {{{247, 247, 247}, {146, 197, 222}, {33, 102, 172}, {5, 48, 97}}};
+    constexpr std::array<Stop, 4> red = {{{247, 247, 247}, {244, 165, 130}, {178, 24, 43}, {103, 0, 31}}};
+    const auto& stops = share < 0 ? blue : red;
+    const double at = 3 * std::min(std::abs(share), 1.0);
+    const auto low = std::min<std::size_t>(static_cast<std::size_t>(at), 2);
+    const double part = at - static_cast<double>(low);
+    const auto mix = [&](double Stop::*c) {
+        return static_cast<unsigned char>(std::lround(stops[low].*c * (1 - part) + stops[low + 1].*c * part));
+    };
+    rgb[0] = mix(&Stop::r), rgb[1] = mix(&Stop::g), rgb[2] = mix(&Stop::b);
+}
+
+gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale) {
+    const std::size_t nx = scene.nx, ny = scene.ny;
+    const std::size_t zoom = std::max<std::size_t>(1, 300 / std::max(nx, ny)); // at least about 300 pixels
+    gpulab::Image image{nx * zoom, ny * zoom, 3, {}};
+    image.pixels.resize(image.bytes());
+    const auto material = [&](std::size_t i, std::size_t j) { return scene.map.empty() ? 0 : scene.map[j * nx + i]; };
+    const auto depth = [](const Side& side) { return side.kind == Side::Kind::pml ? side.cells : 0; };
+    const std::size_t left = depth(scene.left), right = nx - depth(scene.right), bottom = depth(scene.bottom),
+                      top = ny - depth(scene.top);
+    for (std::size_t j = 0; j < ny; ++j)
+        for (std::size_t i = 0; i < nx; ++i) {
+            unsigned char rgb[3];
+            colour(static_cast<double>(snapshot.values[j * nx + i]) / scale, rgb);
+            const bool outline = (i + 1 < nx && material(i, j) != material(i + 1, j)) ||
+                                 (j + 1 < ny && material(i, j) != material(i, j + 1));
+            const bool layer = ((i == left && left > 0) || (i + 1 == right && right < nx) ||
+                                (j == bottom && bottom > 0) || (j + 1 == top && top < ny)) &&
+                               i >= left && i < right && j >= bottom && j < top && (i + j) % 4 < 2;
+            if (outline || layer)
+                for (unsigned char& c : rgb) c = static_cast<unsigned char>(c / 2);
+            for (std::size_t b = 0; b < zoom; ++b)
+                for (std::size_t a = 0; a < zoom; ++a) {
+                    const std::size_t y = image.height - 1 - (j * zoom + b), x = i * zoom + a;
+                    std::copy(rgb, rgb + 3, &image.pixels[(y * image.width + x) * 3]);
+                }
+        }
+    return image;
+}
+
+namespace {
+
+/// CRC-32 as PNG chunks have it (PNG specification, annex D).
+std::uint32_t crc_of(const std::string& bytes) {
+    std::uint32_t c = 0xFFFFFFFFu;
+    for (const char byte : bytes) {
+        c ^= static_cast<unsigned char>(byte);
+        for (int bit = 0; bit < 8; ++bit) c = c & 1 ? 0xEDB88320u ^ (c >> 1) : c >> 1;
+    }
+    return ~c;
+}
+
+void add_number(std::string& to, std::uint32_t x, int bytes = 4) {
+    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) to += static_cast<char>(x >> shift & 0xFF);
+}
+
+void add_chunk(std::string& to, const char* type, const std::string& data) {
+    add_number(to, static_cast<std::uint32_t>(data.size()));
+    const std::string checked = type + data;
+    to += checked;
+    add_number(to, crc_of(checked));
+}
+
+/// The chunks of one type in a PNG file, one after the other.
+std::string chunks_of(const std::string& png, const std::string& type) {
+    std::string all;
+    for (std::size_t at = 8; at + 12 <= png.size();) {
+        std::uint32_t length = 0;
+        for (std::size_t k = 0; k < 4; ++k) length = length << 8 | static_cast<unsigned char>(png[at + k]);
+        if (png.compare(at + 4, 4, type) == 0) all += png.substr(at + 8, length);
+        at += length + 12;
+    }
+    return all;
+}
+
+} // namespace
+
+// An APNG is a PNG whose further pictures are in chunks that other readers skip (APNG specification, PNG third
+// edition): acTL announces the number of pictures, fcTL the size and time of each, fdAT is an IDAT with a number in
+// front. fcTL and fdAT are numbered together from 0. The compressed pixels come from gpulab::encoded_png().
+std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned delay_ms) {
+    if (pictures.empty()) throw gpulab::Error("an animation needs a picture");
+    std::string file = "\x89PNG\r\n\x1a\n";
+    std::uint32_t sequence = 0;
+    for (std::size_t k = 0; k < pictures.size(); ++k) {
+        const gpulab::Image& image = pictures[k];
+        if (image.width != pictures[0].width || image.height != pictures[0].height ||
+            image.channels != pictures[0].channels)
+            throw gpulab::Error("the pictures of an animation differ in size");
+        const std::string png = gpulab::encoded_png(image);
+        if (k == 0) {
+            add_chunk(file, "IHDR", chunks_of(png, "IHDR"));
+            std::string control;
+            add_number(control, static_cast<std::uint32_t>(pictures.size()));
+            add_number(control, 0); // for ever
+            add_chunk(file, "acTL", control);
+        }
+        std::string frame;
+        add_number(frame, sequence++);
+        add_number(frame, static_cast<std::uint32_t>(image.width)),
+            add_number(frame, static_cast<std::uint32_t>(image.height));
+        add_number(frame, 0), add_number(frame, 0); // its place
+        add_number(frame, delay_ms, 2), add_number(frame, 1000, 2);
+        frame += '\0', frame += '\0'; // leave it, replace what is there
+        add_chunk(file, "fcTL", frame);
+        const std::string data = chunks_of(png, "IDAT");
+        if (k == 0) {
+            add_chunk(file, "IDAT", data);
+        } else {
+            std::string numbered;
+            add_number(numbered, sequence++);
+            add_chunk(file, "fdAT", numbered + data);
+        }
+    }
+    add_chunk(file, "IEND", "");
+    return file;
+}
+
+} // namespace fdtd

@@ -1,0 +1,36 @@
+/// @file
+/// Pictures of a field, one by one and animated.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "gpulab/image/image.hpp"
+#include "scene.hpp"
+
+namespace fdtd {
+
+/// The component along z at one time: nx * ny numbers, row y = 0 first.
+struct Snapshot {
+    std::size_t step = 0;
+    std::vector<float> values;
+};
+
+/// The largest absolute value in all snapshots; 1 where there is none but 0.
+double largest(const std::vector<Snapshot>& snapshots);
+
+/// A colour for value / scale in [-1, 1]: blue for -1, white for 0, red for 1. Beyond, the colour of the end; black for
+/// NaN. @param rgb three bytes
+void colour(double share, unsigned char* rgb);
+
+/// Draws a snapshot: one pixel or more per cell (so that small grids are not tiny), y upwards, with the outlines of the
+/// materials in grey and the inner edges of the absorbing layers dotted.
+/// @param scale the value of the strongest colour, above 0
+gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale);
+
+/// An animated PNG (APNG) of pictures of one size with three channels, repeated for ever.
+/// @param delay_ms how long each is shown, at most 65535
+std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned delay_ms);
+
+} // namespace fdtd

@@ -1,0 +1,126 @@
+/// @file
+/// Lab 08, FDTD: computes a scene with every variant on every device, and writes pictures, fields and probes.
+#include <fmt/format.h>
+
+#include "files.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/terminal.hpp"
+#include "simulation.hpp"
+#include "studies.hpp"
+
+namespace {
+
+/// Where results go; an empty name: nowhere.
+struct Wishes {
+    std::string scene = "book", frames, vtk, field, probes;
+    bool any() const { return !frames.empty() || !vtk.empty() || !field.empty() || !probes.empty(); }
+};
+
+/// Computes the scene once more, in parts, and writes what the user asked for.
+template <class T>
+void write_results(const fdtd::Scene& scene, const Wishes& wishes, fdtd::Run<T>* run, gpulab::OutputFile& field,
+                   gpulab::OutputFile& probes) {
+    const bool show = gpulab::terminal_of_stdout().progress;
+    const fdtd::Recording all = fdtd::simulate<T>(scene, run, [&](std::size_t done) {
+        if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
+    });
+    if (show) fmt::print(stderr, "\r{:40}\r", "");
+    if (!wishes.frames.empty()) {
+        fdtd::write_frames(wishes.frames, scene, all.snapshots);
+        fmt::print("{}: {} pictures and animation.png\n", wishes.frames, all.snapshots.size());
+    }
+    if (!wishes.vtk.empty()) {
+        fdtd::write_vtk(wishes.vtk, scene, all.snapshots);
+        fmt::print("{}: {} .vti files and series.pvd\n", wishes.vtk, all.snapshots.size());
+    }
+    if (field) field.write(fdtd::field_csv(scene, all.snapshots.back()));
+    if (probes) probes.write(fdtd::probes_csv(scene, all.recorded));
+}
+
+/// Every chosen variant with numbers of type T.
+template <class T> int compute(const gpulab::Options& options, const fdtd::Scene& scene, const Wishes& wishes) {
+    gpulab::OutputFile field, probes; // opened now, so that an unwritable file is refused before anything is measured
+    if (!wishes.field.empty()) field = gpulab::OutputFile(wishes.field);
+    if (!wishes.probes.empty()) probes = gpulab::OutputFile(wishes.probes);
+    if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
+
+    auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
+    gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
+                         6 * fdtd::bytes_of_field(scene, sizeof(T)));
+    gpulab::Report report(options, {{"scene", wishes.scene},
+                                    {"nx", scene.nx},
+                                    {"ny", scene.ny},
+                                    {"steps", scene.steps},
+                                    {"type", sizeof(T) == 8 ? "double" : "float"}});
+    report.column("mcells_per_s", "MCells/s", "{:.1f}");
+    const fdtd::Problem<T> problem = fdtd::make_problem<T>(scene);
+    for (auto& job : jobs)
+        if (job.skip.empty()) job.skip = fdtd::too_slow(options, job.variant.name, job.device(), problem.cell_steps());
+    const fdtd::Reference<T> reference = fdtd::judge_for(scene, problem);
+    report.sequential_ms(fdtd::sequential_ms<T>(scene));
+
+    // Each job poisons `out`, runs its variant and judges what that leaves there.
+    fdtd::Output<T> out = fdtd::make_output(problem);
+    const auto* fastest = static_cast<const gpulab::Job<fdtd::Run<T>>*>(nullptr);
+    double fastest_ms = 0;
+    gpulab::measure_all(
+        options, report, jobs, problem, out, fdtd::work_of(problem),
+        [&](const auto&) { return fdtd::compare(problem, reference, out); },
+        [&](const auto& job, gpulab::Result& result) {
+            if (result.status != gpulab::Result::Status::passed) return;
+            result.extra = {{"mcells_per_s", fdtd::mcells_per_s(problem.cell_steps(), result.kernel.median)}};
+            if (!fastest || result.kernel.median < fastest_ms) fastest = &job, fastest_ms = result.kernel.median;
+        });
+    const int code = report.finish();
+    if (!wishes.any()) return code;
+    if (!fastest) throw gpulab::Error("no variant gave a right result, so there is nothing to write");
+    gpulab::use(fastest->devices);
+    fmt::print("\nResults of {}:\n", fastest->variant.name);
+    write_results<T>(scene, wishes, fastest->variant.run, field, probes);
+    return code;
+}
+
+} // namespace
+
+int main(int argc, char** argv) try {
+    Wishes wishes;
+    std::string type = "double";
+    std::size_t nx = 0, ny = 0, steps = 0;
+    gpulab::Options options("fdtd", "Maxwell's equations in two dimensions, step by step in time");
+    options.text("--scene", wishes.scene,
+                 "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous");
+    options.size("--nx", nx, 3, "cells along x instead of the scene's; in a study: the largest grid", fdtd::most_cells);
+    options.size("--ny", ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
+    options.size("--steps", steps, 1, "time steps instead of the scene's", fdtd::most_steps);
+    options.choice("--type", type, {"float", "double"}, "type of the numbers");
+    options.text("--frames", wishes.frames, "folder for pictures of the field and an animated one (PNG)");
+    options.text("--vtk", wishes.vtk, "folder for the field as VTK image data, for ParaView");
+    options.output("--field", wishes.field, "file for the field after the last step (CSV)");
+    options.output("--probes", wishes.probes, "file for the scene's probes in every step (CSV)");
+    options.variants(fdtd::variants<double>());
+    options.studies(fdtd::study_list());
+    if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
+
+    if (!options.study().empty()) {
+        fdtd::StudySettings settings;
+        settings.frames = wishes.frames;
+        settings.steps = steps                             ? steps
+                         : options.study() == "figure-4-4" ? 200
+                         : options.study() == "ladder"     ? 200
+                                                           : 1000;
+        if (nx) settings.largest = nx;
+        return type == "float" ? fdtd::run_study<float>(options, settings) : fdtd::run_study<double>(options, settings);
+    }
+    fdtd::Overrides overrides;
+    if (nx) overrides.nx = nx;
+    if (ny) overrides.ny = ny;
+    if (steps) overrides.steps = steps;
+    const fdtd::Scene scene = fdtd::read_scene(wishes.scene, overrides);
+    return type == "float" ? compute<float>(options, scene, wishes) : compute<double>(options, scene, wishes);
+} catch (...) {
+    return gpulab::fail("fdtd");
+}

@@ -1,0 +1,51 @@
+// Rung 1: two kernels per step, one work-item per cell, OpenCL's counterpart of cuda_coalesced.
+//
+// update_u computes U, update_edges P and Q; the queue runs one kernel after the other, so all of U is there when P
+// and Q are computed. The kernels are built for the problem: what it does not have (layers, media per cell,
+// sources) is left out when they are compiled, at run time.
+// Limit: memory: 9 numbers per cell and step, as in cuda_coalesced; and two launches per step.
+#include "01_plain.cl.hpp"
+#include "launch.hpp"
+
+namespace fdtd {
+
+template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    ClProblem<T> problem(p);
+    constexpr std::size_t local_x = 64, local_y = 4;
+    const std::string group = fmt::format("-DLX={} -DLY={}", local_x, local_y);
+    cl::Kernel u_kernel = problem.kernel(plain_cl, "update_u", group);
+    cl::Kernel edges_kernel = problem.kernel(plain_cl, "update_edges", group);
+    const ClFields<T> start(p.start);
+    ClFields<T> field(p.start);
+    check_group(u_kernel, local_x * local_y);
+    const cl::NDRange local(local_x, local_y),
+        global(gpulab::round_up(p.nx(), local_x), gpulab::round_up(p.ny(), local_y));
+    ClProblem<T>::set_more(u_kernel, field.u.data(), field.p.data(), field.q.data(), field.v.data(), region_of(p.rules),
+                           hole_of(p.rules));
+    ClProblem<T>::set_more(edges_kernel, field.u.data(), field.p.data(), field.q.data(), region_of(p.rules),
+                           hole_of(p.rules));
+    watch.tile(local_x, "nx"), watch.tile(local_y, "ny");
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            for (cl_int step = 0; step < p.rules.steps; ++step) {
+                u_kernel.setArg(12, step), edges_kernel.setArg(11, step);
+                // Two events are enough: the time runs from the first kernel to the last.
+                queue.enqueueNDRangeKernel(u_kernel, cl::NullRange, global, local, nullptr,
+                                           step == 0 ? events.add() : nullptr);
+                queue.enqueueNDRangeKernel(edges_kernel, cl::NullRange, global, local, nullptr,
+                                           step == p.rules.steps - 1 ? events.add() : nullptr);
+            }
+        },
+        [&](const cl::CommandQueue& queue) { // a fresh start: the steps overwrite it
+            copy(start, field, queue);
+            gpulab::poison(problem.recorded, queue);
+        });
+    field.copy_to(out.field);
+    problem.recorded.copy_to(out.recorded);
+}
+
+template void opencl_plain(const Problem<float>&, Output<float>&, Stopwatch&);
+template void opencl_plain(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace fdtd

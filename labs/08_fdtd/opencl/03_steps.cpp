@@ -1,0 +1,54 @@
+// Rung 3: four steps per pass over the memory, in local memory; the counterpart of cuda_steps.
+//
+// Changed: a group loads its cells into local memory and computes four steps before it writes them. It has one
+// work-item per cell, but completes only the cells that are four away from its edge. Groups have 64 x 32 items
+// where the device takes so many, otherwise 32 x 32, or 16 x 16.
+// Limit: cells that are computed more than once (64 x 32 for 56 x 24 completed: half as many again), and on a GPU
+// the barriers, two per step.
+#include "03_steps.cl.hpp"
+#include "launch.hpp"
+
+namespace fdtd {
+
+template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    constexpr int steps_per_pass = 4;
+    const auto build = [&](ClProblem<T>& problem, std::size_t x, std::size_t y) {
+        return problem.kernel(steps_cl, "some_steps", fmt::format("-DLX={} -DLY={} -DSTEPS={}", x, y, steps_per_pass));
+    };
+    ClProblem<T> problem(p);
+    cl::Kernel kernel;
+    std::size_t x = 0, y = 0;
+    const cl::Device& device = gpulab::opencl().device();
+    for (const auto& [try_x, try_y] : {std::pair<std::size_t, std::size_t>{64, 32}, {32, 32}, {16, 16}}) {
+        if (x != 0 || try_x * try_y > device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>() ||
+            3 * try_x * try_y * sizeof(T) > device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>())
+            continue;
+        kernel = build(problem, try_x, try_y);
+        if (try_x * try_y <= gpulab::opencl().max_work_group(kernel)) x = try_x, y = try_y;
+    }
+    if (x == 0) throw gpulab::Unsupported(gpulab::opencl().description().name + " has no room for a group of 16 x 16");
+    const std::size_t tile_x = x - 2 * steps_per_pass, tile_y = y - 2 * steps_per_pass;
+    const cl::NDRange local(x, y);
+    const cl::NDRange global(gpulab::ceil_div(p.nx() + 1, tile_x) * x, gpulab::ceil_div(p.ny() + 1, tile_y) * y);
+    watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny"), watch.tile(steps_per_pass, "steps");
+    run_in_turns(p, problem, out, watch,
+                 [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<T>& one, ClFields<T>& other) {
+                     ClFields<T>*from = &one, *to = &other;
+                     bool in_other = false;
+                     for (cl_int step = 0; step < p.rules.steps; step += steps_per_pass) {
+                         const cl_int count = std::min(steps_per_pass, p.rules.steps - step);
+                         ClProblem<T>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(),
+                                                to->u.data(), to->p.data(), to->q.data(), to->v.data(), step, count);
+                         const bool end = step == 0 || step + steps_per_pass >= p.rules.steps;
+                         queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr,
+                                                    end ? events.add() : nullptr);
+                         std::swap(from, to), in_other = !in_other;
+                     }
+                     return in_other;
+                 });
+}
+
+template void opencl_steps(const Problem<float>&, Output<float>&, Stopwatch&);
+template void opencl_steps(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace fdtd

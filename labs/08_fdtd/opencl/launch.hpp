@@ -1,0 +1,119 @@
+/// @file
+/// A problem on an OpenCL device: what the host half of the three OpenCL rungs has in common.
+#pragma once
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+#include <utility>
+
+#include "fdtd.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/math.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "yee.cl.hpp"
+
+namespace fdtd {
+
+/// The arrays of one field.
+template <class T> struct ClFields {
+    gpulab::ClBuffer<T> u, p, q, v;
+
+    explicit ClFields(const Problem<T>& problem)
+        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {}
+    explicit ClFields(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
+    void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
+};
+
+/// Copies a field within the device.
+template <class T> void copy(const ClFields<T>& from, const ClFields<T>& to, const cl::CommandQueue& queue) {
+    const auto one = [&](const gpulab::ClBuffer<T>& a, const gpulab::ClBuffer<T>& b) {
+        if (a.size() > 0) queue.enqueueCopyBuffer(a.data(), b.data(), 0, 0, a.bytes());
+    };
+    one(from.u, to.u), one(from.p, to.p), one(from.q, to.q), one(from.v, to.v);
+}
+
+/// Media, layers, sources and records of a problem on the device, and kernels built for it.
+template <class T> class ClProblem {
+public:
+    explicit ClProblem(const Problem<T>& p)
+        : rules_(std::vector<Rules<T>>{p.rules}), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
+          recorded(p.recorded_size()), options_(options_for(p)) {}
+
+    /// A kernel with the problem as its first arguments.
+    cl::Kernel kernel(const char* source, const char* name, const std::string& more_options = "") {
+        cl::Kernel k = gpulab::opencl_kernel(std::string(yee_cl) + source, name, options_ + more_options);
+        gpulab::set_args(k, rules_.data(), map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data());
+        return k;
+    }
+    /// Sets the arguments after those of the problem.
+    template <class... Args> static void set_more(cl::Kernel& kernel, const Args&... args) {
+        cl_uint index = 6;
+        (kernel.setArg(index++, args), ...);
+    }
+
+private:
+    static std::string options_for(const Problem<T>& p) {
+        if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
+            throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
+        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ",
+                           sizeof(T) == 8 ? "-DFP64 -DREAL=double" : "-DREAL=float", p.rules.mapped, p.rules.layers,
+                           p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
+    }
+    gpulab::ClBuffer<Rules<T>> rules_;
+    gpulab::ClBuffer<std::uint8_t> map_;
+    gpulab::ClBuffer<Coefficients<T>> table_;
+    gpulab::ClBuffer<T> layers_, values_;
+
+public:
+    gpulab::ClBuffer<T> recorded;
+
+private:
+    std::string options_;
+};
+
+/// Columns .s[0] to .s[2] and rows .s[1] to .s[3] of cells that are at no border and in no layer. Nothing where media
+/// differ.
+template <class T> cl_int4 region_of(const Rules<T>& r) {
+    if (r.mapped) return {{0, 0, 0, 0}};
+    const auto most = [](int a, int b, int c) { return std::max({a, b, c}); };
+    const auto least = [](int a, int b, int c) { return std::min({a, b, c}); };
+    return {{most(1, r.change.x0, r.inner.x0), most(1, r.change.y0, r.inner.y0), least(r.nx, r.change.x1, r.inner.x1),
+             least(r.ny, r.change.y1, r.inner.y1)}};
+}
+
+/// A box around all sources and probes.
+template <class T> cl_int4 hole_of(const Rules<T>& r) {
+    if (r.sources == 0 && r.probes == 0) return {{0, 0, 0, 0}};
+    const Box &a = r.sources ? r.driven : r.probed, &b = r.probes ? r.probed : r.driven;
+    return {{std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)}};
+}
+
+/// Checks that the device takes groups of this size for the kernel.
+inline void check_group(const cl::Kernel& kernel, std::size_t items) {
+    if (items > gpulab::opencl().max_work_group(kernel))
+        throw gpulab::Unsupported(
+            fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
+}
+
+/// The life of a rung that reads one field and writes another, in turn.
+/// @param body `body(queue, events, one, other)` enqueues all steps and returns whether the last result is in `other`
+template <class T, class Body>
+void run_in_turns(const Problem<T>& p, ClProblem<T>& problem, Output<T>& out, Stopwatch& watch, const Body& body) {
+    const ClFields<T> start(p.start);
+    ClFields<T> one(p.start), other(p);
+    bool in_other = false;
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { in_other = body(queue, events, one, other); },
+        [&](const cl::CommandQueue& queue) {
+            copy(start, one, queue);
+            gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(queue);
+        });
+    (in_other ? other : one).copy_to(out.field);
+    problem.recorded.copy_to(out.recorded);
+}
+
+} // namespace fdtd

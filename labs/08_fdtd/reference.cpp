@@ -1,0 +1,199 @@
+// The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell
+// from its media, H and E are in separate arrays with the book's sizes and names of the mode, and everything is in long
+// double, so that nothing is shared with a variant but the scene.
+#include <algorithm>
+#include <cmath>
+
+#include "fdtd.hpp"
+
+namespace fdtd {
+
+namespace {
+
+using Real = long double;
+
+/// An array of columns x rows.
+struct Array {
+    Array(std::size_t columns_, std::size_t rows) : columns(columns_), values(columns_ * rows) {}
+    Real& operator()(std::size_t i, std::size_t j) { return values[j * columns + i]; }
+    std::size_t columns;
+    std::vector<Real> values;
+};
+
+/// The loss rate of the layers at two sides, in 1/s, at a position counted in cells.
+Real loss_rate(const Side& low, const Side& high, std::size_t n, Real at, double step, Real speed) {
+    Real rate = 0;
+    for (const bool at_low : {true, false}) {
+        const Side& side = at_low ? low : high;
+        if (side.kind != Side::Kind::pml) continue;
+        const Real thick = static_cast<Real>(side.cells);
+        const Real depth = std::min(at_low ? thick - at : at - (static_cast<Real>(n) - thick), thick) / thick;
+        if (depth <= 0) continue;
+        const Real integral = thick * static_cast<Real>(step) / (static_cast<Real>(side.grading) + 1);
+        rate += -std::log(static_cast<Real>(side.reflection)) * speed / (2 * integral) *
+                std::pow(depth, static_cast<Real>(side.grading));
+    }
+    return rate;
+}
+
+} // namespace
+
+template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& p) {
+    const std::size_t nx = scene.nx, ny = scene.ny, pitch = p.pitch();
+    const bool te = scene.mode == Mode::te;
+    const Real dx = static_cast<Real>(scene.dx), dy = static_cast<Real>(scene.dy), dt = static_cast<Real>(p.dt);
+    const auto material = [&](std::size_t i, std::size_t j) -> const Material& {
+        return scene.materials[scene.map.empty() ? 0 : scene.map[j * nx + i]];
+    };
+    // The constant and the loss of the z component (mu and sigma* of TE) and of the other two (epsilon and sigma).
+    const auto z_constant = [&](const Material& m) {
+        return te ? Real(m.mu_r) * Real(mu_0) : Real(m.eps_r) * Real(eps_0);
+    };
+    const auto z_loss = [&](const Material& m) { return Real(te ? m.sigma_m : m.sigma); };
+    const auto xy_constant = [&](const Material& m) {
+        return te ? Real(m.eps_r) * Real(eps_0) : Real(m.mu_r) * Real(mu_0);
+    };
+    const auto xy_loss = [&](const Material& m) { return Real(te ? m.sigma : m.sigma_m); };
+    Real speed = 0;
+    for (const Material& m : scene.materials)
+        speed = std::max(speed, 1 / std::sqrt(Real(m.eps_r) * Real(eps_0) * Real(m.mu_r) * Real(mu_0)));
+    std::vector<Real> loss_x[2], loss_y[2]; // at whole positions, at half ones
+    for (const int half : {0, 1}) {
+        const Real offset = half == 0 ? Real(0) : Real(0.5);
+        for (std::size_t i = 0; i <= nx; ++i)
+            loss_x[half].push_back(loss_rate(scene.left, scene.right, nx, Real(i) + offset, scene.dx, speed));
+        for (std::size_t j = 0; j <= ny; ++j)
+            loss_y[half].push_back(loss_rate(scene.bottom, scene.top, ny, Real(j) + offset, scene.dy, speed));
+    }
+    const auto fixed = [&](const Side& side) {
+        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && !te);
+    };
+
+    // Z in two parts, driven by x and by y differences; X lies on the lower edges, Y on the left ones. Signs are those
+    // of TE; TM has X = -Hx and Y = -Hy.
+    Array zx(nx, ny), zy(nx, ny), x(nx, ny + 1), y(nx + 1, ny);
+    const bool split = p.rules.layers != 0;
+    const auto in_layer = [&](std::size_t i, std::size_t j) {
+        const auto within = [](const Side& low, const Side& high, std::size_t n, std::size_t at) {
+            return (low.kind == Side::Kind::pml && at < low.cells) ||
+                   (high.kind == Side::Kind::pml && at >= n - high.cells);
+        };
+        return within(scene.left, scene.right, nx, i) || within(scene.bottom, scene.top, ny, j);
+    };
+    for (std::size_t j = 0; j <= ny; ++j)
+        for (std::size_t i = 0; i <= nx; ++i) {
+            const std::size_t at = j * pitch + i;
+            if (i < nx && j < ny) {
+                zx(i, j) = split && in_layer(i, j) ? Real(p.start.v[at]) : 0;
+                zy(i, j) = Real(p.start.u[at]) - zx(i, j);
+            }
+            if (i < nx) x(i, j) = Real(p.start.p[at]);
+            if (j < ny) y(i, j) = Real(p.start.q[at]);
+        }
+
+    Reference<T> result{make_output(p), 0, 0};
+    Real z_scale = 0, xy_scale = 0;
+    const auto drive = [&](Component component, std::size_t k, const auto& set, const auto& add) {
+        for (std::size_t s = 0; s < scene.sources.size(); ++s) {
+            const Source& source = scene.sources[s];
+            if (source.component != component) continue;
+            const Real value = Real(p.values[s * p.steps() + k]);
+            for (std::size_t j = source.y0; j < source.y1; ++j)
+                for (std::size_t i = source.x0; i < source.x1; ++i) source.hard ? set(i, j, value) : add(i, j, value);
+        }
+    };
+    for (std::size_t k = 0; k < p.steps(); ++k) {
+        const auto may_change = [&](std::size_t i, std::size_t j) {
+            return !((i == 0 && fixed(scene.left)) || (i == nx - 1 && fixed(scene.right)) ||
+                     (j == 0 && fixed(scene.bottom)) || (j == ny - 1 && fixed(scene.top)));
+        };
+        const auto z_gain = [&](std::size_t i, std::size_t j) {
+            const Real h = z_loss(material(i, j)) * dt / (2 * z_constant(material(i, j)));
+            return dt / z_constant(material(i, j)) / (1 + h);
+        };
+        for (std::size_t j = 0; j < ny; ++j)
+            for (std::size_t i = 0; i < nx; ++i) {
+                if (!may_change(i, j)) continue;
+                const Real h = z_loss(material(i, j)) * dt / (2 * z_constant(material(i, j)));
+                const Real a = (1 - h) / (1 + h), b = z_gain(i, j);
+                // Layers multiply keep and gain: exact in lossless media, and of second order in lossy ones.
+                const Real rx = loss_x[1][i] * dt / 2, ry = loss_y[1][j] * dt / 2;
+                const Real from_x = b / (1 + rx) * (y(i + 1, j) - y(i, j)) / dx;
+                const Real from_y = b / (1 + ry) * (x(i, j + 1) - x(i, j)) / dy;
+                z_scale = std::max(z_scale, std::abs(zx(i, j)) + std::abs(zy(i, j)) +
+                                                b / dx * (std::abs(y(i + 1, j)) + std::abs(y(i, j))) +
+                                                b / dy * (std::abs(x(i, j + 1)) + std::abs(x(i, j))));
+                zx(i, j) = a * (1 - rx) / (1 + rx) * zx(i, j) - from_x;
+                zy(i, j) = a * (1 - ry) / (1 + ry) * zy(i, j) + from_y;
+                if (!(split && in_layer(i, j))) zy(i, j) += zx(i, j), zx(i, j) = 0;
+            }
+        drive(
+            Component::z, k, [&](std::size_t i, std::size_t j, Real value) { zy(i, j) = value - zx(i, j); },
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
+            });
+        for (std::size_t i = 0; i < scene.probes.size(); ++i)
+            result.out.recorded[k * scene.probes.size() + i] =
+                static_cast<T>(zx(scene.probes[i].x, scene.probes[i].y) + zy(scene.probes[i].x, scene.probes[i].y));
+
+        const auto z = [&](std::size_t i, std::size_t j) { return zx(i, j) + zy(i, j); };
+        // An edge between two cells has the mean of their constants and of their losses.
+        const auto keep_and_gain = [&](const Material& one, const Material& other, Real rate) {
+            const Real constant = (xy_constant(one) + xy_constant(other)) / 2,
+                       loss = (xy_loss(one) + xy_loss(other)) / 2;
+            const Real h = loss * dt / (2 * constant), r = rate * dt / 2;
+            return std::pair{(1 - h) / (1 + h) * (1 - r) / (1 + r), dt / constant / (1 + h) / (1 + r)};
+        };
+        for (std::size_t j = 1; j < ny; ++j)
+            for (std::size_t i = 0; i < nx; ++i) {
+                const auto [c, d] = keep_and_gain(material(i, j - 1), material(i, j), loss_y[0][j]);
+                xy_scale = std::max(xy_scale, std::abs(x(i, j)) + d / dy * (std::abs(z(i, j)) + std::abs(z(i, j - 1))));
+                x(i, j) = c * x(i, j) + d * (z(i, j) - z(i, j - 1)) / dy;
+            }
+        for (std::size_t j = 0; j < ny; ++j)
+            for (std::size_t i = 1; i < nx; ++i) {
+                const auto [c, d] = keep_and_gain(material(i - 1, j), material(i, j), loss_x[0][i]);
+                xy_scale = std::max(xy_scale, std::abs(y(i, j)) + d / dx * (std::abs(z(i, j)) + std::abs(z(i - 1, j))));
+                y(i, j) = c * y(i, j) - d * (z(i, j) - z(i - 1, j)) / dx;
+            }
+        // Border edges (j = 0, i = 0) are a conductor's: a source there does nothing.
+        drive(
+            Component::x, k,
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (j > 0) x(i, j) = value;
+            },
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (j > 0) x(i, j) += keep_and_gain(material(i, j - 1), material(i, j), loss_y[0][j]).second * value;
+            });
+        drive(
+            Component::y, k,
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (i > 0) y(i, j) = value;
+            },
+            [&](std::size_t i, std::size_t j, Real value) {
+                if (i > 0) y(i, j) += keep_and_gain(material(i - 1, j), material(i, j), loss_x[0][i]).second * value;
+            });
+        for (const Real value : x.values) xy_scale = std::max(xy_scale, std::abs(value));
+        for (const Real value : y.values) xy_scale = std::max(xy_scale, std::abs(value));
+        for (std::size_t i = 0; i < zx.values.size(); ++i)
+            z_scale = std::max(z_scale, std::abs(zx.values[i]) + std::abs(zy.values[i]));
+    }
+
+    for (std::size_t j = 0; j <= ny; ++j)
+        for (std::size_t i = 0; i <= nx; ++i) {
+            const std::size_t at = j * pitch + i;
+            if (i < nx && j < ny) {
+                result.out.field.u[at] = static_cast<T>(zx(i, j) + zy(i, j));
+                if (split) result.out.field.v[at] = static_cast<T>(zx(i, j));
+            }
+            if (i < nx) result.out.field.p[at] = static_cast<T>(x(i, j));
+            if (j < ny) result.out.field.q[at] = static_cast<T>(y(i, j));
+        }
+    result.u_scale = static_cast<double>(z_scale), result.edge_scale = static_cast<double>(xy_scale);
+    return result;
+}
+
+template Reference<float> reference(const Scene&, const Problem<float>&);
+template Reference<double> reference(const Scene&, const Problem<double>&);
+
+} // namespace fdtd

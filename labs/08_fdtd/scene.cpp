@@ -1,0 +1,533 @@
+#include "scene.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "gpulab/error.hpp"
+#include "gpulab/image/image.hpp"
+
+namespace fdtd {
+
+namespace {
+
+using Json = nlohmann::json;
+using gpulab::UsageError;
+
+[[noreturn]] void fault(const std::string& key, const std::string& what) {
+    throw UsageError(fmt::format("{}: {}", key, what));
+}
+
+/// An object of the file, and where it is: "sources[1]". It knows which keys were asked for, so that others are faults.
+class Object {
+public:
+    Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
+        if (!json.is_object()) fault(where_.empty() ? "the scene" : where_, "must be an object { ... }");
+    }
+
+    std::string key(const std::string& name) const { return where_.empty() ? name : where_ + "." + name; }
+
+    /// The value of a key, or null when it is not there.
+    const Json* find(const std::string& name) {
+        known_.insert(name);
+        const auto at = json_.find(name);
+        return at == json_.end() ? nullptr : &*at;
+    }
+    const Json& need(const std::string& name) {
+        const Json* value = find(name);
+        if (!value) fault(key(name), "is missing");
+        return *value;
+    }
+
+    /// A finite number within [least, most].
+    double number(const std::string& name, double otherwise, double least, double most) {
+        const Json* value = find(name);
+        return value ? number_of(*value, key(name), least, most) : otherwise;
+    }
+    static double number_of(const Json& value, const std::string& key, double least, double most) {
+        if (!value.is_number()) fault(key, "must be a number");
+        const double x = value.get<double>();
+        if (!(x >= least && x <= most)) fault(key, fmt::format("{:g} is not from {:g} to {:g}", x, least, most));
+        return x;
+    }
+    /// A positive number; `least` is the smallest.
+    double positive(const std::string& name, double otherwise) { return number(name, otherwise, 1e-30, 1e30); }
+
+    std::size_t size(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) {
+        const Json* value = find(name);
+        return value ? size_of(*value, key(name), least, most) : otherwise;
+    }
+    static std::size_t size_of(const Json& value, const std::string& key, std::size_t least, std::size_t most) {
+        if (!value.is_number_integer()) fault(key, "must be a whole number");
+        const double x = value.get<double>(); // exact below 2^53, which is more than any limit here
+        if (!(x >= static_cast<double>(least) && x <= static_cast<double>(most)))
+            fault(key, fmt::format("{} is not from {} to {}", value.dump(), least, most));
+        return value.get<std::size_t>();
+    }
+
+    std::string text(const std::string& name, const std::string& otherwise) {
+        const Json* value = find(name);
+        if (!value) return otherwise;
+        if (!value->is_string()) fault(key(name), "must be a text in quotes");
+        return value->get<std::string>();
+    }
+    /// One of some words. @return its position
+    std::size_t word(const std::string& name, const std::vector<std::string>& words, std::size_t otherwise) {
+        const Json* value = find(name);
+        return value ? word_of(*value, key(name), words) : otherwise;
+    }
+    static std::size_t word_of(const Json& value, const std::string& key, const std::vector<std::string>& words) {
+        std::string all;
+        for (const std::string& w : words) all += (all.empty() ? "" : ", ") + w;
+        if (!value.is_string()) fault(key, "must be one of " + all);
+        const auto at = std::find(words.begin(), words.end(), value.get<std::string>());
+        if (at == words.end()) fault(key, value.dump(-1, ' ', true) + " is not one of " + all);
+        return static_cast<std::size_t>(at - words.begin());
+    }
+
+    /// The elements of a list, or none when the key is not there.
+    const Json& list(const std::string& name) {
+        static const Json none = Json::array();
+        const Json* value = find(name);
+        if (!value) return none;
+        if (!value->is_array()) fault(key(name), "must be a list [ ... ]");
+        return *value;
+    }
+
+    /// To be called last. @throws UsageError for a key that nobody asked for
+    void no_other_keys() const {
+        for (const auto& [name, value] : json_.items())
+            if (!known_.contains(name)) {
+                std::string all;
+                for (const std::string& k : known_) all += (all.empty() ? "" : ", ") + k;
+                fault(key(name), "is not a key here; there are " + all);
+            }
+    }
+
+private:
+    const Json& json_;
+    std::string where_;
+    std::set<std::string> known_;
+};
+
+std::string file_text(const std::string& path, const std::string& key) {
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) fault(key, path + ": there is no such file");
+    std::ifstream file(path, std::ios::binary);
+    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    if (!file) fault(key, path + ": cannot be read");
+    if (text.size() > (std::size_t{1} << 28)) fault(key, path + ": is larger than 256 MiB");
+    return text;
+}
+
+std::string in_folder(const std::string& folder, const std::string& file) {
+    return (std::filesystem::path(folder) / file).string();
+}
+
+std::vector<double> column_of(const std::string& path, const std::string& key) {
+    std::istringstream text(file_text(path, key));
+    std::vector<double> numbers;
+    for (std::string line; std::getline(text, line);) {
+        const std::size_t begin = line.find_first_not_of(" \t\r");
+        if (begin == std::string::npos || line[begin] == '#') continue;
+        const std::string word = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+        std::size_t used = 0;
+        double x = 0;
+        try {
+            x = std::stod(word, &used);
+        } catch (const std::exception&) {
+            used = 0;
+        }
+        if (used != word.size() || !std::isfinite(x))
+            fault(key, fmt::format("{}: number {} is none", path, numbers.size() + 1));
+        numbers.push_back(x);
+    }
+    if (numbers.empty()) fault(key, path + ": holds no numbers");
+    return numbers;
+}
+
+Waveform waveform_of(const Json& json, const std::string& where, const std::string& folder) {
+    Object o(json, where);
+    Waveform w;
+    constexpr double huge = 1e30;
+    o.need("type");
+    w.kind =
+        static_cast<Waveform::Kind>(o.word("type", {"book", "gaussian", "sine", "modulated_gaussian", "column"}, 0));
+    w.amplitude = o.number("amplitude", 1, -huge, huge);
+    const bool waves = w.kind == Waveform::Kind::sine || w.kind == Waveform::Kind::modulated_gaussian;
+    const bool bell = w.kind == Waveform::Kind::gaussian || w.kind == Waveform::Kind::modulated_gaussian;
+    if (waves) {
+        o.need("frequency");
+        w.frequency = o.number("frequency", 0, 0, huge);
+        w.phase = o.number("phase", 0, -1e6, 1e6);
+    }
+    if (w.kind == Waveform::Kind::sine) w.rise = o.number("rise", 0, 0, huge);
+    if (bell) {
+        o.need("width"), o.need("delay");
+        w.delay = o.number("delay", 0, -huge, huge);
+        w.width = o.positive("width", 0);
+    }
+    if (w.kind == Waveform::Kind::column) {
+        o.need("file");
+        w.numbers = column_of(in_folder(folder, o.text("file", "")), o.key("file"));
+    }
+    o.no_other_keys();
+    return w;
+}
+
+Side side_of(const Json& json, const std::string& where) {
+    Side side;
+    const std::vector<std::string> kinds = {"conductor", "dirichlet", "pml"};
+    if (json.is_string()) {
+        side.kind = static_cast<Side::Kind>(Object::word_of(json, where, kinds));
+        return side;
+    }
+    if (!json.is_object()) fault(where, "must be one of conductor, dirichlet, pml, or an object with such a type");
+    Object o(json, where);
+    o.need("type");
+    side.kind = static_cast<Side::Kind>(o.word("type", kinds, 0));
+    if (side.kind == Side::Kind::dirichlet) side.value = o.number("value", 0, -1e30, 1e30);
+    if (side.kind == Side::Kind::pml) {
+        side.cells = o.size("cells", side.cells, 1, most_cells);
+        side.grading = o.number("grading", side.grading, 0, 10);
+        side.reflection = o.number("reflection", side.reflection, 1e-30, 0.9999);
+    }
+    o.no_other_keys();
+    return side;
+}
+
+/// Numbers of a list of fixed length.
+std::vector<std::size_t> numbers_of(const Json& json, const std::string& key, const std::vector<std::size_t>& most) {
+    if (!json.is_array() || json.size() != most.size())
+        fault(key, fmt::format("must be a list of {} numbers", most.size()));
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < most.size(); ++i)
+        all.push_back(Object::size_of(json[i], fmt::format("{}[{}]", key, i), 0, most[i]));
+    return all;
+}
+
+/// Moves positions from the grid of the file to that which the user asked for.
+struct Scaling {
+    std::size_t from_x, from_y, to_x, to_y;
+    std::size_t cell_x(std::size_t i) const { return i * to_x / from_x; }
+    std::size_t cell_y(std::size_t j) const { return j * to_y / from_y; }
+    /// The end of a region that begins at `begin`; it keeps at least one cell.
+    std::size_t end_x(std::size_t begin, std::size_t end) const { return std::max(cell_x(begin) + 1, cell_x(end)); }
+    std::size_t end_y(std::size_t begin, std::size_t end) const { return std::max(cell_y(begin) + 1, cell_y(end)); }
+};
+
+Source source_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling,
+                 const std::string& folder) {
+    Object o(json, where);
+    Source s;
+    o.need("field");
+    std::vector<std::string> names;
+    for (const Component c : {Component::z, Component::x, Component::y}) names.emplace_back(name_of(mode, c));
+    s.component = static_cast<Component>(o.word("field", names, 0));
+    const Json* at = o.find("at");
+    const Json* region = o.find("region");
+    if ((at != nullptr) == (region != nullptr)) fault(o.key("at"), "either at or region is needed");
+    std::vector<std::size_t> c;
+    if (at) {
+        c = numbers_of(*at, o.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
+        c = {c[0], c[1], c[0] + 1, c[1] + 1};
+        s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]), s.x1 = s.x0 + 1, s.y1 = s.y0 + 1;
+    } else {
+        c = numbers_of(*region, o.key("region"), {scaling.from_x, scaling.from_y, scaling.from_x, scaling.from_y});
+        if (c[0] >= c[2] || c[1] >= c[3])
+            fault(o.key("region"), "is empty; it is [x0, y0, x1, y1] without column x1 and row y1");
+        s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]);
+        s.x1 = scaling.end_x(c[0], c[2]), s.y1 = scaling.end_y(c[1], c[3]);
+    }
+    s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
+    s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder);
+    o.no_other_keys();
+    return s;
+}
+
+Material material_of(const Json& json, const std::string& where) {
+    Object o(json, where);
+    Material m;
+    o.need("name");
+    m.name = o.text("name", "");
+    m.eps_r = o.number("eps_r", 1, 1e-6, 1e6);
+    m.mu_r = o.number("mu_r", 1, 1e-6, 1e6);
+    m.sigma = o.number("sigma", 0, 0, 1e12);
+    m.sigma_m = o.number("sigma_m", 0, 0, 1e18);
+    o.no_other_keys();
+    return m;
+}
+
+/// The picture's grey values as indices of materials, drawn over the whole grid. The picture's first row is the top.
+void read_map(Scene& scene, const std::string& path, const std::string& key) {
+    gpulab::Image image;
+    try {
+        image = gpulab::read_png(path);
+    } catch (const UsageError& e) {
+        fault(key, e.what());
+    }
+    const auto channels = static_cast<std::size_t>(image.channels);
+    for (std::size_t j = 0; j < scene.ny; ++j)
+        for (std::size_t i = 0; i < scene.nx; ++i) {
+            const std::size_t x = i * image.width / scene.nx, y = (scene.ny - 1 - j) * image.height / scene.ny;
+            const std::uint8_t index = image.pixels[(y * image.width + x) * channels];
+            if (index >= scene.materials.size())
+                fault(key, fmt::format("pixel ({}, {}) has material {}, but there are {} materials, counted from 0", x,
+                                       y, index, scene.materials.size()));
+            scene.map[j * scene.nx + i] = index;
+        }
+}
+
+/// Draws a shape with one material over what is there.
+void draw(Scene& scene, const Json& json, const std::string& where, const Scaling& scaling) {
+    Object o(json, where);
+    o.need("material");
+    std::vector<std::string> names;
+    for (const Material& m : scene.materials) names.push_back(m.name);
+    const auto index = static_cast<std::uint8_t>(o.word("material", names, 0));
+    const Json* rectangle = o.find("rectangle");
+    const Json* circle = o.find("circle");
+    if ((rectangle != nullptr) == (circle != nullptr))
+        fault(o.key("rectangle"), "either rectangle or circle is needed");
+    if (rectangle) {
+        const auto c = numbers_of(*rectangle, o.key("rectangle"),
+                                  {scaling.from_x, scaling.from_y, scaling.from_x, scaling.from_y});
+        if (c[0] >= c[2] || c[1] >= c[3]) fault(o.key("rectangle"), "is empty; it is [x0, y0, x1, y1]");
+        for (std::size_t j = scaling.cell_y(c[1]); j < scaling.end_y(c[1], c[3]); ++j)
+            for (std::size_t i = scaling.cell_x(c[0]); i < scaling.end_x(c[0], c[2]); ++i)
+                scene.map[j * scene.nx + i] = index;
+    } else {
+        if (!circle->is_array() || circle->size() != 3) fault(o.key("circle"), "must be [x, y, radius] in cells");
+        double c[3];
+        for (std::size_t i = 0; i < 3; ++i)
+            c[i] = Object::number_of((*circle)[i], fmt::format("{}[{}]", o.key("circle"), i), i == 2 ? 0 : -1e6, 1e6);
+        for (std::size_t j = 0; j < scene.ny; ++j)
+            for (std::size_t i = 0; i < scene.nx; ++i) { // centres of cells, in cells of the file's grid
+                const double x = (static_cast<double>(i) + 0.5) * static_cast<double>(scaling.from_x) /
+                                     static_cast<double>(scaling.to_x) -
+                                 c[0];
+                const double y = (static_cast<double>(j) + 0.5) * static_cast<double>(scaling.from_y) /
+                                     static_cast<double>(scaling.to_y) -
+                                 c[1];
+                if (x * x + y * y <= c[2] * c[2]) scene.map[j * scene.nx + i] = index;
+            }
+    }
+    o.no_other_keys();
+}
+
+Scene scene_of(const Json& json, const std::string& folder, const Overrides& overrides) {
+    Object o(json, "");
+    Scene scene;
+    o.text("about", ""); // for people
+    scene.mode = o.word("mode", {"TE", "TM"}, 0) == 0 ? Mode::te : Mode::tm;
+    o.need("nx"), o.need("ny"), o.need("dx");
+    scene.nx = o.size("nx", 0, 3, most_cells);
+    scene.ny = o.size("ny", 0, 3, most_cells);
+    scene.dx = o.number("dx", 0, 1e-15, 1e9);
+    scene.dy = o.number("dy", scene.dx, 1e-15, 1e9);
+    const Scaling scaling{scene.nx, scene.ny, overrides.nx.value_or(scene.nx), overrides.ny.value_or(scene.ny)};
+    scene.dx *= static_cast<double>(scaling.from_x) / static_cast<double>(scaling.to_x);
+    scene.dy *= static_cast<double>(scaling.from_y) / static_cast<double>(scaling.to_y);
+    scene.nx = scaling.to_x, scene.ny = scaling.to_y;
+    if (o.find("dt") && o.find("courant")) fault("dt", "either dt or courant decides, not both");
+    scene.dt = o.number("dt", 0, 1e-30, 1e9);
+    scene.courant = o.number("courant", scene.courant, 1e-6, 1);
+    scene.steps = overrides.steps.value_or(o.size("steps", scene.steps, 1, most_steps));
+
+    const Json& materials = o.list("materials");
+    if (o.find("materials")) {
+        if (materials.empty() || materials.size() > most_materials)
+            fault("materials", fmt::format("{} materials are not from 1 to {}", materials.size(), most_materials));
+        scene.materials.clear();
+        for (std::size_t i = 0; i < materials.size(); ++i) {
+            const std::string where = fmt::format("materials[{}]", i);
+            scene.materials.push_back(material_of(materials[i], where));
+            for (std::size_t k = 0; k < i; ++k)
+                if (scene.materials[k].name == scene.materials[i].name)
+                    fault(where + ".name", "is the name of another material");
+        }
+    }
+    const Json& shapes = o.list("shapes");
+    const std::string picture = o.text("map", "");
+    if (!picture.empty() || !shapes.empty()) scene.map.assign(scene.nx * scene.ny, 0);
+    if (!picture.empty()) read_map(scene, in_folder(folder, picture), "map");
+    for (std::size_t i = 0; i < shapes.size(); ++i) draw(scene, shapes[i], fmt::format("shapes[{}]", i), scaling);
+
+    if (const Json* boundary = o.find("boundary")) {
+        Object sides(*boundary, "boundary");
+        const Json* all = sides.find("all");
+        for (const auto& [name, side] : {std::pair{"left", &scene.left},
+                                         {"right", &scene.right},
+                                         {"bottom", &scene.bottom},
+                                         {"top", &scene.top}}) {
+            if (all) *side = side_of(*all, "boundary.all");
+            if (const Json* own = sides.find(name)) *side = side_of(*own, sides.key(name));
+        }
+        sides.no_other_keys();
+    }
+    const Json& sources = o.list("sources");
+    if (sources.size() > most_sources)
+        fault("sources", fmt::format("{} sources; {} is the most", sources.size(), most_sources));
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        scene.sources.push_back(source_of(sources[i], fmt::format("sources[{}]", i), scene.mode, scaling, folder));
+    const Json& probes = o.list("probes");
+    if (probes.size() > most_sources)
+        fault("probes", fmt::format("{} probes; {} is the most", probes.size(), most_sources));
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+        Object probe(probes[i], fmt::format("probes[{}]", i));
+        const auto c = numbers_of(probe.need("at"), probe.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
+        scene.probes.push_back(
+            {probe.text("name", fmt::format("probe {}", i)), scaling.cell_x(c[0]), scaling.cell_y(c[1])});
+        probe.no_other_keys();
+    }
+    if (const Json* frames = o.find("frames")) {
+        Object f(*frames, "frames");
+        scene.frame_every = f.size("every", scene.frame_every, 1, most_steps);
+        scene.frame_scale = f.positive("scale", 0);
+        f.no_other_keys();
+    }
+    o.no_other_keys();
+    check_scene(scene);
+    return scene;
+}
+
+double fastest(const Scene& scene) {
+    double speed = 0;
+    for (const Material& m : scene.materials) speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
+    return speed;
+}
+
+} // namespace
+
+double largest_stable_dt(const Scene& scene) {
+    return 1 / (fastest(scene) * std::sqrt(1 / (scene.dx * scene.dx) + 1 / (scene.dy * scene.dy)));
+}
+
+double Scene::time_step() const { return dt > 0 ? dt : courant * largest_stable_dt(*this); }
+
+void check_scene(const Scene& scene) {
+    const auto side_cells = [](std::size_t n, const char* key) {
+        if (n < 3 || n > most_cells) fault(key, fmt::format("{} is not from 3 to {}", n, most_cells));
+    };
+    side_cells(scene.nx, "nx"), side_cells(scene.ny, "ny");
+    if (!(scene.dx > 0 && std::isfinite(scene.dx))) fault("dx", "must be above 0");
+    if (!(scene.dy > 0 && std::isfinite(scene.dy))) fault("dy", "must be above 0");
+    if (scene.steps < 1 || scene.steps > most_steps)
+        fault("steps", fmt::format("{} is not from 1 to {}", scene.steps, most_steps));
+    if (scene.materials.empty() || scene.materials.size() > most_materials) fault("materials", "1 to 22 are needed");
+    for (std::size_t i = 0; i < scene.materials.size(); ++i) {
+        const Material& m = scene.materials[i];
+        const auto check = [&](const char* name, double x, bool zero) {
+            if (!(std::isfinite(x) && (x > 0 || (zero && x == 0))))
+                fault(fmt::format("materials[{}].{}", i, name), zero ? "must be at least 0" : "must be above 0");
+        };
+        check("eps_r", m.eps_r, false), check("mu_r", m.mu_r, false), check("sigma", m.sigma, true);
+        check("sigma_m", m.sigma_m, true);
+    }
+    if (!scene.map.empty() && scene.map.size() != scene.nx * scene.ny) fault("map", "must have nx * ny cells");
+    for (const std::uint8_t index : scene.map)
+        if (index >= scene.materials.size()) fault("map", fmt::format("there is no material {}", index));
+    const double limit = largest_stable_dt(scene), dt = scene.time_step();
+    if (!(dt > 0 && std::isfinite(dt))) fault("dt", "must be above 0");
+    if (dt > limit * (1 + 1e-12))
+        fault(scene.dt > 0 ? "dt" : "courant",
+              fmt::format("{:g} s is longer than {:g} s, the limit of Courant, Friedrichs and Lewy for this grid: the "
+                          "field would grow without bound",
+                          dt, limit));
+    const auto layers = [&](const Side& low, const Side& high, std::size_t n, const char* low_key,
+                            const char* high_key) {
+        std::size_t cells = 0;
+        for (const auto& [side, key] : {std::pair{&low, low_key}, {&high, high_key}}) {
+            if (side->kind == Side::Kind::dirichlet && !std::isfinite(side->value))
+                fault(fmt::format("boundary.{}.value", key), "must be finite");
+            if (side->kind != Side::Kind::pml) continue;
+            if (side->cells < 1) fault(fmt::format("boundary.{}.cells", key), "must be at least 1");
+            if (!(side->reflection > 0 && side->reflection < 1))
+                fault(fmt::format("boundary.{}.reflection", key), "must be between 0 and 1");
+            if (!(side->grading >= 0)) fault(fmt::format("boundary.{}.grading", key), "must be at least 0");
+            if (side->cells > n || (cells += side->cells) >= n)
+                fault(fmt::format("boundary.{}.cells", key),
+                      fmt::format("layers of {} cells leave nothing of {} cells", side->cells, n));
+        }
+    };
+    layers(scene.left, scene.right, scene.nx, "left", "right");
+    layers(scene.bottom, scene.top, scene.ny, "bottom", "top");
+    if (scene.sources.size() > most_sources) fault("sources", "there are too many");
+    for (std::size_t i = 0; i < scene.sources.size(); ++i) {
+        const Source& s = scene.sources[i];
+        if (s.x0 >= s.x1 || s.y0 >= s.y1 || s.x1 > scene.nx || s.y1 > scene.ny)
+            fault(fmt::format("sources[{}].region", i), fmt::format("[{}, {}, {}, {}] is not within {} x {} cells",
+                                                                    s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
+    }
+    if (scene.probes.size() > most_sources) fault("probes", "there are too many");
+    for (std::size_t i = 0; i < scene.probes.size(); ++i)
+        if (scene.probes[i].x >= scene.nx || scene.probes[i].y >= scene.ny)
+            fault(fmt::format("probes[{}].at", i), fmt::format("is not within {} x {} cells", scene.nx, scene.ny));
+    if (scene.frame_every < 1) fault("frames.every", "must be at least 1");
+}
+
+Scene parse_scene(const std::string& text, const std::string& folder, const Overrides& overrides) {
+    // A file may be nested so deep that reading it would need more stack than there is.
+    std::size_t depth = 0;
+    const auto too_deep = [&](int, Json::parse_event_t event, Json&) {
+        using enum Json::parse_event_t;
+        if (event == object_start || event == array_start) {
+            if (++depth > 32) throw UsageError("the scene: is nested more than 32 deep");
+        } else if (event == object_end || event == array_end) --depth;
+        return true;
+    };
+    Json json;
+    try {
+        json = Json::parse(text, too_deep, true, true); // comments are allowed
+    } catch (const Json::exception& e) {
+        std::string what = e.what();
+        what = what.substr(0, 200);
+        std::replace_if(
+            what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
+        throw UsageError("the scene: is not JSON: " + what);
+    }
+    try {
+        return scene_of(json, folder, overrides);
+    } catch (const Json::exception& e) { // text that is not UTF-8, for example
+        throw UsageError(std::string("the scene: ") + e.what());
+    }
+}
+
+std::vector<std::string> scene_names() { return {"book", "scatterer", "waveguide", "double-slit", "heterogeneous"}; }
+
+Scene read_scene(const std::string& name, const Overrides& overrides) {
+    const std::vector<std::string> known = scene_names();
+    const bool ours = std::find(known.begin(), known.end(), name) != known.end();
+    const std::string path = ours ? in_folder(FDTD_SCENES, name + ".json") : name;
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) {
+        std::string all;
+        for (const std::string& n : known) all += (all.empty() ? "" : ", ") + n;
+        throw UsageError(fmt::format("--scene: {} is neither a file nor one of {}", name, all));
+    }
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    try {
+        return parse_scene(file_text(path, "--scene"), folder, overrides);
+    } catch (const UsageError& e) {
+        throw UsageError(fmt::format("{}: {}", name, e.what()));
+    }
+}
+
+const char* name_of(Mode mode, Component component) {
+    const bool te = mode == Mode::te;
+    switch (component) {
+    case Component::z: return te ? "Hz" : "Ez";
+    case Component::x: return te ? "Ex" : "Hx";
+    case Component::y: return te ? "Ey" : "Hy";
+    }
+    return "?";
+}
+
+} // namespace fdtd

@@ -1,0 +1,146 @@
+/// @file
+/// A problem as people describe it: a scene, in memory and as a JSON file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fdtd {
+
+/// Which three components of the field are computed.
+enum class Mode {
+    te, ///< TE_z: H_z, E_x, E_y
+    tm  ///< TM_z: E_z, H_x, H_y
+};
+
+/// A medium. Permittivity and permeability are relative to vacuum.
+struct Material {
+    std::string name = "vacuum";
+    double eps_r = 1;   ///< relative permittivity, above 0
+    double mu_r = 1;    ///< relative permeability, above 0
+    double sigma = 0;   ///< electric conductivity in S/m, at least 0
+    double sigma_m = 0; ///< magnetic loss (sigma* of the book) in ohm/m, at least 0
+};
+
+inline constexpr double eps_0 = 8.854e-12;                        ///< F/m, with the digits of the book
+inline constexpr double mu_0 = 4 * 3.14159265358979323846 * 1e-7; ///< H/m
+
+/// What happens at one side of the grid.
+struct Side {
+    /// Kinds of boundaries.
+    enum class Kind {
+        conductor, ///< perfect conductor: the tangential electric field is 0
+        dirichlet, ///< the component along z has a given value in the outermost cells
+        pml        ///< Berenger's split-field layer in front of a conductor: absorbs waves
+    };
+    Kind kind = Kind::conductor;
+    double value = 0;         ///< dirichlet: the value
+    std::size_t cells = 25;   ///< pml: thickness; the layer is a part of the nx x ny cells
+    double grading = 3;       ///< pml: the loss grows as this power of the depth
+    double reflection = 1e-8; ///< pml: the share of a wave's amplitude that comes back at normal incidence, in theory
+};
+
+/// The value of a source over time. Times are in seconds.
+struct Waveform {
+    /// Shapes of the pulse.
+    enum class Kind {
+        book,               ///< equation 4.3.11 of the book: 40 steps long
+        gaussian,           ///< exp(-((t - delay) / width)^2)
+        sine,               ///< sin(2 pi frequency t + phase), switched on smoothly over `rise`
+        modulated_gaussian, ///< the product of both
+        column              ///< one number per step, then 0
+    };
+    Kind kind = Kind::book;
+    double amplitude = 1;
+    double frequency = 0; ///< Hz
+    double phase = 0;     ///< radians
+    double rise = 0;
+    double delay = 0;
+    double width = 0;
+    std::vector<double> numbers = {}; ///< column
+
+    /// The value at the time t = n dt. n is a whole number, or one and a half for what is computed between two steps;
+    /// a column of numbers gives number k for k - 1 < n <= k.
+    double at(double n, double dt) const;
+};
+
+/// A component of the field by its direction. Which field it belongs to follows from the mode.
+enum class Component : int { z = 0, x = 1, y = 2 };
+
+/// Cells [x0, x1) x [y0, y1) in which one component is driven.
+struct Source {
+    Component component = Component::z;
+    std::size_t x0 = 0, y0 = 0, x1 = 1, y1 = 1;
+    /// Hard: the component is set to the waveform's value, whatever arrives there. Soft: the waveform is a current
+    /// density (M or J of the book's equation 4.2.1), which adds to what arrives.
+    bool hard = true;
+    Waveform waveform = {};
+};
+
+/// A cell in which the component along z is recorded in every step.
+struct Probe {
+    std::string name;
+    std::size_t x = 0, y = 0;
+};
+
+/// Everything about a problem.
+struct Scene {
+    Mode mode = Mode::te;
+    std::size_t nx = 150, ny = 150;      ///< cells, layers included
+    double dx = 0.01, dy = 0.01;         ///< metres
+    double dt = 0;                       ///< seconds; 0: `courant` decides
+    double courant = 0.7071067811865475; ///< dt as a share of the largest stable one
+    std::size_t steps = 200;
+    std::vector<Material> materials = {Material{}}; ///< 1 to most_materials; the first fills the grid
+    std::vector<std::uint8_t> map = {};             ///< nx * ny indices of materials, row y = 0 first; empty: uniform
+    Side left = {}, right = {}, bottom = {}, top = {};
+    std::vector<Source> sources = {};
+    std::vector<Probe> probes = {};
+    std::size_t frame_every = 10; ///< steps from one picture to the next
+    double frame_scale = 0;       ///< the value of the strongest colour; 0: the largest in all frames
+
+    double time_step() const; ///< dt, or what `courant` gives
+};
+
+/// The largest dt that is stable (Courant, Friedrichs and Lewy), for the fastest of the materials in the grid:
+/// 1 / (v sqrt(1/dx^2 + 1/dy^2)).
+double largest_stable_dt(const Scene& scene);
+
+/// The most sources, and the most probes, of a scene.
+inline constexpr std::size_t most_sources = 16;
+/// The most materials: pairs of them then still have an index of one byte.
+inline constexpr std::size_t most_materials = 22;
+/// The most cells along a side of the grid.
+inline constexpr std::size_t most_cells = 32768;
+/// The most steps.
+inline constexpr std::size_t most_steps = 100'000'000;
+
+/// Checks what a scene holds.
+/// @throws gpulab::UsageError whose message begins with the key at fault, such as "sources[1].region: ..."
+void check_scene(const Scene& scene);
+
+/// What replaces a scene's own values. Positions in a scene are cells of the scene's own grid; with another nx or ny
+/// they move in proportion, and dx and dy change so that the size in metres remains.
+struct Overrides {
+    std::optional<std::size_t> nx = {}, ny = {}, steps = {};
+};
+
+/// Reads a scene from a JSON text, and checks it.
+/// @param folder where the files that the scene names (a map, a column of numbers) are looked for
+/// @throws gpulab::UsageError that names the key at fault
+Scene parse_scene(const std::string& text, const std::string& folder = ".", const Overrides& overrides = {});
+
+/// Reads a scene from a file, or one of the scenes that come along by its name: "book".
+/// @throws gpulab::UsageError that begins with the file's name, and names the key at fault
+Scene read_scene(const std::string& name, const Overrides& overrides = {});
+
+/// The names of the scenes that come along.
+std::vector<std::string> scene_names();
+
+/// What a component is called in a mode: "Hz", "Ex", "Ey" or "Ez", "Hx", "Hy".
+const char* name_of(Mode mode, Component component);
+
+} // namespace fdtd

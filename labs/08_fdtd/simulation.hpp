@@ -1,0 +1,59 @@
+/// @file
+/// What single runs and studies share: a scene computed in parts, the right answer, and figures for the report.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fdtd.hpp"
+#include "frames.hpp"
+#include "gpulab/device.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+
+namespace fdtd {
+
+/// What a scene looks like over time.
+struct Recording {
+    std::vector<Snapshot> snapshots; ///< every frame_every steps, and after the last
+    std::vector<double> recorded;    ///< as in Output, of all steps
+};
+
+/// Computes a scene with one variant on the current device, in parts of frame_every steps. Each part starts with the
+/// field that the part before has left.
+/// @param progress called with the number of steps that are done
+template <class T>
+Recording simulate(const Scene& scene, Run<T>* run, const std::function<void(std::size_t)>& progress = {});
+
+/// The right answer for a problem of the program. Up to 2^24 cell updates it is reference(); above, as that would take
+/// long, what cpu_threads computes.
+template <class T> Reference<T> judge_for(const Scene& scene, const Problem<T>& p);
+
+/// The scales of compare() for an output that another variant has computed, from its field and the start.
+template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out);
+
+/// Bytes and operations of all steps.
+template <class T> gpulab::Work work_of(const Problem<T>& p) {
+    return {.bytes = p.cell_steps() * bytes_per_cell<T>(),
+            .flops = p.cell_steps() * flops_per_cell,
+            .arithmetic = sizeof(T) == 8 ? gpulab::Arithmetic::fp64 : gpulab::Arithmetic::fp32};
+}
+
+/// The speed in millions of cells per second, equation 4.4.12 of the book. @param ms of all steps
+inline double mcells_per_s(double cell_steps, double ms) { return ms > 0 ? cell_steps / ms / 1000 : 0; }
+
+/// Cell updates from which on variants that compute on the CPU are left out.
+inline constexpr double patience = 1e9;
+
+/// Why a variant is left out on a device that computes on the CPU, or "".
+std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
+                     double cell_steps);
+
+/// The time of cpu_sequential for all steps in milliseconds; measured with fewer steps where it takes long.
+template <class T> double sequential_ms(const Scene& scene);
+
+/// Bytes that a problem takes: an output, or a field with its start and a second set of arrays.
+double bytes_of_field(const Scene& scene, std::size_t number_bytes);
+
+} // namespace fdtd

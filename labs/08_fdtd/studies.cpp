@@ -1,0 +1,226 @@
+#include "studies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "files.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/report.hpp"
+#include "simulation.hpp"
+
+namespace fdtd {
+
+using gpulab::Backend;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+
+namespace {
+
+/// The book's example on n x n cells: vacuum, and a soft source in the middle, so that the field does not stay small.
+Scene square(std::size_t n, std::size_t steps, bool layers) {
+    Scene scene;
+    scene.nx = scene.ny = n;
+    scene.steps = steps;
+    Source source;
+    source.x0 = source.y0 = n / 2, source.x1 = source.y1 = n / 2 + 1;
+    source.waveform.kind = Waveform::Kind::book;
+    scene.sources = {source};
+    if (layers)
+        for (Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) side->kind = Side::Kind::pml;
+    return scene;
+}
+
+/// The sides of the book's tables, as far as they are wanted.
+std::vector<std::size_t> sides(const StudySettings& settings) {
+    std::vector<std::size_t> all;
+    for (const std::size_t n : {300, 1500, 2100, 2700, 3300, 3900, 4500, 5100, 5700, 6300, 6900})
+        if (n <= settings.largest) all.push_back(n);
+    if (all.empty()) all.push_back(std::max<std::size_t>(settings.largest, 64));
+    return all;
+}
+
+/// Variants compared with each other: all with cpu_threads while that does not take long, otherwise with the first that
+/// was computed.
+template <class T> class Judge {
+public:
+    Judge(const Scene& scene, const Problem<T>& p) : problem_(p) {
+        if (p.cell_steps() <= 2 * patience) reference_ = judge_for(scene, p);
+    }
+    gpulab::Comparison operator()(const Output<T>& out) {
+        if (reference_.out.field.u.empty()) reference_ = as_reference(problem_, Output<T>(out));
+        return compare(problem_, reference_, out);
+    }
+
+private:
+    const Problem<T>& problem_;
+    Reference<T> reference_;
+};
+
+/// Adds the rows of some variants for one problem. @param ratio_to the variant whose speed the others are divided by
+template <class T>
+void some_variants(const Options& options, Report& report, const Scene& scene, const Problem<T>& p,
+                   const std::vector<std::string>& names, const std::string& ratio_to = "") {
+    Judge<T> judge(scene, p);
+    Output<T> out = make_output(p);
+    std::map<std::string, double> base_ms; // by device
+    for (const auto& job_of_table : gpulab::jobs(variants<T>(), options)) {
+        auto job = job_of_table;
+        if (!names.empty() && std::ranges::find(names, job.variant.name) == names.end()) continue;
+        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
+        Result result = gpulab::run(job, p, out, options, [&] { return judge(out); });
+        if (result.kernel.repeats > 0) {
+            result.extra = {{"mcells_per_s", mcells_per_s(p.cell_steps(), result.kernel.median)},
+                            {"seconds", result.kernel.median / 1000}};
+            if (job.variant.name == ratio_to) base_ms[result.device.id()] = result.kernel.median;
+            if (const auto base = base_ms.find(result.device.id()); base != base_ms.end())
+                result.extra.push_back({"gain", base->second / result.kernel.median});
+        }
+        report.add(std::move(result), work_of(p));
+    }
+}
+
+gpulab::Parameters parameters(const Scene& scene, bool layers, std::size_t number_bytes) {
+    return {{"nx", scene.nx},
+            {"ny", scene.ny},
+            {"steps", scene.steps},
+            {"boundary", layers ? "pml" : "conductor"},
+            {"type", number_bytes == 8 ? "double" : "float"}};
+}
+
+template <class T> void table_4_1(const Options& options, Report& report, const StudySettings& settings) {
+    if (options.devices(Backend::cuda).empty()) throw gpulab::UsageError("--study table-4-1 needs a CUDA device");
+    report.column("block_x", "block x"), report.column("seconds", "seconds", "{:.4f}");
+    for (const bool layers : {false, true})
+        for (const std::size_t n : sides(settings)) {
+            const Scene scene = square(n, settings.steps, layers);
+            Problem<T> p = make_problem<T>(scene);
+            for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
+                p.block_x = block_x;
+                gpulab::Parameters all = parameters(scene, layers, sizeof(T));
+                all.push_back({"block_x", block_x});
+                report.begin(all);
+                some_variants(options, report, scene, p, {"cuda_block_shape"});
+            }
+        }
+}
+
+/// Speed and speed-up at all sizes, for tables 4.2 and figure 4.6 of the book. Both show the same runs: the figure by
+/// size, the table their mean and range.
+template <class T> void table_4_2(const Options& options, Report& report, const StudySettings& settings, bool figure) {
+    struct Range {
+        double sum = 0, least = 0, most = 0;
+        int count = 0;
+        void add(double x) {
+            least = count == 0 ? x : std::min(least, x), most = count == 0 ? x : std::max(most, x);
+            sum += x, ++count;
+        }
+    };
+    const bool cuda = !options.devices(Backend::cuda).empty();
+    const std::string parallel = cuda ? "cuda_block_shape" : "cpu_threads";
+    for (const bool layers : {false, true}) {
+        Range sequential, fast, gain;
+        for (const std::size_t n : sides(settings)) {
+            const Scene scene = square(n, settings.steps, layers);
+            Problem<T> p = make_problem<T>(scene);
+            p.block_x = 512;
+            const double sequential_time = sequential_ms<T>(scene);
+            report.begin(parameters(scene, layers, sizeof(T)));
+            report.sequential_ms(sequential_time);
+            Judge<T> judge(scene, p);
+            Output<T> out = make_output(p);
+            for (const auto& job_of_table : gpulab::jobs(variants<T>(), options)) {
+                auto job = job_of_table;
+                if (job.variant.name != parallel && job.variant.name != "cuda_steps") continue;
+                if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
+                Result result = gpulab::run(job, p, out, options, [&] { return judge(out); });
+                if (result.kernel.repeats > 0) {
+                    const double speed = mcells_per_s(p.cell_steps(), result.kernel.median);
+                    const double base = mcells_per_s(p.cell_steps(), sequential_time);
+                    result.extra = {{"mcells_per_s", speed}, {"sequential_mcells_per_s", base}};
+                    if (job.variant.name == parallel) {
+                        sequential.add(base), fast.add(speed), gain.add(speed / base);
+                    }
+                }
+                report.add(std::move(result), work_of(p));
+            }
+        }
+        if (figure || fast.count == 0) continue;
+        const auto text = [](const Range& r) {
+            return fmt::format("{:.2f} ({:.2f})", r.sum / r.count, r.most - r.least);
+        };
+        report.say(fmt::format("{}, mean and range over the sizes: sequential {} MCells/s, {} {} MCells/s, speed-up {}",
+                               layers ? "PML" : "Conductor", text(sequential), parallel, text(fast), text(gain)));
+    }
+}
+
+/// The book's example over time: the largest values, and the pictures.
+template <class T> void figure_4_4(const Options& options, Report& report, const StudySettings& settings) {
+    Scene scene = read_scene("book", {{}, {}, settings.steps});
+    const Problem<T> p = make_problem<T>(scene);
+    report.begin({{"scene", "book"},
+                  {"nx", scene.nx},
+                  {"ny", scene.ny},
+                  {"steps", scene.steps},
+                  {"type", sizeof(T) == 8 ? "double" : "float"}});
+    some_variants(options, report, scene, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
+    const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"));
+    std::string text = "largest |Hz| after step";
+    for (const Snapshot& s : recording.snapshots)
+        text += fmt::format(" {}: {:.3f}{}", s.step, largest({s}), &s == &recording.snapshots.back() ? "" : ",");
+    report.say(text);
+    if (!settings.frames.empty()) {
+        write_frames(settings.frames, scene, recording.snapshots);
+        report.say(fmt::format("{}: {} pictures and animation.png", settings.frames, recording.snapshots.size()));
+    }
+}
+
+template <class T> void ladder(const Options& options, Report& report, const StudySettings& settings) {
+    report.column("gain", "gain");
+    for (const bool layers : {false, true})
+        for (const std::size_t n : {300, 1000, 1500, 6900}) {
+            if (n > settings.largest) continue;
+            const Scene scene = square(n, settings.steps, layers);
+            const Problem<T> p = make_problem<T>(scene);
+            report.begin(parameters(scene, layers, sizeof(T)));
+            report.sequential_ms(sequential_ms<T>(scene));
+            some_variants(options, report, scene, p, {}, "cuda_coalesced");
+        }
+}
+
+} // namespace
+
+std::vector<gpulab::StudySummary> study_list() {
+    const std::vector<std::string> takes = {"--type", "--nx", "--steps"};
+    return {
+        {"table-4-1", "block shapes 128 to 1024 x 1 on grids from 300 x 300 to 6900 x 6900, conductor and PML", takes},
+        {"table-4-2", "speed and speed-up over one core, mean and range over the sizes", takes},
+        {"figure-4-4",
+         "the book's pulse at several steps; --frames DIR writes the pictures",
+         {"--type", "--steps", "--frames"}},
+        {"figure-4-6", "speed and speed-up over one core for each size", takes},
+        {"ladder", "all rungs at 300, 1000, 1500 and 6900 cells a side, conductor and PML", takes}};
+}
+
+template <class T> int run_study(const Options& options, const StudySettings& settings) {
+    Scene largest_scene = square(settings.largest, 1, true);
+    if (options.study() != "figure-4-4")
+        gpulab::check_memory(options, 3.5 * bytes_of_field(largest_scene, sizeof(T)),
+                             5 * bytes_of_field(largest_scene, sizeof(T)));
+    Report report(options);
+    report.column("mcells_per_s", "MCells/s", "{:.1f}");
+    if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);
+    else if (options.study() == "table-4-2") table_4_2<T>(options, report, settings, false);
+    else if (options.study() == "figure-4-6") table_4_2<T>(options, report, settings, true);
+    else if (options.study() == "figure-4-4") figure_4_4<T>(options, report, settings);
+    else ladder<T>(options, report, settings);
+    return report.finish();
+}
+
+template int run_study<float>(const Options&, const StudySettings&);
+template int run_study<double>(const Options&, const StudySettings&);
+
+} // namespace fdtd

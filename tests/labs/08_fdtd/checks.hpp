@@ -1,0 +1,339 @@
+/// @file
+/// The checks that right and wrong variants of Yee's scheme go through.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <functional>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fdtd.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
+
+namespace fdtd::testing {
+
+using gpulab::Backend;
+
+/// What a scene has beside its size.
+enum class Kind {
+    plain,     ///< vacuum within a conductor, nothing else
+    book,      ///< and the book's hard source in the middle
+    lossy,     ///< one lossy medium with losses of both kinds
+    layers,    ///< absorbing layers of different thickness on all sides, a soft source in one of them
+    media,     ///< several media, without anything else
+    dirichlet, ///< given values on two sides, a layer on a third
+    sources,   ///< several sources of all kinds that overlap, some at the border, and probes
+    all        ///< media, layers, sources and probes
+};
+inline const std::vector<Kind>& kinds() {
+    static const std::vector<Kind> list = {Kind::plain, Kind::book,      Kind::lossy,   Kind::layers,
+                                           Kind::media, Kind::dirichlet, Kind::sources, Kind::all};
+    return list;
+}
+
+/// A scene for the tests, with dx != dy.
+inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std::size_t steps) {
+    Scene s;
+    s.mode = mode;
+    s.nx = nx, s.ny = ny, s.steps = steps;
+    s.dx = 0.01, s.dy = 0.013, s.courant = 0.9;
+    const auto source = [&](Component c, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, bool hard,
+                            double size) {
+        Source one;
+        one.component = c, one.hard = hard;
+        one.x0 = std::min(x0, nx - 1), one.y0 = std::min(y0, ny - 1);
+        one.x1 = std::clamp(x1, one.x0 + 1, nx), one.y1 = std::clamp(y1, one.y0 + 1, ny);
+        one.waveform.kind = hard ? Waveform::Kind::book : Waveform::Kind::gaussian;
+        one.waveform.width = 1e-10, one.waveform.delay = 5e-11, one.waveform.amplitude = size;
+        s.sources.push_back(one);
+    };
+    const auto layer = [](Side& side, std::size_t cells, std::size_t n) {
+        if (4 * cells >= n) return; // too small for one
+        side.kind = Side::Kind::pml, side.cells = cells, side.reflection = 1e-4;
+    };
+    const auto media = [&] {
+        s.materials = {Material{}, {"glass", 4, 1, 0.02, 0}, {"ferrite", 2, 3, 0, 400}};
+        s.map.resize(nx * ny);
+        for (std::size_t i = 0; i < s.map.size(); ++i)
+            s.map[i] = static_cast<std::uint8_t>(gpulab::random_bits(7, i) % 3);
+    };
+    const auto several = [&] {
+        source(Component::z, nx / 2, ny / 2, nx / 2 + 1, ny / 2 + 1, true, 1);
+        source(Component::z, 0, 0, 3, 2, false, 2e4);
+        source(Component::x, nx / 3, 0, nx, ny / 2, false, 30);
+        source(Component::y, 0, ny / 3, nx / 2, ny, false, 40);
+        source(Component::x, nx / 2, ny / 3, nx / 2 + 2, ny / 3 + 1, true, 50);
+        s.probes = {
+            {"corner", 0, 0}, {"middle", nx / 2, ny / 2}, {"far corner", nx - 1, ny - 1}, {"beside", nx / 2, ny / 3}};
+    };
+    switch (kind) {
+    case Kind::plain: break;
+    case Kind::book: source(Component::z, nx / 2, ny / 2, nx / 2 + 1, ny / 2 + 1, true, 1); break;
+    case Kind::lossy: s.materials = {{"lossy", 3, 2, 0.05, 900}}; break;
+    case Kind::layers:
+        layer(s.left, 2, nx), layer(s.right, 3, nx), layer(s.bottom, 4, ny), layer(s.top, 1, ny);
+        source(Component::z, 1, 1, 2, 2, false, 1e4);
+        break;
+    case Kind::media: media(); break;
+    case Kind::dirichlet:
+        s.left.kind = s.top.kind = Side::Kind::dirichlet;
+        s.left.value = 0.5, s.top.value = -0.25;
+        layer(s.right, 3, nx);
+        break;
+    case Kind::sources: several(); break;
+    case Kind::all:
+        media(), several();
+        layer(s.left, 3, nx), layer(s.right, 1, nx), layer(s.bottom, 2, ny), layer(s.top, 4, ny);
+        break;
+    }
+    return s;
+}
+
+/// A problem with a random start, and its right answer.
+template <class T> struct Example {
+    std::string name;
+    Scene scene;
+    Problem<T> problem;
+    Reference<T> answer;
+};
+
+template <class T> Example<T> example(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std::size_t steps) {
+    Example<T> e;
+    e.name = fmt::format("kind {}, {}, {} x {} cells, {} steps", static_cast<int>(kind), mode == Mode::te ? "TE" : "TM",
+                         nx, ny, steps);
+    e.scene = scene_of(kind, mode, nx, ny, steps);
+    e.problem = make_problem<T>(e.scene);
+    randomise(e.problem, gpulab::testing::seed + nx + ny);
+    e.problem.block_x = 20, e.problem.block_y = 3; // of cuda_block_shape
+    e.answer = reference(e.scene, e.problem);
+    return e;
+}
+
+/// A variant under test, and the tiles that it names, once it has run.
+template <class T> struct Rung {
+    Run<T>* run;
+    Backend backend = Backend::cpu;
+    bool as_printed = false; ///< it computes what the book's program does, and refuses the rest
+    std::vector<gpulab::Tile> tiles = {};
+};
+
+/// A variant of the lab's table.
+template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
+    return {v.run, v.backend, v.name == "cuda_as_printed"};
+}
+
+/// What is wrong with one answer, or "". A refusal is a fault unless the rung is the printed one.
+template <class T> std::string fault_in(const Rung<T>& rung, const Example<T>& e, int* computed = nullptr) {
+    Output<T> out = make_output(e.problem);
+    try {
+        const std::string fault =
+            gpulab::testing::fault_of(rung.run, e.problem, out, [&] { return compare(e.problem, e.answer, out); });
+        if (!fault.empty()) return e.name + ": " + fault;
+        if (computed) ++*computed;
+    } catch (const gpulab::Unsupported& refusal) {
+        if (!rung.as_printed) return e.name + ": refused: " + refusal.what();
+    }
+    return "";
+}
+
+/// One step on 3 x 3 cells, by hand: U is 1 in the middle, and nothing else. The four edges around it get plus or minus
+/// dt / (e dx), or dy.
+template <class T> std::string fault_by_hand(const Rung<T>& rung) {
+    Scene scene;
+    scene.nx = scene.ny = 3, scene.steps = 1, scene.dx = 1, scene.dy = 2;
+    scene.materials = {{"unit", 1 / eps_0, 1 / mu_0, 0, 0}};
+    scene.dt = 0.25;
+    Problem<T> p = make_problem<T>(scene);
+    p.start.u[p.pitch() + 1] = 1;
+    Output<T> out = make_output(p);
+    Stopwatch once;
+    rung.run(p, out, once);
+    const auto near = [](T x, double expected) { return std::abs(static_cast<double>(x) - expected) < 1e-6; };
+    for (std::size_t j = 0; j <= 3; ++j)
+        for (std::size_t i = 0; i <= 3; ++i) {
+            const std::size_t at = j * p.pitch() + i;
+            const double u = i == 1 && j == 1 ? 1 : 0;
+            const double edge_p = i != 1 ? 0 : j == 1 ? 0.125 : j == 2 ? -0.125 : 0;
+            const double edge_q = j != 1 ? 0 : i == 1 ? -0.25 : i == 2 ? 0.25 : 0;
+            const bool right = (i == 3 || j == 3 || near(out.field.u[at], u)) &&
+                               (i == 3 || near(out.field.p[at], edge_p)) && (j == 3 || near(out.field.q[at], edge_q));
+            if (!right)
+                return fmt::format("cell ({}, {}): U = {}, P = {}, Q = {}; should be {}, {}, {}", i, j, out.field.u[at],
+                                   out.field.p[at], out.field.q[at], u, edge_p, edge_q);
+        }
+    return "";
+}
+
+/// Sizes of the check "every kind": 3 x 3, odd ones, one long and thin, several tiles.
+template <class T> std::string every_kind_fault(const Rung<T>& rung) {
+    int computed = 0;
+    for (const Kind kind : kinds())
+        for (const Mode mode : {Mode::te, Mode::tm})
+            for (const auto& [nx, ny, steps] : std::vector<std::tuple<std::size_t, std::size_t, std::size_t>>{
+                     {3, 3, 1}, {3, 7, 3}, {33, 31, 1}, {130, 70, 9}, {40, 150, 6}}) {
+                const std::string fault = fault_in(rung, example<T>(kind, mode, nx, ny, steps), &computed);
+                if (!fault.empty()) return fault;
+            }
+    return computed >= (rung.as_printed ? 10 : 80) ? "" : fmt::format("only {} scenes were computed", computed);
+}
+
+/// What a variant should do beside its answer, or "". Asks it for its tiles.
+template <class T> std::string manners_fault(Rung<T>& rung) {
+    const Example<T> e = example<T>(Kind::plain, Mode::te, 50, 40, 5);
+    Output<T> out = make_output(e.problem);
+    Stopwatch once;
+    rung.run(e.problem, out, once);
+    rung.tiles = once.tiles();
+    return gpulab::testing::manners_fault(rung.backend, false, once);
+}
+
+/// Sizes next to every tile, thin in the other direction, and all numbers of steps next to those of a pass.
+template <class T> std::string tiles_fault(const Rung<T>& rung) {
+    const auto sizes = [&](std::string_view of) {
+        std::vector<std::size_t> all = gpulab::testing::sizes_next_to(rung.tiles, 600, of);
+        for (std::size_t& n : all) ++n; // a tile of nx + 1 columns, too
+        for (const std::size_t n : gpulab::testing::sizes_next_to(rung.tiles, 600, of)) all.push_back(n);
+        std::erase_if(all, [](std::size_t n) { return n < 3 || n > 600; });
+        std::ranges::sort(all);
+        all.erase(std::ranges::unique(all).begin(), all.end());
+        return all;
+    };
+    std::vector<std::pair<std::size_t, std::size_t>> grids;
+    for (const std::size_t nx : sizes("nx")) grids.push_back({nx, 5});
+    for (const std::size_t ny : sizes("ny")) grids.push_back({7, ny});
+    for (const auto& [nx, ny] : grids)
+        for (const Kind kind : {Kind::plain, Kind::all}) {
+            const std::string fault = fault_in(rung, example<T>(kind, Mode::te, nx, ny, 5));
+            if (!fault.empty()) return fault;
+        }
+    for (std::size_t steps = 1; steps <= 10; ++steps)
+        for (const Kind kind : {Kind::plain, Kind::layers, Kind::media, Kind::sources}) {
+            const std::string fault = fault_in(rung, example<T>(kind, Mode::tm, 61, 45, steps));
+            if (!fault.empty()) return fault;
+        }
+    return "";
+}
+
+/// Whole numbers and coefficients of 1 and 1/2, which need no rounding: tolerance 0. For a few steps in one medium.
+template <class T> std::string whole_fault(const Rung<T>& rung) {
+    for (const auto& [nx, ny, steps] : std::vector<std::tuple<int, int, int>>{{130, 90, 5}, {31, 64, 4}, {75, 33, 3}}) {
+        Scene scene = scene_of(Kind::plain, Mode::te, static_cast<std::size_t>(nx), static_cast<std::size_t>(ny),
+                               static_cast<std::size_t>(steps));
+        scene.dx = scene.dy = 1;
+        Problem<T> p = make_problem<T>(scene);
+        p.dx = p.dy = 1;
+        p.rules.u = p.rules.e = {1, T(0.5), T(0.5), T(0.5)};
+        const std::size_t pitch = p.pitch();
+        for (int j = 0; j <= ny; ++j)
+            for (int i = 0; i <= nx; ++i) {
+                const std::size_t at = static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i);
+                const auto number = [&](std::uint64_t more) {
+                    return static_cast<T>(static_cast<int>(gpulab::random_bits(more, at) % 9) - 4);
+                };
+                if (i < nx && j < ny) p.start.u[at] = number(1);
+                if (i < nx && j > 0 && j < ny) p.start.p[at] = number(2);
+                if (j < ny && i > 0 && i < nx) p.start.q[at] = number(3);
+            }
+        Fields<T> f = p.start;
+        const auto cell = [&](int i, int j) {
+            return static_cast<std::size_t>(j) * pitch + static_cast<std::size_t>(i);
+        };
+        for (int k = 0; k < steps; ++k) {
+            for (int j = 0; j < ny; ++j)
+                for (int i = 0; i < nx; ++i)
+                    f.u[cell(i, j)] +=
+                        (f.p[cell(i, j + 1)] - f.p[cell(i, j)] - f.q[cell(i + 1, j)] + f.q[cell(i, j)]) / 2;
+            for (int j = 0; j < ny; ++j)
+                for (int i = 0; i < nx; ++i) {
+                    if (j > 0) f.p[cell(i, j)] += (f.u[cell(i, j)] - f.u[cell(i, j - 1)]) / 2;
+                    if (i > 0) f.q[cell(i, j)] -= (f.u[cell(i, j)] - f.u[cell(i - 1, j)]) / 2;
+                }
+        }
+        const Output<T> expected{f, {}};
+        Output<T> out = make_output(p);
+        const std::string fault = gpulab::testing::fault_of(
+            rung.run, p, out, [&] { return gpulab::compare(flat(p, expected), flat(p, out), 0); });
+        if (!fault.empty()) return fmt::format("{} x {} cells, {} steps: {}", nx, ny, steps, fault);
+    }
+    return "";
+}
+
+/// A NaN spreads by one cell per step and to nothing else, also across the edges of tiles.
+template <class T> std::string nan_fault(const Rung<T>& rung) {
+    for (const Kind kind : {Kind::plain, Kind::all})
+        for (const auto& [x, y] :
+             std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {31, 7}, {32, 8}, {24, 16}, {69, 47}}) {
+            Scene scene = scene_of(kind, Mode::te, 70, 48, 3);
+            Problem<T> p = make_problem<T>(scene);
+            randomise(p, gpulab::testing::seed);
+            p.start.u[y * p.pitch() + x] = std::numeric_limits<T>::quiet_NaN();
+            Output<T> out = make_output(p);
+            const std::vector<T> expected = flat(p, reference(scene, p).out);
+            const auto judge = [&] {
+                gpulab::Comparison c;
+                const std::vector<T> got = flat(p, out);
+                for (std::size_t i = 0; i < got.size(); ++i)
+                    if (std::isnan(expected[i]) != std::isnan(got[i]) || gpulab::is_poison(got[i])) {
+                        c.message =
+                            fmt::format("element {} of {} is {}, should be {}", i, got.size(), got[i], expected[i]);
+                        return c;
+                    }
+                c.passed = true;
+                return c;
+            };
+            try {
+                const std::string fault = gpulab::testing::fault_of(rung.run, p, out, judge);
+                if (!fault.empty()) return fmt::format("NaN in cell ({}, {}): {}", x, y, fault);
+            } catch (const gpulab::Unsupported& refusal) {
+                if (!rung.as_printed) return std::string("refused: ") + refusal.what();
+            }
+        }
+    return "";
+}
+
+/// A check and its name.
+template <class T> struct Check {
+    std::string_view name;
+    std::string (*fault)(Rung<T>& rung);
+};
+
+/// All that a variant must do, in the order in which it is tried.
+template <class T> const std::vector<Check<T>>& checks() {
+    static const std::vector<Check<T>> all = {
+        {"one step by hand", [](Rung<T>& rung) { return fault_by_hand<T>(rung); }},
+        {"every kind", [](Rung<T>& rung) { return every_kind_fault<T>(rung); }},
+        {"manners", [](Rung<T>& rung) { return manners_fault<T>(rung); }},
+        {"sizes next to its tiles", [](Rung<T>& rung) { return tiles_fault<T>(rung); }},
+        {"whole numbers", [](Rung<T>& rung) { return whole_fault<T>(rung); }},
+        {"NaN", [](Rung<T>& rung) { return nan_fault<T>(rung); }},
+    };
+    return all;
+}
+
+/// Small problems for tools that are a thousand times slower than the device: two tiles and a partial one.
+template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_t nx, std::size_t ny) {
+    for (const Kind kind : {Kind::plain, Kind::all})
+        for (const std::size_t steps : {1, 5}) {
+            const Example<T> e = example<T>(kind, Mode::te, nx, ny, steps);
+            Output<T> out = make_output(e.problem);
+            Stopwatch once;
+            try {
+                rung.run(e.problem, out, once);
+            } catch (const gpulab::Unsupported&) {
+                if (rung.as_printed) continue;
+                throw;
+            }
+            if (std::string fault = compare(e.problem, e.answer, out).message; !fault.empty())
+                return e.name + ": " + fault;
+        }
+    return "";
+}
+
+} // namespace fdtd::testing

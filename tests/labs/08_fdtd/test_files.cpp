@@ -1,0 +1,112 @@
+// Pictures and field files: their structure, and that they are written to the end or not at all.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fmt/format.h>
+#include <limits>
+
+#include "files.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab_testing/program.hpp"
+
+using namespace fdtd;
+
+namespace {
+
+Scene small() {
+    Scene s;
+    s.nx = 4, s.ny = 3, s.dy = 0.02;
+    s.materials = {Material{}, {"glass", 2, 1, 0, 0}};
+    s.map = {0, 0, 1, 1, 0, 0, 1, 1, 0, 0, 1, 1};
+    return s;
+}
+Snapshot snapshot(float factor = 1) {
+    Snapshot s{20, {}};
+    for (int i = 0; i < 12; ++i) s.values.push_back(factor * static_cast<float>(i - 6));
+    return s;
+}
+
+/// Names and lengths of a PNG file's chunks; "" at the end when it is whole.
+std::vector<std::string> chunks(const std::string& png) {
+    std::vector<std::string> all;
+    std::size_t at = 8;
+    while (at + 12 <= png.size()) {
+        std::uint32_t length = 0;
+        for (std::size_t k = 0; k < 4; ++k) length = length << 8 | static_cast<unsigned char>(png[at + k]);
+        all.push_back(png.substr(at + 4, 4));
+        at += length + 12;
+    }
+    all.push_back(at == png.size() ? "" : "rest");
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("colours go from blue over white to red, and NaN is black") {
+    const auto at = [](double share) {
+        unsigned char c[3];
+        colour(share, c);
+        return std::array<int, 3>{c[0], c[1], c[2]};
+    };
+    CHECK(at(0) == std::array{247, 247, 247});
+    CHECK(at(1) == std::array{103, 0, 31});
+    CHECK(at(-1) == std::array{5, 48, 97});
+    CHECK(at(5) == at(1));
+    CHECK(at(-std::numeric_limits<double>::infinity()) == at(-1));
+    CHECK(at(std::nan("")) == std::array{0, 0, 0});
+    CHECK((at(0.5)[0] > at(0.5)[2] && at(-0.5)[2] > at(-0.5)[0]));
+}
+
+TEST_CASE("a picture has the first row of cells at the bottom, and outlines between materials") {
+    const gpulab::Image image = draw(small(), snapshot(), 6);
+    CHECK((image.width == 4 * 75 && image.height == 3 * 75 && image.channels == 3));
+    const auto pixel = [&](std::size_t i, std::size_t j) {
+        return image.pixels[((2 - j) * 75 * image.width + i * 75) * 3];
+    };
+    CHECK(pixel(0, 0) == 5);          // -6: the strongest blue
+    CHECK(pixel(2, 1) == 247);        // 0
+    CHECK(pixel(1, 2) < pixel(2, 2)); // beside another material: darker
+}
+
+TEST_CASE("an animation has one control chunk for each picture, and checksums that a reader accepts") {
+    const std::string png = animated_png(
+        {draw(small(), snapshot(), 6), draw(small(), snapshot(-1), 6), draw(small(), snapshot(0.5f), 6)}, 100);
+    CHECK(chunks(png) ==
+          std::vector<std::string>{"IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND", ""});
+    const gpulab::testing::ScratchFile file;
+    gpulab::OutputFile(file.path()).write(png);
+    CHECK(gpulab::read_png(file.path()).pixels ==
+          draw(small(), snapshot(), 6).pixels); // the first picture; all checksums hold
+    CHECK_THROWS_AS(animated_png({}, 100), gpulab::Error);
+}
+
+TEST_CASE("CSV and VTK files hold every number") {
+    const std::string csv = field_csv(small(), snapshot());
+    CHECK(csv.starts_with("x,y,Hz\n0.005,0.01,-6\n0.015,0.01,-5\n"));
+    CHECK(std::count(csv.begin(), csv.end(), '\n') == 13);
+    const std::string vti = field_vti(small(), snapshot());
+    CHECK(vti.find("WholeExtent=\"0 4 0 3 0 0\" Origin=\"0 0 0\" Spacing=\"0.01 0.02 1\"") != std::string::npos);
+    CHECK(vti.find("-6 -5 -4 -3\n-2 -1 0 1\n2 3 4 5\n</DataArray>") != std::string::npos);
+    CHECK(vti.find("0 0 1 1\n0 0 1 1\n0 0 1 1\n</DataArray>") != std::string::npos);
+    const std::string pvd = series_pvd(small(), {snapshot()}, {"a.vti"});
+    CHECK(pvd.find(fmt::format("timestep=\"{:.9g}\" part=\"0\" file=\"a.vti\"", 20 * small().time_step())) !=
+          std::string::npos);
+}
+
+TEST_CASE("the file of the probes has a line for each step, and names in quotes") {
+    Scene scene = small();
+    scene.probes = {{"left", 0, 0}, {"the \"right\", far", 3, 2}};
+    const std::string csv = probes_csv(scene, {1, 2, 3, 0.25});
+    CHECK(csv.starts_with("step,time,\"left\",\"the \"\"right\"\", far\"\n1,"));
+    CHECK(csv.ends_with(",3,0.25\n"));
+    CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
+}
+
+TEST_CASE("a folder that cannot be made is refused, and nothing is left behind") {
+    const gpulab::testing::ScratchFile file;
+    file.write("not a folder");
+    CHECK_THROWS_AS(write_frames(file.path() + "/inside", small(), {snapshot()}), gpulab::UsageError);
+    CHECK_THROWS_AS(write_vtk(file.path(), small(), {snapshot()}), gpulab::UsageError);
+    CHECK(file.text() == "not a folder");
+}

@@ -1,0 +1,266 @@
+// Does the scheme solve Maxwell's equations? What the variants compute is the same, so one of them is enough here.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "checks.hpp"
+#include "rungs.hpp"
+
+using namespace fdtd;
+using std::numbers::pi;
+
+namespace {
+
+Output<double> computed(const Problem<double>& p) {
+    Output<double> out = make_output(p);
+    Stopwatch once;
+    cpu_sequential<double>(p, out, once);
+    return out;
+}
+
+/// A mode of a rectangular cavity: U = shape(x) shape(y) cos(omega t), with cosines in TE and sines in TM.
+struct Cavity {
+    Scene scene;
+    double kx, ky, omega;
+    double u(double x, double y, double t) const {
+        return (scene.mode == Mode::te ? std::cos(kx * x) * std::cos(ky * y) : std::sin(kx * x) * std::sin(ky * y)) *
+               std::cos(omega * t);
+    }
+    // P and Q grow as the integral of cos(omega t): factor / e, with sin(omega t) / omega.
+    double p(double x, double y, double t, double e) const {
+        const double d = scene.mode == Mode::te ? -ky * std::cos(kx * x) * std::sin(ky * y)
+                                                : ky * std::sin(kx * x) * std::cos(ky * y);
+        return d / e * std::sin(omega * t) / omega;
+    }
+    double q(double x, double y, double t, double e) const {
+        const double d = scene.mode == Mode::te ? -kx * std::sin(kx * x) * std::cos(ky * y)
+                                                : kx * std::cos(kx * x) * std::sin(ky * y);
+        return -d / e * std::sin(omega * t) / omega;
+    }
+};
+
+Cavity cavity(Mode mode, std::size_t cells) {
+    constexpr double a = 1.0, b = 0.75;
+    Cavity c;
+    c.scene.mode = mode;
+    // TE: the wall is at the outer edges. TM: it is at the outermost centres, so there is one cell more.
+    const std::size_t more = mode == Mode::te ? 0 : 1;
+    c.scene.nx = 4 * cells + more, c.scene.ny = 3 * cells + more;
+    c.scene.dx = a / static_cast<double>(4 * cells), c.scene.dy = b / static_cast<double>(3 * cells);
+    c.kx = 2 * pi / a, c.ky = 3 * pi / b;
+    c.omega = std::sqrt(c.kx * c.kx + c.ky * c.ky) / std::sqrt(eps_0 * mu_0);
+    c.scene.steps = 12 * cells;
+    c.scene.dt = 2.2 / c.omega / static_cast<double>(c.scene.steps) * 2; // the same time on each grid
+    return c;
+}
+
+/// The largest error of U after the last step.
+double error_of(const Cavity& c) {
+    Problem<double> p = make_problem<double>(c.scene);
+    const double e = c.scene.mode == Mode::te ? eps_0 : mu_0, half = c.scene.mode == Mode::te ? 0.5 : 0;
+    const auto x = [&](std::size_t i, double shift) { return (static_cast<double>(i) + half + shift) * c.scene.dx; };
+    const auto y = [&](std::size_t j, double shift) { return (static_cast<double>(j) + half + shift) * c.scene.dy; };
+    for (std::size_t j = 0; j < p.ny(); ++j)
+        for (std::size_t i = 0; i < p.nx(); ++i) {
+            const std::size_t at = j * p.pitch() + i;
+            p.start.u[at] = c.u(x(i, 0), y(j, 0), 0);
+            if (j > 0) p.start.p[at] = c.p(x(i, 0), y(j, -0.5), p.dt / 2, e);
+            if (i > 0) p.start.q[at] = c.q(x(i, -0.5), y(j, 0), p.dt / 2, e);
+            if (c.scene.mode == Mode::tm && (i == 0 || j == 0 || i + 1 == p.nx() || j + 1 == p.ny())) p.start.u[at] = 0;
+        }
+    const Output<double> out = computed(p);
+    double worst = 0;
+    for (std::size_t j = 0; j < p.ny(); ++j)
+        for (std::size_t i = 0; i < p.nx(); ++i)
+            worst = std::max(worst, std::abs(out.field.u[j * p.pitch() + i] -
+                                             c.u(x(i, 0), y(j, 0), static_cast<double>(c.scene.steps) * p.dt)));
+    return worst;
+}
+
+/// A gaussian soft source in one place, and a probe.
+Source pulse(std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1, double width_steps, double dt,
+             double amplitude) {
+    Source s;
+    s.hard = false;
+    s.x0 = x0, s.y0 = y0, s.x1 = x1, s.y1 = y1;
+    s.waveform.kind = Waveform::Kind::gaussian;
+    s.waveform.width = width_steps * dt, s.waveform.delay = 4 * width_steps * dt, s.waveform.amplitude = amplitude;
+    return s;
+}
+
+double peak(const std::vector<double>& x) {
+    double most = 0;
+    for (const double v : x) most = std::max(most, std::abs(v));
+    return most;
+}
+
+} // namespace
+
+TEST_CASE("the error against the exact mode of a cavity falls with the square of the cell's side", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        const double coarse = error_of(cavity(mode, 8)), middle = error_of(cavity(mode, 16)),
+                     fine = error_of(cavity(mode, 32));
+        INFO((mode == Mode::te ? "TE" : "TM") << ": " << coarse << ", " << middle << ", " << fine);
+        for (const double order : {std::log2(coarse / middle), std::log2(middle / fine)}) {
+            CHECK(order > 1.9);
+            CHECK(order < 2.1);
+        }
+    }
+}
+
+TEST_CASE("a mode of the grid oscillates with the frequency of the scheme's dispersion relation", "[cpu]") {
+    // sin^2(w dt / 2) / (c dt)^2 = sin^2(kx dx / 2) / dx^2 + sin^2(ky dy / 2) / dy^2, for any k that fits the cavity.
+    for (const auto& [m, n] : std::vector<std::pair<int, int>>{{3, 0}, {0, 4}, {5, 2}, {11, 9}}) {
+        Scene scene;
+        scene.nx = 24, scene.ny = 20, scene.dx = 0.01, scene.dy = 0.013, scene.courant = 0.95, scene.steps = 137;
+        Problem<double> p = make_problem<double>(scene);
+        const double kx = m * pi / 24, ky = n * pi / 20; // per cell
+        const double c = 1 / std::sqrt(eps_0 * mu_0), dt = p.dt;
+        const double sx = std::sin(kx / 2) / scene.dx, sy = std::sin(ky / 2) / scene.dy;
+        const double w = 2 * std::asin(c * dt * std::sqrt(sx * sx + sy * sy)); // per step
+        // From eps (P^{1/2} - P^{-1/2}) / dt = (difference of U^0) / dy, with P odd in time.
+        for (std::size_t j = 0; j < p.ny(); ++j)
+            for (std::size_t i = 0; i < p.nx(); ++i) {
+                const std::size_t at = j * p.pitch() + i;
+                const double x = static_cast<double>(i), y = static_cast<double>(j);
+                p.start.u[at] = std::cos(kx * (x + 0.5)) * std::cos(ky * (y + 0.5));
+                if (j > 0) p.start.p[at] = dt / eps_0 / 2 * std::cos(kx * (x + 0.5)) * -2 * sy * std::sin(ky * y);
+                if (i > 0) p.start.q[at] = dt / eps_0 / 2 * std::cos(ky * (y + 0.5)) * 2 * sx * std::sin(kx * x);
+            }
+        const Output<double> out = computed(p);
+        double worst = 0;
+        for (std::size_t j = 0; j < p.ny(); ++j)
+            for (std::size_t i = 0; i < p.nx(); ++i)
+                worst =
+                    std::max(worst, std::abs(out.field.u[j * p.pitch() + i] -
+                                             std::cos(kx * (static_cast<double>(i) + 0.5)) *
+                                                 std::cos(ky * (static_cast<double>(j) + 0.5)) * std::cos(w * 137)));
+        INFO("mode " << m << ", " << n);
+        CHECK(worst < 1e-11);
+    }
+}
+
+TEST_CASE("the energy in a lossless cavity is the same after 100000 steps", "[cpu]") {
+    // What the scheme conserves: e (P^2 + Q^2) at n + 1/2, and m times U at n times U at n + 1.
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene scene = fdtd::testing::scene_of(fdtd::testing::Kind::plain, mode, 23, 17, 100000);
+        Problem<double> p = make_problem<double>(scene);
+        randomise(p, 3);
+        if (mode == Mode::tm) // the outermost cells are the conductor
+            for (std::size_t j = 0; j < p.ny(); ++j)
+                for (std::size_t i = 0; i < p.nx(); ++i)
+                    if (i == 0 || j == 0 || i + 1 == p.nx() || j + 1 == p.ny()) p.start.u[j * p.pitch() + i] = 0;
+        const double m = p.dt / p.rules.u.add, e = p.dt / p.rules.e.add;
+        const auto energy = [&](const Fields<double>& now) {
+            Problem<double> one = p;
+            one.rules.steps = 1;
+            one.start = now;
+            const Output<double> next = computed(one);
+            double sum = 0;
+            for (std::size_t j = 0; j < p.ny(); ++j)
+                for (std::size_t i = 0; i < p.nx(); ++i) {
+                    const std::size_t at = j * p.pitch() + i;
+                    const bool wall = mode == Mode::tm && (i == 0 || j == 0 || i + 1 == p.nx() || j + 1 == p.ny());
+                    if (!wall) sum += m * now.u[at] * next.field.u[at];
+                    // In TM an edge that lies along the wall does not belong to the cavity.
+                    if (!(mode == Mode::tm && (i == 0 || i + 1 == p.nx()))) sum += e * now.p[at] * now.p[at];
+                    if (!(mode == Mode::tm && (j == 0 || j + 1 == p.ny()))) sum += e * now.q[at] * now.q[at];
+                }
+            return sum / 2;
+        };
+        const double before = energy(p.start), after = energy(computed(p).field);
+        INFO((mode == Mode::te ? "TE " : "TM ") << before << " " << after);
+        CHECK(before > 0);
+        CHECK(std::abs(after / before - 1) < 1e-10); // 10^5 steps of rounding, 10^5 epsilon = 2e-11 at the worst
+    }
+}
+
+TEST_CASE("layers of 25 cells send back less than a thousandth of a wave, at any angle", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        constexpr std::size_t inner = 60, far = 440, steps = 420;
+        const auto scene_with = [&](std::size_t n, std::size_t offset, bool layers) {
+            Scene s;
+            s.mode = mode;
+            s.nx = s.ny = n, s.steps = steps;
+            if (layers)
+                for (Side* side : {&s.left, &s.right, &s.bottom, &s.top}) side->kind = Side::Kind::pml;
+            const double dt = s.time_step();
+            s.sources = {pulse(offset + 10, offset + inner / 2, offset + 11, offset + inner / 2 + 1, 12, dt,
+                               mode == Mode::te ? 1e5 : 1e2)};
+            // In front of the source, beside it along the near layer (grazing), and in corners.
+            for (const auto& [x, y] : std::vector<std::pair<std::size_t, std::size_t>>{
+                     {2, 30}, {2, 2}, {30, 1}, {58, 58}, {58, 30}, {1, 57}})
+                s.probes.push_back({"", offset + x, offset + y});
+            return s;
+        };
+        const Problem<double> with_layers = make_problem<double>(scene_with(inner + 50, 25, true));
+        const Problem<double> large =
+            make_problem<double>(scene_with(far, (far - inner) / 2, false)); // nothing comes back in time
+        const auto small_record = computed(with_layers).recorded, large_record = computed(large).recorded;
+        for (std::size_t probe = 0; probe < 6; ++probe) {
+            std::vector<double> wave, reflected;
+            for (std::size_t k = 0; k < steps; ++k) {
+                wave.push_back(large_record[k * 6 + probe]);
+                reflected.push_back(small_record[k * 6 + probe] - large_record[k * 6 + probe]);
+            }
+            INFO((mode == Mode::te ? "TE" : "TM")
+                 << ", probe " << probe << ": " << 20 * std::log10(peak(reflected) / peak(wave)) << " dB");
+            CHECK(peak(wave) > 0);
+            CHECK(peak(reflected) < 1e-3 * peak(wave));
+        }
+    }
+}
+
+TEST_CASE("a soft source that is silent changes nothing, a hard one scatters what arrives", "[cpu]") {
+    Scene scene;
+    scene.nx = 80, scene.ny = 60, scene.steps = 150;
+    const double dt = scene.time_step();
+    scene.sources = {pulse(20, 30, 21, 31, 10, dt, 1e5)};
+    const auto field = [&](bool extra, bool hard) {
+        Scene s = scene;
+        if (extra) {
+            s.sources.push_back(pulse(50, 30, 51, 31, 10, dt, 0));
+            s.sources.back().hard = hard;
+        }
+        return computed(make_problem<double>(s)).field.u;
+    };
+    const auto alone = field(false, false), soft = field(true, false), hard = field(true, true);
+    CHECK(soft == alone);
+    double difference = 0;
+    for (std::size_t i = 0; i < alone.size(); ++i) difference = std::max(difference, std::abs(hard[i] - alone[i]));
+    CHECK(difference > 0.05 * peak(alone));
+}
+
+TEST_CASE("the book's hard source pins the field to zero when its pulse is over", "[cpu]") {
+    Scene scene = read_scene("book");
+    scene.probes = {{"source", 75, 75}};
+    const auto record = computed(make_problem<double>(scene)).recorded;
+    CHECK(std::abs(record[19] - 1) < 1e-12); // the pulse's top: (10 + 15 + 6 + 1) / 32
+    for (std::size_t step = 41; step <= 200; ++step) REQUIRE(record[step - 1] == 0);
+}
+
+TEST_CASE("an interface reflects and transmits by Fresnel's formulas within one percent", "[cpu]") {
+    // A plane wave along x between two conductors (TE): E_y and H_z do not depend on y.
+    const auto record = [](double eps_r) {
+        Scene s;
+        s.nx = 1200, s.ny = 3, s.steps = 1700;
+        s.left.kind = s.right.kind = Side::Kind::pml;
+        s.materials = {Material{}, {"glass", eps_r, 1, 0, 0}};
+        s.map.assign(1200 * 3, 0);
+        for (std::size_t j = 0; j < 3; ++j)
+            for (std::size_t i = 600; i < 1200; ++i) s.map[j * 1200 + i] = 1;
+        s.sources = {pulse(200, 0, 201, 3, 40, s.time_step(), 1e5)};
+        s.probes = {{"before", 400, 1}, {"behind", 690, 1}};
+        return computed(make_problem<double>(s)).recorded;
+    };
+    const auto alone = record(1), glass = record(4);
+    std::vector<double> incident, reflected, transmitted;
+    for (std::size_t k = 0; k < 1700; ++k) {
+        incident.push_back(alone[2 * k]);
+        reflected.push_back(glass[2 * k] - alone[2 * k]);
+        transmitted.push_back(glass[2 * k + 1]);
+    }
+    // Of H: (n2 - n1) / (n2 + n1) and 2 n2 / (n2 + n1), with n1 = 1 and n2 = 2.
+    CHECK(std::abs(peak(reflected) / peak(incident) - 1.0 / 3) < 0.01 / 3);
+    CHECK(std::abs(peak(transmitted) / peak(incident) - 4.0 / 3) < 0.04 / 3);
+}
