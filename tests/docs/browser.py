@@ -111,13 +111,16 @@ class Browser:
         """Opens a page and waits until it is loaded."""
         self.faults = []
         answer = self.call("Page.navigate", url=address)
-        if "errorText" in answer:
+        if "errorText" in answer:  # Chromium shows a page of its own, and reports late: wait until that is over
+            self.wait_for_load(self.call("Page.navigate", url="about:blank")["loaderId"])
             self.faults.append(f"not opened: {answer['errorText']}")
-            return
-        if "loaderId" not in answer:  # another place of the page that is open
-            return
+        elif "loaderId" in answer:  # otherwise another place of the page that is open
+            self.wait_for_load(answer["loaderId"])
+
+    def wait_for_load(self, loader):
+        """Waits for the load of this page; that of the page before may come late."""
         deadline = time.monotonic() + 30
-        while answer["loaderId"] not in self.loaded:  # not any load: that of the page before may come late
+        while loader not in self.loaded:
             self.message(deadline)
 
     def run(self, expression):

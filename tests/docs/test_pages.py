@@ -239,7 +239,8 @@ def planted_errors(folder):
                               (text.format(20, 9, "#000"), True), (text.format(20, 12, "#bbb"), True)):
             figure = pathlib.Path(scratch) / "figure.svg"
             figure.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90">{card}{drawn}</svg>')
-            expect(bool(pages.illegible(chromium, figure)) == faulty, f"{'not found' if faulty else 'a fault'}: {drawn}")
+            faults = pages.illegible(chromium, figure)
+            expect(bool(faults) == faulty, f"{'not found' if faulty else 'a fault'}: {drawn} {faults}")
 
 
 def converted(folder):
