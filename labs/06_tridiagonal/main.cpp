@@ -25,6 +25,8 @@ void settle(const gpulab::Options& options, const Choice& choice) {
         for (const char* const other : {"--n", "--matrix"})
             if (options.given(other))
                 throw gpulab::UsageError(std::string("--input and ") + other + ": the file says it");
+    if (options.given("--input") && options.given("--seed"))
+        throw gpulab::UsageError("--input and --seed: nothing is random");
     if (options.given("--output") && choice.output.empty()) throw gpulab::UsageError("--output: a file must be named");
 }
 

@@ -57,6 +57,8 @@ void many_systems(const Options& options, Report& report, const Sweep& sweep, co
                   bool both_layouts) {
     const std::size_t most_n = options.given("--n") ? sweep.n : 1024;
     const std::size_t most = options.given("--systems") ? sweep.systems : 32768;
+    if (most_n < 32 || most < 32)
+        throw gpulab::UsageError("--study " + options.study() + ": at least --n 32 and --systems 32 are needed");
     const auto table = rungs<T>(endings), interleaved = rungs<T>({"_interleaved"});
     report.column("n", "n");
     for (const std::size_t systems : {32, 512, 1024, 16384, 32768})
@@ -71,6 +73,7 @@ void many_systems(const Options& options, Report& report, const Sweep& sweep, co
 /// One system of 2^10 ... 2^26 unknowns.
 template <class T> void large(const Options& options, Report& report, const Sweep& sweep) {
     const std::size_t most = options.given("--n") ? sweep.n : std::size_t{1} << 26;
+    if (most < 1 << 10) throw gpulab::UsageError("--study large: at least --n 1024 is needed");
     report.column("n", "n");
     for (std::size_t n = 1 << 10; n <= most; n *= 4)
         measure<T>(options, report, sweep, n, 1, rungs<T>({"cpu_thomas", "_partition", "_gtsv2_nopivot"}));

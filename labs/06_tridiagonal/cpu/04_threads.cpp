@@ -35,7 +35,10 @@ template <class T> void cpu_threads(const Problem<T>& p, Output<T>& out, Stopwat
                 }
             });
     };
-    watch.time(run, gpulab::poisoning(out));
+    watch.time(run, [&] {
+        poison(out);
+        for (std::vector<T>& c_new : scratch) gpulab::poison(c_new);
+    });
 }
 
 template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);

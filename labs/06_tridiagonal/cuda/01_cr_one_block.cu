@@ -7,8 +7,7 @@
 //   - `extern __shared__` is an array in shared memory whose size the launch says, as its third number. A kernel of
 //     several types has one for all of them, of bytes.
 //   - Zero pivots: each equation is a pivot once. atomicMin() on shared memory keeps the lowest such row; it begins
-//   with
-//     the largest unsigned number, which read as an int is -1, no_zero_pivot.
+//     with the largest unsigned number, which read as an int is -1, no_zero_pivot.
 // The printed kernel has faults that are mended here:
 //   - substitution: it takes c[i] and x[i +- var] for c[i1] and x[i1 +- var]. The thread's number is not the number of
 //     its equation;

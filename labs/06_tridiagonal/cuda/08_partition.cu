@@ -1,11 +1,10 @@
 // CUDA rung 8: systems of any size over many blocks, by partition (Wang, ACM TOMS 7 (2), 1981).
 //
 // Changed: a system is cut into chunks of 256 equations, a warp for each. Two passes over the data:
-//   1. Every warp loads its chunk, its lanes eliminate their runs as in cuda_registers, and a tree of merges (16 pairs
-//   of
-//      lanes, then 8, ...) leaves the chunk's first and last equation, which hold only the first and last unknown of
-//      this chunk and one unknown of each neighbour. They are rows 2 q and 2 q + 1 of a coarse system, which is
-//      tridiagonal as well and 128 times smaller. Only that is stored.
+//   1. Every warp loads its chunk, its lanes eliminate their runs as in cuda_registers, and a tree of merges (of
+//      16 pairs of lanes, then 8, ...) leaves the chunk's first and last equation, which hold only the first and last
+//      unknown of this chunk and one unknown of each neighbour. They are rows 2 q and 2 q + 1 of a coarse system, which
+//      is tridiagonal as well and 128 times smaller. Only that is stored.
 //   2. When the coarse system is solved, the unknowns on both sides of a chunk are known. Every warp loads its chunk
 //      again, moves them to the right-hand side, and solves 256 equations as in cuda_registers.
 // The coarse system is cut in the same way, until a level has no more than 1024 equations, which one block solves as in

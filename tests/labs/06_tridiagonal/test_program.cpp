@@ -1,5 +1,6 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <set>
 #include <string>
 
@@ -57,10 +58,12 @@ TEST_CASE("the program lists every variant (--list), study (--study list) and op
 }
 
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    const ScratchFile three_columns, malformed, two;
+    const ScratchFile three_columns, malformed, two, announced;
     three_columns.write("%%MatrixMarket matrix array real general\n1 3\n1\n2\n3\n");
     malformed.write("%%MatrixMarket matrix array real general\n1 4\n1\n2\nx\n4\n");
     two.write(two_systems);
+    announced.write("%%MatrixMarket matrix coordinate real general\n2147483647 4 0\n"); // in a file of 61 bytes
+    CHECK(program("--input " + announced.path()).err.find("this problem needs") != std::string::npos);
     for (const std::string& arguments : {std::string("--n 0"),
                                          std::string("--systems 0"),
                                          std::string("--n -3"),
@@ -77,6 +80,12 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                          "--input " + two.path() + " --systems 3",
                                          "--input " + two.path() + " --n 2",
                                          "--input " + two.path() + " --matrix spd",
+                                         "--input " + two.path() + " --seed 3",
+                                         "--input " + announced.path(),
+                                         std::string("--study large --n 1023"),
+                                         std::string("--study figure-3-7 --n 31"),
+                                         std::string("--study figure-3-7 --systems 31"),
+                                         std::string("--study figure-3-8 --n 32 --systems 8"),
                                          std::string("--output /nonexistent/folder/x.mtx"),
                                          std::string("--output x.mtx --csv ./x.mtx"),
                                          std::string("--output ''"),
@@ -122,9 +131,45 @@ TEST_CASE("a user's systems are read, solved and their solution is written") {
 
 TEST_CASE("a solution that is written reads back to the last digit") {
     const ScratchFile in, out;
+    const std::string arguments =
+        "--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path() + " --type ";
     in.write("%%MatrixMarket matrix array real general\n1 4\n0\n3\n0\n1\n");
-    REQUIRE(program("--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path()).exit_code == 0);
+    REQUIRE(program(arguments + "double").exit_code == 0);
     CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{1.0 / 3.0});
+    REQUIRE(program(arguments + "float").exit_code == 0);
+    CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{0.33333334}); // not a double's
+    // x = d: numbers of 17 digits, as floats of 9, and the largest and the smallest number.
+    const std::string first = "%%MatrixMarket matrix array real general\n4 4\n0\n0\n0\n0\n1\n1\n1\n1\n0\n0\n0\n0\n";
+    in.write(first + "0.30000000000000004\n16777218.5\n-1.7976931348623157e308\n5e-324\n");
+    REQUIRE(program(arguments + "double").exit_code == 0);
+    CHECK(gpulab::read_matrix_market<double>(out.path()).value ==
+          std::vector<double>{0.30000000000000004, 16777218.5, -1.7976931348623157e308, 5e-324});
+    in.write(first + "1.00000012\n0.100000001\n-3.40282347e38\n1e-45\n");
+    REQUIRE(program(arguments + "float").exit_code == 0);
+    CHECK(gpulab::read_matrix_market<float>(out.path()).value ==
+          std::vector<float>{1.00000012F, 0.100000001F, -3.40282347e38F, 1e-45F});
+}
+
+TEST_CASE("--matrix and --seed choose the systems") {
+    const ScratchFile out;
+    const auto solution = [&](const std::string& arguments) {
+        REQUIRE(program("--n 3 --systems 2 --repeat 1 --variant cpu_thomas --output " + out.path() + " " + arguments)
+                    .exit_code == 0);
+        return gpulab::read_matrix_market<double>(out.path()).value;
+    };
+    const std::vector<double> poisson = solution("--matrix poisson"), known = {1.5, 2, 1.5, 3, 4, 3};
+    REQUIRE(poisson.size() == known.size());
+    for (std::size_t k = 0; k < known.size(); ++k) CHECK(std::abs(poisson[k] - known[k]) < 1e-14);
+    CHECK(solution("--matrix spd") != solution("--matrix dominant"));
+    CHECK(solution("--seed 1") == solution("--seed 1"));
+    CHECK(solution("--seed 1") != solution("--seed 2"));
+}
+
+TEST_CASE("in a coordinate file, entries that are not stored are zero") {
+    const ScratchFile in, out;
+    in.write("%%MatrixMarket matrix coordinate real general\n2 4 5\n1 2 4\n1 4 8\n2 4 6\n2 1 1\n2 2 2\n");
+    REQUIRE(program("--input " + in.path() + " --repeat 1 --variant cpu_thomas --output " + out.path()).exit_code == 0);
+    CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{2, 2}); // 4 x = 8, x + 2 y = 6
 }
 
 TEST_CASE("a zero pivot in a user's system is named with system and row, and no solution is written") {
@@ -169,4 +214,16 @@ TEST_CASE("every study runs and writes a list of runs") {
     CHECK(program.study_fault("figure-3-7", "--n 64 --systems 512", 4, wrong_rungs<double>()) == "");
     CHECK(program.study_fault("figure-3-8", "--n 32 --systems 32", 1, wrong_rungs<double>()) == "");
     CHECK(program.study_fault("large", "--n 4096", 2, wrong_rungs<double>()) == "");
+}
+
+TEST_CASE("a study takes its type and its matrix from the user") {
+    const ScratchFile json;
+    REQUIRE(ran(
+        program("--study large --n 1024 --type float --matrix spd --repeat 1 --backend cpu --json " + json.path())));
+    const auto runs = json.json();
+    REQUIRE(runs.size() == 1);
+    CHECK(runs[0]["problem"]["type"] == "float");
+    CHECK(runs[0]["problem"]["matrix"] == "spd");
+    CHECK(runs[0]["problem"]["layout"] == "separate");
+    CHECK(runs[0]["variants"][0]["bytes"] == 5 * 4 * 1024);
 }

@@ -1,5 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -22,12 +23,13 @@ Shapes all_shapes() {
           127, 128, 129, 200, 255, 256, 257, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2048, 4097})
         for (const std::size_t systems : {1, 7}) shapes.push_back({n, systems});
     for (const std::size_t systems : {31, 32, 33, 100, 257}) shapes.push_back({19, systems});
+    shapes.push_back({4097, 40});  // enough work for all threads at a time
     shapes.push_back({100003, 1}); // a prime
     return shapes;
 }
 
-const Shapes special_shapes = {{1, 3},  {2, 3},    {3, 1},   {5, 4},   {8, 3},    {16, 5},  {33, 3},
-                               {64, 3}, {100, 40}, {257, 3}, {520, 1}, {1000, 2}, {1100, 2}};
+const Shapes special_shapes = {{1, 3},  {2, 3},    {3, 1},   {5, 4},   {8, 3},    {16, 5},   {33, 3},   {64, 3},
+                               {65, 1}, {100, 40}, {257, 3}, {520, 1}, {1000, 2}, {1100, 2}, {2100, 2}, {140000, 1}};
 
 /// All that one variant must do, on the current device.
 template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
@@ -79,6 +81,9 @@ template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& 
         return tridiagonal::testing::first_fault<T>({v.run, v.name},
                                                     {{1, 1}, {3, 40}, {33, 5}, {130, 3}, {600, 2}, {1024, 1}}, {});
     });
+    faults.check("zero pivots", [&] {
+        return tridiagonal::testing::zero_pivot_fault<T>({v.run, v.name}, {{33, 3}, {300, 1}});
+    });
     if (v.name.ends_with("_partition"))
         faults.check("three levels", [&] {
             return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{131500, 1}}, {});
@@ -114,8 +119,13 @@ TEST_CASE("the reference solves what is known") {
 
 TEST_CASE("the matrices are what they are called") {
     const auto dominant = tridiagonal::make_problem<double>("dominant", 50, 4, 7);
-    for (std::size_t k = 0; k < dominant.size(); ++k)
+    std::size_t negative = 0;
+    for (std::size_t k = 0; k < dominant.size(); ++k) {
         CHECK(std::abs(dominant.b[k]) > std::abs(dominant.a[k]) + std::abs(dominant.c[k]));
+        negative += dominant.b[k] < 0;
+    }
+    CHECK(negative > 50); // of 200
+    CHECK(negative < 150);
     const auto spd = tridiagonal::make_problem<double>("spd", 50, 4, 7);
     bool ever_not_dominant = false;
     for (std::size_t k = 0; k < spd.size(); ++k) {
@@ -153,6 +163,53 @@ TEST_CASE("the check sees one wrong unknown, a NaN, a zero pivot and what nobody
     const auto comparison = tridiagonal::compare(p, reference, out);
     CHECK_FALSE(comparison.passed);
     if (!expected.empty()) CHECK(comparison.message == expected);
+}
+
+TEST_CASE("the check sees an output of another length") {
+    const auto p = tridiagonal::make_problem<double>("dominant", 5, 2, 3);
+    const auto reference = tridiagonal::make_reference(p);
+    tridiagonal::Output<double> out = reference.out;
+    SECTION("fewer unknowns") {
+        out.x.pop_back();
+        CHECK(tridiagonal::compare(p, reference, out).message == "expected 10 unknowns, got 9");
+    }
+    SECTION("more unknowns") {
+        out.x.push_back(0);
+        CHECK(tridiagonal::compare(p, reference, out).message == "expected 10 unknowns, got 11");
+    }
+    SECTION("fewer zero pivots") {
+        out.zero_pivot.pop_back();
+        CHECK(tridiagonal::compare(p, reference, out).message == "zero pivots of another length");
+    }
+}
+
+TEST_CASE("the tolerance is what the hand-out says") {
+    CHECK(tridiagonal::tolerance<double>(1) == 2 * std::numeric_limits<double>::epsilon());
+    CHECK(tridiagonal::tolerance<double>(1024) == 22 * std::numeric_limits<double>::epsilon());
+    CHECK(tridiagonal::tolerance<float>(8) == 8 * double{std::numeric_limits<float>::epsilon()});
+    // 4 x = 8: M s = |A| |x| + |d| is 4 s = 16. And 2 1 | 1 2 with x = 1, 2: 2 s - t = 8, 2 t - s = 10.
+    CHECK(tridiagonal::make_reference<double>({1, 1, {0}, {4}, {0}, {8}}).scale == std::vector<double>{4});
+    const auto two = tridiagonal::make_reference<double>({2, 1, {0, 1}, {2, 2}, {1, 0}, {4, 5}}).scale;
+    REQUIRE(two.size() == 2);
+    CHECK(std::abs(two[0] - 26.0 / 3) < 1e-14);
+    CHECK(std::abs(two[1] - 28.0 / 3) < 1e-14);
+}
+
+TEST_CASE("every row of every system counts in the residual") {
+    const auto p = tridiagonal::testing::whole_numbers<double>(6, 3);
+    const auto reference = tridiagonal::make_reference(p);
+    CHECK(tridiagonal::relative_residual(p, reference.out) == 0);
+    for (std::size_t k = 0; k < p.size(); ++k) {
+        auto changed = p; // one equation has another right-hand side: only its row shows it
+        changed.d[k] += 1;
+        CHECK(tridiagonal::relative_residual(changed, reference.out) > 0.01);
+        changed.d[k] = std::nan("");
+        CHECK(std::isnan(tridiagonal::relative_residual(changed, reference.out)));
+    }
+    // 4 x = 8 with x = 3: |12 - 8| / (4 * 3 + 8)
+    tridiagonal::Output<double> out(1, 1);
+    out.x = {3}, out.zero_pivot = {tridiagonal::no_zero_pivot};
+    CHECK(tridiagonal::relative_residual<double>({1, 1, {0}, {4}, {0}, {8}}, out) == 0.2);
 }
 
 TEST_CASE("where the scale proves nothing the residual alone judges") {
