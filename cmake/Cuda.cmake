@@ -1,6 +1,7 @@
 # CUDA when there is a compiler for it, else off with one line that says so.
 include_guard(GLOBAL)
 include(CheckLanguage)
+include(${CMAKE_CURRENT_LIST_DIR}/LinkFolders.cmake)
 
 set(GPULAB_WITH_CUDA OFF)
 if(GPULAB_CUDA)
@@ -20,6 +21,7 @@ if(GPULAB_CUDA)
             endif()
         endif()
         enable_language(CUDA)
+        gpulab_without_other_gcc(CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
         if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)
             message(STATUS "CUDA: off, ${CMAKE_CUDA_COMPILER} is ${CMAKE_CUDA_COMPILER_VERSION} and 12 is needed")
         else()

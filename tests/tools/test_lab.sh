@@ -274,5 +274,42 @@ END
             [[ $out != *"Why tests"* ]] || fail "it speaks of skips: $out"
         done ;;
 
+    "of another GCC than the C++ compiler's no folder is linked")
+        cat >"$scratch/folders.cmake" <<END
+cmake_minimum_required(VERSION 3.25)
+include("$root/cmake/LinkFolders.cmake")
+set(cuda /usr/lib/cuda/lib64 /usr/lib/gcc/x86_64-linux-gnu/13 /usr/lib/gcc/x86_64-linux-gnu/14 /usr/lib/x86_64-linux-gnu)
+gpulab_without_other_gcc(cuda /usr/lib/gcc/x86_64-linux-gnu/14 /usr/lib/x86_64-linux-gnu /lib)
+message("\${cuda}")
+END
+        try cmake -P "$scratch/folders.cmake"
+        ends_with 0
+        [[ $err == "/usr/lib/cuda/lib64;/usr/lib/gcc/x86_64-linux-gnu/14;/usr/lib/x86_64-linux-gnu" ]] || fail "left: $err"
+        # And in a project, where there is a CUDA compiler and an older GCC for it.
+        PATH=$PATH:/usr/local/cuda/bin
+        command -v nvcc >/dev/null || { echo "skipped: no CUDA compiler" && exit 4; }
+        newest=$(c++ -dumpversion)
+        for version in $(seq $((${newest%%.*} - 1)) -1 9) none; do
+            if command -v "g++-$version" >/dev/null; then break; fi
+        done
+        [[ $version != none ]] || { echo "skipped: no GCC older than the C++ compiler" && exit 4; }
+        mkdir "$scratch/project"
+        cat >"$scratch/project/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(folders LANGUAGES CXX)
+set(GPULAB_CUDA ON)
+include("$root/cmake/Cuda.cmake")
+add_library(kernels STATIC kernels.cu)
+add_executable(folders main.cpp)
+target_link_libraries(folders kernels)
+END
+        echo 'void launch() {}' >"$scratch/project/kernels.cu"
+        echo 'void launch(); int main() { launch(); }' >"$scratch/project/main.cpp"
+        try cmake -S "$scratch/project" -B "$scratch/build" -G Ninja -DCMAKE_CUDA_HOST_COMPILER="g++-$version" \
+            -DCMAKE_CUDA_ARCHITECTURES=80
+        ends_with 0
+        names "$(<"$scratch/build/build.ninja")" "cudart"
+        ! grep "LINK_PATH.*/gcc/[^ ]*/$version\b" "$scratch/build/build.ninja" || fail "it links the folder of GCC $version" ;;
+
     *) fail "no test of that name: $*" ;;
 esac
