@@ -8,6 +8,9 @@ if(GPULAB_CUDA)
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
         set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc) # installed, but not on the PATH
     endif()
+    if(CMAKE_CUDA_COMPILER MATCHES "NOTFOUND$")
+        unset(CMAKE_CUDA_COMPILER CACHE) # look again: it may have been installed since
+    endif()
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
         # Architectures: the user's choice; else this machine's GPU; else one that every GPU from 8.0 on can run (newer
