@@ -32,14 +32,61 @@ done
 [[ ${#labs[@]} -gt 0 ]] || fail "no labs"
 commands=(run test list setup docs plot doctor help)
 
-# A bare machine: a PATH with nothing but these.
+# A bare machine: a PATH with nothing but these, and those named.
 bare() {
     local program
     mkdir -p "$scratch/bin"
-    for program in bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env; do
+    for program in bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env "$@"; do
         ln -sf "$(command -v $program)" "$scratch/bin/"
     done
     PATH=$scratch/bin
+}
+
+# A copy of ./lab with one lab, a, on a machine where a compiler, CMake, Ninja and git are installed, and apt can install the
+# rest. All of them are fakes, which write their calls into the file called. They are told what to do by variables:
+# ID, the number of the user; UPDATE, what apt-get update prints (then it fails); INSTALL, the same for apt-get install.
+# shellcheck disable=SC2016 # the fakes expand their variables themselves
+fake_machine() {
+    bare tee touch sort tput chmod cp
+    mkdir -p "$scratch/copy/labs/01_a"
+    cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+    touch "$scratch/copy/labs/01_a/CMakeLists.txt"
+    fake cmake '
+if [ "$1" = --version ]; then echo cmake version 9.9; exit; fi
+echo cmake "$@" >>"$scratch/called"
+build=$scratch/copy/build/default
+mkdir -p "$build/bin"
+if [ "$1" = -S ]; then
+    touch "$build/build.ninja"
+    echo GPULAB_WERROR:BOOL=OFF >"$build/CMakeCache.txt"
+else
+    echo "[1/2] Compiling"
+    echo "[2/2] Linking"
+    echo "#!/bin/sh" >"$build/bin/a"
+    chmod +x "$build/bin/a"
+fi'
+    fake apt-get '
+echo apt-get "$@" >>"$scratch/called"
+case " $* " in
+    *" update "*) [ -z "${UPDATE:-}" ] || { echo "$UPDATE"; exit 100; } ;;
+    *" --assume-no "*) echo "Need to get 12 MB/312 MB of archives."
+        echo "After this operation, 1203 MB of additional disk space will be used."; exit 1 ;;
+    *" install "*) [ -z "${INSTALL:-}" ] || { echo "$INSTALL"; exit 100; }
+        for program in clinfo oclgrind; do echo "#!/bin/sh" >"$scratch/bin/$program"; chmod +x "$scratch/bin/$program"; done ;;
+esac'
+    fake apt-cache 'echo "$2 | 9.0 | mirror"'
+    fake id 'echo "${ID:-0}"'
+    for program in c++ ninja git dpkg; do fake $program ''; done
+    export scratch
+    unset GPULAB_INSTALL CI CMAKE_PREFIX_PATH
+}
+fake() { # fake PROGRAM SCRIPT
+    rm -f "$scratch/bin/$1"
+    printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+calls() { # calls TEXT: how many calls of the fakes contain it
+    grep -c -- "$1" "$scratch/called"
 }
 
 case $* in
@@ -310,6 +357,150 @@ END
         ends_with 0
         names "$(<"$scratch/build/build.ninja")" "cudart"
         ! grep "LINK_PATH.*/gcc/[^ ]*/$version\b" "$scratch/build/build.ninja" || fail "it links the folder of GCC $version" ;;
+
+    "packages that GPULAB_INSTALL=no left out are installed by a later run without it")
+        fake_machine
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "not installed, because GPULAB_INSTALL is no: " oclgrind
+        [[ $(calls apt-get) == 0 ]] || fail "it called apt: $(<"$scratch/called")"
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        ends_with 0
+        [[ $err != *"not installed"* ]] || fail "it says so in each run: $err"
+        try "$scratch/copy/lab" run a
+        ends_with 0
+        [[ $(calls "apt-get .* install -y .*oclgrind") == 1 ]] || fail "nothing was installed: $(<"$scratch/called")" ;;
+
+    "what was installed since the last run is noticed")
+        fake_machine
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        ends_with 0
+        [[ $(calls "cmake -S") == 1 ]] || fail "it configures in each run: $(<"$scratch/called")"
+        for program in nvcc clinfo; do
+            : >"$scratch/called"
+            fake $program 'echo release 12.9'
+            try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+            ends_with 0
+            [[ $(calls "cmake -S .* --fresh") == 1 ]] || fail "$program is not noticed: $(<"$scratch/called")"
+            try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+            [[ $(calls "cmake -S") == 1 ]] || fail "$program is noticed again: $(<"$scratch/called")"
+        done
+        : >"$scratch/called"
+        fake nvcc 'echo release 13.0'
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        [[ $(calls "cmake -S .* --fresh") == 1 ]] || fail "another version is not noticed: $(<"$scratch/called")"
+        # Who configured by hand keeps the options.
+        : >"$scratch/called"
+        rm "$scratch/copy/build/default/machine"
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        [[ $(calls "cmake -S") == 1 && $(calls "--fresh") == 0 ]] || fail "not without --fresh: $(<"$scratch/called")" ;;
+
+    "a user without root gets the command that an administrator can run")
+        fake_machine
+        try env ID=1000 "$scratch/copy/lab" run a
+        ends_with 0
+        grep -qE "For an administrator: apt-get update && apt-get install -y [^;]*oclgrind" "$scratch/err" || fail "no such line: $err"
+        [[ $(calls apt-get) == 0 ]] || fail "it called apt: $(<"$scratch/called")"
+        fake sudo 'exit 1'
+        rm -r "$scratch/copy/build" "$scratch/bin/c++"
+        try env ID=1000 "$scratch/copy/lab" run a
+        ends_with 2 && says_one_line && names "$err" "'c++' is not installed" "apt-get install -y" build-essential oclgrind
+        fake sudo '[ "$1" = -n ] || exec "$@"'
+        try env ID=1000 "$scratch/copy/lab" run a
+        [[ $(calls "apt-get .* install -y .*build-essential") == 1 ]] || fail "sudo is not used: $(<"$scratch/called")" ;;
+
+    "a broken apt source does not stop the others")
+        fake_machine
+        broken="E: The repository 'https://broken.invalid stable Release' does not have a Release file."
+        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "$broken"
+        [[ $(calls "apt-get .* install -y .*oclgrind") == 1 ]] || fail "nothing was installed: $(<"$scratch/called")"
+        # Without network nothing is known of the packages either: a later run tries again.
+        rm -r "$scratch/copy/build" "$scratch/bin/oclgrind"
+        fake apt-cache ''
+        try env UPDATE="Err: no network" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" oclgrind
+        [[ ! -e $scratch/copy/build/unavailable ]] || fail "it gave up: $(<"$scratch/copy/build/unavailable")"
+        fake apt-cache 'echo "$2 | 9.0 | mirror"'
+        try env INSTALL="E: Failed to fetch http://mirror.invalid/oclgrind.deb" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "E: Failed to fetch http://mirror.invalid/oclgrind.deb"
+        rm "$scratch/bin/c++"
+        try env INSTALL="E: Failed to fetch http://mirror.invalid/gcc.deb" "$scratch/copy/lab" run a
+        ends_with 2 && names "$err" "'c++' is not installed, and apt says: E: Failed to fetch" ;;
+
+    "on a terminal the progress shows, elsewhere a line for each step")
+        command -v script >/dev/null || { echo "skipped: no script (package bsdutils)" && exit 4; }
+        script=$(command -v script)
+        fake_machine
+        try "$scratch/copy/lab" run a
+        ends_with 0
+        for step in "reading the package lists" "installing, and what they depend on (12 MB to download, 1203 MB on disk): " \
+            configuring "building a (the first time takes some minutes)"; do
+            [[ $(grep -cF "$step" "$scratch/err") == 1 ]] || fail "not one line for '$step': $err"
+        done
+        [[ $(wc -l <"$scratch/err") == 5 && $err != *"[1/2]"* ]] || fail "more than that: $err"
+        mkdir -p "$scratch/copy/build/default/common"
+        touch "$scratch/copy/build/default/common/libgpulab_common.a"
+        try env TERM=xterm "$script" -qec "$scratch/copy/lab run a" /dev/null
+        ends_with 0 && names "$out" "building a" "[1/2] Compiling" "[2/2] Linking"
+        [[ $out != *"first time"* ]] || fail "it is not the first time: $out" ;;
+
+    "every command has a help, and refuses what it does not know in one line")
+        for command in run test list setup docs doctor help; do
+            for option in --help -h; do
+                try "$root/lab" $command $option
+                ends_with 0 && names "$out" "usage: ./lab COMMAND" "  $command "
+                [[ -z $err && $(grep -cE '^  [a-z]' "$scratch/out") == 1 ]] || fail "of other commands too: $out $err"
+            done
+        done
+        try "$root/lab" run --help
+        names "$out" "${labs[@]}"
+        for words in "setup --bogus" "docs bogus" "list bogus" "doctor bogus" "run --backend"; do
+            # shellcheck disable=SC2086
+            try "$root/lab" $words
+            ends_with 2 && says_one_line && names "$err" "${words##* }"
+        done ;;
+
+    "without network one line names the packages to install")
+        mkdir "$scratch/bin"
+        fake git 'exit 128'
+        try env PATH="$scratch/bin:$PATH" cmake -S "$root" -B "$scratch/build" -G Ninja -DGPULAB_CUDA=OFF \
+            -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON \
+            -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON
+        ends_with 1
+        line=$(grep 'apt-get install' "$scratch/err")
+        names "$line" "needed: fmt, CLI11, nlohmann_json, Catch2" libfmt-dev libcli11-dev nlohmann-json3-dev libcatch2-dev
+        [[ $(wc -l <"$scratch/err") -lt 10 ]] || fail "CMake says more than its ten lines of an error: $err"
+        # ./lab shows nothing but this line.
+        mkdir -p "$scratch/copy/labs/01_a"
+        cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+        for program in ninja c++; do fake $program ''; done
+        fake cmake "if [ \"\$1\" = --version ]; then echo cmake version 9.9; else cat '$scratch/err' && exit 1; fi"
+        cp "$scratch/err" "$scratch/cmake_says"
+        sed -i "s|$scratch/err|$scratch/cmake_says|" "$scratch/bin/cmake"
+        try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" run a
+        ends_with 2
+        [[ $(tail -n 1 "$scratch/err") == "lab: ${line#"${line%%[! ]*}"}" ]] || fail "the last line is not '$line': $err"
+        [[ $err != *"CMake Error"* ]] || fail "more than a line: $err" ;;
+
+    "a lab that is configured alone has its tests")
+        options=()
+        for folder in "${GPULAB_FETCHED:-/nowhere}"/*-src; do # what the build around this test had to fetch
+            name=${folder##*/}
+            name=${name%-src}
+            [[ ! -d $folder ]] || options+=("-DFETCHCONTENT_SOURCE_DIR_${name^^}=$folder")
+        done
+        try cmake -S "$root/labs/01_saxpy" -B "$scratch/build" -G Ninja -DGPULAB_CUDA=OFF "${options[@]}"
+        ends_with 0
+        for target in saxpy test_saxpy test_wrong_saxpy; do
+            grep -q "^build bin/$target:" "$scratch/build/build.ninja" || fail "no target $target"
+        done
+        ! grep -q "^build bin/test_common:" "$scratch/build/build.ninja" || fail "tests of the whole tree too"
+        try ctest --test-dir "$scratch/build" -N
+        ends_with 0 && names "$out" "test_saxpy: the CPU variants are right with seven threads"
+        try cmake -S "$root/labs/01_saxpy" -B "$scratch/build" -DGPULAB_TESTS=OFF
+        ends_with 0
+        ! grep -q "^build bin/test_saxpy:" "$scratch/build/build.ninja" || fail "tests although GPULAB_TESTS is off" ;;
 
     *) fail "no test of that name: $*" ;;
 esac
