@@ -502,5 +502,71 @@ END
         ends_with 0
         ! grep -q "^build bin/test_saxpy:" "$scratch/build/build.ninja" || fail "tests although GPULAB_TESTS is off" ;;
 
+    "the pages build in a folder whose name has spaces")
+        command -v doxygen >/dev/null || { echo "skipped: no Doxygen (./lab setup --all)" && exit 4; }
+        copy="$scratch/a folder with 'spaces'"
+        mkdir "$copy"
+        cp -r "$root"/{README.md,CONTRIBUTING.md,lab,tools,cmake,common,docs,labs,tests,CMake*} "$copy/"
+        try cmake -S "$copy/docs" -B "$copy/build/the pages"
+        ends_with 0
+        try cmake --build "$copy/build/the pages" --target docs
+        ends_with 0
+        html="$copy/build/the pages/html"
+        for lab in "${labs[@]}"; do [[ -s $html/lab_$lab.html ]] || fail "no page of $lab: $(ls "$html")"; done
+        rungs=("$html"/*vectorised_8cu.html)
+        grep -q 'href="lab_[a-z]*.html' "${rungs[0]}" || fail "the page of a rung, ${rungs[0]}, was not filtered" ;;
+
+    "completion in bash knows commands, labs, options, variants and studies")
+        # shellcheck source=tools/completion.bash
+        . "$root/tools/completion.bash"
+        completes() { # completes "WORD..." WANTED...: after these words, the last one begun, exactly this is offered
+            read -ra COMP_WORDS <<<"$1."
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            COMP_WORDS[COMP_CWORD]=${COMP_WORDS[COMP_CWORD]%.}
+            COMPREPLY=()
+            _gpulab
+            [[ ${COMPREPLY[*]} == "${*:2}" ]] || fail "after '$1': ${COMPREPLY[*]}"
+        }
+        mkdir -p "$scratch/a copy/build/default"
+        cp -r "$root/lab" "$root/labs" "$scratch/a copy/"
+        cd "$scratch/a copy" || fail "no copy"
+        completes "./lab " "${commands[@]}"
+        completes "./lab do" docs doctor
+        completes "./lab run " "${labs[@]}"
+        completes "./lab test s" saxpy spmv streams
+        completes "./lab test saxpy -" --large
+        completes "./lab setup -" --all
+        completes "./lab list "
+        completes "./lab run saxpy --v" # not built: there is nothing to ask
+        [[ -x ${GPULAB_PROGRAMS:-}/saxpy ]] || { echo "skipped: saxpy is not built" && exit 4; }
+        ln -s "$GPULAB_PROGRAMS" build/default/bin
+        completes "./lab run saxpy --va" --variant
+        completes "./lab run saxpy --n 1e6 --re" --repeat
+        completes "./lab run saxpy --variant cpu_" cpu_sequential cpu_blocks cpu_interleaved cpu_distances
+        completes "./lab run saxpy --variant = cpu_b" cpu_blocks
+        completes "./lab run saxpy --variant cpu_blocks,cuda_f" cpu_blocks,cuda_float4
+        completes "./lab run saxpy --study b" block-size
+        completes "./lab run saxpy --backend c" cpu cuda
+        completes "./lab run saxpy --json sa" # bash completes files itself
+        cd "$scratch" || fail "no folder"
+        completes "a\\ copy/lab run tri" ;;
+
+    "clangd finds the compile commands of the preset default")
+        database=$(sed -n 's/^  CompilationDatabase: //p' "$root/.clangd")
+        [[ $database == build/default ]] || fail "it looks in '$database'"
+        # shellcheck disable=SC2016 # CMake's variables
+        grep -q '"binaryDir": "${sourceDir}/build/${presetName}"' "$root/CMakePresets.json" || fail "the preset builds elsewhere"
+        command -v clangd >/dev/null || { echo "skipped: no clangd" && exit 4; }
+        mkdir -p "$scratch/copy/build/default" "$scratch/copy/labs"
+        cp "$root/.clangd" "$scratch/copy/"
+        echo 'int main() { return GIVEN_BY_CMAKE; }' >"$scratch/copy/labs/main.cpp"
+        cat >"$scratch/copy/build/default/compile_commands.json" <<END
+[{"directory": "$scratch/copy/build/default", "file": "$scratch/copy/labs/main.cpp",
+  "command": "c++ -DGIVEN_BY_CMAKE=0 -c $scratch/copy/labs/main.cpp"}]
+END
+        cd "$scratch/copy" || fail "no copy"
+        try clangd --check=labs/main.cpp
+        ends_with 0 && names "$err" "All checks completed, 0 errors" ;;
+
     *) fail "no test of that name: $*" ;;
 esac
