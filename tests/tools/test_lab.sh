@@ -568,5 +568,33 @@ END
         try clangd --check=labs/main.cpp
         ends_with 0 && names "$err" "All checks completed, 0 errors" ;;
 
+    "doctor finds the libraries that CMake finds")
+        command -v cmake >/dev/null && command -v c++ >/dev/null || { echo "skipped: no CMake or compiler" && exit 4; }
+        mkdir -p "$scratch/copy" "$scratch/a prefix/lib/cmake/CLI11"
+        cp -r "$root/tools" "$root/cmake" "$scratch/copy/"
+        try bash "$scratch/copy/tools/doctor.sh"
+        ends_with 0
+        for library in fmt CLI11 nlohmann_json Catch2 stb "OpenCL loader" "OpenCL headers" "OpenCL bindings"; do
+            grep -qE "^(ok|missing) +$library +." "$scratch/out" || fail "nothing about $library: $out"
+        done
+        # One that lies elsewhere, as its name and version in the environment and in the cache of the build.
+        folder="$scratch/a prefix/lib/cmake/CLI11"
+        echo 'set(CLI11_FOUND TRUE)' >"$folder/CLI11Config.cmake"
+        echo 'set(PACKAGE_VERSION 7.8.9)
+set(PACKAGE_VERSION_COMPATIBLE TRUE)' >"$folder/CLI11ConfigVersion.cmake"
+        try env CMAKE_PREFIX_PATH="$scratch/a prefix" bash "$scratch/copy/tools/doctor.sh"
+        names "$out" "7.8.9, $folder"
+        mkdir -p "$scratch/copy/build/default"
+        echo "CMAKE_PREFIX_PATH:PATH=/nowhere;$scratch/a prefix" >"$scratch/copy/build/default/CMakeCache.txt"
+        try bash "$scratch/copy/tools/doctor.sh"
+        names "$out" "7.8.9, $folder"
+        # A version that is too old, and one that is nowhere.
+        echo 'set(PACKAGE_VERSION 1.0)' >"$folder/CLI11ConfigVersion.cmake"
+        try bash "$scratch/copy/tools/doctor.sh"
+        [[ $out != *7.8.9* && $out != *"$folder"* ]] || fail "it takes one that is too old: $out"
+        sed -i 's/^gpulab_library(CLI11 /gpulab_library(NoSuchLibrary /' "$scratch/copy/cmake/Libraries.cmake"
+        try bash "$scratch/copy/tools/doctor.sh"
+        grep -A1 '^missing *NoSuchLibrary ' "$scratch/out" | grep -q 'libcli11-dev' || fail "not what is missing: $out" ;;
+
     *) fail "no test of that name: $*" ;;
 esac
