@@ -101,11 +101,13 @@ may_install() { # is this root, or a user whom sudo lets?
     sudo -v
 }
 
+has_lists() { [[ $(apt-cache madison cmake 2>/dev/null) ]]; } # are the package lists of the system itself here?
+
 # The command that installs packages, for somebody who may. Where the package lists are here, what they lack is left out.
 by_hand() {
     local package packages=()
     for package in "$@"; do
-        if [[ $(apt-cache madison cmake 2>/dev/null) ]]; then
+        if has_lists; then
             if [[ $package == libcatch2-dev ]]; then
                 package=$(recent_catch2)
                 [[ $package ]] || continue # CMake fetches it
@@ -144,14 +146,13 @@ apt_error() { sed -n '/^[EW]: /{p;q;}' "$log"; }
 
 # install PACKAGE...: with apt, saying what. Where that cannot be, goes on without them if a build can.
 install() {
-    local package version size packages=() unknown=() stale=no
+    local package version size packages=() unknown=()
     if ! have apt-get; then go_without "" "$@" && return; fi
     if [[ ${GPULAB_INSTALL:-} == no ]]; then go_without "GPULAB_INSTALL is no" "$@" && return; fi
     if ! may_install; then go_without "installing takes root or sudo" "$@" && return; fi
     say "not installed yet: $*"
     say "reading the package lists (apt-get update)"
     if ! watch apt update || grep -q '^Err:' "$log"; then # one broken source need not stop the others
-        stale=yes
         say "some package lists could not be read: $(apt_error)"
     fi
     if [[ " $* " == *" libcatch2-dev "* && ! $(recent_catch2) ]]; then add_backports; fi
@@ -163,10 +164,10 @@ install() {
             packages+=("$package") && continue
         fi
         unknown+=("$package")
-        if [[ $stale == no ]]; then mkdir -p "$root/build" && echo "$package" >>"$unavailable"; fi
+        if has_lists; then mkdir -p "$root/build" && echo "$package" >>"$unavailable"; fi
     done
     if [[ ${#packages[@]} -gt 0 && ${#unknown[@]} -gt 0 ]]; then
-        say "not in the apt sources (on Ubuntu, is 'universe' on?): ${unknown[*]}; going on without, CMake fetches libraries"
+        say "not in the apt sources (on Ubuntu, is 'universe' on?): ${unknown[*]}. Going on without; CMake fetches libraries"
     fi
     if [[ ${#packages[@]} -gt 0 ]]; then
         size=$(apt install --assume-no --no-install-recommends "${packages[@]}" 2>/dev/null </dev/null | awk '

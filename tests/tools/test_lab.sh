@@ -415,8 +415,16 @@ END
         try env UPDATE="$broken" "$scratch/copy/lab" run a
         ends_with 0 && names "$err" "$broken"
         [[ $(calls "apt-get .* install -y .*oclgrind") == 1 ]] || fail "nothing was installed: $(<"$scratch/called")"
-        # Without network nothing is known of the packages either: a later run tries again.
+        # A package that none of them has is not asked for again and again.
         rm -r "$scratch/copy/build" "$scratch/bin/oclgrind"
+        fake apt-cache '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"'
+        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        ends_with 0
+        : >"$scratch/called"
+        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        [[ $(calls apt-get) == 0 ]] || fail "it asks again: $(<"$scratch/called")"
+        # Without network nothing is known of the packages either: a later run tries again.
+        rm -r "$scratch/copy/build"
         fake apt-cache ''
         try env UPDATE="Err: no network" "$scratch/copy/lab" run a
         ends_with 0 && names "$err" oclgrind
