@@ -27,7 +27,8 @@ endfunction()
 #     [CUDA_LIBRARIES <targets of the CUDA toolkit, e.g. CUDA::cublas>]
 #     [LIBRARIES <other targets>])
 #
-# Makes the library <name>_lab (all but main.cpp; the tests link it) and the executable <name>.
+# Makes the library <name>_lab (all but main.cpp; the tests link it) and the executable <name>. A lab that is built alone
+# has its tests here; in the whole tree tests/ comes after all labs.
 function(add_lab name)
     cmake_parse_arguments(LAB "" "SUMMARY" "SOURCES;CPU;CUDA;OPENCL;CUDA_LIBRARIES;LIBRARIES" ${ARGN})
     if(LAB_UNPARSED_ARGUMENTS)
@@ -53,4 +54,8 @@ function(add_lab name)
     add_executable(${name} main.cpp)
     target_link_libraries(${name} PRIVATE ${name}_lab gpulab_compile)
     set_property(GLOBAL APPEND PROPERTY GPULAB_LABS ${name})
+    if(GPULAB_TESTS AND CMAKE_CURRENT_SOURCE_DIR STREQUAL CMAKE_SOURCE_DIR)
+        get_filename_component(GPULAB_FOLDERS ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+        add_subdirectory(${GPULAB_ROOT}/tests ${CMAKE_BINARY_DIR}/tests)
+    endif()
 endfunction()

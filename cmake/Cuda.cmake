@@ -1,11 +1,15 @@
 # CUDA when there is a compiler for it, else off with one line that says so.
 include_guard(GLOBAL)
 include(CheckLanguage)
+include(${CMAKE_CURRENT_LIST_DIR}/LinkFolders.cmake)
 
 set(GPULAB_WITH_CUDA OFF)
 if(GPULAB_CUDA)
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
         set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc) # installed, but not on the PATH
+    endif()
+    if(CMAKE_CUDA_COMPILER MATCHES "NOTFOUND$")
+        unset(CMAKE_CUDA_COMPILER CACHE) # look again: it may have been installed since
     endif()
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)
@@ -20,6 +24,7 @@ if(GPULAB_CUDA)
             endif()
         endif()
         enable_language(CUDA)
+        gpulab_without_other_gcc(CMAKE_CUDA_IMPLICIT_LINK_DIRECTORIES ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
         if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12)
             message(STATUS "CUDA: off, ${CMAKE_CUDA_COMPILER} is ${CMAKE_CUDA_COMPILER_VERSION} and 12 is needed")
         else()

@@ -3,6 +3,7 @@ include_guard(GLOBAL)
 
 option(GPULAB_CUDA "Build the CUDA variants when a CUDA compiler is found" ON)
 option(GPULAB_OPENCL "Build the OpenCL variants when an OpenCL library is found" ON)
+option(GPULAB_TESTS "Build the tests" ON)
 option(GPULAB_WERROR "Treat warnings as errors" OFF)
 option(GPULAB_NATIVE "Compile CPU code for this computer's processor" ON)
 set(GPULAB_SANITIZE OFF CACHE STRING "ON: the address and undefined-behaviour sanitizers; thread: that for data races")
@@ -14,6 +15,10 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+if(GPULAB_TESTS)
+    enable_testing()
+endif()
 
 include(${CMAKE_CURRENT_LIST_DIR}/Cuda.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/Dependencies.cmake)

@@ -1,7 +1,7 @@
 # cmake -DDOXYGEN=... -DINCLUDE=common/include -P CheckComments.cmake
 # Whatever common/ offers must have a comment. Only members whose name says it all may go without: fields, functions
 # without arguments, operators, copies and moves, destructors.
-set(settings "QUIET=YES\nINPUT=${INCLUDE}\nRECURSIVE=YES\nFILE_PATTERNS=*.hpp\nEXCLUDE_SYMBOLS=gpulab::detail*
+set(settings "QUIET=YES\nINPUT=\"${INCLUDE}\"\nRECURSIVE=YES\nFILE_PATTERNS=*.hpp\nEXCLUDE_SYMBOLS=gpulab::detail*
 GENERATE_HTML=NO\nGENERATE_LATEX=NO\nGENERATE_TAGFILE=comments.tag\nWARN_IF_UNDOCUMENTED=YES\nJAVADOC_AUTOBRIEF=YES
 MACRO_EXPANSION=YES\nEXPAND_ONLY_PREDEF=YES\nSEARCH_INCLUDES=NO\nPREDEFINED=GPULAB_WITH_CUDA GPULAB_WITH_OPENCL\n")
 file(WRITE CheckComments.doxyfile "${settings}")

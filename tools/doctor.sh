@@ -4,6 +4,7 @@
 # shellcheck disable=SC1091
 set -uo pipefail
 PATH=$PATH:/usr/local/cuda/bin
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 have() { command -v "$1" >/dev/null 2>&1; }
 line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }
@@ -31,11 +32,6 @@ fi
 if have ninja; then found Ninja "$(version_of ninja)"; else
     absent Ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
 fi
-catch2=/usr/include/catch2/catch_version_macros.hpp
-catch2=$([[ ! -f $catch2 ]] || awk '/VERSION_(MAJOR|MINOR|PATCH)/ { v = v "." $3 } END { print substr(v, 2) }' $catch2)
-if [[ $catch2 ]] && at_least 3.7.1 "$catch2"; then found Catch2 "$catch2"; else
-    absent Catch2 "CMake fetches 3.8.1 from GitHub when it configures the tests" "./lab setup"
-fi
 if have nvcc; then
     toolkit=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
     if at_least 12.0 "$toolkit"; then found "CUDA toolkit" "$toolkit, $(command -v nvcc)"; else
@@ -45,6 +41,34 @@ else
     absent "CUDA toolkit" "CUDA variants are left out of the programs and listed as skipped" \
         "developer.nvidia.com/cuda-downloads, then ./lab setup"
 fi
+
+# The libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.
+cache=$root/build/default/CMakeCache.txt
+scratch=$(mktemp -d)
+options=()
+if have ninja; then options+=(-G Ninja); fi
+if [[ -f $cache ]]; then
+    prefixes=$(sed -n 's/^CMAKE_PREFIX_PATH:[A-Z]*=//p' "$cache")
+    [[ ! $prefixes ]] || options+=("-DCMAKE_PREFIX_PATH=$prefixes")
+fi
+libraries=""
+if have cmake && have c++ && cmake -S "$root/tools/doctor" -B "$scratch" "${options[@]}" >"$scratch/log" 2>&1; then
+    libraries=$(grep -E '^(found|missing)\|' "$scratch/log")
+fi
+rm -rf "$scratch"
+while IFS='|' read -r state library where package; do
+    fetched=$root/build/default/_deps/${library,,}-src
+    if [[ $state == found ]]; then
+        found "$library" "$where"
+    elif [[ $library == "OpenCL loader" || $library == "OpenCL headers" ]]; then
+        absent "$library" "OpenCL variants are left out of the programs and listed as skipped" "./lab setup, or the package $package"
+    elif [[ -d $fetched ]]; then
+        found "$library" "fetched by CMake, $fetched"
+    elif [[ $library ]]; then
+        absent "$library" "${where:+$where: }CMake fetches it from GitHub when it configures" "./lab setup, or the package $package"
+    fi
+done <<<"$libraries"
+[[ $libraries ]] || absent libraries "CMake could not look for them: it needs a compiler and Ninja or make" "./lab setup"
 
 echo
 echo "To run"

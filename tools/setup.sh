@@ -1,4 +1,4 @@
-# Installing what the labs need. Sourced by ../lab, which sets root and offers say, die, have and quietly.
+# Installing what the labs need. Sourced by ../lab, which sets root and log and offers say, die, have and watch.
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
 
 # What is needed, as package=proof. The proof is a command, or a file that the package brings.
@@ -14,24 +14,36 @@ to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
 to_look="chromium=chromium" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
-unavailable=$root/build/unavailable # packages this system cannot give; ./lab setup asks again, the others do not
+unavailable=$root/build/unavailable # packages that the apt sources do not have; only ./lab setup asks for them again
+told=$root/build/told               # what was said last of packages without which it goes on
 
-# The packages, out of a list of package=proof, whose proof does not exist.
-missing() {
-    local pair proof
+# The packages, out of a list of package=proof, whose proof does not exist. Files below /usr may also lie below a folder of
+# CMAKE_PREFIX_PATH, where CMake finds them.
+absent() {
+    local pair proof folder folders
+    IFS=: read -ra folders <<<"${CMAKE_PREFIX_PATH:-}"
     for pair in "$@"; do
         proof=${pair#*=}
         if [[ $proof == /* ]]; then
             compgen -G "$proof" >/dev/null && continue
+            for folder in ${folders[@]+"${folders[@]}"}; do
+                compgen -G "$folder/${proof#/usr/}" >/dev/null && continue 2
+            done
         else
             have "$proof" && continue
         fi
-        grep -qsx "${pair%%=*}" "$unavailable" || echo "${pair%%=*}"
+        echo "${pair%%=*}"
     done
 }
 
+# Those of them that apt may have.
+missing() {
+    local package
+    for package in $(absent "$@"); do grep -qsx "$package" "$unavailable" || echo "$package"; done
+}
+
 as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
-apt() { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
+apt() { as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
 
 # The apt source of Debian's backports, made from the entry of the release itself: the same mirror and key.
 # backports_entry RELEASE FILE: prints the entry in the form of FILE, or nothing when FILE does not name the release.
@@ -80,37 +92,93 @@ recent_catch2() {
     done
 }
 
-# install PACKAGE...: with apt, saying what. Elsewhere stops and names what is needed, unless a build can do without.
-install() {
-    local package version packages=()
-    if ! have apt-get || [[ ${GPULAB_INSTALL:-} == no ]]; then
-        for package in c++ cmake ninja git; do
-            have $package || die "'$package' is not installed. Without apt, install by hand: a C++20 compiler, CMake >= 3.25," \
-                "Ninja, git; for OpenCL also headers, loader and a device. (Debian's names: $*)"
-        done
-        say "not installed: $*. Going on: CMake fetches the libraries; back ends that lack something are left out"
-        mkdir -p "$root/build" && printf '%s\n' "$@" >>"$unavailable"
-        return
+may_install() { # is this root, or a user whom sudo lets?
+    [[ $(id -u) != 0 ]] || return 0
+    have sudo || return 1
+    if sudo -n true 2>/dev/null; then return 0; fi
+    [[ -t 0 && -t 2 ]] || return 1 # nobody to ask for a password
+    say "installing takes sudo, which asks for your password"
+    sudo -v
+}
+
+has_lists() { [[ $(apt-cache madison cmake 2>/dev/null) ]]; } # are the package lists of the system itself here?
+
+# The command that installs packages, for somebody who may. Where the package lists are here, what they lack is left out.
+by_hand() {
+    local package packages=()
+    for package in "$@"; do
+        if has_lists; then
+            if [[ $package == libcatch2-dev ]]; then
+                package=$(recent_catch2)
+                [[ $package ]] || continue # CMake fetches it
+                package=libcatch2-dev=$package
+            else
+                [[ $(apt-cache madison "$package" 2>/dev/null) ]] || continue
+            fi
+        fi
+        packages+=("$package")
+    done
+    [[ ${#packages[@]} -eq 0 ]] ||
+        echo "For an administrator: apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
+}
+
+# go_without WHY PACKAGE...: where a build can do without the packages, says so, but not in every run. Else stops.
+go_without() {
+    local program how
+    if have apt-get; then
+        how=$(by_hand "${@:2}")
+    else
+        how="Without apt, install by hand: a C++20 compiler, CMake >= 3.25, Ninja, git; for OpenCL also headers, loader and a"
+        how+=" device. (Debian's names: ${*:2})"
     fi
-    [[ $(id -u) == 0 ]] || have sudo ||
-        die "needed: $*. Installing takes root or sudo; GPULAB_INSTALL=no goes on with what is installed"
+    for program in c++ cmake ninja git; do
+        have $program || die "'$program' is not installed${1:+, and $1}. $how"
+    done
+    if [[ $(cat "$told" 2>/dev/null) != "$*" ]]; then
+        say "not installed${1:+, because $1}: ${*:2}. Going on: CMake fetches the libraries; back ends that lack something are" \
+            "left out. $how"
+        mkdir -p "$root/build" && echo "$*" >"$told"
+    fi
+}
+
+# What apt said of an error, in one line.
+apt_error() { sed -n '/^[EW]: /{p;q;}' "$log"; }
+
+# install PACKAGE...: with apt, saying what. Where that cannot be, goes on without them if a build can.
+install() {
+    local package version size packages=() unknown=()
+    if ! have apt-get; then go_without "" "$@" && return; fi
+    if [[ ${GPULAB_INSTALL:-} == no ]]; then go_without "GPULAB_INSTALL is no" "$@" && return; fi
+    if ! may_install; then go_without "installing takes root or sudo" "$@" && return; fi
     say "not installed yet: $*"
     say "reading the package lists (apt-get update)"
-    quietly apt update
+    if ! watch apt update || grep -q '^Err:' "$log"; then # one broken source need not stop the others
+        say "some package lists could not be read: $(apt_error)"
+    fi
     if [[ " $* " == *" libcatch2-dev "* && ! $(recent_catch2) ]]; then add_backports; fi
     for package in "$@"; do
         if [[ $package == libcatch2-dev ]]; then
             version=$(recent_catch2)
             if [[ $version ]]; then packages+=("$package=$version") && continue; fi
-            say "no Catch2 >= 3.7.1 in the apt sources: CMake will fetch it"
-        elif apt-cache show "$package" >/dev/null 2>&1; then
+        elif [[ $(apt-cache madison "$package" 2>/dev/null) ]]; then
             packages+=("$package") && continue
-        else
-            say "no $package in the apt sources (on Ubuntu, is 'universe' on?): going on without"
         fi
-        mkdir -p "$root/build" && echo "$package" >>"$unavailable"
+        unknown+=("$package")
+        if has_lists; then mkdir -p "$root/build" && echo "$package" >>"$unavailable"; fi
     done
-    [[ ${#packages[@]} -gt 0 ]] || return 0
-    say "installing, and what they depend on: ${packages[*]}"
-    quietly apt install -y --no-install-recommends "${packages[@]}"
+    if [[ ${#packages[@]} -gt 0 && ${#unknown[@]} -gt 0 ]]; then
+        say "not in the apt sources (on Ubuntu, is 'universe' on?): ${unknown[*]}. Going on without; CMake fetches libraries"
+    fi
+    if [[ ${#packages[@]} -gt 0 ]]; then
+        size=$(apt install --assume-no --no-install-recommends "${packages[@]}" 2>/dev/null </dev/null | awk '
+            /^Need to get/ { sub("/.*", "", $5); get = $4 " " $5 }
+            /^After this operation.*additional/ { print get " to download, " $4 " " $5 " on disk" }') || true
+        say "installing, and what they depend on${size:+ ($size)}: ${packages[*]}"
+        if ! watch apt install -y --no-install-recommends "${packages[@]}"; then
+            [[ ! ${CI:-} ]] || die "apt could not install them"
+            go_without "apt says: $(apt_error)" "$@"
+        fi
+    else
+        go_without "the apt sources do not have them" "$@"
+    fi
 }

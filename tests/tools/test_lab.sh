@@ -32,14 +32,61 @@ done
 [[ ${#labs[@]} -gt 0 ]] || fail "no labs"
 commands=(run test list setup docs plot doctor help)
 
-# A bare machine: a PATH with nothing but these.
+# A bare machine: a PATH with nothing but these, and those named.
 bare() {
     local program
     mkdir -p "$scratch/bin"
-    for program in bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env; do
+    for program in bash sed awk wc ls paste grep cat uname getconf head id mktemp rm mkdir dirname env "$@"; do
         ln -sf "$(command -v $program)" "$scratch/bin/"
     done
     PATH=$scratch/bin
+}
+
+# A copy of ./lab with one lab, a, on a machine where a compiler, CMake, Ninja and git are installed, and apt can install the
+# rest. All of them are fakes, which write their calls into the file called. They are told what to do by variables:
+# ID, the number of the user; UPDATE, what apt-get update prints (then it fails); INSTALL, the same for apt-get install.
+# shellcheck disable=SC2016 # the fakes expand their variables themselves
+fake_machine() {
+    bare tee touch sort tput chmod cp
+    mkdir -p "$scratch/copy/labs/01_a"
+    cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+    touch "$scratch/copy/labs/01_a/CMakeLists.txt"
+    fake cmake '
+if [ "$1" = --version ]; then echo cmake version 9.9; exit; fi
+echo cmake "$@" >>"$scratch/called"
+build=$scratch/copy/build/default
+mkdir -p "$build/bin"
+if [ "$1" = -S ]; then
+    touch "$build/build.ninja"
+    echo GPULAB_WERROR:BOOL=OFF >"$build/CMakeCache.txt"
+else
+    echo "[1/2] Compiling"
+    echo "[2/2] Linking"
+    echo "#!/bin/sh" >"$build/bin/a"
+    chmod +x "$build/bin/a"
+fi'
+    fake apt-get '
+echo apt-get "$@" >>"$scratch/called"
+case " $* " in
+    *" update "*) [ -z "${UPDATE:-}" ] || { echo "$UPDATE"; exit 100; } ;;
+    *" --assume-no "*) echo "Need to get 12 MB/312 MB of archives."
+        echo "After this operation, 1203 MB of additional disk space will be used."; exit 1 ;;
+    *" install "*) [ -z "${INSTALL:-}" ] || { echo "$INSTALL"; exit 100; }
+        for program in clinfo oclgrind; do echo "#!/bin/sh" >"$scratch/bin/$program"; chmod +x "$scratch/bin/$program"; done ;;
+esac'
+    fake apt-cache 'echo "$2 | 9.0 | mirror"'
+    fake id 'echo "${ID:-0}"'
+    for program in c++ ninja git dpkg; do fake $program ''; done
+    export scratch
+    unset GPULAB_INSTALL CI CMAKE_PREFIX_PATH
+}
+fake() { # fake PROGRAM SCRIPT
+    rm -f "$scratch/bin/$1"
+    printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+calls() { # calls TEXT: how many calls of the fakes contain it
+    grep -c -- "$1" "$scratch/called"
 }
 
 case $* in
@@ -273,6 +320,289 @@ END
             ends_with 0
             [[ $out != *"Why tests"* ]] || fail "it speaks of skips: $out"
         done ;;
+
+    "of another GCC than the C++ compiler's no folder is linked")
+        cat >"$scratch/folders.cmake" <<END
+cmake_minimum_required(VERSION 3.25)
+include("$root/cmake/LinkFolders.cmake")
+set(cuda /usr/lib/cuda/lib64 /usr/lib/gcc/x86_64-linux-gnu/13 /usr/lib/gcc/x86_64-linux-gnu/14 /usr/lib/x86_64-linux-gnu)
+gpulab_without_other_gcc(cuda /usr/lib/gcc/x86_64-linux-gnu/14 /usr/lib/x86_64-linux-gnu /lib)
+message("\${cuda}")
+END
+        try cmake -P "$scratch/folders.cmake"
+        ends_with 0
+        [[ $err == "/usr/lib/cuda/lib64;/usr/lib/gcc/x86_64-linux-gnu/14;/usr/lib/x86_64-linux-gnu" ]] || fail "left: $err"
+        # And in a project, where there is a CUDA compiler and an older GCC for it.
+        PATH=$PATH:/usr/local/cuda/bin
+        command -v nvcc >/dev/null || { echo "skipped: no CUDA compiler" && exit 4; }
+        newest=$(c++ -dumpversion)
+        for version in $(seq $((${newest%%.*} - 1)) -1 9) none; do
+            if command -v "g++-$version" >/dev/null; then break; fi
+        done
+        [[ $version != none ]] || { echo "skipped: no GCC older than the C++ compiler" && exit 4; }
+        mkdir "$scratch/project"
+        cat >"$scratch/project/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(folders LANGUAGES CXX)
+set(GPULAB_CUDA ON)
+include("$root/cmake/Cuda.cmake")
+add_library(kernels STATIC kernels.cu)
+add_executable(folders main.cpp)
+target_link_libraries(folders kernels)
+END
+        echo 'void launch() {}' >"$scratch/project/kernels.cu"
+        echo 'void launch(); int main() { launch(); }' >"$scratch/project/main.cpp"
+        try cmake -S "$scratch/project" -B "$scratch/build" -G Ninja -DCMAKE_CUDA_HOST_COMPILER="g++-$version" \
+            -DCMAKE_CUDA_ARCHITECTURES=80
+        ends_with 0
+        names "$(<"$scratch/build/build.ninja")" "cudart"
+        ! grep "LINK_PATH.*/gcc/[^ ]*/$version\b" "$scratch/build/build.ninja" || fail "it links the folder of GCC $version" ;;
+
+    "packages that GPULAB_INSTALL=no left out are installed by a later run without it")
+        fake_machine
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "not installed, because GPULAB_INSTALL is no: " oclgrind
+        [[ $(calls apt-get) == 0 ]] || fail "it called apt: $(<"$scratch/called")"
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        ends_with 0
+        [[ $err != *"not installed"* ]] || fail "it says so in each run: $err"
+        try "$scratch/copy/lab" run a
+        ends_with 0
+        [[ $(calls "apt-get .* install -y .*oclgrind") == 1 ]] || fail "nothing was installed: $(<"$scratch/called")" ;;
+
+    "what was installed since the last run is noticed")
+        fake_machine
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        ends_with 0
+        [[ $(calls "cmake -S") == 1 ]] || fail "it configures in each run: $(<"$scratch/called")"
+        for program in nvcc clinfo; do
+            : >"$scratch/called"
+            fake $program 'echo release 12.9'
+            try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+            ends_with 0
+            [[ $(calls "cmake -S .* --fresh") == 1 ]] || fail "$program is not noticed: $(<"$scratch/called")"
+            try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+            [[ $(calls "cmake -S") == 1 ]] || fail "$program is noticed again: $(<"$scratch/called")"
+        done
+        : >"$scratch/called"
+        fake nvcc 'echo release 13.0'
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        [[ $(calls "cmake -S .* --fresh") == 1 ]] || fail "another version is not noticed: $(<"$scratch/called")"
+        # Who configured by hand keeps the options.
+        : >"$scratch/called"
+        rm "$scratch/copy/build/default/machine"
+        try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
+        [[ $(calls "cmake -S") == 1 && $(calls "--fresh") == 0 ]] || fail "not without --fresh: $(<"$scratch/called")" ;;
+
+    "a user without root gets the command that an administrator can run")
+        fake_machine
+        try env ID=1000 "$scratch/copy/lab" run a
+        ends_with 0
+        grep -qE "For an administrator: apt-get update && apt-get install -y [^;]*oclgrind" "$scratch/err" || fail "no such line: $err"
+        [[ $(calls apt-get) == 0 ]] || fail "it called apt: $(<"$scratch/called")"
+        fake sudo 'exit 1'
+        rm -r "$scratch/copy/build" "$scratch/bin/c++"
+        try env ID=1000 "$scratch/copy/lab" run a
+        ends_with 2 && says_one_line && names "$err" "'c++' is not installed" "apt-get install -y" build-essential oclgrind
+        fake sudo '[ "$1" = -n ] || exec "$@"'
+        try env ID=1000 "$scratch/copy/lab" run a
+        [[ $(calls "apt-get .* install -y .*build-essential") == 1 ]] || fail "sudo is not used: $(<"$scratch/called")" ;;
+
+    "a broken apt source does not stop the others")
+        fake_machine
+        broken="E: The repository 'https://broken.invalid stable Release' does not have a Release file."
+        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "$broken"
+        [[ $(calls "apt-get .* install -y .*oclgrind") == 1 ]] || fail "nothing was installed: $(<"$scratch/called")"
+        # A package that none of them has is not asked for again and again.
+        rm -r "$scratch/copy/build" "$scratch/bin/oclgrind"
+        fake apt-cache '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"'
+        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        ends_with 0
+        : >"$scratch/called"
+        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        [[ $(calls apt-get) == 0 ]] || fail "it asks again: $(<"$scratch/called")"
+        # Without network nothing is known of the packages either: a later run tries again.
+        rm -r "$scratch/copy/build"
+        fake apt-cache ''
+        try env UPDATE="Err: no network" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" oclgrind
+        [[ ! -e $scratch/copy/build/unavailable ]] || fail "it gave up: $(<"$scratch/copy/build/unavailable")"
+        fake apt-cache 'echo "$2 | 9.0 | mirror"'
+        try env INSTALL="E: Failed to fetch http://mirror.invalid/oclgrind.deb" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "E: Failed to fetch http://mirror.invalid/oclgrind.deb"
+        rm "$scratch/bin/c++"
+        try env INSTALL="E: Failed to fetch http://mirror.invalid/gcc.deb" "$scratch/copy/lab" run a
+        ends_with 2 && names "$err" "'c++' is not installed, and apt says: E: Failed to fetch" ;;
+
+    "on a terminal the progress shows, elsewhere a line for each step")
+        command -v script >/dev/null || { echo "skipped: no script (package bsdutils)" && exit 4; }
+        script=$(command -v script)
+        fake_machine
+        try "$scratch/copy/lab" run a
+        ends_with 0
+        for step in "reading the package lists" "installing, and what they depend on (12 MB to download, 1203 MB on disk): " \
+            configuring "building a (the first time takes some minutes)"; do
+            [[ $(grep -cF "$step" "$scratch/err") == 1 ]] || fail "not one line for '$step': $err"
+        done
+        [[ $(wc -l <"$scratch/err") == 5 && $err != *"[1/2]"* ]] || fail "more than that: $err"
+        mkdir -p "$scratch/copy/build/default/common"
+        touch "$scratch/copy/build/default/common/libgpulab_common.a"
+        try env TERM=xterm "$script" -qec "$scratch/copy/lab run a" /dev/null
+        ends_with 0 && names "$out" "building a" "[1/2] Compiling" "[2/2] Linking"
+        [[ $out != *"first time"* ]] || fail "it is not the first time: $out" ;;
+
+    "every command has a help, and refuses what it does not know in one line")
+        for command in run test list setup docs doctor help; do
+            for option in --help -h; do
+                try "$root/lab" $command $option
+                ends_with 0 && names "$out" "usage: ./lab COMMAND" "  $command "
+                [[ -z $err && $(grep -cE '^  [a-z]' "$scratch/out") == 1 ]] || fail "of other commands too: $out $err"
+            done
+        done
+        try "$root/lab" run --help
+        names "$out" "${labs[@]}"
+        for words in "setup --bogus" "docs bogus" "list bogus" "doctor bogus" "run --backend"; do
+            # shellcheck disable=SC2086
+            try "$root/lab" $words
+            ends_with 2 && says_one_line && names "$err" "${words##* }"
+        done ;;
+
+    "without network one line names the packages to install")
+        mkdir "$scratch/bin"
+        fake git 'exit 128'
+        try env PATH="$scratch/bin:$PATH" cmake -S "$root" -B "$scratch/build" -G Ninja -DGPULAB_CUDA=OFF \
+            -DCMAKE_DISABLE_FIND_PACKAGE_fmt=ON -DCMAKE_DISABLE_FIND_PACKAGE_CLI11=ON \
+            -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON
+        ends_with 1
+        line=$(grep 'apt-get install' "$scratch/err")
+        names "$line" "needed: fmt, CLI11, nlohmann_json, Catch2" libfmt-dev libcli11-dev nlohmann-json3-dev libcatch2-dev
+        [[ $(wc -l <"$scratch/err") -lt 10 ]] || fail "CMake says more than its ten lines of an error: $err"
+        # ./lab shows nothing but this line.
+        mkdir -p "$scratch/copy/labs/01_a"
+        cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+        for program in ninja c++; do fake $program ''; done
+        fake cmake "if [ \"\$1\" = --version ]; then echo cmake version 9.9; else cat '$scratch/err' && exit 1; fi"
+        cp "$scratch/err" "$scratch/cmake_says"
+        sed -i "s|$scratch/err|$scratch/cmake_says|" "$scratch/bin/cmake"
+        try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" run a
+        ends_with 2
+        [[ $(tail -n 1 "$scratch/err") == "lab: ${line#"${line%%[! ]*}"}" ]] || fail "the last line is not '$line': $err"
+        [[ $err != *"CMake Error"* ]] || fail "more than a line: $err" ;;
+
+    "a lab that is configured alone has its tests")
+        options=()
+        for folder in "${GPULAB_FETCHED:-/nowhere}"/*-src; do # what the build around this test had to fetch
+            name=${folder##*/}
+            name=${name%-src}
+            [[ ! -d $folder ]] || options+=("-DFETCHCONTENT_SOURCE_DIR_${name^^}=$folder")
+        done
+        try cmake -S "$root/labs/01_saxpy" -B "$scratch/build" -G Ninja -DGPULAB_CUDA=OFF "${options[@]}"
+        ends_with 0
+        for target in saxpy test_saxpy test_wrong_saxpy; do
+            grep -q "^build bin/$target:" "$scratch/build/build.ninja" || fail "no target $target"
+        done
+        ! grep -q "^build bin/test_common:" "$scratch/build/build.ninja" || fail "tests of the whole tree too"
+        try ctest --test-dir "$scratch/build" -N
+        ends_with 0 && names "$out" "test_saxpy: the CPU variants are right with seven threads"
+        try cmake -S "$root/labs/01_saxpy" -B "$scratch/build" -DGPULAB_TESTS=OFF
+        ends_with 0
+        ! grep -q "^build bin/test_saxpy:" "$scratch/build/build.ninja" || fail "tests although GPULAB_TESTS is off" ;;
+
+    "the pages build in a folder whose name has spaces")
+        command -v doxygen >/dev/null || { echo "skipped: no Doxygen (./lab setup --all)" && exit 4; }
+        copy="$scratch/a folder with 'spaces'"
+        mkdir "$copy"
+        cp -r "$root"/{README.md,CONTRIBUTING.md,lab,tools,cmake,common,docs,labs,tests,CMake*} "$copy/"
+        try cmake -S "$copy/docs" -B "$copy/build/the pages"
+        ends_with 0
+        try cmake --build "$copy/build/the pages" --target docs
+        ends_with 0
+        html="$copy/build/the pages/html"
+        for lab in "${labs[@]}"; do [[ -s $html/lab_$lab.html ]] || fail "no page of $lab: $(ls "$html")"; done
+        rungs=("$html"/*vectorised_8cu.html)
+        grep -q 'href="lab_[a-z]*.html' "${rungs[0]}" || fail "the page of a rung, ${rungs[0]}, was not filtered" ;;
+
+    "completion in bash knows commands, labs, options, variants and studies")
+        # shellcheck source=tools/completion.bash
+        . "$root/tools/completion.bash"
+        completes() { # completes "WORD..." WANTED...: after these words, the last one begun, exactly this is offered
+            read -ra COMP_WORDS <<<"$1."
+            COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+            COMP_WORDS[COMP_CWORD]=${COMP_WORDS[COMP_CWORD]%.}
+            COMPREPLY=()
+            _gpulab
+            [[ ${COMPREPLY[*]} == "${*:2}" ]] || fail "after '$1': ${COMPREPLY[*]}"
+        }
+        mkdir -p "$scratch/a copy/build/default"
+        cp -r "$root/lab" "$root/labs" "$scratch/a copy/"
+        cd "$scratch/a copy" || fail "no copy"
+        completes "./lab " "${commands[@]}"
+        completes "./lab do" docs doctor
+        completes "./lab run " "${labs[@]}"
+        completes "./lab test s" saxpy spmv streams
+        completes "./lab test saxpy -" --large
+        completes "./lab setup -" --all
+        completes "./lab list "
+        completes "./lab run saxpy --v" # not built: there is nothing to ask
+        [[ -x ${GPULAB_PROGRAMS:-}/saxpy ]] || { echo "skipped: saxpy is not built" && exit 4; }
+        ln -s "$GPULAB_PROGRAMS" build/default/bin
+        completes "./lab run saxpy --va" --variant
+        completes "./lab run saxpy --n 1e6 --re" --repeat
+        completes "./lab run saxpy --variant cpu_" cpu_sequential cpu_blocks cpu_interleaved cpu_distances
+        completes "./lab run saxpy --variant = cpu_b" cpu_blocks
+        completes "./lab run saxpy --variant cpu_blocks,cuda_f" cpu_blocks,cuda_float4
+        completes "./lab run saxpy --study b" block-size
+        completes "./lab run saxpy --backend c" cpu cuda
+        completes "./lab run saxpy --json sa" # bash completes files itself
+        cd "$scratch" || fail "no folder"
+        completes "a\\ copy/lab run tri" ;;
+
+    "clangd finds the compile commands of the preset default")
+        database=$(sed -n 's/^  CompilationDatabase: //p' "$root/.clangd")
+        [[ $database == build/default ]] || fail "it looks in '$database'"
+        # shellcheck disable=SC2016 # CMake's variables
+        grep -q '"binaryDir": "${sourceDir}/build/${presetName}"' "$root/CMakePresets.json" || fail "the preset builds elsewhere"
+        command -v clangd >/dev/null || { echo "skipped: no clangd" && exit 4; }
+        mkdir -p "$scratch/copy/build/default" "$scratch/copy/labs"
+        cp "$root/.clangd" "$scratch/copy/"
+        echo 'int main() { return GIVEN_BY_CMAKE; }' >"$scratch/copy/labs/main.cpp"
+        cat >"$scratch/copy/build/default/compile_commands.json" <<END
+[{"directory": "$scratch/copy/build/default", "file": "$scratch/copy/labs/main.cpp",
+  "command": "c++ -DGIVEN_BY_CMAKE=0 -c $scratch/copy/labs/main.cpp"}]
+END
+        cd "$scratch/copy" || fail "no copy"
+        try clangd --check=labs/main.cpp
+        ends_with 0 && names "$err" "All checks completed, 0 errors" ;;
+
+    "doctor finds the libraries that CMake finds")
+        command -v cmake >/dev/null && command -v c++ >/dev/null || { echo "skipped: no CMake or compiler" && exit 4; }
+        mkdir -p "$scratch/copy" "$scratch/a prefix/lib/cmake/CLI11"
+        cp -r "$root/tools" "$root/cmake" "$scratch/copy/"
+        try bash "$scratch/copy/tools/doctor.sh"
+        ends_with 0
+        for library in fmt CLI11 nlohmann_json Catch2 stb "OpenCL loader" "OpenCL headers" "OpenCL bindings"; do
+            grep -qE "^(ok|missing) +$library +." "$scratch/out" || fail "nothing about $library: $out"
+        done
+        # One that lies elsewhere, as its name and version in the environment and in the cache of the build.
+        folder="$scratch/a prefix/lib/cmake/CLI11"
+        echo 'set(CLI11_FOUND TRUE)' >"$folder/CLI11Config.cmake"
+        echo 'set(PACKAGE_VERSION 7.8.9)
+set(PACKAGE_VERSION_COMPATIBLE TRUE)' >"$folder/CLI11ConfigVersion.cmake"
+        try env CMAKE_PREFIX_PATH="$scratch/a prefix" bash "$scratch/copy/tools/doctor.sh"
+        names "$out" "7.8.9, $folder"
+        mkdir -p "$scratch/copy/build/default"
+        echo "CMAKE_PREFIX_PATH:PATH=/nowhere;$scratch/a prefix" >"$scratch/copy/build/default/CMakeCache.txt"
+        try bash "$scratch/copy/tools/doctor.sh"
+        names "$out" "7.8.9, $folder"
+        # A version that is too old, and one that is nowhere.
+        echo 'set(PACKAGE_VERSION 1.0)' >"$folder/CLI11ConfigVersion.cmake"
+        try bash "$scratch/copy/tools/doctor.sh"
+        [[ $out != *7.8.9* && $out != *"$folder"* ]] || fail "it takes one that is too old: $out"
+        sed -i 's/^gpulab_library(CLI11 /gpulab_library(NoSuchLibrary /' "$scratch/copy/cmake/Libraries.cmake"
+        try bash "$scratch/copy/tools/doctor.sh"
+        grep -A1 '^missing *NoSuchLibrary ' "$scratch/out" | grep -q 'libcli11-dev' || fail "not what is missing: $out" ;;
 
     *) fail "no test of that name: $*" ;;
 esac
