@@ -1,5 +1,7 @@
 #include "gpulab/file.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,7 +14,11 @@
 #include "gpulab/error.hpp"
 
 #if !defined(_WIN32)
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #endif
 
@@ -22,14 +28,93 @@ namespace fs = std::filesystem;
 
 namespace {
 
+#if !defined(_WIN32)
+// The temporary files that exist now. A signal handler removes them, and it may neither allocate nor lock: so this is a
+// table of fixed size.
+struct TemporaryName {
+    std::atomic<bool> taken{false};
+    std::atomic<bool> valid{false}; // `name` is complete
+    char name[4096];
+};
+TemporaryName temporary_names[16];
+
+extern "C" void remove_temporary_files(int signal) {
+    for (TemporaryName& temporary : temporary_names)
+        if (temporary.valid) ::unlink(temporary.name);
+    std::signal(signal, SIG_DFL);
+    std::raise(signal); // ends the program as if there were no handler
+}
+
+/// Lets the signals that end a program remove the temporary files first. A signal that is ignored (nohup), or that
+/// somebody else handles, stays as it is. SIGXFSZ, a file larger than `ulimit -f` allows, is ignored: the write then
+/// fails, and the program says so.
+void watch_signals() {
+    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ}) {
+        struct sigaction action {};
+        if (::sigaction(signal, nullptr, &action) != 0 || (action.sa_flags & SA_SIGINFO) ||
+            action.sa_handler != SIG_DFL)
+            continue;
+        action.sa_handler = signal == SIGXFSZ ? SIG_IGN : remove_temporary_files;
+        ::sigaction(signal, &action, nullptr);
+    }
+}
+#else
+void watch_signals() {}
+#endif
+
+/// Has a signal that ends the program remove this file.
+void remove_on_signal([[maybe_unused]] const std::string& name) {
+#if !defined(_WIN32)
+    if (name.size() >= sizeof(TemporaryName::name)) return;
+    for (TemporaryName& temporary : temporary_names) {
+        if (temporary.taken.exchange(true)) continue;
+        name.copy(temporary.name, name.size());
+        temporary.name[name.size()] = '\0';
+        temporary.valid = true;
+        return;
+    }
+#endif
+}
+
+/// The file is gone, or has its final name.
+void keep_on_signal([[maybe_unused]] const std::string& name) {
+#if !defined(_WIN32)
+    for (TemporaryName& temporary : temporary_names)
+        if (temporary.valid && name == temporary.name) {
+            temporary.valid = false;
+            temporary.taken = false;
+        }
+#endif
+}
+
+void remove_temporary(const std::string& name) noexcept {
+    std::error_code ignored;
+    fs::remove(name, ignored);
+    keep_on_signal(name);
+}
+
+/// A name for a temporary file in the folder of `path`. A file name may have 255 bytes, so a long one is cut (not
+/// within a character of UTF-8).
+std::string temporary_name(const fs::path& path, unsigned number) {
+    std::string name = path.filename().string();
+    std::size_t length = std::min<std::size_t>(name.size(), 100);
+    while (length > 0 && length < name.size() && (static_cast<unsigned char>(name[length]) & 0xC0) == 0x80) --length;
+    name.resize(length);
+    return (path.parent_path() / fmt::format("{}.{:08x}.part", name, number)).string();
+}
+
 /// Opens a new file beside `path` that no other program has. @return the file and its name, or nullptr
 std::FILE* open_temporary(const std::string& path, std::string& name) {
     std::random_device random;
     for (int attempt = 0; attempt < 10; ++attempt) {
-        name = fmt::format("{}.{:08x}.part", path, random());
+        name = temporary_name(path, random());
+        remove_on_signal(name);
         errno = 0;
         if (std::FILE* file = std::fopen(name.c_str(), "wbx")) return file; // x: fails if it exists
-        if (errno != EEXIST) return nullptr;
+        const int reason = errno;
+        keep_on_signal(name);
+        errno = reason;
+        if (reason != EEXIST) return nullptr;
     }
     return nullptr;
 }
@@ -72,48 +157,127 @@ bool take_over_permissions([[maybe_unused]] const std::string& old_file, [[maybe
 #endif
 }
 
+/// Whether a file in this folder cannot be replaced although new files can be made there: in a folder like /tmp
+/// (sticky), only the owner of a file, or of the folder, may rename onto it.
+bool only_its_owner_replaces([[maybe_unused]] const std::string& path) {
+#if !defined(_WIN32)
+    struct stat file {
+    }, folder{};
+    const std::string parent = fs::path(path).parent_path().string();
+    return ::stat(path.c_str(), &file) == 0 && ::stat(parent.empty() ? "." : parent.c_str(), &folder) == 0 &&
+           (folder.st_mode & S_ISVTX) && ::geteuid() != 0 && ::geteuid() != file.st_uid && ::geteuid() != folder.st_uid;
+#else
+    return false;
+#endif
+}
+
+/// Opens what is not a regular file. A named pipe that no program reads is waited for, but not for ever.
+/// @return nullptr, with `why`, when it cannot be opened
+std::FILE* open_special(const std::string& path, std::string& why) {
+#if !defined(_WIN32)
+    using Clock = std::chrono::steady_clock;
+    const auto end = Clock::now() + std::chrono::seconds(5);
+    int file = -1;
+    // Without O_NONBLOCK, open() returns only when there is a reader; with it, it fails with ENXIO while there is none.
+    while ((file = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0 && errno == ENXIO &&
+           fs::is_fifo(path) && Clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (file < 0) {
+        why = errno == ENXIO ? "no program reads this pipe" : std::strerror(errno);
+        return nullptr;
+    }
+    ::fcntl(file, F_SETFL, ::fcntl(file, F_GETFL) & ~O_NONBLOCK);
+    std::FILE* const stream = ::fdopen(file, "wb");
+#else
+    std::FILE* const stream = std::fopen(path.c_str(), "wb");
+#endif
+    if (!stream) why = std::strerror(errno);
+    return stream;
+}
+
+/// Overwrites a file that exists. @return false, with errno set, when it cannot
+bool overwrite(const std::string& path, const std::string& content) {
+    std::FILE* const file = std::fopen(path.c_str(), "r+b");
+    if (!file) return false;
+    bool good = std::fwrite(content.data(), 1, content.size(), file) == content.size() && std::fflush(file) == 0;
+#if !defined(_WIN32)
+    good = good && ::ftruncate(fileno(file), static_cast<off_t>(content.size())) == 0;
+#endif
+    const int reason = errno;
+    if (std::fclose(file) != 0) return false;
+    errno = reason;
+    return good;
+}
+
 } // namespace
 
+bool same_file(const std::string& a, const std::string& b) {
+    std::error_code failed;
+    if (fs::equivalent(a, b, failed)) return true; // both exist
+    const auto place = [&](const std::string& path) {
+        return fs::weakly_canonical(behind_links(fs::absolute(path, failed)), failed);
+    };
+    const fs::path first = place(a), second = place(b);
+    return !first.empty() && first == second;
+}
+
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-    const auto cannot = [&](const char* why) { return UsageError(fmt::format("cannot write {}: {}", path_, why)); };
-    std::error_code ignored;
-    if (fs::is_directory(path_, ignored)) throw cannot("it is a directory");
-    if (fs::exists(path_, ignored)) {
+    const auto cannot = [&](const std::string& why) {
+        return UsageError(fmt::format("cannot write {}: {}", path_, why));
+    };
+    watch_signals();
+    std::error_code failed;
+    const fs::file_status status = fs::status(path_, failed);
+    if (status.type() == fs::file_type::none) throw cannot(failed.message()); // a circle of links, too long a name
+    if (fs::is_directory(status)) throw cannot("it is a directory");
+    bool exists = false;
+    if (fs::exists(status)) {
         stream_ = stream_into(path_);
-        special_ = stream_ || !fs::is_regular_file(path_, ignored);
+        special_ = stream_ || !fs::is_regular_file(status);
         if (special_) return; // opening a pipe would wait for its reader
         errno = 0;
         std::FILE* const existing = std::fopen(path_.c_str(), "r+b"); // changes nothing
         if (!existing) throw cannot(std::strerror(errno));
         std::fclose(existing);
+        exists = true;
     }
-    const std::string target = behind_links(path_);
+    path_ = behind_links(path_);
+    if (exists && only_its_owner_replaces(path_)) {
+        in_place_ = true;
+        return;
+    }
     std::string trial;
-    std::FILE* const file = fs::is_symlink(target, ignored) ? (errno = ELOOP, nullptr) : open_temporary(target, trial);
-    if (!file) throw cannot(std::strerror(errno));
-    std::fclose(file);
-    fs::remove(trial, ignored);
-    path_ = target;
+    if (std::FILE* const file = open_temporary(path_, trial)) {
+        std::fclose(file);
+        remove_temporary(trial);
+    } else if (exists) {
+        in_place_ = true; // the file may be written, its folder may not
+    } else {
+        throw cannot(std::strerror(errno));
+    }
 }
 
 OutputFile::~OutputFile() { discard(); }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})), temporary_(std::exchange(other.temporary_, {})), special_(other.special_),
+    : path_(std::exchange(other.path_, {})), temporary_(std::exchange(other.temporary_, {})),
+      content_(std::exchange(other.content_, {})), special_(other.special_), in_place_(other.in_place_),
       stream_(other.stream_) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(temporary_, other.temporary_);
+    std::swap(content_, other.content_);
     std::swap(special_, other.special_);
+    std::swap(in_place_, other.in_place_);
     std::swap(stream_, other.stream_);
     return *this;
 }
 
 void OutputFile::discard() noexcept {
-    std::error_code ignored;
-    if (!temporary_.empty()) fs::remove(temporary_, ignored);
+    if (!temporary_.empty()) remove_temporary(temporary_);
     temporary_.clear();
+    content_.reset();
 }
 
 void OutputFile::write(std::string_view content) {
@@ -123,13 +287,18 @@ void OutputFile::write(std::string_view content) {
 
 void OutputFile::prepare(std::string_view content) {
     discard();
+    if (in_place_) {
+        content_ = content;
+        return;
+    }
     errno = 0;
     std::FILE* file = nullptr;
     bool good = true;
+    std::string why;
     if (stream_) {
         file = stream_;
     } else if (special_) {
-        file = std::fopen(path_.c_str(), "wb");
+        file = open_special(path_, why);
     } else {
         std::string name;
         file = open_temporary(path_, name);
@@ -140,20 +309,27 @@ void OutputFile::prepare(std::string_view content) {
     if (stream_) good = std::fflush(file) == 0 && good;
     else if (file) good = std::fclose(file) == 0 && good;
     if (!good) {
-        const std::string reason = std::strerror(errno);
+        if (why.empty()) why = std::strerror(errno);
         discard();
-        throw Error(fmt::format("cannot write {}: {}", path_, reason));
+        throw Error(fmt::format("cannot write {}: {}", path_, why));
     }
 }
 
 void OutputFile::commit() {
-    if (special_ || temporary_.empty()) return;
+    if (content_) {
+        const bool good = overwrite(path_, *content_);
+        const std::string reason = std::strerror(errno);
+        discard();
+        if (!good) throw Error(fmt::format("cannot write {}: {}", path_, reason));
+    }
+    if (temporary_.empty()) return;
     std::error_code failed;
     fs::rename(temporary_, path_, failed);
     if (failed) {
         discard();
         throw Error(fmt::format("cannot write {}: {}", path_, failed.message()));
     }
+    keep_on_signal(temporary_);
     temporary_.clear();
 }
 

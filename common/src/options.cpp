@@ -178,6 +178,11 @@ void Options::text(const std::string& name, std::string& value, const std::strin
     });
 }
 
+void Options::input(const std::string& name, std::string& value, const std::string& help) {
+    text(name, value, help);
+    inputs_.push_back(name);
+}
+
 void Options::output(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
     outputs_.push_back(name);
@@ -190,7 +195,45 @@ void Options::flag(const std::string& name, bool& value, const std::string& help
 
 bool Options::given(const std::string& option) const { return app_->count(option) > 0; }
 
+void Options::check_values(int argc, const char* const* argv) const {
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        const std::size_t equals = word.find('=');
+        const std::string name = word.substr(0, equals);
+        const CLI::Option* const option = name.starts_with("--") ? app_->get_option_no_throw(name) : nullptr;
+        if (!option || option->get_items_expected_max() == 0) continue; // not an option, or a switch
+        if (equals != std::string::npos) {
+            if (equals + 1 == word.size()) throw UsageError(fmt::format("{}: is empty", name));
+            continue;
+        }
+        const std::string value = i + 1 < argc ? argv[i + 1] : "";
+        if (i + 1 == argc) throw UsageError(fmt::format("{}: its value is missing", name));
+        if (value.starts_with("--") || value == "-h")
+            throw UsageError(fmt::format("{}: its value is missing; next is {} (a value like that: {}={})", name, value,
+                                         name, value));
+        ++i;
+    }
+}
+
+void Options::check_files() const {
+    const auto file_of = [&](const std::string& name) { return app_->get_option(name)->as<std::string>(); };
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        if (!given(outputs_[i])) continue;
+        const std::string file = file_of(outputs_[i]);
+        std::error_code ignored;
+        for (std::size_t j = 0; j < i; ++j)
+            if (given(outputs_[j]) && same_file(file, file_of(outputs_[j])) && !same_file(file, "/dev/null"))
+                throw UsageError(fmt::format("{} and {} name the same file, {}", outputs_[j], outputs_[i], file));
+        // One terminal may be both; a file that is written while or after it is read is lost.
+        for (const std::string& input : inputs_)
+            if (given(input) && std::filesystem::is_regular_file(file, ignored) && same_file(file, file_of(input)))
+                throw UsageError(
+                    fmt::format("{} would overwrite the file that {} reads, {}", outputs_[i], input, file));
+    }
+}
+
 bool Options::parse(int argc, const char* const* argv) {
+    check_values(argc, argv);
     try {
         app_->parse(argc, argv);
     } catch (const CLI::CallForHelp&) {
@@ -207,16 +250,7 @@ bool Options::parse(int argc, const char* const* argv) {
         if (app_->count(name) > 0 && app_->get_option(name)->as<std::string>().empty())
             throw UsageError(fmt::format("{}: is empty", name));
 
-    std::map<std::filesystem::path, std::string> written; // and the option that names it
-    for (const std::string& name : outputs_) {
-        if (!given(name)) continue;
-        const std::string file = app_->get_option(name)->as<std::string>();
-        std::error_code ignored;
-        const auto [other, is_new] =
-            written.emplace(std::filesystem::weakly_canonical(std::filesystem::absolute(file), ignored), name);
-        if (!is_new && std::filesystem::path(file) != "/dev/null")
-            throw UsageError(fmt::format("{} and {} name the same file, {}", other->second, name, file));
-    }
+    check_files();
 
     if (list_) {
         std::size_t width = 0;

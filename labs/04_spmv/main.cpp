@@ -129,7 +129,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
 int main(int argc, char** argv) try {
     Choice choice;
     gpulab::Options options("spmv", "y = A x with a sparse matrix A");
-    options.text("--matrix", choice.matrix, "multiply this Matrix Market file");
+    options.input("--matrix", choice.matrix, "multiply this Matrix Market file");
     options.text("--generate", choice.generate,
                  std::string("multiply a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
     options.output("--write", choice.write, "write the matrix to this Matrix Market file");

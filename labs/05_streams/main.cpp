@@ -51,7 +51,7 @@ int main(int argc, char** argv) try {
     std::string input, output, trace;
     bool lanes = false;
     gpulab::Options options("streams", "an image in strips: copies and kernels that overlap");
-    options.text("--input", input, "PNG file to read instead of a generated image");
+    options.input("--input", input, "PNG file to read instead of a generated image");
     options.output("--output", output, "PNG file to write the result to");
     options.size("--width", width, 1, "pixels of a row of the generated image", 1u << 24);
     options.size("--height", height, 1, "rows of the generated image", 1u << 24);

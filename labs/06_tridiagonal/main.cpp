@@ -94,7 +94,7 @@ int main(int argc, char** argv) try {
     options.choice("--layout", choice.layout, {"separate", "interleaved"},
                    "where the clock starts, for variants that want row 0 of all systems side by side, then row 1, ...: "
                    "separate: one system after the other, and transposing them counts; interleaved: already so");
-    options.text("--input", choice.input, "solve the systems of this Matrix Market file: columns a, b, c, d");
+    options.input("--input", choice.input, "solve the systems of this Matrix Market file: columns a, b, c, d");
     options.output("--output", choice.output, "write the solution to this Matrix Market file");
     options.variants(tridiagonal::variants<double>()); // the same names for float
     options.studies(tridiagonal::study_list());

@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <thread>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -102,6 +104,58 @@ TEST_CASE("a link to what is not there yet, and one in another folder, lead to t
         Catch::Matchers::Message("cannot write " + folder.at("circle") + ": Too many levels of symbolic links"));
     fs::create_symlink("inner", folder.at("to_folder"));
     CHECK_THROWS_AS(gpulab::OutputFile(folder.at("to_folder")), gpulab::UsageError);
+}
+
+TEST_CASE("two names of one file are seen as one, through links and before there is a file") {
+    const Folder folder;
+    fs::create_directory(folder.at("inner"));
+    fs::create_symlink("new", folder.at("link"));
+    fs::create_symlink("inner", folder.at("folder"));
+    using gpulab::same_file;
+    for (const bool exists : {false, true}) {
+        if (exists) std::ofstream(folder.at("new")) << "x";
+        CHECK(same_file(folder.at("new"), folder.at("new")));
+        CHECK(same_file(folder.at("new"), folder.at("inner/../new")));
+        CHECK(same_file(folder.at("link"), folder.at("new")));
+        CHECK(same_file(folder.at("inner/a"), folder.at("folder/a")));
+        CHECK_FALSE(same_file(folder.at("new"), folder.at("inner/new")));
+        CHECK_FALSE(same_file(folder.at("new"), folder.at("other")));
+    }
+    fs::create_hard_link(folder.at("new"), folder.at("hard"));
+    CHECK(same_file(folder.at("new"), folder.at("hard")));
+    fs::create_symlink("circle", folder.at("circle"));
+    CHECK_FALSE(same_file(folder.at("new"), folder.at("circle")));
+}
+
+TEST_CASE("a name may be as long as the system allows, and a longer one is refused at once") {
+    const Folder folder;
+    std::string longest;
+    for (int i = 0; i < 127; ++i) longest += "\xC3\xA4"; // 254 bytes of UTF-8
+    for (const std::string& name : {std::string(250, 'a'), std::string(255, 'a'), longest}) {
+        gpulab::OutputFile file(folder.at(name.c_str()));
+        file.prepare("x");
+        for (const auto& entry : fs::directory_iterator(folder.path)) { // the temporary has no half of a character
+            const std::string temporary = entry.path().filename().string();
+            if (temporary.ends_with(".part")) CHECK(temporary.rfind('.', temporary.size() - 6) % 2 == 0);
+        }
+        file.commit();
+        CHECK(content(folder.at(name.c_str())) == "x");
+    }
+    CHECK(folder.files() == 3);
+    const std::string too_long = folder.at(std::string(256, 'a').c_str());
+    CHECK_THROWS_MATCHES(gpulab::OutputFile(too_long), gpulab::UsageError,
+                         Catch::Matchers::Message("cannot write " + too_long + ": File name too long"));
+}
+
+TEST_CASE("a relative link to itself is refused") {
+    const Folder folder;
+    const fs::path before = fs::current_path();
+    fs::current_path(folder.path);
+    fs::create_symlink("l", "l");
+    CHECK_THROWS_AS(gpulab::OutputFile("l"), gpulab::UsageError);
+    fs::current_path(before);
+    CHECK(fs::is_symlink(folder.at("l")));
+    CHECK(folder.files() == 1);
 }
 
 TEST_CASE("moving a file moves the duty to clean up") {
@@ -325,6 +379,155 @@ TEST_CASE("a pipe that is moved stays a pipe") {
     CHECK(std::string(text) == "onetwo");
     CHECK(fs::is_fifo(path));
     ::close(reader);
+}
+
+TEST_CASE("a pipe that no program reads is an error, not an endless wait") {
+    const Folder folder;
+    const std::string path = folder.at("pipe");
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    gpulab::OutputFile file(path);
+    CHECK_THROWS_MATCHES(file.write("x"), gpulab::Error,
+                         Catch::Matchers::Message("cannot write " + path + ": no program reads this pipe"));
+    CHECK(fs::is_fifo(path));
+}
+
+TEST_CASE("a pipe whose reader comes late is written, however much goes through it") {
+    const Folder folder;
+    const std::string path = folder.at("pipe");
+    REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+    const std::string text(1'000'000, 'x'); // more than a pipe holds
+    std::string got;
+    std::thread reader([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        got = content(path);
+    });
+    gpulab::OutputFile(path).write(text);
+    reader.join();
+    CHECK(got == text);
+}
+
+namespace {
+
+/// Runs a function in a process of its own, as a user without special rights, with the signals as a program finds them.
+/// @return the status of waitpid()
+int status_of_user(const std::function<int()>& body) {
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        int code = 99;
+        for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
+        try {
+            if (::geteuid() != 0 || ::setuid(65534) == 0) code = body();
+        } catch (const std::exception& e) {
+            std::fprintf(stderr, "%s\n", e.what());
+        }
+        ::_exit(code);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return status;
+}
+
+int code_of_user(const std::function<int()>& body) {
+    const int status = status_of_user(body);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+} // namespace
+
+TEST_CASE("a signal that ends the program leaves no temporary file, and still ends it") {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+        INFO("signal " << signal);
+        const Folder folder;
+        REQUIRE(::chmod(folder.path.c_str(), 0777) == 0);
+        std::ofstream(folder.at("a")) << "old";
+        REQUIRE(::chmod(folder.at("a").c_str(), 0666) == 0);
+        const int status = status_of_user([&] {
+            gpulab::OutputFile a(folder.at("a")), b(folder.at("b")), c(folder.at("c"));
+            a.prepare("new");
+            b.prepare("new");
+            c.write("kept"); // has its name already
+            if (folder.files() != 4) return 1;
+            ::raise(signal);
+            return 2;
+        });
+        REQUIRE(WIFSIGNALED(status));
+        CHECK(WTERMSIG(status) == signal);
+        CHECK(folder.files() == 2);
+        CHECK(content(folder.at("a")) == "old");
+        CHECK(content(folder.at("c")) == "kept");
+    }
+}
+
+TEST_CASE("a signal that the program was started to ignore stays ignored") {
+    const Folder folder;
+    REQUIRE(::chmod(folder.path.c_str(), 0777) == 0);
+    CHECK(code_of_user([&] {
+              std::signal(SIGHUP, SIG_IGN); // as nohup does
+              gpulab::OutputFile file(folder.at("a"));
+              file.prepare("x");
+              ::raise(SIGHUP);
+              file.commit();
+              return 0;
+          }) == 0);
+    CHECK(content(folder.at("a")) == "x");
+}
+
+TEST_CASE("a file beyond the limit of file sizes is an error, not a signal, and leaves nothing behind") {
+    const Folder folder;
+    REQUIRE(::chmod(folder.path.c_str(), 0777) == 0);
+    const std::string path = folder.at("a");
+    CHECK(code_of_user([&] {
+              gpulab::OutputFile file(path);
+              const rlimit least{1000, 1000};
+              if (::setrlimit(RLIMIT_FSIZE, &least) != 0) return 3;
+              try {
+                  file.write(std::string(100'000, 'x'));
+              } catch (const gpulab::Error& e) {
+                  return std::string(e.what()) == "cannot write " + path + ": File too large" ? 0 : 2;
+              }
+              return 1;
+          }) == 0);
+    CHECK(folder.files() == 0);
+}
+
+TEST_CASE("a file that may be written in a folder that may not is overwritten, only by commit") {
+    const Folder folder;
+    const std::string path = folder.at("a");
+    for (const mode_t mode : {0555u, 01777u}) { // sticky, like /tmp: only the owner of the file may replace it
+        INFO("mode " << std::oct << mode);
+        std::ofstream(path) << "old, and longer than the new content";
+        REQUIRE(::chmod(path.c_str(), 0666) == 0);
+        REQUIRE(::chmod(folder.path.c_str(), mode) == 0);
+        if (::geteuid() != 0 && mode == 01777u) continue; // the file would be the user's own
+        fs::create_symlink(path, folder.at("link"));
+        CHECK(code_of_user([&] {
+                  gpulab::OutputFile first(path), second;
+                  first.prepare("not committed");
+                  if (content(path) != "old, and longer than the new content") return 1;
+                  second = gpulab::OutputFile(folder.at("link"));
+                  second.prepare("new");
+                  if (content(path) != "old, and longer than the new content") return 2;
+                  second.commit();
+                  second.commit(); // nothing is left to do
+                  return folder.files() == 2 ? 0 : 3;
+              }) == 0);
+        CHECK(content(path) == "new");
+        CHECK(mode_of(path) == 0666);
+        REQUIRE(::chmod(folder.path.c_str(), 0755) == 0);
+        fs::remove(folder.at("link"));
+    }
+    REQUIRE(::chmod(folder.path.c_str(), 0555) == 0);
+    CHECK(code_of_user([&] {
+              try {
+                  gpulab::OutputFile file(folder.at("new"));
+              } catch (const gpulab::UsageError& e) {
+                  return std::string(e.what()) == "cannot write " + folder.at("new") + ": Permission denied" ? 0 : 2;
+              }
+              return 1;
+          }) == 0);
+    REQUIRE(::chmod(folder.path.c_str(), 0755) == 0);
 }
 
 TEST_CASE("what goes to the file that stdout or stderr goes to follows what was printed there") {

@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/program.hpp"
 
 using gpulab::Backend;
 using gpulab::Options;
@@ -98,6 +100,68 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--json", "x.json", "--csv", "./x.json"}) == "refused");
     CHECK(refused({"stray"}) == "refused");
     CHECK(refused({"--frobnicate"}) == "refused");
+}
+
+TEST_CASE("an option without its value does not take the next option for it") {
+    const auto complaint = [](std::vector<const char*> arguments) {
+        Options options("lab", "a test");
+        std::size_t n = 7;
+        double ratio = 0;
+        std::string matrix;
+        bool quick = false;
+        options.size("--n", n, 1, "elements");
+        options.number("--ratio", ratio, -1, 1, "of something");
+        options.input("--matrix", matrix, "to read");
+        options.flag("--quick", quick, "be quick");
+        options.studies({{"sizes", "a sweep", {"--n"}}});
+        arguments.insert(arguments.begin(), "lab");
+        try {
+            options.parse(static_cast<int>(arguments.size()), arguments.data());
+        } catch (const UsageError& e) {
+            return std::string(e.what());
+        }
+        return matrix + "," + options.json() + (quick ? ",quick" : "");
+    };
+    CHECK(complaint({"--json", "--matrix=a.mtx"}).starts_with("--json: its value is missing; next is --matrix=a.mtx"));
+    CHECK(complaint({"--json", "--quick"}).starts_with("--json: its value is missing; next is --quick"));
+    CHECK(complaint({"--variant", "--quick"}).starts_with("--variant: its value is missing; next is --quick"));
+    CHECK(complaint({"--json", "-h"}).starts_with("--json: its value is missing; next is -h"));
+    CHECK(complaint({"--matrix"}) == "--matrix: its value is missing");
+    CHECK(complaint({"--n=", "--study", "sizes"}) == "--n: is empty");
+    CHECK(complaint({"--json=", "--matrix", "a.mtx"}) == "--json: is empty");
+    // What begins with a dash can be meant: a negative number, stdout, a file that has such a name.
+    CHECK(complaint({"--ratio", "-0.5", "--json", "-", "--quick"}) == ",-,quick");
+    CHECK(complaint({"--json=--matrix", "--matrix", "-a.mtx"}) == "-a.mtx,--matrix");
+    CHECK(complaint({"--json", "a=", "--matrix=b=c"}) == "b=c,a=");
+}
+
+TEST_CASE("an output onto an input, or two outputs in one file, are refused, also through links") {
+    const gpulab::testing::ScratchFile input, link, fresh, fresh_link;
+    input.write("precious");
+    std::filesystem::create_symlink(input.path(), link.path());
+    std::filesystem::create_symlink(fresh.path(), fresh_link.path()); // leads to what is not there yet
+    const auto complaint = [](const std::string& read, const std::string& json, const std::string& csv) {
+        Options options("lab", "a test");
+        std::string matrix;
+        options.input("--matrix", matrix, "to read");
+        const std::array arguments{"lab", "--matrix", read.c_str(), "--json", json.c_str(), "--csv", csv.c_str()};
+        try {
+            options.parse(static_cast<int>(arguments.size()), arguments.data());
+        } catch (const UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    CHECK(complaint(input.path(), fresh.path(), "/dev/null").empty());
+    CHECK(complaint(input.path(), "/dev/null", "/dev/null").empty());
+    CHECK(complaint("/dev/null", "/dev/null", fresh.path()).empty());
+    const std::string onto = "--json would overwrite the file that --matrix reads, ";
+    CHECK(complaint(input.path(), input.path(), fresh.path()) == onto + input.path());
+    CHECK(complaint(input.path(), link.path(), fresh.path()) == onto + link.path());
+    CHECK(complaint(link.path(), input.path(), fresh.path()) == onto + input.path());
+    CHECK(complaint(input.path(), fresh.path(), fresh_link.path()) ==
+          "--json and --csv name the same file, " + fresh_link.path());
+    CHECK(input.text() == "precious");
 }
 
 TEST_CASE("without options there are the defaults that --help announces") {

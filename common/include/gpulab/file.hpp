@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,12 @@ namespace gpulab {
 ///   owner and group where the system lets it. Further hard links to the old file keep the old content.
 /// - A symbolic link stays one; the file that it leads to is written, also where that does not exist yet.
 /// - A file that may not be written (mode 444) and a directory are refused.
+/// - A file that may be written but not replaced, because its folder may not be written, is overwritten by commit():
+/// not
+///   all or nothing.
+/// - A signal that ends the program (Ctrl-C, kill, a closed terminal) removes the temporary file. A file larger than
+///   `ulimit -f` allows is an error.
+/// - A named pipe that no program reads is an error after five seconds.
 /// - What is not a regular file (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes
 ///   to (`--trace /dev/stdout > out.txt`): the content follows what was printed.
 class OutputFile {
@@ -32,7 +39,7 @@ public:
     void write(std::string_view content);
 
     /// Writes the content to the temporary file; what is no regular file, and where stdout or stderr goes, at once.
-    /// @throws Error when the disk is full
+    /// @throws Error when the disk is full, or no program reads the pipe
     void prepare(std::string_view content);
 
     /// Gives the prepared file its name. @throws Error when it cannot be renamed
@@ -44,10 +51,15 @@ public:
 private:
     void discard() noexcept;
     std::string path_;
-    std::string temporary_;       // not empty: it exists
-    bool special_ = false;        // not a regular file
-    std::FILE* stream_ = nullptr; // stdout or stderr, when it goes to the file
+    std::string temporary_;              // not empty: it exists
+    std::optional<std::string> content_; // prepared for a file that is overwritten in place
+    bool special_ = false;               // not a regular file
+    bool in_place_ = false;              // the file may be written, its folder may not
+    std::FILE* stream_ = nullptr;        // stdout or stderr, when it goes to the file
 };
+
+/// Whether two names lead to the same file, through links too. It need not exist.
+bool same_file(const std::string& a, const std::string& b);
 
 /// Writes out what was printed. @throws Error when stdout cannot take it (a full disk)
 void flush_stdout();

@@ -62,9 +62,12 @@ public:
     /// A choice among words.
     void choice(const std::string& name, std::string& value, const std::vector<std::string>& words,
                 const std::string& help);
-    /// Free text: a file name.
+    /// Free text.
     void text(const std::string& name, std::string& value, const std::string& help);
-    /// The name of a file that the program writes. No two such options, --json and --csv among them, may name the same.
+    /// The name of a file that the program reads.
+    void input(const std::string& name, std::string& value, const std::string& help);
+    /// The name of a file that the program writes. No two such options, --json and --csv among them, may name the same
+    /// file, nor one that the program reads.
     void output(const std::string& name, std::string& value, const std::string& help);
     /// A switch.
     void flag(const std::string& name, bool& value, const std::string& help);
@@ -106,11 +109,17 @@ public:
     std::vector<Device> devices(Backend backend) const;
 
 private:
+    /// Refuses an option without its value: the parser would take the next option for it.
+    void check_values(int argc, const char* const* argv) const;
+    /// Refuses two outputs in one file, and an output onto an input.
+    void check_files() const;
+
     std::unique_ptr<CLI::App> app_;
     std::string lab_;
     std::vector<VariantSummary> variants_;
     std::vector<StudySummary> studies_;
     std::vector<std::string> lab_options_; // added by size(), number(), ...
+    std::vector<std::string> inputs_;
     std::vector<std::string> outputs_ = {"--json", "--csv"};
     std::vector<std::function<void()>> checks_;
     bool list_ = false;
