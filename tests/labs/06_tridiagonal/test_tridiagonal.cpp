@@ -234,6 +234,33 @@ TEST_CASE("whole numbers show a change at the far end of a system") {
     CHECK(before[999] != after[999]);
 }
 
+TEST_CASE("each pivot of a lane that is zero is reported with its place") {
+    using tridiagonal::Unit;
+    for (int at = 0; at < tridiagonal::run_length; ++at) { // an empty equation
+        tridiagonal::LaneRun<double> run{};
+        for (double& b : run.b) b = 1;
+        run.b[at] = 0;
+        int zero = -1;
+        tridiagonal::eliminate(run, zero);
+        CHECK(zero == at);
+    }
+    const Unit<double> alone{0, 0, 1}, to_before{1, 0, 1}, to_after{0, 1, 1};
+    const auto merged = [](const tridiagonal::Stretch<double>& left, const tridiagonal::Stretch<double>& right) {
+        int zero = -1;
+        tridiagonal::merge(left, right, zero);
+        return zero;
+    };
+    CHECK(merged({alone, alone}, {alone, alone}) == -1);
+    CHECK(merged({to_after, to_before}, {alone, alone}) == 0); // first and last of the left stretch are equal
+    CHECK(merged({alone, to_after}, {to_before, alone}) == 1); // the two where they meet are equal
+    CHECK(merged({alone, alone}, {to_after, to_before}) == 2); // first and last of the right stretch are equal
+    int of_join = -1, of_reduce = -1;
+    tridiagonal::join(to_after, to_before, alone, of_join);
+    tridiagonal::reduce(to_before, to_after, alone, of_reduce);
+    CHECK(of_join == tridiagonal::run_length - 1);
+    CHECK(of_reduce == tridiagonal::run_length - 1);
+}
+
 TEST_CASE("the interleaved layout has row 0 of all systems first, and leads back") {
     const std::vector<double> two_of_three = {1, 2, 3, 4, 5, 6};
     CHECK(tridiagonal::interleave(two_of_three, 3, 2) == std::vector<double>{1, 4, 2, 5, 3, 6});
