@@ -1,7 +1,9 @@
 #include "files.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
+#include <utility>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
@@ -18,6 +20,16 @@ Dense read_dense(const std::string& path) {
                                              size.rows, size.columns));
     const gpulab::Csr<double> sparse = gpulab::read_matrix_market<double>(path);
     return {sparse.rows, sparse.columns, gpulab::to_dense(sparse)};
+}
+
+Problem read_problem(const std::string& path) {
+    Dense a = read_dense(path);
+    if (a.rows != a.columns || a.rows == 0)
+        throw gpulab::UsageError(fmt::format("{}: a square matrix is needed, not {} x {}", path, a.rows, a.columns));
+    if (a.rows > most_rows) throw gpulab::UsageError(fmt::format("{}: more than {} rows", path, most_rows));
+    if (!std::isfinite(norm(a.values, a.rows)))
+        throw gpulab::UsageError(fmt::format("{}: the sum of the magnitudes in a row overflows", path));
+    return {a.rows, std::move(a.values)};
 }
 
 std::string array_text(const Dense& matrix) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gpulab/file.hpp"
+#include "lu.hpp"
 
 namespace lu {
 
@@ -21,6 +22,12 @@ struct Dense {
 /// @throws UsageError when the file cannot be read or does not fit main memory as a dense matrix; Error naming file and
 ///         line when it is malformed or holds a value that is not finite
 Dense read_dense(const std::string& path);
+
+/// The same for a matrix to factorise.
+/// @throws UsageError as well when it is not square, has no rows or more than most_rows, or when the magnitudes of a
+/// row
+///         add up to more than a double holds
+Problem read_problem(const std::string& path);
 
 /// The text of an `array real general` file, column after column, every value with as many digits as it takes to read
 /// the same number back.

@@ -64,7 +64,7 @@ double norm(const std::vector<double>& matrix, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) {
         double sum = 0;
         for (std::size_t j = 0; j < n; ++j) sum += std::abs(matrix[i * n + j]);
-        if (!(sum <= largest)) largest = sum; // NaN stays
+        raise(largest, sum);
     }
     return largest;
 }
@@ -92,8 +92,7 @@ std::vector<double> product(const Factors& f, const std::vector<double>& x, bool
 /// The largest of some numbers >= 0; NaN when one of them is.
 double largest_of(const std::vector<double>& values) {
     double largest = 0;
-    for (const double v : values)
-        if (!(v <= largest)) largest = v;
+    for (const double v : values) raise(largest, v);
     return largest;
 }
 
@@ -131,8 +130,7 @@ double sampled_residual(const Problem& p, const Factors& f, const std::vector<st
                 r[i] = std::abs(sum - r[i]);
             }
         });
-        const double worst = largest_of(r);
-        if (!(worst <= largest)) largest = worst;
+        raise(largest, largest_of(r));
     }
     return largest;
 }

@@ -2,6 +2,7 @@
 /// Lab 07: P A = L U, and the solution of A X = B with these factors, on every back end.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -87,7 +88,12 @@ Problem make_problem(std::size_t n, std::uint64_t seed);
 /// @return empty when a pivot is not between its own row and n - 1, so that P is no permutation
 std::vector<std::size_t> row_order(const Factors& f);
 
-/// The largest sum of magnitudes in a row: the infinity norm.
+/// Raises `largest` to a larger value, or to NaN. Once it is NaN, it stays.
+inline void raise(double& largest, double value) {
+    if (!(value <= largest) && !std::isnan(largest)) largest = value;
+}
+
+/// The largest sum of magnitudes in a row: the infinity norm; NaN when an element is.
 double norm(const std::vector<double>& matrix, std::size_t n);
 
 /// |L| |U|, in the infinity norm: the size of the numbers that were added and subtracted.

@@ -1,13 +1,16 @@
 /// @file
 /// Lab 07, LU factorisation: P A = L U and A X = B with every variant on every device, checked by their residuals; or
 /// the user's own system from files.
+#include <filesystem>
 #include <fmt/format.h>
+#include <system_error>
 
 #include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
 #include "lu.hpp"
 #include "solve.hpp"
 #include "studies.hpp"
@@ -35,24 +38,35 @@ void settle(const Options& options, const Choice& choice) {
         throw gpulab::UsageError("--n: the file of --matrix has its own size");
     if (options.given("--rhs-count") && choice.op != "solve")
         throw gpulab::UsageError("--rhs-count is for --op solve; a file of --rhs has its own number");
-    if (system && (options.given("--op") || !options.json().empty() || !options.csv().empty()))
-        throw gpulab::UsageError("--rhs: a system is solved once; --op, --json and --csv are for measurements");
+    if (!choice.files.matrix.empty() && options.given("--seed") && choice.op != "solve")
+        throw gpulab::UsageError("--seed: with the file of --matrix nothing is random");
+    for (const char* const option : {"--op", "--json", "--csv", "--repeat", "--warmup", "--flush-l2"})
+        if (system && options.given(option))
+            throw gpulab::UsageError(fmt::format("--rhs: a system is solved once; {} is for measurements", option));
+    for (const std::string& output : {choice.files.solution, options.json(), options.csv()})
+        for (const std::string& input : {choice.files.matrix, choice.files.rhs}) {
+            std::error_code absent; // a file that is not there is not the same
+            if (std::filesystem::equivalent(output, input, absent))
+                throw gpulab::UsageError(fmt::format("{} would overwrite the input {}", output, input));
+        }
+}
+
+/// The rows that the file announces, or that the random matrix will have.
+double rows_of(const Choice& choice) {
+    return static_cast<double>(choice.files.matrix.empty() ? choice.n
+                                                           : gpulab::matrix_market_size(choice.files.matrix).rows);
 }
 
 /// The matrix of the file, or a random one.
 lu::Problem problem_of(const Options& options, const Choice& choice) {
     if (choice.files.matrix.empty()) return lu::make_problem(choice.n, options.seed());
-    lu::Dense a = lu::read_dense(choice.files.matrix);
-    if (a.rows != a.columns || a.rows == 0)
-        throw gpulab::UsageError(
-            fmt::format("{}: a square matrix is needed, not {} x {}", choice.files.matrix, a.rows, a.columns));
-    return {a.rows, std::move(a.values)};
+    return lu::read_problem(choice.files.matrix);
 }
 
 /// P A = L U with every chosen variant.
 int factorise(const Options& options, const Choice& choice) {
     auto jobs = gpulab::jobs(lu::variants(), options); // which variant runs where
-    const double bytes = 8.0 * static_cast<double>(choice.n) * static_cast<double>(choice.n);
+    const double n = rows_of(choice), bytes = 8 * n * n;
     gpulab::check_memory(options, 2 * bytes, 3 * bytes);
     const lu::Problem problem = problem_of(options, choice);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
@@ -70,7 +84,7 @@ int factorise(const Options& options, const Choice& choice) {
 /// A X = B with every chosen variant, from the same factors.
 int solve(const Options& options, const Choice& choice) {
     const auto jobs = gpulab::jobs(lu::solve_variants(), options);
-    const double n = static_cast<double>(choice.n), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
+    const double n = rows_of(choice), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
     gpulab::check_memory(options, 2 * bytes, 4 * bytes);
     const lu::Problem matrix = problem_of(options, choice);
     const lu::SolveProblem problem = lu::make_solve_problem(matrix, choice.count, options.seed() + 1);
@@ -92,7 +106,7 @@ int main(int argc, char** argv) try {
     options.size("--rhs-count", choice.count, 1, "columns of a random B, with --op solve", 1 << 20);
     options.text("--matrix", choice.files.matrix, "take A from this Matrix Market file");
     options.text("--rhs", choice.files.rhs, "solve A X = B with B from this file, and say how good X is");
-    options.output("--solution", choice.files.solution, "write X to this file");
+    options.output("--solution", choice.files.solution, "with --rhs: write X to this file");
     options.variants(lu::variants());
     options.variants(lu::solve_variants());
     options.studies(lu::study_list());

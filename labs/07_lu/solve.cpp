@@ -63,16 +63,13 @@ double backward_error(const SolveProblem& p, const Solution& x) {
     double worst = 0;
     for (std::size_t c = 0; c < p.count; ++c) {
         double of_r = 0, of_x = 0, of_b = 0;
-        const auto take = [](double& largest, double value) {
-            if (!(std::abs(value) <= largest)) largest = std::abs(value); // NaN stays
-        };
         for (std::size_t i = 0; i < p.n; ++i) {
-            take(of_r, r[i * p.count + c]);
-            take(of_x, x[i * p.count + c]);
-            take(of_b, p.b[i * p.count + c]);
+            raise(of_r, std::abs(r[i * p.count + c]));
+            raise(of_x, std::abs(x[i * p.count + c]));
+            raise(of_b, std::abs(p.b[i * p.count + c]));
         }
         const double scale = static_cast<double>(p.n) * std::numeric_limits<double>::epsilon() * (matrix * of_x + of_b);
-        take(worst, of_r == 0 ? 0 : of_r / scale);
+        raise(worst, of_r == 0 ? 0 : of_r / scale);
     }
     return worst;
 }
@@ -150,6 +147,7 @@ double condition_estimate(const Problem& p, const Factors& f) {
     for (int climb = 0; climb < 5; ++climb) {
         apply_inverse(f, order, x, false);
         const double found = one_norm(x);
+        if (!std::isfinite(found)) return std::numeric_limits<double>::infinity();
         if (!(found > of_inverse)) break;
         of_inverse = found;
         for (double& v : x) v = v < 0 ? -1 : 1;
@@ -166,7 +164,8 @@ double condition_estimate(const Problem& p, const Factors& f) {
     for (std::size_t i = 0; i < n; ++i)
         x[i] = (i % 2 ? -1.0 : 1.0) * (1 + (n > 1 ? static_cast<double>(i) / static_cast<double>(n - 1) : 0));
     apply_inverse(f, order, x, false);
-    return of_a * std::max(of_inverse, 2 * one_norm(x) / (3 * static_cast<double>(n)));
+    const double estimate = of_a * std::max(2 * one_norm(x) / (3 * static_cast<double>(n)), of_inverse);
+    return std::isfinite(estimate) ? estimate : std::numeric_limits<double>::infinity();
 }
 
 gpulab::Work work(const SolveProblem& p) {

@@ -7,8 +7,8 @@
 // should copy it to the device. The size of the tile is a variable of the host, but it is the size of a static shared
 // array; here it is a template parameter. Nothing checks the pivots. The printed order of the threads is kept:
 // threadIdx.x counts the rows.
-// Limit: the threads of a warp access 32 different rows, so they use 8 of the 32 bytes of each sector. And each step
-// passes over the whole submatrix in global memory for two operations per element.
+// Limit: with tiles of 32 x 32, the threads of a warp access 32 different rows, so they use 8 of the 32 bytes of each
+// sector. And each step passes over the whole submatrix in global memory for two operations per element.
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

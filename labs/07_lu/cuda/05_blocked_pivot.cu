@@ -4,9 +4,8 @@
 // steps to all other columns: they exchange rows, solve for 64 rows of U, and update the submatrix with one matrix
 // product. The submatrix passes through global memory once for 64 columns instead of once for each.
 // - All exchanges are done together. One after the other, each would wait for the one before it: 64 times the latency
-// of
-//   global memory. Here each block first finds where each row ends after all exchanges, then reads all rows that move,
-//   and then writes them.
+//   of global memory. Here each block first finds where each row ends after all exchanges, then reads all rows that
+//   move, and then writes them.
 // - The update is a product as in lab 03, with 4 x 4 elements per thread.
 // Limit: the panel: four launches per column, most of them too small to fill the device.
 #include <algorithm>

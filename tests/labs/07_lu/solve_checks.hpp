@@ -94,6 +94,7 @@ inline const std::vector<SolverCheck>& solver_checks() {
                      if (const std::string fault = fault_of(solver, 70, count); !fault.empty()) return fault;
              return std::string();
          }},
+        {"work for several threads", [](Solver& solver) { return fault_of(solver, 200, 1500); }},
         {"special matrices",
          [](Solver& solver) { // ill-conditioned: the residual is small all the same
              const SolveProblem hilbert10 = make_solve_problem(hilbert(10), 2, gpulab::testing::seed);

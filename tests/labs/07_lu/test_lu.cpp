@@ -44,7 +44,11 @@ const VariantCases sanitizer(
     lu::variants(), "under compute-sanitizer", "[.sanitizer]",
     [](const auto& v, Faults& faults) {
         if (v.baseline) return faults.check("a library is not looked into", [] { return std::string(); });
-        faults.check("small sizes", [&] { return lu::testing::fault_under_tools(rung_of(v), {1, 2, 70, 135}); });
+        // 260: two blocks of a cluster.
+        const bool cluster = v.needs.compute_capability >= 90;
+        const std::vector<std::size_t> sizes =
+            cluster ? std::vector<std::size_t>{1, 2, 70, 135, 260} : std::vector<std::size_t>{1, 2, 70, 135};
+        faults.check("small sizes", [&] { return lu::testing::fault_under_tools(rung_of(v), sizes); });
     },
     gpulab::testing::only_on<Backend::cuda>);
 
@@ -120,6 +124,34 @@ TEST_CASE("the operations are counted as the three loops do them") {
     }
 }
 
+TEST_CASE("the bytes are A read once and the factors written once") {
+    CHECK(Problem{7, {}}.bytes() == 2 * 8 * 7 * 7);
+    CHECK(lu::work(Problem{7, {}}).bytes == 2 * 8 * 7 * 7);
+    CHECK(lu::work(Problem{7, {}}).flops == Problem{7, {}}.flops());
+}
+
+TEST_CASE("the norm is that of the rows; NaN stays") {
+    CHECK(lu::norm({1, -2, 3, 4}, 2) == 7);
+    CHECK(lu::norm({-4, 3, 1, 1}, 2) == 7);
+    CHECK(std::isnan(lu::norm({std::nan(""), 0, 1, 1}, 2)));
+}
+
+TEST_CASE("pivots that make no permutation give no order of the rows") {
+    CHECK(lu::row_order(lu::testing::factors_of(3, {}, {2, 1, 2})) == std::vector<std::size_t>{2, 1, 0});
+    for (const std::vector<std::int32_t>& pivots : {std::vector<std::int32_t>{1, 0, 2}, {0, 3, 2}, {-1, 1, 2}})
+        CHECK(lu::row_order(lu::testing::factors_of(3, {}, pivots)).empty());
+}
+
+TEST_CASE("error and tolerance of a 2 x 2 matrix, by hand") {
+    const double epsilon = std::numeric_limits<double>::epsilon(), wrong = std::ldexp(1.0, -40);
+    // A = (2 1; 4 3) = (1 0; 2 1) (2 1; 0 1); norm(A) = 7. The last element of U is wrong.
+    const auto c = lu::compare({2, {2, 1, 4, 3}}, lu::testing::factors_of(2, {2, 1, 2, 1 + wrong}, {0, 1}), false);
+    CHECK(c.error == wrong / (2 * epsilon * 7));
+    CHECK(c.tolerance == (7 + wrong) / 7); // norm(|L| |U|) / norm(A)
+    const auto cancels = lu::compare({2, {2, 1, 4, 1}}, lu::testing::factors_of(2, {2, 1, 2, -1}, {0, 1}), false);
+    CHECK(cancels.tolerance == 7.0 / 5); // |L| |U| = (2 1; 4 3)
+}
+
 TEST_CASE("the comparison sees every kind of wrong factors") {
     const Problem p = lu::make_problem(60, gpulab::testing::seed);
     const Factors right = right_factors(p);
@@ -158,6 +190,22 @@ TEST_CASE("the comparison sees every kind of wrong factors") {
     const auto c = lu::compare(small, unstable, true);
     CHECK_FALSE(c.passed);
     CHECK(c.message.find("larger than 1") != std::string::npos);
+}
+
+TEST_CASE("NaN in any element of the factors is found, also when later rows are right") {
+    for (const std::size_t n : {4, 1030}) {
+        Problem p = lu::testing::random_problem(n, false);
+        Factors f(n);
+        gpulab::Stopwatch once;
+        lu::cpu_threads(p, f, once);
+        REQUIRE(lu::compare(p, f, false).passed);
+        for (const std::size_t at : {std::size_t{0}, n, n + 1, 2 * n + 1, n * n - 2, n * n - 1}) {
+            Factors wrong = f;
+            wrong.lu[at] = std::numeric_limits<double>::quiet_NaN();
+            INFO("n = " << n << ", element " << at);
+            CHECK_FALSE(lu::compare(p, wrong, false).passed);
+        }
+    }
 }
 
 TEST_CASE("the comparison of large matrices, by samples, sees a single wrong element") {

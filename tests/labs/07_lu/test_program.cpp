@@ -147,6 +147,11 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
              {header + "2 2\n1\n0\nzero\n1\n", two, ":5:"},
              {header + "2 2\n1\n0\n0\n1\n1\n", two, "one entry too many"},
              {"no matrix\n", two, ":1:"},
+             {header + "0 0\n", two, "square"},
+             {"%%MatrixMarket matrix array complex general\n1 1\n1 1\n", two, "complex"},
+             {"%%MatrixMarket matrix coordinate real general\n2000000 2000000 1\n1 1 1\n", two, "main memory four"},
+             {header + "2 2\n1e308\n1e308\n1e308\n-1e308\n", two, "overflows"},
+             {header + "2 2\n1e-200\n0\n0\n1\n", header + "2 1\n1e200\n1\n", "larger than a double"},
          }) {
         const System s(a, b);
         const ScratchFile solution;
@@ -158,11 +163,61 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
     }
     const System s(header + "2 2\n1\n0\n0\n1\n", two);
     for (const std::string more :
-         {"--n 2", "--op solve", "--json x.json", "--solution /nonexistent/folder/x.mtx", "--study block",
+         {"--n 2", "--op solve", "--json x.json", "--csv x.csv", "--repeat 5", "--warmup 0", "--flush-l2", "--seed 1",
+          "--rhs-count 1", "--solution /nonexistent/folder/x.mtx", "--study block",
           "--variant cpu_blocked_pivot,cpu_two_stage_pivot", "--variant cpu_solve_rows"}) {
         INFO(more);
         CHECK(program.refusal_fault(s.options() + " " + more) == "");
     }
+}
+
+TEST_CASE("no output overwrites a file that the program reads") {
+    const System s(header + "2 2\n2\n0\n0\n2\n", header + "2 1\n2\n4\n");
+    const std::string matrix = s.matrix.text(), rhs = s.rhs.text();
+    for (const std::string& arguments :
+         {s.options() + " --solution " + s.matrix.path(), s.options() + " --solution " + s.rhs.path(),
+          "--matrix " + s.matrix.path() + " --json " + s.matrix.path(),
+          "--matrix " + s.matrix.path() + " --op solve --csv " + s.matrix.path()}) {
+        INFO(arguments);
+        const auto run = program(arguments);
+        CHECK(run.exit_code == 2);
+        CHECK(run.err.find("would overwrite") != std::string::npos);
+        CHECK(s.matrix.text() == matrix);
+        CHECK(s.rhs.text() == rhs);
+    }
+}
+
+TEST_CASE("the memory is that of the file's matrix, not of --n") {
+    const ScratchFile file;
+    file.write("%%MatrixMarket matrix coordinate real general\n20000 20000 1\n1 1 1\n");
+    const auto run = program("--op solve --rhs-count 2^20 --backend cpu --matrix " + file.path());
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find("needs 1886.9 GiB") != std::string::npos); // 4 * 8 (n^2 + 3 n 2^20) bytes
+}
+
+TEST_CASE("the seed decides what is random") {
+    const auto errors = [](const std::string& arguments) {
+        const auto run = program.results("--n 33 --repeat 1 " + arguments);
+        return run["variants"][0]["error"].get<double>();
+    };
+    CHECK(errors("--variant cpu_blocked --seed 1") != errors("--variant cpu_blocked --seed 2"));
+    CHECK(errors("--op solve --variant cpu_solve_rows --seed 1") !=
+          errors("--op solve --variant cpu_solve_rows --seed 2"));
+    const ScratchFile file; // A is given: only B is random
+    file.write(lu::array_text({33, 33, lu::make_problem(33, 1).a}));
+    const std::string solve = "--op solve --variant cpu_solve_rows --matrix " + file.path();
+    const auto error = [&](const std::string& seed) {
+        return program.results("--repeat 1 " + solve + seed)["variants"][0]["error"].get<double>();
+    };
+    CHECK(error(" --seed 1") != error(" --seed 2"));
+    CHECK(program.refusal_fault("--seed 1 --matrix " + file.path()) == "");
+}
+
+TEST_CASE("a system is solved with refinement, and its residual is not zero by default") {
+    const System s(lu::array_text({10, 10, lu::testing::hilbert(10).a}), lu::array_text({10, 1, std::vector(10, 1.0)}));
+    const auto run = program(s.options());
+    CHECK(run.out.find("solve_refined in") != std::string::npos);
+    CHECK(run.out.find("residual: 0,") == std::string::npos);
 }
 
 TEST_CASE("a matrix that is nearly singular is solved with a warning") {
@@ -192,6 +247,27 @@ TEST_CASE("a missing back end is an error only when asked for by name") {
 
 TEST_CASE("the study of panel widths runs") {
     CHECK(program.study_fault("block", "--n 100 --backend cpu", 9, wrong_rungs) == "");
+}
+
+TEST_CASE("the study of pivoting compares times and growth") {
+    const auto runs = program.results("--study pivoting --repeat 1 --warmup 0 --backend cpu");
+    REQUIRE(runs.size() == 5);
+    const auto& variants = runs[0]["variants"]; // n = 256
+    const auto of = [&](const std::string& name) {
+        for (const auto& v : variants)
+            if (v["name"] == name) return v;
+        return nlohmann::json();
+    };
+    const auto plain = of("cpu_blocked"), pivoting = of("cpu_blocked_pivot");
+    const double ratio = pivoting["kernel_ms"]["median"].get<double>() / plain["kernel_ms"]["median"].get<double>();
+    CHECK(std::abs(pivoting["times_without"].get<double>() / ratio - 1) < 1e-3);
+    CHECK(plain["growth"].get<double>() > 100);
+    CHECK(pivoting["growth"].get<double>() > 1);
+    CHECK(pivoting["growth"].get<double>() < 100);
+}
+
+TEST_CASE("the study of figure 3.10 runs") {
+    CHECK(program.study_fault("figure-3-10", "--backend cpu", 5, wrong_rungs) == "");
 }
 
 TEST_CASE("the study of the update runs where there is CUDA, and says so where there is none") {

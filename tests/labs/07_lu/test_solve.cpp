@@ -91,11 +91,36 @@ TEST_CASE("the comparison of solutions sees a lost digit, another right-hand sid
     wrong = x;
     std::swap(wrong[0], wrong[1]);
     CHECK_FALSE(lu::compare(p, wrong, true).passed);
-    wrong = x;
-    wrong[149] = std::numeric_limits<double>::quiet_NaN();
-    CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    for (const std::size_t at : {0, 1, 2, 147, 148, 149}) { // in any right-hand side
+        wrong = x;
+        wrong[at] = std::numeric_limits<double>::quiet_NaN();
+        CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    }
     wrong.pop_back();
     CHECK_FALSE(lu::compare(p, wrong, true).passed);
+}
+
+TEST_CASE("the operations of the solution are counted as its loops do them") {
+    for (const std::size_t n : {1, 2, 7, 40}) {
+        double count = 0;
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) count += j == i ? 1 : 2; // a division; a product and a difference
+        const lu::SolveProblem p{n, 3, {}, {}, {}};
+        CHECK(p.flops() == 3 * count);
+        CHECK(p.bytes() == 8.0 * static_cast<double>(n * n + 3 * n + 3 * n));
+        CHECK(lu::work(p).flops == p.flops());
+        CHECK(lu::work(p).bytes == p.bytes());
+    }
+}
+
+TEST_CASE("backward error and tolerance of a 2 x 2 system, by hand") {
+    const double epsilon = std::numeric_limits<double>::epsilon(), wrong = std::ldexp(1.0, -40);
+    const Factors identity = lu::testing::factors_of(2, {1, 0, 0, 1}, {0, 1});
+    const auto p = lu::make_solve_problem({2, {1, 0, 0, 1}}, identity, {4, 0, 0, 8}, 2); // B = (4 0; 0 8)
+    const Solution x = {4 + wrong, 0, 0, 8}; // the first right-hand side is the worst one
+    CHECK(lu::backward_error(p, x) == wrong / (2 * epsilon * (4 + wrong + 4)));
+    CHECK(lu::compare(p, x, false).tolerance == 1.5);
+    CHECK(lu::compare(p, x, true).tolerance == 1);
 }
 
 TEST_CASE("refinement makes up for factors without pivoting") {
@@ -120,6 +145,9 @@ TEST_CASE("the condition estimate is at most the condition number, and near it")
         CHECK(estimate >= exact / 3);
     }
     CHECK(lu::condition_estimate({2, {1, 0, 0, 1}}, factors_of({2, {1, 0, 0, 1}})) == 1);
+    const Problem upper{3, {1, 1, 1, 0, 1, 0, 0, 0, 1}}; // the largest column sum is 2, also of the inverse
+    CHECK(lu::condition_estimate(upper, factors_of(upper)) == 4);
+    CHECK(std::isinf(lu::condition_estimate({1, {1e-320}}, factors_of({1, {1e-320}})))); // 1e320 is no double
     CHECK(std::isinf(lu::condition_estimate({1, {0}}, lu::testing::factors_of(1, {0}, {0}))));
     const double of_hilbert = lu::condition_estimate(lu::testing::hilbert(10), factors_of(lu::testing::hilbert(10)));
     CHECK((of_hilbert > 1e13 && of_hilbert < 1e14)); // 3.5e13 (Higham, table 28.1)
