@@ -136,7 +136,7 @@ go_without() {
     done
     if [[ $(cat "$told" 2>/dev/null) != "$*" ]]; then
         say "not installed${1:+, because $1}: ${*:2}. Going on: CMake fetches the libraries; back ends that lack something are" \
-            "left out. $how"
+            "left out.${how:+ $how}"
         mkdir -p "$root/build" && echo "$*" >"$told"
     fi
 }
