@@ -136,7 +136,7 @@ go_without() {
     done
     if [[ $(cat "$told" 2>/dev/null) != "$*" ]]; then
         say "not installed${1:+, because $1}: ${*:2}. Going on: CMake fetches the libraries; back ends that lack something are" \
-            "left out. $how"
+            "left out.${how:+ $how}"
         mkdir -p "$root/build" && echo "$*" >"$told"
     fi
 }
@@ -153,6 +153,10 @@ install() {
     say "not installed yet: $*"
     say "reading the package lists (apt-get update)"
     if ! watch apt update || grep -q '^Err:' "$log"; then # one broken source need not stop the others
+        if ! grep -qE '^(Hit|Get):' "$log"; then # no network: apt would try for minutes
+            go_without "no apt source can be reached: $(apt_error)" "$@"
+            return
+        fi
         say "some package lists could not be read: $(apt_error)"
     fi
     if [[ " $* " == *" libcatch2-dev "* && ! $(recent_catch2) ]]; then add_backports; fi

@@ -412,22 +412,25 @@ END
     "a broken apt source does not stop the others")
         fake_machine
         broken="E: The repository 'https://broken.invalid stable Release' does not have a Release file."
-        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        hit="Hit:1 http://mirror.invalid/debian stable InRelease"
+        try env UPDATE="$hit"$'\n'"$broken" "$scratch/copy/lab" run a
         ends_with 0 && names "$err" "$broken"
         [[ $(calls "apt-get .* install -y .*oclgrind") == 1 ]] || fail "nothing was installed: $(<"$scratch/called")"
         # A package that none of them has is not asked for again and again.
         rm -r "$scratch/copy/build" "$scratch/bin/oclgrind"
         fake apt-cache '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"'
-        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        try env UPDATE="$hit"$'\n'"$broken" "$scratch/copy/lab" run a
         ends_with 0
         : >"$scratch/called"
-        try env UPDATE="$broken" "$scratch/copy/lab" run a
+        try env UPDATE="$hit"$'\n'"$broken" "$scratch/copy/lab" run a
         [[ $(calls apt-get) == 0 ]] || fail "it asks again: $(<"$scratch/called")"
         # Without network nothing is known of the packages either: a later run tries again.
         rm -r "$scratch/copy/build"
         fake apt-cache ''
-        try env UPDATE="Err: no network" "$scratch/copy/lab" run a
-        ends_with 0 && names "$err" oclgrind
+        : >"$scratch/called"
+        try env UPDATE="W: Failed to fetch: no network" "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" oclgrind "no apt source can be reached: W: Failed to fetch: no network"
+        [[ $(calls " install ") == 0 ]] || fail "it tries to install: $(<"$scratch/called")"
         [[ ! -e $scratch/copy/build/unavailable ]] || fail "it gave up: $(<"$scratch/copy/build/unavailable")"
         fake apt-cache 'echo "$2 | 9.0 | mirror"'
         try env INSTALL="E: Failed to fetch http://mirror.invalid/oclgrind.deb" "$scratch/copy/lab" run a
