@@ -20,17 +20,29 @@ gpulab_library(CLI11 2.1 https://github.com/CLIUtils/CLI11.git v2.4.2)
 gpulab_library(nlohmann_json 3.9 https://github.com/nlohmann/json.git v3.11.3)
 find_package(Threads REQUIRED)
 
-# stb (PNG files) is two headers without a version; one target with the folder they stand in.
-find_path(GPULAB_STB_DIR stb_image_write.h PATH_SUFFIXES stb)
-if(NOT GPULAB_STB_DIR)
-    message(STATUS "stb is not installed: fetching it")
-    FetchContent_Declare(stb GIT_REPOSITORY https://github.com/nothings/stb.git
-                         GIT_TAG 5736b15f7ea0ffb08dd38af21067c314d6a3aae9 SOURCE_SUBDIR none)
-    FetchContent_MakeAvailable(stb)
-    set(GPULAB_STB_DIR ${stb_SOURCE_DIR} CACHE PATH "" FORCE)
+# zlib (.mtx.gz) and libpng (PNG files), which needs zlib. The fetched libpng finds the fetched zlib by find_package(ZLIB).
+set(SKIP_INSTALL_ALL ON) # of these two; libpng could not export a zlib that is not installed
+find_package(ZLIB 1.2.11 QUIET)
+if(NOT ZLIB_FOUND)
+    message(STATUS "ZLIB >= 1.2.11 is not installed: fetching v1.3.1")
+    set(ZLIB_BUILD_EXAMPLES OFF CACHE INTERNAL "")
+    FetchContent_Declare(ZLIB GIT_REPOSITORY https://github.com/madler/zlib.git GIT_TAG v1.3.1 GIT_SHALLOW TRUE
+                         OVERRIDE_FIND_PACKAGE)
+    FetchContent_MakeAvailable(ZLIB)
+    target_include_directories(zlibstatic SYSTEM INTERFACE ${zlib_SOURCE_DIR} ${zlib_BINARY_DIR})
+    add_library(ZLIB::ZLIB ALIAS zlibstatic)
 endif()
-add_library(gpulab_stb INTERFACE)
-target_include_directories(gpulab_stb SYSTEM INTERFACE ${GPULAB_STB_DIR})
+find_package(PNG 1.6.37 QUIET)
+if(NOT PNG_FOUND)
+    message(STATUS "PNG >= 1.6.37 is not installed: fetching v1.6.44")
+    foreach(off PNG_SHARED PNG_TESTS PNG_TOOLS)
+        set(${off} OFF CACHE INTERNAL "")
+    endforeach()
+    FetchContent_Declare(libpng GIT_REPOSITORY https://github.com/pnggroup/libpng.git GIT_TAG v1.6.44 GIT_SHALLOW TRUE)
+    FetchContent_MakeAvailable(libpng)
+    target_include_directories(png_static SYSTEM INTERFACE ${libpng_SOURCE_DIR} ${libpng_BINARY_DIR})
+    add_library(PNG::PNG ALIAS png_static)
+endif()
 
 # OpenCL: the loader is the system's; the headers may be fetched.
 if(GPULAB_OPENCL)
