@@ -150,7 +150,7 @@ TEST_CASE("a solution that is written reads back to the last digit") {
           std::vector<float>{1.00000012F, 0.100000001F, -3.40282347e38F, 1e-45F});
 }
 
-TEST_CASE("--matrix and --seed choose the systems") {
+TEST_CASE("the systems follow --matrix and --seed") {
     const ScratchFile out;
     const auto solution = [&](const std::string& arguments) {
         REQUIRE(program("--n 3 --systems 2 --repeat 1 --variant cpu_thomas --output " + out.path() + " " + arguments)
