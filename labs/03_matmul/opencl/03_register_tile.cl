@@ -10,12 +10,14 @@
 #define DEPTH 16 // columns of A and rows of B in a tile
 
 // Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end and outside the matrix.
-// vload8 asks only for the alignment of a single number, so a compiler may make eight loads of it. Where 8 divides the
-// length, the lines are aligned to eight numbers, and the cast to REAL8 says so.
+// vload8 asks only for the alignment of a single number, so a compiler may make eight loads of it. Where the address is
+// a multiple of eight numbers, the cast to REAL8 says so. (A test of `length` instead does not change in the kernel's
+// loop; LLVM then makes two loops of it, each with the barriers, and PoCL 5 stops at that.)
 #define AT(s) (inside && first + s < length ? row[first + s] : 0)
 REAL8 load_line(global const REAL* row, int first, int length, int inside) {
-    if (inside && length % EACH == 0) return first < length ? *(global const REAL8*)(row + first) : (REAL8)0;
-    if (inside && first + EACH <= length) return vload8(0, row + first);
+    if (inside && first + EACH <= length)
+        return (size_t)(row + first) % sizeof(REAL8) == 0 ? *(global const REAL8*)(row + first)
+                                                          : vload8(0, row + first);
     return (REAL8)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7));
 }
 
@@ -79,9 +81,8 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
         // clang-format on
     }
 
-    for (int i = 0; i < EACH; ++i) {
+    for (int i = 0; i < EACH && row + y * EACH + i < m; ++i) {
         const int r = row + y * EACH + i;
-        if (r >= m) break;
         REAL line[EACH];
         vstore8(sum[i], 0, line);
         for (int j = 0; j < EACH && column + x * EACH + j < n; ++j) c[(size_t)r * n + column + x * EACH + j] = line[j];
