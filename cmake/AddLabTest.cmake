@@ -175,6 +175,8 @@ function(gpulab_sanitizer_test name target labels)
         # launch returns before its kernel has ended.
         string(APPEND environment ";CUDA_LAUNCH_BLOCKING=1")
     endif()
+    # One run of each tool at a time. Sixteen programs that use a GPU at once wait for their time slices: each waits a
+    # hundred times as long for a small kernel as alone.
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 1000
-                         ENVIRONMENT "${environment}")
+                         RESOURCE_LOCK "compute-sanitizer ${CS_TOOL}" ENVIRONMENT "${environment}")
 endfunction()
