@@ -42,6 +42,13 @@ template <class T> struct Problem {
 /// Stands for a row in Output::zero_pivot: no pivot of this system was zero.
 inline constexpr std::int32_t no_zero_pivot = -1;
 
+/// The most unknowns that a variant gives to a single thread of a GPU. Such a thread takes about 1 us for each of them
+/// (measured on an H200), so a longer system would keep the GPU busy for seconds.
+inline constexpr std::size_t most_for_one_thread = std::size_t{1} << 20;
+
+/// @throws Unsupported when a system has more than most_for_one_thread unknowns
+void check_one_thread(std::size_t n);
+
 /// The solutions, and what went wrong.
 template <class T> struct Output {
     Output() = default;

@@ -47,6 +47,7 @@ __global__ void thomas_interleaved_kernel(const T* __restrict__ a, const T* __re
 }
 
 template <class T> void cuda_thomas_interleaved(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    check_one_thread(p.n);
     InterleavedProblem<T> in(p);
     gpulab::DeviceBuffer<T> c_new(p.size());
     gpulab::DeviceBuffer<std::int32_t> zero_pivot(p.systems);

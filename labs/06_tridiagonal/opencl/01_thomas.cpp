@@ -11,6 +11,7 @@
 namespace tridiagonal {
 
 template <class T> void opencl_thomas(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    if (!gpulab::opencl().description().is_cpu) check_one_thread(p.n); // one core of a CPU is fast enough
     const ClProblem<T> in(p);
     ClOutput<T> result(p);
     gpulab::ClBuffer<T> c_new(p.size());

@@ -58,6 +58,9 @@ template <class T> Problem<T> whole_numbers(std::size_t n, std::size_t systems) 
 inline bool may_refuse(std::string_view variant, const Shape& shape) {
     if (variant.find("cusparse") != std::string_view::npos && shape.n < 3) return true;
     if ((variant.ends_with("_one_block") || variant.ends_with("_nopivot")) && shape.systems > 1) return true;
+    if (shape.n > most_for_one_thread && variant.find("thomas") != std::string_view::npos &&
+        !variant.starts_with("cpu_"))
+        return true; // on a GPU
     return shape.n > 1024 && !variant.ends_with("_partition") && variant.find("thomas") == std::string_view::npos &&
            !variant.starts_with("cpu_");
 }

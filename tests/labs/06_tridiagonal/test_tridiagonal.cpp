@@ -79,9 +79,8 @@ bool our_cuda(std::string_view variant, Backend backend) {
 // the accesses do not depend on the numbers.
 template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
     faults.check("small systems", [&] {
-        return tridiagonal::testing::first_fault<T>({v.run, v.name},
-                                                    {{1, 1}, {3, 40}, {33, 5}, {130, 3}, {600, 2}, {1024, 1}},
-                                                    {"dominant"});
+        return tridiagonal::testing::first_fault<T>(
+            {v.run, v.name}, {{1, 1}, {3, 40}, {33, 5}, {130, 3}, {600, 2}, {1024, 1}}, {"dominant"});
     });
     faults.check("zero pivots", [&] {
         return tridiagonal::testing::zero_pivot_fault<T>({v.run, v.name}, {{33, 3}, {300, 1}});
@@ -95,6 +94,28 @@ const VariantCases sanitizer_double(tridiagonal::variants<double>(), "in double 
                                     "[.sanitizer]", check_tools<double>, our_cuda);
 const VariantCases sanitizer_float(tridiagonal::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
                                    check_tools<float>, our_cuda);
+
+// A thread of a GPU takes seconds for such a system.
+const VariantCases too_long(
+    tridiagonal::variants<float>(), "refuses a system too long for one thread", "",
+    [](const auto& v, Faults& faults) {
+        faults.check("2^20 + 1 unknowns", [&]() -> std::string {
+            const std::size_t n = tridiagonal::most_for_one_thread + 1;
+            const auto p = tridiagonal::make_problem<float>("dominant", n, 1, tridiagonal::testing::seed);
+            tridiagonal::Output<float> out(n, 1);
+            gpulab::Stopwatch once(0, 1);
+            try {
+                v.run(p, out, once);
+            } catch (const gpulab::Unsupported& e) {
+                const std::string why = e.what();
+                return why.find("1048577 unknowns") != std::string::npos ? "" : "it says: " + why;
+            }
+            return "it does not refuse it";
+        });
+    },
+    [](std::string_view name, Backend backend) {
+        return backend == Backend::cuda && name.find("_thomas") != std::string_view::npos;
+    });
 
 // One system for which the coarse systems of the partition method have several levels.
 const VariantCases million(
