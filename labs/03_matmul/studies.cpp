@@ -6,6 +6,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
+#include "gpulab/metrics.hpp"
 #include "gpulab/report.hpp"
 
 namespace matmul {
@@ -53,7 +54,8 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
             if (result.kernel.repeats == 0) return; // it did not run
             if (job.variant.baseline) baseline_ms[result.device.id()] = result.kernel.median;
             if (const auto baseline = baseline_ms.find(result.device.id()); baseline != baseline_ms.end())
-                result.extra = {{"percent_of_library", 100 * baseline->second / result.kernel.median}};
+                result.extra = {
+                    {"percent_of_library", gpulab::percent_of_library(baseline->second, result.kernel.median)}};
         });
 }
 

@@ -161,6 +161,14 @@ std::string fault_of_pivoting(const Factors& f, bool pivoting) {
 
 double growth_norm(const Factors& f) { return largest_of(product(f, std::vector<double>(f.n, 1.0), true)); }
 
+double growth_factor(const Problem& p, const Factors& f) {
+    double of_u = 0, of_a = 0;
+    for (std::size_t i = 0; i < f.n; ++i)
+        for (std::size_t j = i; j < f.n; ++j) raise(of_u, std::abs(f.lu[i * f.n + j]));
+    for (const double element : p.a) raise(of_a, std::abs(element));
+    return of_u / of_a;
+}
+
 gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting) {
     gpulab::Comparison result;
     if (f.n != p.n || f.lu.size() != p.a.size() || f.pivots.size() != p.n) {

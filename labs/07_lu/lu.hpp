@@ -99,6 +99,9 @@ double norm(const std::vector<double>& matrix, std::size_t n);
 /// |L| |U|, in the infinity norm: the size of the numbers that were added and subtracted.
 double growth_norm(const Factors& f);
 
+/// The largest element of U over the largest of A, both in magnitude; NaN when one of them is. Pivoting keeps it small.
+double growth_factor(const Problem& p, const Factors& f);
+
 /// Is P A = L U, with P a permutation, and every |l_ij| <= 1 where the variant pivots?
 ///
 /// The error is the infinity norm of P A - L U over n eps norm(A). Elimination in any order leaves at most n eps / 2

@@ -8,6 +8,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
+#include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
 
@@ -87,7 +88,8 @@ void ladder(const Options& options, Report& report) {
                 const std::pair key{result.device.id(), pivots(job.variant.name)};
                 if (job.variant.baseline) baseline_ms[key] = result.kernel.median;
                 if (const auto baseline = baseline_ms.find(key); baseline != baseline_ms.end())
-                    result.extra = {{"percent_of_library", 100 * baseline->second / result.kernel.median}};
+                    result.extra = {
+                        {"percent_of_library", gpulab::percent_of_library(baseline->second, result.kernel.median)}};
             });
     }
 }
@@ -124,11 +126,7 @@ void pivoting(const Options& options, Report& report) {
                     if (const auto other = without_ms.find({result.device.id(), without});
                         with == job.variant.name && other != without_ms.end())
                         result.extra.push_back({"times_without", result.kernel.median / other->second});
-                double largest = 0, of_a = 0;
-                for (std::size_t i = 0; i < n; ++i)
-                    for (std::size_t j = i; j < n; ++j) largest = std::max(largest, std::abs(f.lu[i * n + j]));
-                for (const double x : problem.a) of_a = std::max(of_a, std::abs(x));
-                result.extra.push_back({"growth", largest / of_a});
+                result.extra.push_back({"growth", growth_factor(problem, f)});
             });
     }
 }
@@ -225,7 +223,8 @@ void update(const Options& options, Report& report) {
                     });
                 if (name == "cuda_update_cublas") library_ms = result.kernel.median;
                 if (result.kernel.repeats > 0 && library_ms > 0)
-                    result.extra = {{"percent_of_library", 100 * library_ms / result.kernel.median}};
+                    result.extra = {
+                        {"percent_of_library", gpulab::percent_of_library(library_ms, result.kernel.median)}};
                 report.add(std::move(result), to_do);
             };
             add("cuda_update_cublas", GPULAB_IF_CUDA(cuda_update_cublas), 0);
@@ -246,7 +245,9 @@ std::vector<gpulab::StudySummary> study_list() {
 }
 
 int run_study(const Options& options, std::size_t n) {
-    const double largest = std::max(static_cast<double>(n), 8192.0);
+    const double largest = options.study() == "block"                                          ? static_cast<double>(n)
+                           : options.study() == "figure-3-10" || options.study() == "pivoting" ? 4096
+                                                                                               : 8192;
     gpulab::check_memory(options, 3 * 8 * largest * largest, 4 * 8 * largest * largest);
     Report report(options);
     if (options.study() == "figure-3-10") figure_3_10(options, report);

@@ -12,6 +12,8 @@ bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 TEST_CASE("speed-up, efficiency and throughput are what the book defines") {
     CHECK(near(gpulab::speedup(8, 2), 4));
     CHECK(gpulab::speedup(8, 0) == 0);
+    CHECK(near(gpulab::percent_of_library(3, 4), 75));
+    CHECK(near(gpulab::percent_of_library(6, 4), 150));
     CHECK(near(gpulab::efficiency(8, 2, 4), 1));
     CHECK(near(gpulab::efficiency(8, 4, 4), 0.5));
     CHECK(near(gpulab::gb_per_s(12e9, 1000), 12));

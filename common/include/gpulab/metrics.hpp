@@ -10,6 +10,10 @@ constexpr double speedup(double sequential_ms, double parallel_ms) {
     return parallel_ms > 0 ? sequential_ms / parallel_ms : 0;
 }
 
+/// The speed of a variant in percent of a library's, from the times of both in the same unit.
+/// @return 0 when ms is 0 (nothing was timed)
+constexpr double percent_of_library(double library_ms, double ms) { return 100 * speedup(library_ms, ms); }
+
 /// Speed-up per processor, 1 when every processor is used fully.
 /// @pre processors >= 1
 constexpr double efficiency(double sequential_ms, double parallel_ms, int processors) {

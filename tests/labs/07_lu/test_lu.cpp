@@ -152,6 +152,17 @@ TEST_CASE("error and tolerance of a 2 x 2 matrix, by hand") {
     CHECK(cancels.tolerance == 7.0 / 5); // |L| |U| = (2 1; 4 3)
 }
 
+TEST_CASE("the growth factor compares U, not L, with A") {
+    const lu::Problem p{2, {0.001, 1, -2, 1}};
+    lu::Factors f(2);
+    f.lu = {0.001, 1, -2000, 2001};
+    CHECK(lu::growth_factor(p, f) == 1000.5);
+    f.lu[2] = 5000; // an element of L
+    CHECK(lu::growth_factor(p, f) == 1000.5);
+    f.lu[0] = std::nan("");
+    CHECK(std::isnan(lu::growth_factor(p, f)));
+}
+
 TEST_CASE("the comparison sees every kind of wrong factors") {
     const Problem p = lu::make_problem(60, gpulab::testing::seed);
     const Factors right = right_factors(p);
