@@ -1,4 +1,5 @@
 // Does the scheme solve Maxwell's equations? What the variants compute is the same, so one of them is enough here.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <numbers>
@@ -140,6 +141,38 @@ TEST_CASE("a mode of the grid oscillates with the frequency of the scheme's disp
     }
 }
 
+TEST_CASE("so does a mode between conductors in TM", "[cpu]") {
+    for (const auto& [m, n] : std::vector<std::pair<int, int>>{{1, 1}, {5, 2}, {11, 9}}) {
+        Scene scene;
+        scene.mode = Mode::tm; // the walls are the outermost centres
+        scene.nx = 25, scene.ny = 21, scene.dx = 0.01, scene.dy = 0.013, scene.courant = 0.95, scene.steps = 137;
+        Problem<double> p = make_problem<double>(scene);
+        const double kx = m * pi / 24, ky = n * pi / 20; // per cell
+        const double c = 1 / std::sqrt(eps_0 * mu_0), dt = p.dt;
+        const double sx = std::sin(kx / 2) / scene.dx, sy = std::sin(ky / 2) / scene.dy;
+        const double w = 2 * std::asin(c * dt * std::sqrt(sx * sx + sy * sy)); // per step
+        // From mu (P^{1/2} - P^{-1/2}) / dt = -(difference of U^0) / dy, with P odd in time: P is minus H_x.
+        for (std::size_t j = 0; j < p.ny(); ++j)
+            for (std::size_t i = 0; i < p.nx(); ++i) {
+                const std::size_t at = j * p.pitch() + i;
+                const double x = static_cast<double>(i), y = static_cast<double>(j);
+                p.start.u[at] = std::sin(kx * x) * std::sin(ky * y);
+                if (j > 0) p.start.p[at] = dt / mu_0 / 2 * std::sin(kx * x) * 2 * sy * std::cos(ky * (y - 0.5));
+                if (i > 0) p.start.q[at] = -dt / mu_0 / 2 * std::sin(ky * y) * 2 * sx * std::cos(kx * (x - 0.5));
+                if (i == 0 || j == 0 || i + 1 == p.nx() || j + 1 == p.ny()) p.start.u[at] = 0;
+            }
+        const Output<double> out = computed(p);
+        double worst = 0;
+        for (std::size_t j = 0; j < p.ny(); ++j)
+            for (std::size_t i = 0; i < p.nx(); ++i)
+                worst = std::max(worst, std::abs(out.field.u[j * p.pitch() + i] -
+                                                 std::sin(kx * static_cast<double>(i)) *
+                                                     std::sin(ky * static_cast<double>(j)) * std::cos(w * 137)));
+        INFO("mode " << m << ", " << n);
+        CHECK(worst < 1e-11);
+    }
+}
+
 TEST_CASE("the energy in a lossless cavity is the same after 100000 steps", "[cpu]") {
     // What the scheme conserves: e (P^2 + Q^2) at n + 1/2, and m times U at n times U at n + 1.
     for (const Mode mode : {Mode::te, Mode::tm}) {
@@ -263,4 +296,54 @@ TEST_CASE("an interface reflects and transmits by Fresnel's formulas within one 
     // Of H: (n2 - n1) / (n2 + n1) and 2 n2 / (n2 + n1), with n1 = 1 and n2 = 2.
     CHECK(std::abs(peak(reflected) / peak(incident) - 1.0 / 3) < 0.01 / 3);
     CHECK(std::abs(peak(transmitted) / peak(incident) - 4.0 / 3) < 0.04 / 3);
+}
+
+TEST_CASE("a medium with the impedance of vacuum reflects nothing, one with four times its permeability a third",
+          "[cpu]") {
+    const auto record = [](double eps_r, double mu_r) {
+        Scene s;
+        s.nx = 1200, s.ny = 3, s.steps = 1700;
+        s.left.kind = s.right.kind = Side::Kind::pml;
+        s.materials = {Material{}, {"medium", eps_r, mu_r, 0, 0}};
+        s.map.assign(1200 * 3, 0);
+        for (std::size_t j = 0; j < 3; ++j)
+            for (std::size_t i = 600; i < 1200; ++i) s.map[j * 1200 + i] = 1;
+        s.sources = {pulse(200, 0, 201, 3, 40, s.time_step(), 1e5)};
+        s.probes = {{"before", 400, 1}};
+        return computed(make_problem<double>(s)).recorded;
+    };
+    const auto alone = record(1, 1), matched = record(2, 2), magnetic = record(1, 4);
+    std::vector<double> of_matched, of_magnetic;
+    for (std::size_t k = 0; k < 1700; ++k) {
+        of_matched.push_back(matched[k] - alone[k]);
+        of_magnetic.push_back(magnetic[k] - alone[k]);
+    }
+    const auto signed_peak = [](const std::vector<double>& x) {
+        return *std::ranges::max_element(x, {}, [](double v) { return std::abs(v); });
+    };
+    // Of H: (z1 - z2) / (z1 + z2), with the impedances z1 = 1 and z2 = 1 or 2.
+    CHECK(peak(of_matched) < 0.005 * peak(alone));
+    CHECK(std::abs(signed_peak(of_magnetic) / signed_peak(alone) + 1.0 / 3) < 0.01 / 3);
+}
+
+TEST_CASE("a hard source along a side gives that side values that change with time", "[cpu]") {
+    // A plane wave along x between two conductors (TE), from the left side, whose H_z is given in every step.
+    Scene s;
+    s.nx = 600, s.ny = 3, s.steps = 900;
+    s.right.kind = Side::Kind::pml;
+    s.sources = {pulse(0, 0, 1, 3, 40, s.time_step(), 2)};
+    s.sources[0].hard = true;
+    s.probes = {{"side", 0, 1}, {"inside", 300, 1}};
+    const auto record = computed(make_problem<double>(s)).recorded;
+    const double dt = s.time_step(), c = 1 / std::sqrt(eps_0 * mu_0), late = 300 * s.dx / (c * dt); // steps
+    const auto given = [](double step) { return 2 * std::exp(-std::pow((step - 160) / 40, 2)); };
+    double at_side = 0, inside = 0;
+    for (std::size_t k = 0; k < 900; ++k) {
+        const auto step = static_cast<double>(k + 1);
+        at_side = std::max(at_side, std::abs(record[2 * k] - given(step)));
+        inside = std::max(inside, std::abs(record[2 * k + 1] - given(step - late)));
+    }
+    INFO("at the side " << at_side << ", inside " << inside);
+    CHECK(at_side < 1e-12);
+    CHECK(inside < 0.02);
 }
