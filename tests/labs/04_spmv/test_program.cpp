@@ -93,7 +93,7 @@ TEST_CASE("memory is counted before it is taken: entries, rows, columns and vect
     };
     CHECK(grows({0, 0, 1000}, 16e3, 24e3)); // an entry of COO; one of CSR and its copy in another format
     CHECK(grows({1000, 0, 0}, 12e3, 32e3)); // an offset and an element of y; y, the reference and its scale
-    CHECK(grows({0, 1000, 0}, 8e3, 8e3));   // an element of x
+    CHECK(grows({0, 1000, 0}, 8e3, 24e3));  // an element of x; two offsets of CSC
     const Outcome outcome = program("--generate random:2e9:1000");
     CHECK(outcome.err.find("this problem needs") != std::string::npos);
     // The header of a small file may announce much; believing it would refuse, or take, too much.
@@ -101,6 +101,19 @@ TEST_CASE("memory is counted before it is taken: entries, rows, columns and vect
     mtx.write("%%MatrixMarket matrix coordinate real general\n2 2 2000000000\n1 1 1\n");
     CHECK(program("--matrix " + mtx.path()).err ==
           "spmv: " + mtx.path() + ":3: the file ends after 1 of 2000000000 entries\n");
+}
+
+TEST_CASE("row sums beyond the type are bad input, not a wrong result") {
+    const ScratchFile mtx;
+    mtx.write("%%MatrixMarket matrix coordinate real general\n1 20 20\n" + [] {
+        std::string entries;
+        for (int j = 1; j <= 20; ++j) entries += "1 " + std::to_string(j) + " 3e38\n";
+        return entries;
+    }());
+    CHECK(program.refusal_fault("--backend cpu --matrix " + mtx.path()) == "");
+    CHECK(
+        program("--backend cpu --matrix " + mtx.path()).err.starts_with("spmv: " + mtx.path() + ": the sum of row 1"));
+    CHECK(ran(program("--backend cpu --repeat 1 --type double --matrix " + mtx.path())));
 }
 
 TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
