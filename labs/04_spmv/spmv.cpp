@@ -48,6 +48,11 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
 template <class T> void check_range(const Problem<T>& p, const Reference<T>& r, const std::string& name) {
     const gpulab::Csr<T>& a = p.matrix;
     for (std::size_t i = 0; i < a.rows; ++i) {
+        if (std::isnan(r.y[i]))
+            throw gpulab::UsageError(
+                fmt::format("{}: the sum of row {} is not a number (NaN), and cannot be told from an "
+                            "element that a variant did not write",
+                            name, i + 1));
         // The scale is (1 + sqrt(length)) times the sum of the absolute values, which no partial sum exceeds.
         const double sum = r.scale[i] / (1 + std::sqrt(static_cast<double>(a.row_length(i))));
         if (sum <= static_cast<double>(std::numeric_limits<T>::max())) continue;

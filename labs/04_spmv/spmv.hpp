@@ -47,7 +47,8 @@ template <class T> struct Reference {
 template <class T> Reference<T> make_reference(const Problem<T>& p);
 
 /// Refuses a matrix of finite values whose products can add up to more than T holds: its result would depend on the
-/// order of the additions. @param name of the matrix
+/// order of the additions. Refuses a row whose sum is NaN, too: NaN marks what a variant did not write.
+/// @param name of the matrix
 /// @throws UsageError "NAME: the sum of row ..."
 template <class T> void check_range(const Problem<T>& p, const Reference<T>& reference, const std::string& name);
 

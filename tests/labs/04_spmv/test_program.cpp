@@ -116,6 +116,16 @@ TEST_CASE("row sums beyond the type are bad input, not a wrong result") {
     CHECK(ran(program("--backend cpu --repeat 1 --type double --matrix " + mtx.path())));
 }
 
+TEST_CASE("a row that sums to infinity is right, one that sums to NaN cannot be checked and is refused") {
+    const ScratchFile mtx;
+    const std::string head = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 ";
+    mtx.write(head + "inf\n");
+    CHECK(program("--backend cpu --repeat 1 --matrix " + mtx.path()).exit_code == 0);
+    mtx.write(head + "nan\n");
+    CHECK(program.refusal_fault("--backend cpu --matrix " + mtx.path()) == "");
+    CHECK(program("--backend cpu --matrix " + mtx.path()).err.find("row 2 is not a number") != std::string::npos);
+}
+
 TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
     const Outcome outcome = program("--generate lecture --variant cpu_sequential --repeat 1");
     CHECK(ran(outcome));
