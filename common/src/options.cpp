@@ -215,21 +215,28 @@ void Options::check_values(int argc, const char* const* argv) const {
     }
 }
 
+std::string Options::file_of(const std::string& option) const { return app_->get_option(option)->as<std::string>(); }
+
+void Options::check_read(const std::string& input, const std::string& reader) const {
+    std::error_code ignored;
+    for (const std::string& output : outputs_)
+        // One terminal may be both; a file that is written while or after it is read is lost.
+        if (given(output) && std::filesystem::is_regular_file(file_of(output), ignored) &&
+            same_file(file_of(output), input))
+            throw UsageError(
+                fmt::format("{} would overwrite the file that {} reads, {}", output, reader, file_of(output)));
+}
+
 void Options::check_files() const {
-    const auto file_of = [&](const std::string& name) { return app_->get_option(name)->as<std::string>(); };
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         if (!given(outputs_[i])) continue;
         const std::string file = file_of(outputs_[i]);
-        std::error_code ignored;
         for (std::size_t j = 0; j < i; ++j)
             if (given(outputs_[j]) && same_file(file, file_of(outputs_[j])) && !same_file(file, "/dev/null"))
                 throw UsageError(fmt::format("{} and {} name the same file, {}", outputs_[j], outputs_[i], file));
-        // One terminal may be both; a file that is written while or after it is read is lost.
-        for (const std::string& input : inputs_)
-            if (given(input) && std::filesystem::is_regular_file(file, ignored) && same_file(file, file_of(input)))
-                throw UsageError(
-                    fmt::format("{} would overwrite the file that {} reads, {}", outputs_[i], input, file));
     }
+    for (const std::string& input : inputs_)
+        if (given(input)) check_read(file_of(input), input);
 }
 
 bool Options::parse(int argc, const char* const* argv) {

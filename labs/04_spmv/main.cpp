@@ -91,11 +91,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const std::string name = choice.matrix.empty() ? choice.generate : choice.matrix;
     const spmv::MemoryNeed need = spmv::memory_need<T>(
         choice.matrix.empty() ? gpulab::generated_size(choice.generate) : gpulab::matrix_market_size(choice.matrix));
-    try {
-        gpulab::check_memory(options, need.device, need.host); // before anything is allocated
-    } catch (const gpulab::UsageError& e) {
-        throw gpulab::UsageError(name + ": " + e.what());
-    }
+    gpulab::check_memory(options, need.device, need.host, name);  // before anything is allocated
     const auto jobs = gpulab::jobs(spmv::variants<T>(), options); // which variant runs where
     const auto begin = Clock::now();
     gpulab::Csr<T> made = choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())

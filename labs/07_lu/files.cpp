@@ -19,6 +19,7 @@ Dense read_dense(const std::string& path) {
         throw gpulab::UsageError(fmt::format("{}: a dense matrix of {} x {} does not fit main memory four times", path,
                                              size.rows, size.columns));
     const gpulab::Csr<double> sparse = gpulab::read_matrix_market<double>(path);
+    gpulab::check_finite(sparse, path);
     return {sparse.rows, sparse.columns, gpulab::to_dense(sparse)};
 }
 

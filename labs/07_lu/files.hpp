@@ -20,7 +20,7 @@ struct Dense {
 
 /// Reads a file of any kind that gpulab::read_matrix_market() takes, `array` or `coordinate`.
 /// @throws UsageError when the file cannot be read or does not fit main memory as a dense matrix; Error naming file and
-///         line when it is malformed or holds a value that is not finite
+///         line when it is malformed, and row and column of a value that is not finite
 Dense read_dense(const std::string& path);
 
 /// The same for a matrix to factorise.

@@ -1,8 +1,12 @@
 #include "files.hpp"
 
+#include <cerrno>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <unistd.h>
+#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -23,6 +27,25 @@ std::string in(const std::string& folder, const std::string& file) {
 }
 
 } // namespace
+
+void check_folder(const std::string& folder, const char* option, const Scene& scene) {
+    std::error_code failed;
+    std::filesystem::path there = std::filesystem::absolute(folder, failed);
+    while (there.has_relative_path() && !std::filesystem::exists(there, failed)) there = there.parent_path();
+    if (!std::filesystem::is_directory(there, failed))
+        throw gpulab::UsageError(fmt::format("{}: {} is not a folder", option, there.string()));
+    if (::access(there.c_str(), W_OK | X_OK) != 0)
+        throw gpulab::UsageError(
+            fmt::format("{}: cannot write to {}: {}", option, there.string(), std::strerror(errno)));
+    for (const std::string& file : scene.files) {
+        const std::string name = std::filesystem::path(file).filename().string();
+        for (const auto& [begin, end] : {std::pair{"frame-", ".png"}, {"animation", ".png"}, {"field-", ".vti"}})
+            if (name.starts_with(begin) && name.ends_with(end) && gpulab::same_file(in(folder, name), file))
+                throw gpulab::UsageError(
+                    fmt::format("{}: {} is a file that the scene reads, and its name is that of an output", option,
+                                in(folder, name)));
+    }
+}
 
 std::string field_csv(const Scene& scene, const Snapshot& snapshot) {
     std::string text = fmt::format("x,y,{}\n", name_of(scene.mode, Component::z));

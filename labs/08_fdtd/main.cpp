@@ -120,6 +120,9 @@ int main(int argc, char** argv) try {
     if (ny) overrides.ny = ny;
     if (steps) overrides.steps = steps;
     const fdtd::Scene scene = fdtd::read_scene(wishes.scene, overrides);
+    for (const std::string& file : scene.files) options.check_read(file, "the scene");
+    if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", scene);
+    if (!wishes.vtk.empty()) fdtd::check_folder(wishes.vtk, "--vtk", scene);
     return type == "float" ? compute<float>(options, scene, wishes) : compute<double>(options, scene, wishes);
 } catch (...) {
     return gpulab::fail("fdtd");

@@ -4,41 +4,20 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csetjmp>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
-#include <memory>
 #include <new>
 #include <string_view>
 
 #include "gpulab/error.hpp"
+#include "gpulab/input_file.hpp"
 
 namespace gpulab {
 
 namespace {
-
-std::string file_content(const std::string& path) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-        throw UsageError(fmt::format("{}: is not a regular file", path)); // a pipe or a device may never end
-    const auto close = [](std::FILE* f) { std::fclose(f); };
-    errno = 0;
-    const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
-    if (!file) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-    std::string content;
-    std::array<char, 65536> part;
-    while (const std::size_t got = std::fread(part.data(), 1, part.size(), file.get())) {
-        content.append(part.data(), got);
-        if (content.size() > 2 * most_png_bytes) throw UsageError(fmt::format("{}: is larger than 1 GiB", path));
-    }
-    if (std::ferror(file.get())) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-    return content;
-}
 
 std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
     std::uint32_t value = 0;
@@ -248,8 +227,10 @@ Image decode(const std::string& path, const std::string& file) {
 
 } // namespace
 
-Image read_png(const std::string& path) try { return decode(path, file_content(path)); } catch (const std::bad_alloc&) {
-    throw UsageError(fmt::format("{}: there is not enough main memory to read it", path));
+Image read_png(const std::string& path) try {
+    return decode(path, content_of(path, 2 * most_png_bytes));
+} catch (const std::bad_alloc&) {
+    throw UsageError(fmt::format("cannot read {}: there is not enough main memory", path));
 }
 
 std::string encoded_png(const Image& image) {

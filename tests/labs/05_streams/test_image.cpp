@@ -98,7 +98,7 @@ TEST_CASE("a file that is not a PNG is refused with its name", "[cpu]") {
     CHECK_THAT(complaint("P6 1 1 255 abc"), ContainsSubstring("is not a PNG file"));
     CHECK_THAT(complaint(""), ContainsSubstring("is not a PNG file"));
     CHECK_THROWS_MATCHES(gpulab::read_png("/nonexistent/x.png"), gpulab::UsageError,
-                         MessageMatches(ContainsSubstring("/nonexistent/x.png: No such file")));
+                         MessageMatches(ContainsSubstring("cannot read /nonexistent/x.png: No such file")));
     CHECK_THROWS_AS(gpulab::read_png(fs::temp_directory_path().string()), gpulab::UsageError);
 }
 

@@ -34,7 +34,7 @@ bool holds_header(std::string_view beginning);
 
 /// The size of the matrix in a file, from its header and its length: never more entries than the file has room for.
 /// A pipe can be read only once, and the length of a compressed file is not known before: the text of these is kept for
-/// the read_matrix_market() of the same path that follows.
+/// the read_matrix_market() of the same path that follows, and for another matrix_market_size() before it.
 /// @throws UsageError when the file cannot be read, as read_matrix_market() does
 MatrixSize matrix_market_size(const std::string& path);
 
