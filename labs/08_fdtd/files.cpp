@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -28,7 +27,9 @@ std::string in(const std::string& folder, const std::string& file) {
 
 } // namespace
 
-void check_folder(const std::string& folder, const char* option, const Scene& scene) {
+void check_folder(const std::string& folder, const std::string& option, const Scene& scene) {
+    const std::vector<std::string> names = option == "--vtk" ? std::vector<std::string>{"field-", "series.pvd"}
+                                                             : std::vector<std::string>{"frame-", "animation.png"};
     std::error_code failed;
     std::filesystem::path there = std::filesystem::absolute(folder, failed);
     while (there.has_relative_path() && !std::filesystem::exists(there, failed)) there = there.parent_path();
@@ -39,8 +40,8 @@ void check_folder(const std::string& folder, const char* option, const Scene& sc
             fmt::format("{}: cannot write to {}: {}", option, there.string(), std::strerror(errno)));
     for (const std::string& file : scene.files) {
         const std::string name = std::filesystem::path(file).filename().string();
-        for (const auto& [begin, end] : {std::pair{"frame-", ".png"}, {"animation", ".png"}, {"field-", ".vti"}})
-            if (name.starts_with(begin) && name.ends_with(end) && gpulab::same_file(in(folder, name), file))
+        for (const std::string& begin : names)
+            if (name.starts_with(begin) && gpulab::same_file(in(folder, name), file))
                 throw gpulab::UsageError(
                     fmt::format("{}: {} is a file that the scene reads, and its name is that of an output", option,
                                 in(folder, name)));

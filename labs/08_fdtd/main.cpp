@@ -106,6 +106,7 @@ int main(int argc, char** argv) try {
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
 
     if (!options.study().empty()) {
+        if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", {});
         fdtd::StudySettings settings;
         settings.frames = wishes.frames;
         settings.steps = steps                             ? steps

@@ -515,7 +515,8 @@ Scene read_scene(const std::string& name, const Overrides& overrides) {
         for (const std::string& n : known) all += (all.empty() ? "" : ", ") + n;
         throw UsageError(fmt::format("--scene: {} is neither a file nor one of {}", name, all));
     }
-    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const bool piped = !std::filesystem::is_regular_file(path, ignored); // what it names is then looked for here
+    const std::string folder = piped ? "" : std::filesystem::path(path).parent_path().string();
     const std::string text = gpulab::content_of(path, most_text);
     try {
         Scene scene = parse_scene(text, folder, overrides);

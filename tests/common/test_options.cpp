@@ -164,6 +164,24 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     CHECK(input.text() == "precious");
 }
 
+TEST_CASE("an output onto a file that is read without an option of its own is refused") {
+    const gpulab::testing::ScratchFile map, fresh;
+    map.write("precious");
+    Options options("lab", "a test");
+    std::string field;
+    options.output("--field", field, "to write");
+    const std::array arguments{"lab", "--field", map.path().c_str(), "--json", fresh.path().c_str()};
+    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+    CHECK_NOTHROW(options.check_read(fresh.path(), "the scene")); // it is not there, so nothing can be lost
+    CHECK_NOTHROW(options.check_read("/dev/null", "the scene"));
+    try {
+        options.check_read(map.path(), "the scene");
+        FAIL("accepted");
+    } catch (const UsageError& e) {
+        CHECK(e.what() == "--field would overwrite the file that the scene reads, " + map.path());
+    }
+}
+
 TEST_CASE("without options there are the defaults that --help announces") {
     Options none("lab", "a test");
     parse(none, {});

@@ -1,5 +1,6 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -15,6 +16,7 @@
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -131,6 +133,25 @@ TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
     CHECK(ran(outcome));
     CHECK(outcome.out.find("row pointers    0 2 4 5\n") != std::string::npos);
     CHECK(outcome.out.find("column indices  1 2 1 3 0\n") != std::string::npos);
+}
+
+TEST_CASE("a matrix is written compressed, and read compressed, through links and pipes") {
+    const ScratchFolder folder;
+    const std::string packed = folder.path("a.mtx.gz"), plain = folder.path("a.mtx"), again = folder.path("b.mtx");
+    REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + packed).exit_code == 0);
+    REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + plain).exit_code == 0);
+    CHECK(std::filesystem::file_size(packed) < std::filesystem::file_size(plain) / 3);
+    std::filesystem::create_symlink("a.mtx.gz", folder.path("link"));
+    const std::string options = "--variant cpu_sequential --repeat 1 --write " + again + " --matrix ";
+    for (const auto& [sent, name] :
+         {std::pair{std::string(), packed}, {"", folder.path("link")}, {plain, "/dev/stdin"}, {packed, "/dev/stdin"}}) {
+        const Outcome run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
+        CHECK(run.err == "");
+        CHECK(run.exit_code == 0);
+        CHECK(gpulab::read_matrix_market<float>(again) == gpulab::generate_matrix<float>("laplace2d:30x20", 42));
+        std::filesystem::remove(again);
+    }
+    CHECK(program.refusal_fault("--matrix " + packed + " --write " + folder.path("link")) == "");
 }
 
 TEST_CASE("a matrix is written, read back and multiplied, and the JSON file describes it") {

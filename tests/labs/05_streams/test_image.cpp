@@ -8,6 +8,12 @@
 #include <iterator>
 #include <random>
 
+#if !defined(_WIN32)
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
 #include "streams.hpp"
@@ -103,9 +109,14 @@ TEST_CASE("a file that is not a PNG is refused with its name", "[cpu]") {
 }
 
 namespace {
-/// A PNG of a header, a palette unless empty, one data chunk and an end, with right checksums.
-std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed,
-                   const std::string& palette = "") {
+std::string number(std::uint32_t v) {
+    std::string s;
+    for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
+    return s;
+}
+
+/// A chunk with the right checksum.
+std::string chunk(const std::string& type, const std::string& data) {
     static const auto table = [] {
         std::array<std::uint32_t, 256> t{};
         for (std::uint32_t i = 0; i < 256; ++i) {
@@ -114,20 +125,24 @@ std::string png_of(unsigned width, unsigned height, char depth, char colour, con
         }
         return t;
     }();
-    const auto number = [](std::uint32_t v) {
-        std::string s;
-        for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
-        return s;
-    };
-    const auto chunk = [&](const std::string& type, const std::string& data) {
-        std::uint32_t crc = 0xFFFFFFFFu;
-        for (const char byte : type + data) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 255] ^ (crc >> 8);
-        return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
-    };
+    std::uint32_t crc = 0xFFFFFFFFu;
+    for (const char byte : type + data) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 255] ^ (crc >> 8);
+    return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
+}
+
+/// A PNG of a header, these chunks and an end.
+std::string png_with(unsigned width, unsigned height, char depth, char colour, const std::string& chunks) {
     return std::string("\x89PNG\r\n\x1a\n") +
-           chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) +
-           (palette.empty() ? "" : chunk("PLTE", palette)) + (compressed.empty() ? "" : chunk("IDAT", compressed)) +
+           chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) + chunks +
            chunk("IEND", "");
+}
+
+/// A PNG of a palette unless empty and one data chunk.
+std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed,
+                   const std::string& palette = "") {
+    return png_with(width, height, depth, colour,
+                    (palette.empty() ? "" : chunk("PLTE", palette)) +
+                        (compressed.empty() ? "" : chunk("IDAT", compressed)));
 }
 
 /// The same with data for no pixel at all.
@@ -206,6 +221,50 @@ TEST_CASE("a palette's colours are read, and one that is missing, empty or too l
     CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x01"), two + "a")), ContainsSubstring("is damaged"));
 }
 
+TEST_CASE("a palette's transparency is read", "[cpu]") {
+    const TemporaryPath file;
+    const std::string colours = chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"),
+                      data = chunk("IDAT", stored(std::string("\x01\x00", 2)));
+    put(file.path, png_with(2, 1, 8, 3, colours + chunk("tRNS", "\x07") + data)); // the second colour is opaque
+    const gpulab::Image image = gpulab::read_png(file.path);
+    CHECK(image.channels == 4);
+    CHECK(image.pixels == std::vector<unsigned char>{40, 50, 60, 255, 10, 20, 30, 7});
+}
+
+TEST_CASE("chunks that are twice there, too long, apart, empty or in the wrong place are refused", "[cpu]") {
+    const std::string colours = chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"), clear = chunk("tRNS", "\x01\x02"),
+                      whole = stored(std::string("\x01\x00", 2)), data = chunk("IDAT", whole),
+                      half = chunk("IDAT", whole.substr(0, 6)), rest = chunk("IDAT", whole.substr(6)),
+                      none = chunk("IDAT", ""), text = chunk("tEXt", std::string("a\0b", 3));
+    // All these are right.
+    for (const std::string& chunks : {colours + clear + data, colours + half + rest, colours + half + none + rest,
+                                      text + colours + text + data + text}) {
+        INFO(chunks);
+        CHECK(complaint(png_with(2, 1, 8, 3, chunks)) == "");
+    }
+    for (const auto& [what, chunks] : {std::pair{"two PLTE", colours + colours + data},
+                                       {"PLTE behind the data", data + colours},
+                                       {"an empty PLTE", chunk("PLTE", "") + data},
+                                       {"two tRNS", colours + clear + clear + data},
+                                       {"a tRNS of three for two colours", colours + chunk("tRNS", "abc") + data},
+                                       {"an empty tRNS", colours + chunk("tRNS", "") + data},
+                                       {"tRNS before PLTE", clear + colours + data},
+                                       {"IDAT apart", colours + half + text + rest},
+                                       {"an empty IDAT alone", colours + none},
+                                       {"no IDAT", colours},
+                                       {"a chunk that must be understood", colours + chunk("ABCD", "") + data},
+                                       {"two headers", colours + chunk("IHDR", std::string(13, '\1')) + data}}) {
+        const std::string said = complaint(png_with(2, 1, 8, 3, chunks));
+        INFO(what << ": " << said);
+        CHECK_THAT(said, ContainsSubstring("is damaged: "));
+        CHECK(said.find('\n') == std::string::npos);
+    }
+    // A grey image has one transparent value of two bytes.
+    CHECK(complaint(png_with(2, 1, 8, 0, chunk("tRNS", std::string("\0\1", 2)) + data)) == "");
+    CHECK_THAT(complaint(png_with(2, 1, 8, 0, chunk("tRNS", "\1") + data)), ContainsSubstring("is damaged"));
+    CHECK_THAT(complaint(png_with(2, 1, 8, 0, colours + data)), ContainsSubstring("is damaged")); // grey has no palette
+}
+
 TEST_CASE("a wrong Adler-32, an impossible depth, surplus data and bytes after the end are refused", "[cpu]") {
     const std::string data = stored("\x05\x06");
     REQUIRE(complaint(png_of(2, 1, 8, 0, data)) == "");
@@ -230,6 +289,43 @@ TEST_CASE("a PNG whose data expands far beyond its pixels is refused, not expand
             CHECK(text.find('\n') == std::string::npos);
         }
 }
+
+#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
+TEST_CASE("an image that main memory is too small for is not called damaged", "[cpu]") {
+    constexpr unsigned height = 258 * 32 + 1,
+                       width = height - 1; // with a filter byte in each row, 1 + 258 * 264256 bytes
+    const TemporaryPath file;
+    put(file.path, png_of(width, height, 8, 0, zeros(264256)));
+    REQUIRE(gpulab::read_png(file.path).pixels == std::vector<unsigned char>(std::size_t{width} * height));
+    int refused = 0;
+    for (rlim_t more = 0; more <= 160; more += 4) { // MiB, besides what the process has; the image takes 65
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::size_t pages = 0;
+            std::ifstream("/proc/self/statm") >> pages;
+            const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (more << 20);
+            const rlimit most{bytes, bytes};
+            if (::setrlimit(RLIMIT_AS, &most) != 0) ::_exit(3);
+            try {
+                ::_exit(gpulab::read_png(file.path).pixels.size() == std::size_t{width} * height ? 0 : 4);
+            } catch (const gpulab::UsageError& e) {
+                ::_exit(std::string(e.what()) == "cannot read " + file.path + ": there is not enough main memory" ? 1
+                                                                                                                  : 2);
+            } catch (...) {
+                ::_exit(5);
+            }
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        INFO(more << " MiB");
+        REQUIRE(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) < 2);
+        refused += WEXITSTATUS(status) == 1;
+    }
+    CHECK(refused > 10);
+    CHECK(refused < 41); // with the most memory it is read
+}
+#endif
 
 TEST_CASE("malformed PNG files each give one line that says what is wrong", "[cpu]") {
     const std::string whole = right_png(9, 7, 3);
