@@ -126,8 +126,8 @@ void pivoting(const Options& options, Report& report) {
                         result.extra.push_back({"times_without", result.kernel.median / other->second});
                 double largest = 0, of_a = 0;
                 for (std::size_t i = 0; i < n; ++i)
-                    for (std::size_t j = i; j < n; ++j) largest = std::max(largest, std::abs(f.lu[i * n + j]));
-                for (const double x : problem.a) of_a = std::max(of_a, std::abs(x));
+                    for (std::size_t j = i; j < n; ++j) raise(largest, std::abs(f.lu[i * n + j]));
+                for (const double x : problem.a) raise(of_a, std::abs(x));
                 result.extra.push_back({"growth", largest / of_a});
             });
     }

@@ -480,10 +480,10 @@ Scene parse_scene(const std::string& text, const std::string& folder, const Over
     // A file may be nested so deep that reading it would need more stack than there is.
     std::size_t depth = 0;
     const auto too_deep = [&](int, Json::parse_event_t event, Json&) {
-        using enum Json::parse_event_t;
-        if (event == object_start || event == array_start) {
+        using Event = Json::parse_event_t;
+        if (event == Event::object_start || event == Event::array_start) {
             if (++depth > 32) throw UsageError("the scene: is nested more than 32 deep");
-        } else if (event == object_end || event == array_end) --depth;
+        } else if (event == Event::object_end || event == Event::array_end) --depth;
         return true;
     };
     Json json;
