@@ -247,6 +247,9 @@ bool Options::parse(int argc, const char* const* argv) {
         fmt::print("{}", app_->help());
         flush_stdout();
         return false;
+    } catch (const CLI::ExtrasError&) {
+        throw UsageError(
+            fmt::format("not an option here: {} (--help lists the options)", fmt::join(app_->remaining(), " ")));
     } catch (const CLI::ParseError& e) {
         std::string line = e.what();
         std::replace(line.begin(), line.end(), '\n', ' ');

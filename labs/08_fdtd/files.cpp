@@ -5,7 +5,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+
+#if !defined(_WIN32)
 #include <unistd.h>
+#endif
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -35,9 +38,11 @@ void check_folder(const std::string& folder, const std::string& option, const Sc
     while (there.has_relative_path() && !std::filesystem::exists(there, failed)) there = there.parent_path();
     if (!std::filesystem::is_directory(there, failed))
         throw gpulab::UsageError(fmt::format("{}: {} is not a folder", option, there.string()));
+#if !defined(_WIN32)
     if (::access(there.c_str(), W_OK | X_OK) != 0)
         throw gpulab::UsageError(
             fmt::format("{}: cannot write to {}: {}", option, there.string(), std::strerror(errno)));
+#endif
     for (const std::string& file : scene.files) {
         const std::string name = std::filesystem::path(file).filename().string();
         for (const std::string& begin : names)

@@ -102,6 +102,19 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--frobnicate"}) == "refused");
 }
 
+TEST_CASE("words that are no options are named in their order") {
+    for (const auto& [words, named] : {std::pair<std::vector<const char*>, std::string>{{"lab", "-n", "5"}, "-n 5"},
+                                       {{"lab", "--frobnicate", "--list", "stray"}, "--frobnicate stray"}}) {
+        Options options("lab", "a test");
+        try {
+            options.parse(static_cast<int>(words.size()), words.data());
+            FAIL("accepted");
+        } catch (const UsageError& e) {
+            CHECK(e.what() == "not an option here: " + named + " (--help lists the options)");
+        }
+    }
+}
+
 TEST_CASE("an option without its value does not take the next option for it") {
     const auto complaint = [](std::vector<const char*> arguments) {
         Options options("lab", "a test");

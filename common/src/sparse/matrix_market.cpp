@@ -440,7 +440,7 @@ MatrixSize announced_size(std::string_view beginning) {
     Lines lines(beginning);
     try {
         const Header h = parse_header(lines);
-        const double mirrored = h.coordinate && h.symmetry != Symmetry::general ? 2 : 1;
+        const double mirrored = h.symmetry != Symmetry::general ? 2 : 1;
         return {static_cast<std::size_t>(h.rows), static_cast<std::size_t>(h.columns),
                 mirrored * static_cast<double>(h.entries)};
     } catch (const Fault&) {

@@ -272,6 +272,7 @@ TEST_CASE("the size of a matrix is known from the header alone") {
     CHECK(is(real_general + "% comment\n\n3 4 5\n1 2 1\n", 3, 4, 5));
     CHECK(is("%%MatrixMarket matrix coordinate pattern symmetric\n9 9 4\n", 9, 9, 8)); // at most
     CHECK(is("%%MatrixMarket matrix array real general\n3 4\n", 3, 4, 12));
+    CHECK(is("%%MatrixMarket matrix array real symmetric\n4 4\n", 4, 4, 20)); // at most
     CHECK(is("no header", 0, 0, 0));
     CHECK(is(real_general + "3 4\n", 0, 0, 0));
     CHECK(is("", 0, 0, 0));
