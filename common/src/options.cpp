@@ -178,14 +178,24 @@ void Options::text(const std::string& name, std::string& value, const std::strin
     });
 }
 
+void Options::refuse_dash(const std::string& name, const std::string& value, const std::string& stream) {
+    checks_.push_back([=, &value] {
+        if (value == "-")
+            throw UsageError(
+                fmt::format("{}: - is no file here; write {}, or ./- for a file of that name", name, stream));
+    });
+}
+
 void Options::input(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
     inputs_.push_back(name);
+    refuse_dash(name, value, "/dev/stdin");
 }
 
 void Options::output(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
     outputs_.push_back(name);
+    refuse_dash(name, value, "/dev/stdout");
 }
 
 void Options::flag(const std::string& name, bool& value, const std::string& help) {

@@ -45,8 +45,10 @@ void settle(const Options& options, const Choice& choice) {
 
 /// The rows that the file announces, or that the random matrix will have.
 double rows_of(const Choice& choice) {
-    return static_cast<double>(choice.files.matrix.empty() ? choice.n
-                                                           : gpulab::matrix_market_size(choice.files.matrix).rows);
+    if (choice.files.matrix.empty()) return static_cast<double>(choice.n);
+    const gpulab::MatrixSize size = gpulab::matrix_market_size(choice.files.matrix);
+    lu::check_square(choice.files.matrix, size.rows, size.columns);
+    return static_cast<double>(size.rows);
 }
 
 /// The matrix of the file, or a random one.

@@ -34,6 +34,11 @@ void check_folder(const std::string& folder, const std::string& option, const Sc
     const std::vector<std::string> names = option == "--vtk" ? std::vector<std::string>{"field-", "series.pvd"}
                                                              : std::vector<std::string>{"frame-", "animation.png"};
     std::error_code failed;
+    const auto status = std::filesystem::status(folder, failed);
+    if (status.type() == std::filesystem::file_type::none) // a circle of links, too long a name
+        throw gpulab::UsageError(fmt::format("{}: {}: {}", option, folder, failed.message()));
+    if (!std::filesystem::exists(status) && std::filesystem::is_symlink(folder, failed))
+        throw gpulab::UsageError(fmt::format("{}: {} is a link to what is not there", option, folder));
     std::filesystem::path there = std::filesystem::absolute(folder, failed);
     while (there.has_relative_path() && !std::filesystem::exists(there, failed)) there = there.parent_path();
     if (!std::filesystem::is_directory(there, failed))

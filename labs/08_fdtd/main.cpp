@@ -50,7 +50,7 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
     gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
-                         6 * fdtd::bytes_of_field(scene, sizeof(T)));
+                         6 * fdtd::bytes_of_field(scene, sizeof(T)), wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},

@@ -116,6 +116,13 @@ private:
     std::set<std::string> known_;
 };
 
+/// Without the bytes that are not plain characters, for messages about files that may not be text at all.
+std::string printable(std::string text) {
+    for (char& c : text)
+        if (c < 0x20 || c >= 0x7F) c = '?'; // char may have a sign: bytes above 127 are below 0
+    return text;
+}
+
 constexpr std::size_t most_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
 
 std::string in_folder(const std::string& folder, const std::string& file) {
@@ -131,7 +138,9 @@ std::vector<double> column_of(const std::string& path, const std::string& key) {
         }
     }());
     std::vector<double> numbers;
+    std::size_t at = 0;
     for (std::string line; std::getline(text, line);) {
+        ++at;
         const std::size_t begin = line.find_first_not_of(" \t\r");
         if (begin == std::string::npos || line[begin] == '#') continue;
         const std::string word = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
@@ -143,7 +152,7 @@ std::vector<double> column_of(const std::string& path, const std::string& key) {
             used = 0;
         }
         if (used != word.size() || !std::isfinite(x))
-            fault(key, fmt::format("{}: number {} is none", path, numbers.size() + 1));
+            fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, at, printable(word.substr(0, 40))));
         numbers.push_back(x);
     }
     if (numbers.empty()) fault(key, path + ": holds no numbers");
@@ -479,22 +488,25 @@ void check_scene(const Scene& scene) {
 Scene parse_scene(const std::string& text, const std::string& folder, const Overrides& overrides) {
     // A file may be nested so deep that reading it would need more stack than there is.
     std::size_t depth = 0;
-    const auto too_deep = [&](int, Json::parse_event_t event, Json&) {
+    std::vector<std::set<std::string>> keys; // of the objects around; JSON itself allows a key to be there twice
+    const auto check = [&](int, Json::parse_event_t event, Json& value) {
         using Event = Json::parse_event_t;
         if (event == Event::object_start || event == Event::array_start) {
             if (++depth > 32) throw UsageError("the scene: is nested more than 32 deep");
         } else if (event == Event::object_end || event == Event::array_end) --depth;
+        if (event == Event::object_start) keys.emplace_back();
+        if (event == Event::object_end) keys.pop_back();
+        if (event == Event::key && !keys.back().insert(value.get<std::string>()).second)
+            fault(printable(value.get<std::string>()), "is there twice");
         return true;
     };
     Json json;
     try {
-        json = Json::parse(text, too_deep, true, true); // comments are allowed
+        json = Json::parse(text, check, true, true); // comments are allowed
     } catch (const Json::exception& e) {
         std::string what = e.what();
-        what = what.substr(0, 200);
-        std::replace_if(
-            what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
-        throw UsageError("the scene: is not JSON: " + what);
+        if (what.starts_with("[json.")) what.erase(0, what.find("] ") + 2); // a name that says nothing to users
+        throw UsageError("the scene: is not JSON: " + printable(what.substr(0, 200)));
     }
     try {
         return scene_of(json, folder, overrides);

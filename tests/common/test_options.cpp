@@ -177,6 +177,27 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     CHECK(input.text() == "precious");
 }
 
+TEST_CASE("a dash is not taken for the name of a lab's file") {
+    const auto complaint = [](const char* option, const char* value) {
+        Options options("lab", "a test");
+        std::string matrix, field;
+        options.input("--matrix", matrix, "to read");
+        options.output("--field", field, "to write");
+        const std::array arguments{"lab", option, value};
+        try {
+            options.parse(static_cast<int>(arguments.size()), arguments.data());
+        } catch (const UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    CHECK(complaint("--matrix", "-") ==
+          "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
+    CHECK(complaint("--field", "-") == "--field: - is no file here; write /dev/stdout, or ./- for a file of that name");
+    for (const char* const option : {"--matrix", "--field"}) CHECK(complaint(option, "./-").empty());
+    for (const char* const option : {"--json", "--csv"}) CHECK(complaint(option, "-").empty()); // stdout
+}
+
 TEST_CASE("an output onto a file that is read without an option of its own is refused") {
     const gpulab::testing::ScratchFile map, fresh;
     map.write("precious");

@@ -115,6 +115,8 @@ public:
     std::vector<Device> devices(Backend backend) const;
 
 private:
+    /// Refuses - for a file of the lab: --json and --csv take it for stdout, so it must not become a file's name.
+    void refuse_dash(const std::string& name, const std::string& value, const std::string& stream);
     /// Refuses an option without its value: the parser would take the next option for it.
     void check_values(int argc, const char* const* argv) const;
     /// Refuses two outputs in one file, and an output onto an input.

@@ -225,6 +225,7 @@ void parse_sizes(std::string_view line, Header& h) {
 Header parse_header(Lines& lines) {
     std::string_view line;
     if (!lines.next(line)) throw Fault{"the file is empty"};
+    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3); // the mark of UTF-8 that some editors write
     Header h = parse_banner(line);
     do {
         if (!lines.next(line)) throw Fault{"the file ends before the line of sizes"};
@@ -430,6 +431,7 @@ bool holds_header(std::string_view beginning) {
     constexpr std::size_t longest_banner =
         1000; // much longer than any: a file without line ends is no Matrix Market file
     if (lines.rest().empty()) return beginning.size() > longest_banner;
+    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
     if (Words words(line); words.empty() || lower(words.next()) != "%%matrixmarket") return true; // known to be wrong
     while (lines.next(line))
         if (!ignored(line)) return !lines.rest().empty() || beginning.ends_with('\n'); // else it may be cut

@@ -221,6 +221,14 @@ TEST_CASE("no output overwrites a file that the program reads") {
     }
 }
 
+TEST_CASE("a matrix that is not square is refused as such, however large it is") {
+    const ScratchFile matrix;
+    matrix.write("%%MatrixMarket matrix coordinate real general\n2147483647 1 0\n");
+    for (const char* const op : {"factorise", "solve"})
+        CHECK(program(std::string("--op ") + op + " --matrix " + matrix.path()).err ==
+              "lu: " + matrix.path() + ": a square matrix is needed, not 2147483647 x 1\n");
+}
+
 TEST_CASE("a matrix that does not fit memory is refused with its file's name") {
     const ScratchFile matrix;
     matrix.write("%%MatrixMarket matrix coordinate real general\n40000000 40000000 0\n");

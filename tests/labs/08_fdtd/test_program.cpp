@@ -181,6 +181,11 @@ TEST_CASE("a folder that cannot be written is refused before anything is compute
             CHECK(run.out == ""); // nothing was measured
             CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
         }
+    // And what only looks as if it could be made.
+    std::filesystem::create_symlink("nowhere", folder.path("dangling"));
+    std::filesystem::create_symlink("circle", folder.path("circle"));
+    for (const std::string& name : {folder.path("dangling"), folder.path("circle"), folder.path(std::string(300, 'x'))})
+        CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --vtk " + name).out == "");
     CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("new/folder")).exit_code ==
           0);
     CHECK(std::filesystem::exists(folder.path("new/folder/animation.png")));
