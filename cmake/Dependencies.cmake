@@ -44,15 +44,28 @@ set(CLI11_PRECOMPILED OFF CACHE INTERNAL "")
 include(${CMAKE_CURRENT_LIST_DIR}/Libraries.cmake)
 find_package(Threads REQUIRED)
 
-# stb (PNG files) is two headers without a version; one target with the folder they stand in.
-find_path(GPULAB_STB_DIR stb_image_write.h PATH_SUFFIXES stb)
-if(NOT GPULAB_STB_DIR)
-    gpulab_fetch(stb https://github.com/nothings/stb.git libstb-dev
-                 GIT_TAG 5736b15f7ea0ffb08dd38af21067c314d6a3aae9 SOURCE_SUBDIR none)
-    set(GPULAB_STB_DIR ${stb_SOURCE_DIR})
+# zlib (.mtx.gz) and libpng (PNG files), which needs zlib: a fetched libpng finds a fetched zlib by find_package(ZLIB).
+set(SKIP_INSTALL_ALL ON) # of these two; libpng could not export a zlib that is not installed
+find_package(ZLIB 1.2.11 QUIET)
+if(NOT ZLIB_FOUND)
+    set(ZLIB_BUILD_EXAMPLES OFF CACHE INTERNAL "")
+    gpulab_fetch(ZLIB https://github.com/madler/zlib.git zlib1g-dev GIT_TAG v1.3.1 GIT_SHALLOW TRUE OVERRIDE_FIND_PACKAGE)
+    if(TARGET zlibstatic)
+        target_include_directories(zlibstatic SYSTEM INTERFACE ${zlib_SOURCE_DIR} ${zlib_BINARY_DIR})
+        add_library(ZLIB::ZLIB ALIAS zlibstatic)
+    endif()
 endif()
-add_library(gpulab_stb INTERFACE)
-target_include_directories(gpulab_stb SYSTEM INTERFACE ${GPULAB_STB_DIR})
+find_package(PNG 1.6.37 QUIET)
+if(NOT PNG_FOUND)
+    foreach(off PNG_SHARED PNG_TESTS PNG_TOOLS)
+        set(${off} OFF CACHE INTERNAL "")
+    endforeach()
+    gpulab_fetch(libpng https://github.com/pnggroup/libpng.git libpng-dev GIT_TAG v1.6.44 GIT_SHALLOW TRUE)
+    if(TARGET png_static)
+        target_include_directories(png_static SYSTEM INTERFACE ${libpng_SOURCE_DIR} ${libpng_BINARY_DIR})
+        add_library(PNG::PNG ALIAS png_static)
+    endif()
+endif()
 
 # OpenCL: the loader is the system's; the headers may be fetched.
 if(GPULAB_OPENCL)

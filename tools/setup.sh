@@ -4,8 +4,8 @@
 # What is needed, as package=proof. The proof is a command, or a file that the package brings.
 to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certificates=/etc/ssl/certs/ca-certificates.crt
     libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp libcli11-dev=/usr/include/CLI/CLI.hpp
-    nlohmann-json3-dev=/usr/include/nlohmann/json.hpp libstb-dev=/usr/include/stb/stb_image_write.h
-    libfmt-dev=/usr/include/fmt/core.h opencl-headers=/usr/include/CL/cl.h
+    nlohmann-json3-dev=/usr/include/nlohmann/json.hpp zlib1g-dev=/usr/include/zlib.h
+    libpng-dev=/usr/include/png.h libfmt-dev=/usr/include/fmt/core.h opencl-headers=/usr/include/CL/cl.h
     opencl-clhpp-headers=/usr/include/CL/opencl.hpp ocl-icd-opencl-dev=/usr/lib/*/libOpenCL.so
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css

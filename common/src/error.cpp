@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
@@ -13,6 +14,8 @@ namespace gpulab {
 namespace {
 
 void print_line(std::string_view program, std::string message, bool with_log = false) noexcept {
+    constexpr std::size_t longest = 5000; // a path may have 4096 bytes
+    if (!with_log && message.size() > longest) message = message.substr(0, longest) + " ...";
     if (!with_log) // one line, whatever a file name or an argument holds
         for (char& c : message)
             if (static_cast<unsigned char>(c) < 0x20) c = ' ';
@@ -40,6 +43,10 @@ int fail(std::string_view program) noexcept {
         print_line(program, "not enough main memory for this problem");
     } catch (const std::bad_alloc&) {
         print_line(program, "not enough main memory for this problem");
+    } catch (const std::system_error& e) {
+        if (e.code() == std::errc::resource_unavailable_try_again) // only std::thread throws this
+            print_line(program, "cannot start a thread: the system allows no more (see ulimit -u)");
+        else print_line(program, e.what());
     } catch (const std::exception& e) {
         print_line(program, e.what());
     } catch (...) {

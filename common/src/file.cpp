@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "gpulab/error.hpp"
+#include "gzip.hpp"
 
 #if !defined(_WIN32)
 #include <chrono>
@@ -221,7 +222,7 @@ bool same_file(const std::string& a, const std::string& b) {
     return !first.empty() && first == second;
 }
 
-OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)), packed_(is_gzip_name(path_)) {
     const auto cannot = [&](const std::string& why) {
         return UsageError(fmt::format("cannot write {}: {}", path_, why));
     };
@@ -261,13 +262,14 @@ OutputFile::~OutputFile() { discard(); }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::exchange(other.path_, {})), temporary_(std::exchange(other.temporary_, {})),
-      content_(std::exchange(other.content_, {})), special_(other.special_), in_place_(other.in_place_),
-      stream_(other.stream_) {}
+      content_(std::exchange(other.content_, {})), packed_(other.packed_), special_(other.special_),
+      in_place_(other.in_place_), stream_(other.stream_) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(temporary_, other.temporary_);
     std::swap(content_, other.content_);
+    std::swap(packed_, other.packed_);
     std::swap(special_, other.special_);
     std::swap(in_place_, other.in_place_);
     std::swap(stream_, other.stream_);
@@ -285,8 +287,10 @@ void OutputFile::write(std::string_view content) {
     commit();
 }
 
-void OutputFile::prepare(std::string_view content) {
+void OutputFile::prepare(std::string_view text) {
     discard();
+    const std::string packed = packed_ ? gzip(text) : "";
+    const std::string_view content = packed_ ? packed : text;
     if (in_place_) {
         content_ = content;
         return;

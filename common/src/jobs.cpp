@@ -23,11 +23,12 @@ std::string unmet_need(const Needs& needs, std::span<const Device> devices) {
     return "";
 }
 
-void check_memory(const Options& options, double device_bytes, double host_bytes) {
+void check_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name) {
+    const std::string what = name.empty() ? "this problem" : name + ": this problem";
     constexpr double gib = 1024.0 * 1024.0 * 1024.0;
     const auto host = static_cast<double>(host_memory_bytes());
     if (host > 0 && host_bytes > host)
-        throw UsageError(fmt::format("this problem needs {:.1f} GiB of main memory; this computer has {:.1f} GiB",
+        throw UsageError(fmt::format("{} needs {:.1f} GiB of main memory; this computer has {:.1f} GiB", what,
                                      host_bytes / gib, host / gib));
     for (const Backend backend : {Backend::opencl, Backend::cuda}) {
         if (!options.wants_any(backend)) continue; // its devices take no part
@@ -35,8 +36,8 @@ void check_memory(const Options& options, double device_bytes, double host_bytes
             const auto memory = static_cast<double>(device.memory_bytes);
             const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
             if (needed > memory)
-                throw UsageError(fmt::format("this problem needs {:.1f} GiB on {} ({}), which has {:.1f} GiB",
-                                             needed / gib, device.id(), device.name, memory / gib));
+                throw UsageError(fmt::format("{} needs {:.1f} GiB on {} ({}), which has {:.1f} GiB", what, needed / gib,
+                                             device.id(), device.name, memory / gib));
         }
     }
 }

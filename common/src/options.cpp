@@ -178,14 +178,24 @@ void Options::text(const std::string& name, std::string& value, const std::strin
     });
 }
 
+void Options::refuse_dash(const std::string& name, const std::string& value, const std::string& stream) {
+    checks_.push_back([=, &value] {
+        if (value == "-")
+            throw UsageError(
+                fmt::format("{}: - is no file here; write {}, or ./- for a file of that name", name, stream));
+    });
+}
+
 void Options::input(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
     inputs_.push_back(name);
+    refuse_dash(name, value, "/dev/stdin");
 }
 
 void Options::output(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
     outputs_.push_back(name);
+    refuse_dash(name, value, "/dev/stdout");
 }
 
 void Options::flag(const std::string& name, bool& value, const std::string& help) {
@@ -215,21 +225,28 @@ void Options::check_values(int argc, const char* const* argv) const {
     }
 }
 
+std::string Options::file_of(const std::string& option) const { return app_->get_option(option)->as<std::string>(); }
+
+void Options::check_read(const std::string& input, const std::string& reader) const {
+    std::error_code ignored;
+    for (const std::string& output : outputs_)
+        // One terminal may be both; a file that is written while or after it is read is lost.
+        if (given(output) && std::filesystem::is_regular_file(file_of(output), ignored) &&
+            same_file(file_of(output), input))
+            throw UsageError(
+                fmt::format("{} would overwrite the file that {} reads, {}", output, reader, file_of(output)));
+}
+
 void Options::check_files() const {
-    const auto file_of = [&](const std::string& name) { return app_->get_option(name)->as<std::string>(); };
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
         if (!given(outputs_[i])) continue;
         const std::string file = file_of(outputs_[i]);
-        std::error_code ignored;
         for (std::size_t j = 0; j < i; ++j)
             if (given(outputs_[j]) && same_file(file, file_of(outputs_[j])) && !same_file(file, "/dev/null"))
                 throw UsageError(fmt::format("{} and {} name the same file, {}", outputs_[j], outputs_[i], file));
-        // One terminal may be both; a file that is written while or after it is read is lost.
-        for (const std::string& input : inputs_)
-            if (given(input) && std::filesystem::is_regular_file(file, ignored) && same_file(file, file_of(input)))
-                throw UsageError(
-                    fmt::format("{} would overwrite the file that {} reads, {}", outputs_[i], input, file));
     }
+    for (const std::string& input : inputs_)
+        if (given(input)) check_read(file_of(input), input);
 }
 
 bool Options::parse(int argc, const char* const* argv) {
@@ -240,6 +257,9 @@ bool Options::parse(int argc, const char* const* argv) {
         fmt::print("{}", app_->help());
         flush_stdout();
         return false;
+    } catch (const CLI::ExtrasError&) {
+        throw UsageError(
+            fmt::format("not an option here: {} (--help lists the options)", fmt::join(app_->remaining(), " ")));
     } catch (const CLI::ParseError& e) {
         std::string line = e.what();
         std::replace(line.begin(), line.end(), '\n', ' ');

@@ -91,7 +91,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const std::string name = choice.matrix.empty() ? choice.generate : choice.matrix;
     const spmv::MemoryNeed need = spmv::memory_need<T>(
         choice.matrix.empty() ? gpulab::generated_size(choice.generate) : gpulab::matrix_market_size(choice.matrix));
-    gpulab::check_memory(options, need.device, need.host);        // before anything is allocated
+    gpulab::check_memory(options, need.device, need.host, name);  // before anything is allocated
     const auto jobs = gpulab::jobs(spmv::variants<T>(), options); // which variant runs where
     const auto begin = Clock::now();
     gpulab::Csr<T> made = choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
@@ -114,6 +114,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     }
 
     const spmv::Reference<T> reference = spmv::make_reference(problem);
+    spmv::check_range(problem, reference, name);
     spmv::Output<T> y(a.rows);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
 

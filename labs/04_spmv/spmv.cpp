@@ -45,6 +45,25 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
     return r;
 }
 
+template <class T> void check_range(const Problem<T>& p, const Reference<T>& r, const std::string& name) {
+    const gpulab::Csr<T>& a = p.matrix;
+    for (std::size_t i = 0; i < a.rows; ++i) {
+        if (std::isnan(r.y[i]))
+            throw gpulab::UsageError(
+                fmt::format("{}: the sum of row {} is not a number (NaN), and cannot be told from an "
+                            "element that a variant did not write",
+                            name, i + 1));
+        // The scale is (1 + sqrt(length)) times the sum of the absolute values, which no partial sum exceeds.
+        const double sum = r.scale[i] / (1 + std::sqrt(static_cast<double>(a.row_length(i))));
+        if (sum <= static_cast<double>(std::numeric_limits<T>::max())) continue;
+        if (std::all_of(a.value.begin() + a.row_start[i], a.value.begin() + a.row_start[i + 1],
+                        [](T v) { return std::isfinite(v); })) // else the matrix says infinity or NaN itself
+            throw gpulab::UsageError(
+                fmt::format("{}: the sum of row {} can pass the largest number of its type, {:.4g}", name, i + 1,
+                            static_cast<double>(std::numeric_limits<T>::max())));
+    }
+}
+
 template <class T> gpulab::Comparison compare(const Reference<T>& reference, const Output<T>& y) {
     constexpr double tolerance = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
     return gpulab::compare(reference.y, y, tolerance, [&](std::size_t i) { return reference.scale[i]; });
@@ -106,12 +125,13 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     return table;
 }
 
-#define INSTANTIATE(T)                                                          \
-    template Problem<T> make_problem(gpulab::Csr<T>, std::uint64_t);            \
-    template Reference<T> make_reference(const Problem<T>&);                    \
-    template gpulab::Comparison compare(const Reference<T>&, const Output<T>&); \
-    template gpulab::Work work(const gpulab::Csr<T>&);                          \
-    template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);   \
+#define INSTANTIATE(T)                                                                     \
+    template Problem<T> make_problem(gpulab::Csr<T>, std::uint64_t);                       \
+    template Reference<T> make_reference(const Problem<T>&);                               \
+    template void check_range(const Problem<T>&, const Reference<T>&, const std::string&); \
+    template gpulab::Comparison compare(const Reference<T>&, const Output<T>&);            \
+    template gpulab::Work work(const gpulab::Csr<T>&);                                     \
+    template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);              \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();
 INSTANTIATE(float)
 INSTANTIATE(double)

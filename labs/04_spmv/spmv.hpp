@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "gpulab/compare.hpp"
@@ -44,6 +45,12 @@ template <class T> struct Reference {
     std::vector<double> scale;
 };
 template <class T> Reference<T> make_reference(const Problem<T>& p);
+
+/// Refuses a matrix of finite values whose products can add up to more than T holds: its result would depend on the
+/// order of the additions. Refuses a row whose sum is NaN, too: NaN marks what a variant did not write.
+/// @param name of the matrix
+/// @throws UsageError "NAME: the sum of row ..."
+template <class T> void check_range(const Problem<T>& p, const Reference<T>& reference, const std::string& name);
 
 /// Compares with a tolerance of 2 epsilon on the scale of each row.
 template <class T> gpulab::Comparison compare(const Reference<T>& reference, const Output<T>& y);

@@ -10,6 +10,7 @@ namespace tridiagonal {
 
 template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems) {
     const gpulab::Csr<T> table = gpulab::read_matrix_market<T>(path);
+    gpulab::check_finite(table, path);
     if (table.columns != 4)
         throw gpulab::UsageError(fmt::format("{}: {} columns; four are needed: a, b, c and d", path, table.columns));
     if (table.rows == 0 || table.rows % systems != 0)

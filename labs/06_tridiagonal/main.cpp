@@ -38,7 +38,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const std::size_t systems = from_file && !options.given("--systems") ? 1 : choice.systems;
     const std::size_t equations = from_file ? tridiagonal::announced_rows(choice.input) : choice.n * systems;
     const tridiagonal::MemoryNeed need = tridiagonal::memory_need<T>(equations, systems);
-    gpulab::check_memory(options, need.device, need.host); // before anything is allocated
+    gpulab::check_memory(options, need.device, need.host, choice.input); // before anything is allocated
     const auto jobs = gpulab::jobs(tridiagonal::variants<T>(), options);
     tridiagonal::Problem<T> problem =
         from_file ? tridiagonal::read_problem<T>(choice.input, systems)

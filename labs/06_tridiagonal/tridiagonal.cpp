@@ -10,6 +10,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/raise.hpp"
 #include "rungs.hpp"
 
 namespace tridiagonal {
@@ -142,29 +143,21 @@ template <class T> double relative_residual(const Problem<T>& p, const Output<T>
     for_systems(p.n, p.systems, [&](std::size_t s) {
         if (out.zero_pivot[s] != no_zero_pivot) return;
         W worst = 0, norm_a = 0, norm_x = 0, norm_d = 0;
-        bool nan = false;
         for (std::size_t i = 0; i < p.n; ++i) {
             const T* const x = &out.x[s * p.n + i];
             const auto [a, b, c, d] = row_of<W>(p, s, i);
             const W left = i == 0 ? W{0} : a * x[-1], right = i + 1 == p.n ? W{0} : c * x[1];
             const W r = std::abs(left + b * *x + right - d);
-            nan = nan || std::isnan(r);
-            worst = std::max(worst, r);
+            gpulab::raise(worst, r);
             norm_a = std::max(norm_a, std::abs(a) + std::abs(b) + std::abs(c));
             norm_x = std::max(norm_x, std::abs(W{*x}));
             norm_d = std::max(norm_d, std::abs(d));
         }
         const W scale = norm_a * norm_x + norm_d;
-        residual[s] = nan          ? std::numeric_limits<double>::quiet_NaN()
-                      : worst == 0 ? 0
-                                   : static_cast<double>(worst / scale);
+        residual[s] = worst == 0 ? 0 : static_cast<double>(worst / scale);
     });
     double worst = 0;
-    for (const double r : residual)
-        if (std::isnan(r) || r > worst) {
-            worst = r;
-            if (std::isnan(r)) break;
-        }
+    for (const double r : residual) gpulab::raise(worst, r);
     return worst;
 }
 

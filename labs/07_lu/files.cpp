@@ -19,13 +19,19 @@ Dense read_dense(const std::string& path) {
         throw gpulab::UsageError(fmt::format("{}: a dense matrix of {} x {} does not fit main memory four times", path,
                                              size.rows, size.columns));
     const gpulab::Csr<double> sparse = gpulab::read_matrix_market<double>(path);
+    gpulab::check_finite(sparse, path);
     return {sparse.rows, sparse.columns, gpulab::to_dense(sparse)};
+}
+
+void check_square(const std::string& path, std::size_t rows, std::size_t columns) {
+    if (rows != columns)
+        throw gpulab::UsageError(fmt::format("{}: a square matrix is needed, not {} x {}", path, rows, columns));
 }
 
 Problem read_problem(const std::string& path) {
     Dense a = read_dense(path);
-    if (a.rows != a.columns || a.rows == 0)
-        throw gpulab::UsageError(fmt::format("{}: a square matrix is needed, not {} x {}", path, a.rows, a.columns));
+    check_square(path, a.rows, a.columns);
+    if (a.rows == 0) throw gpulab::UsageError(fmt::format("{}: a square matrix is needed, not 0 x 0", path));
     if (a.rows > most_rows) throw gpulab::UsageError(fmt::format("{}: more than {} rows", path, most_rows));
     if (!std::isfinite(norm(a.values, a.rows)))
         throw gpulab::UsageError(fmt::format("{}: the sum of the magnitudes in a row overflows", path));

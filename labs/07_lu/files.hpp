@@ -20,8 +20,11 @@ struct Dense {
 
 /// Reads a file of any kind that gpulab::read_matrix_market() takes, `array` or `coordinate`.
 /// @throws UsageError when the file cannot be read or does not fit main memory as a dense matrix; Error naming file and
-///         line when it is malformed or holds a value that is not finite
+///         line when it is malformed, and row and column of a value that is not finite
 Dense read_dense(const std::string& path);
+
+/// @throws UsageError when a matrix is not square
+void check_square(const std::string& path, std::size_t rows, std::size_t columns);
 
 /// The same for a matrix to factorise.
 /// @throws UsageError as well when it is not square, has no rows or more than most_rows, or when the magnitudes of a

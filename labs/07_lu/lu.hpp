@@ -11,6 +11,7 @@
 
 #include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/raise.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
@@ -18,6 +19,7 @@
 /// Lab 07: LU factorisation.
 namespace lu {
 
+using gpulab::raise;
 using gpulab::Stopwatch;
 
 /// A square matrix to factorise, row by row without gaps: A(i, j) is a[i * n + j].
@@ -87,11 +89,6 @@ Problem make_problem(std::size_t n, std::uint64_t seed);
 /// The rows of the factorised matrix in the order that the exchanges give: row i of P A is row order[i] of A.
 /// @return empty when a pivot is not between its own row and n - 1, so that P is no permutation
 std::vector<std::size_t> row_order(const Factors& f);
-
-/// Raises `largest` to a larger value, or to NaN. Once it is NaN, it stays.
-inline void raise(double& largest, double value) {
-    if (!(value <= largest) && !std::isnan(largest)) largest = value;
-}
 
 /// The largest sum of magnitudes in a row: the infinity norm; NaN when an element is.
 double norm(const std::vector<double>& matrix, std::size_t n);

@@ -1,9 +1,7 @@
 /// @file
 /// Lab 07, LU factorisation: P A = L U and A X = B with every variant on every device, checked by their residuals; or
 /// the user's own system from files.
-#include <filesystem>
 #include <fmt/format.h>
-#include <system_error>
 
 #include "files.hpp"
 #include "gpulab/error.hpp"
@@ -43,18 +41,14 @@ void settle(const Options& options, const Choice& choice) {
     for (const char* const option : {"--op", "--json", "--csv", "--repeat", "--warmup", "--flush-l2"})
         if (system && options.given(option))
             throw gpulab::UsageError(fmt::format("--rhs: a system is solved once; {} is for measurements", option));
-    for (const std::string& output : {choice.files.solution, options.json(), options.csv()})
-        for (const std::string& input : {choice.files.matrix, choice.files.rhs}) {
-            std::error_code absent; // a file that is not there is not the same
-            if (std::filesystem::equivalent(output, input, absent))
-                throw gpulab::UsageError(fmt::format("{} would overwrite the input {}", output, input));
-        }
 }
 
 /// The rows that the file announces, or that the random matrix will have.
 double rows_of(const Choice& choice) {
-    return static_cast<double>(choice.files.matrix.empty() ? choice.n
-                                                           : gpulab::matrix_market_size(choice.files.matrix).rows);
+    if (choice.files.matrix.empty()) return static_cast<double>(choice.n);
+    const gpulab::MatrixSize size = gpulab::matrix_market_size(choice.files.matrix);
+    lu::check_square(choice.files.matrix, size.rows, size.columns);
+    return static_cast<double>(size.rows);
 }
 
 /// The matrix of the file, or a random one.
@@ -67,7 +61,7 @@ lu::Problem problem_of(const Options& options, const Choice& choice) {
 int factorise(const Options& options, const Choice& choice) {
     auto jobs = gpulab::jobs(lu::variants(), options); // which variant runs where
     const double n = rows_of(choice), bytes = 8 * n * n;
-    gpulab::check_memory(options, 2 * bytes, 3 * bytes);
+    gpulab::check_memory(options, 2 * bytes, 3 * bytes, choice.files.matrix);
     const lu::Problem problem = problem_of(options, choice);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
     for (auto& job : jobs)
@@ -85,7 +79,7 @@ int factorise(const Options& options, const Choice& choice) {
 int solve(const Options& options, const Choice& choice) {
     const auto jobs = gpulab::jobs(lu::solve_variants(), options);
     const double n = rows_of(choice), bytes = 8 * (n * n + 3 * n * static_cast<double>(choice.count));
-    gpulab::check_memory(options, 2 * bytes, 4 * bytes);
+    gpulab::check_memory(options, 2 * bytes, 4 * bytes, choice.files.matrix);
     const lu::Problem matrix = problem_of(options, choice);
     const lu::SolveProblem problem = lu::make_solve_problem(matrix, choice.count, options.seed() + 1);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
@@ -104,8 +98,8 @@ int main(int argc, char** argv) try {
     options.choice("--op", choice.op, {"factorise", "solve"}, "what to measure");
     options.size("--n", choice.n, 1, "rows and columns of a random A", lu::most_rows);
     options.size("--rhs-count", choice.count, 1, "columns of a random B, with --op solve", 1 << 20);
-    options.text("--matrix", choice.files.matrix, "take A from this Matrix Market file");
-    options.text("--rhs", choice.files.rhs, "solve A X = B with B from this file, and say how good X is");
+    options.input("--matrix", choice.files.matrix, "take A from this Matrix Market file");
+    options.input("--rhs", choice.files.rhs, "solve A X = B with B from this file, and say how good X is");
     options.output("--solution", choice.files.solution, "with --rhs: write X to this file");
     options.variants(lu::variants());
     options.variants(lu::solve_variants());

@@ -10,6 +10,11 @@
 
 namespace fdtd {
 
+/// Finds out, before anything is computed, whether files can be written to a folder, or to a new one of this name.
+/// @param option --frames or --vtk
+/// @throws gpulab::UsageError when they cannot, or when one of them would overwrite a file that the scene was read from
+void check_folder(const std::string& folder, const std::string& option, const Scene& scene);
+
 /// A line "x,y,value" for each cell with the coordinates of its centre in metres.
 std::string field_csv(const Scene& scene, const Snapshot& snapshot);
 

@@ -50,7 +50,7 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
     gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
-                         6 * fdtd::bytes_of_field(scene, sizeof(T)));
+                         6 * fdtd::bytes_of_field(scene, sizeof(T)), wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},
@@ -106,6 +106,7 @@ int main(int argc, char** argv) try {
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
 
     if (!options.study().empty()) {
+        if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", {});
         fdtd::StudySettings settings;
         settings.frames = wishes.frames;
         settings.steps = steps                             ? steps
@@ -120,6 +121,9 @@ int main(int argc, char** argv) try {
     if (ny) overrides.ny = ny;
     if (steps) overrides.steps = steps;
     const fdtd::Scene scene = fdtd::read_scene(wishes.scene, overrides);
+    for (const std::string& file : scene.files) options.check_read(file, "the scene");
+    if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", scene);
+    if (!wishes.vtk.empty()) fdtd::check_folder(wishes.vtk, "--vtk", scene);
     return type == "float" ? compute<float>(options, scene, wishes) : compute<double>(options, scene, wishes);
 } catch (...) {
     return gpulab::fail("fdtd");

@@ -5,14 +5,13 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
+#include "gpulab/input_file.hpp"
 
 namespace fdtd {
 
@@ -117,24 +116,31 @@ private:
     std::set<std::string> known_;
 };
 
-std::string file_text(const std::string& path, const std::string& key) {
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) fault(key, path + ": there is no such file");
-    std::ifstream file(path, std::ios::binary);
-    std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    if (!file) fault(key, path + ": cannot be read");
-    if (text.size() > (std::size_t{1} << 28)) fault(key, path + ": is larger than 256 MiB");
+/// Without the bytes that are not plain characters, for messages about files that may not be text at all.
+std::string printable(std::string text) {
+    for (char& c : text)
+        if (c < 0x20 || c >= 0x7F) c = '?'; // char may have a sign: bytes above 127 are below 0
     return text;
 }
+
+constexpr std::size_t most_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
 
 std::string in_folder(const std::string& folder, const std::string& file) {
     return (std::filesystem::path(folder) / file).string();
 }
 
 std::vector<double> column_of(const std::string& path, const std::string& key) {
-    std::istringstream text(file_text(path, key));
+    std::istringstream text([&] {
+        try {
+            return gpulab::content_of(path, most_text);
+        } catch (const UsageError& e) {
+            fault(key, e.what());
+        }
+    }());
     std::vector<double> numbers;
+    std::size_t at = 0;
     for (std::string line; std::getline(text, line);) {
+        ++at;
         const std::size_t begin = line.find_first_not_of(" \t\r");
         if (begin == std::string::npos || line[begin] == '#') continue;
         const std::string word = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
@@ -146,14 +152,15 @@ std::vector<double> column_of(const std::string& path, const std::string& key) {
             used = 0;
         }
         if (used != word.size() || !std::isfinite(x))
-            fault(key, fmt::format("{}: number {} is none", path, numbers.size() + 1));
+            fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, at, printable(word.substr(0, 40))));
         numbers.push_back(x);
     }
     if (numbers.empty()) fault(key, path + ": holds no numbers");
     return numbers;
 }
 
-Waveform waveform_of(const Json& json, const std::string& where, const std::string& folder) {
+Waveform waveform_of(const Json& json, const std::string& where, const std::string& folder,
+                     std::vector<std::string>& files) {
     Object o(json, where);
     Waveform w;
     constexpr double huge = 1e30;
@@ -176,7 +183,8 @@ Waveform waveform_of(const Json& json, const std::string& where, const std::stri
     }
     if (w.kind == Waveform::Kind::column) {
         o.need("file");
-        w.numbers = column_of(in_folder(folder, o.text("file", "")), o.key("file"));
+        files.push_back(in_folder(folder, o.text("file", "")));
+        w.numbers = column_of(files.back(), o.key("file"));
     }
     o.no_other_keys();
     return w;
@@ -224,7 +232,7 @@ struct Scaling {
 };
 
 Source source_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling,
-                 const std::string& folder) {
+                 const std::string& folder, std::vector<std::string>& files) {
     Object o(json, where);
     Source s;
     o.need("field");
@@ -247,7 +255,7 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
         s.x1 = scaling.end_x(c[0], c[2]), s.y1 = scaling.end_y(c[1], c[3]);
     }
     s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
-    s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder);
+    s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder, files);
     o.no_other_keys();
     return s;
 }
@@ -357,7 +365,10 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     const Json& shapes = o.list("shapes");
     const std::string picture = o.text("map", "");
     if (!picture.empty() || !shapes.empty()) scene.map.assign(scene.nx * scene.ny, 0);
-    if (!picture.empty()) read_map(scene, in_folder(folder, picture), "map");
+    if (!picture.empty()) {
+        scene.files.push_back(in_folder(folder, picture));
+        read_map(scene, scene.files.back(), "map");
+    }
     for (std::size_t i = 0; i < shapes.size(); ++i) draw(scene, shapes[i], fmt::format("shapes[{}]", i), scaling);
 
     if (const Json* boundary = o.find("boundary")) {
@@ -376,7 +387,8 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     if (sources.size() > most_sources)
         fault("sources", fmt::format("{} sources; {} is the most", sources.size(), most_sources));
     for (std::size_t i = 0; i < sources.size(); ++i)
-        scene.sources.push_back(source_of(sources[i], fmt::format("sources[{}]", i), scene.mode, scaling, folder));
+        scene.sources.push_back(
+            source_of(sources[i], fmt::format("sources[{}]", i), scene.mode, scaling, folder, scene.files));
     const Json& probes = o.list("probes");
     if (probes.size() > most_sources)
         fault("probes", fmt::format("{} probes; {} is the most", probes.size(), most_sources));
@@ -476,22 +488,25 @@ void check_scene(const Scene& scene) {
 Scene parse_scene(const std::string& text, const std::string& folder, const Overrides& overrides) {
     // A file may be nested so deep that reading it would need more stack than there is.
     std::size_t depth = 0;
-    const auto too_deep = [&](int, Json::parse_event_t event, Json&) {
-        using enum Json::parse_event_t;
-        if (event == object_start || event == array_start) {
+    std::vector<std::set<std::string>> keys; // of the objects around; JSON itself allows a key to be there twice
+    const auto check = [&](int, Json::parse_event_t event, Json& value) {
+        using Event = Json::parse_event_t;
+        if (event == Event::object_start || event == Event::array_start) {
             if (++depth > 32) throw UsageError("the scene: is nested more than 32 deep");
-        } else if (event == object_end || event == array_end) --depth;
+        } else if (event == Event::object_end || event == Event::array_end) --depth;
+        if (event == Event::object_start) keys.emplace_back();
+        if (event == Event::object_end) keys.pop_back();
+        if (event == Event::key && !keys.back().insert(value.get<std::string>()).second)
+            fault(printable(value.get<std::string>()), "is there twice");
         return true;
     };
     Json json;
     try {
-        json = Json::parse(text, too_deep, true, true); // comments are allowed
+        json = Json::parse(text, check, true, true); // comments are allowed
     } catch (const Json::exception& e) {
         std::string what = e.what();
-        what = what.substr(0, 200);
-        std::replace_if(
-            what.begin(), what.end(), [](char c) { return static_cast<unsigned char>(c) < 32; }, ' ');
-        throw UsageError("the scene: is not JSON: " + what);
+        if (what.starts_with("[json.")) what.erase(0, what.find("] ") + 2); // a name that says nothing to users
+        throw UsageError("the scene: is not JSON: " + printable(what.substr(0, 200)));
     }
     try {
         return scene_of(json, folder, overrides);
@@ -507,14 +522,18 @@ Scene read_scene(const std::string& name, const Overrides& overrides) {
     const bool ours = std::find(known.begin(), known.end(), name) != known.end();
     const std::string path = ours ? in_folder(FDTD_SCENES, name + ".json") : name;
     std::error_code ignored;
-    if (!std::filesystem::is_regular_file(path, ignored)) {
+    if (!std::filesystem::exists(path, ignored)) {
         std::string all;
         for (const std::string& n : known) all += (all.empty() ? "" : ", ") + n;
         throw UsageError(fmt::format("--scene: {} is neither a file nor one of {}", name, all));
     }
-    const std::string folder = std::filesystem::path(path).parent_path().string();
+    const bool piped = !std::filesystem::is_regular_file(path, ignored); // what it names is then looked for here
+    const std::string folder = piped ? "" : std::filesystem::path(path).parent_path().string();
+    const std::string text = gpulab::content_of(path, most_text);
     try {
-        return parse_scene(file_text(path, "--scene"), folder, overrides);
+        Scene scene = parse_scene(text, folder, overrides);
+        scene.files.push_back(path);
+        return scene;
     } catch (const UsageError& e) {
         throw UsageError(fmt::format("{}: {}", name, e.what()));
     }

@@ -102,6 +102,8 @@ struct Scene {
     std::size_t frame_every = 10; ///< steps from one picture to the next
     double frame_scale = 0;       ///< the value of the strongest colour; 0: the largest in all frames
 
+    std::vector<std::string> files = {}; ///< that the scene was read from: its own, the map, columns of numbers
+
     double time_step() const; ///< dt, or what `courant` gives
 };
 

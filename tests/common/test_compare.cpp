@@ -40,6 +40,9 @@ TEST_CASE("a NaN is reported even when larger errors stand before and after it")
     const auto c = compare(Floats{0, 0, 0}, Floats{0.1f, nan_f, 0.2f}, 1);
     CHECK_FALSE(c.passed);
     CHECK(c.worst == 1);
+    const auto all_wrong = compare(Floats{0, 0, 0}, Floats{2, nan_f, 4}, 1);
+    CHECK((all_wrong.wrong == 3 && all_wrong.first == 0 && all_wrong.worst == 1));
+    CHECK(std::isnan(all_wrong.error));
 }
 
 TEST_CASE("equal infinities agree, different ones and finite numbers do not") {

@@ -6,6 +6,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -49,12 +50,16 @@ TEST_CASE("a wrong result ends a program with 1, everything else with 2, and eac
     const std::string memory = "saxpy: not enough main memory for this problem\n";
     CHECK(failure([] { throw std::bad_alloc(); }) == Failure{2, memory});
     CHECK(failure([] { std::vector<int>().reserve(std::numeric_limits<std::size_t>::max()); }) == Failure{2, memory});
+    CHECK(failure([] { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); }) ==
+          Failure{2, "saxpy: cannot start a thread: the system allows no more (see ulimit -u)\n"});
     CHECK(failure([] { throw 7; }) == Failure{2, "saxpy: stopped by an exception of unknown type\n"});
 }
 
 TEST_CASE("a message stays on one line, whatever a name in it holds; the log of a compiler keeps its lines") {
     CHECK(failure([] { throw gpulab::Error("no file 'a\nb\x1b[31m\tc'"); }) ==
           Failure{2, "saxpy: no file 'a b [31m c'\n"});
+    CHECK(failure([] { throw gpulab::Error(std::string(100'000, 'x')); }).line.size() < 5100);
+    CHECK(failure([] { throw gpulab::Error("no file " + std::string(4096, 'x')); }).line.size() == 7 + 8 + 4096 + 1);
     CHECK(failure([] { throw gpulab::BuildError("first\nsecond"); }) == Failure{2, "saxpy: first\nsecond\n"});
 }
 

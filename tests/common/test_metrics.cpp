@@ -1,13 +1,29 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <vector>
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/metrics.hpp"
+#include "gpulab/raise.hpp"
 
 namespace {
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
 } // namespace
+
+TEST_CASE("the largest of some numbers is NaN as soon as one of them is") {
+    const double nan = std::nan("");
+    const auto largest = [](const std::vector<double>& values) {
+        double most = 0;
+        for (const double v : values) gpulab::raise(most, v);
+        return most;
+    };
+    CHECK(largest({}) == 0);
+    CHECK(largest({1, 3, 2}) == 3);
+    CHECK(largest({1, INFINITY, 2}) == INFINITY);
+    for (const auto& values : {std::vector<double>{nan}, {nan, 1}, {1, nan}, {1, nan, INFINITY}, {nan, nan, 0}})
+        CHECK(std::isnan(largest(values)));
+}
 
 TEST_CASE("speed-up, efficiency and throughput are what the book defines") {
     CHECK(near(gpulab::speedup(8, 2), 4));

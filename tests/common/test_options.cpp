@@ -102,6 +102,19 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--frobnicate"}) == "refused");
 }
 
+TEST_CASE("words that are no options are named in their order") {
+    for (const auto& [words, named] : {std::pair<std::vector<const char*>, std::string>{{"lab", "-n", "5"}, "-n 5"},
+                                       {{"lab", "--frobnicate", "--list", "stray"}, "--frobnicate stray"}}) {
+        Options options("lab", "a test");
+        try {
+            options.parse(static_cast<int>(words.size()), words.data());
+            FAIL("accepted");
+        } catch (const UsageError& e) {
+            CHECK(e.what() == "not an option here: " + named + " (--help lists the options)");
+        }
+    }
+}
+
 TEST_CASE("an option without its value does not take the next option for it") {
     const auto complaint = [](std::vector<const char*> arguments) {
         Options options("lab", "a test");
@@ -162,6 +175,45 @@ TEST_CASE("an output onto an input, or two outputs in one file, are refused, als
     CHECK(complaint(input.path(), fresh.path(), fresh_link.path()) ==
           "--json and --csv name the same file, " + fresh_link.path());
     CHECK(input.text() == "precious");
+}
+
+TEST_CASE("a dash is not taken for the name of a lab's file") {
+    const auto complaint = [](const char* option, const char* value) {
+        Options options("lab", "a test");
+        std::string matrix, field;
+        options.input("--matrix", matrix, "to read");
+        options.output("--field", field, "to write");
+        const std::array arguments{"lab", option, value};
+        try {
+            options.parse(static_cast<int>(arguments.size()), arguments.data());
+        } catch (const UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    CHECK(complaint("--matrix", "-") ==
+          "--matrix: - is no file here; write /dev/stdin, or ./- for a file of that name");
+    CHECK(complaint("--field", "-") == "--field: - is no file here; write /dev/stdout, or ./- for a file of that name");
+    for (const char* const option : {"--matrix", "--field"}) CHECK(complaint(option, "./-").empty());
+    for (const char* const option : {"--json", "--csv"}) CHECK(complaint(option, "-").empty()); // stdout
+}
+
+TEST_CASE("an output onto a file that is read without an option of its own is refused") {
+    const gpulab::testing::ScratchFile map, fresh;
+    map.write("precious");
+    Options options("lab", "a test");
+    std::string field;
+    options.output("--field", field, "to write");
+    const std::array arguments{"lab", "--field", map.path().c_str(), "--json", fresh.path().c_str()};
+    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+    CHECK_NOTHROW(options.check_read(fresh.path(), "the scene")); // it is not there, so nothing can be lost
+    CHECK_NOTHROW(options.check_read("/dev/null", "the scene"));
+    try {
+        options.check_read(map.path(), "the scene");
+        FAIL("accepted");
+    } catch (const UsageError& e) {
+        CHECK(e.what() == "--field would overwrite the file that the scene reads, " + map.path());
+    }
 }
 
 TEST_CASE("without options there are the defaults that --help announces") {

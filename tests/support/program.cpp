@@ -48,9 +48,23 @@ void ScratchFile::write(const std::string& text) const {
     if (!file.flush()) throw std::runtime_error("cannot write " + path_);
 }
 
-Outcome Program::operator()(const std::string& arguments) const {
+ScratchFolder::ScratchFolder() { fs::create_directory(file_.path()); }
+
+ScratchFolder::~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(file_.path(), ignored);
+}
+
+Outcome Program::operator()(const std::string& arguments) const { return run("", arguments); }
+
+Outcome Program::fed(const std::string& file, const std::string& arguments) const {
+    return run(fmt::format("cat \"{}\" |", file), arguments);
+}
+
+Outcome Program::run(const std::string& before, const std::string& arguments) const {
     const ScratchFile out, err;
-    const std::string command = fmt::format("\"{}\" {} > \"{}\" 2> \"{}\"", path_, arguments, out.path(), err.path());
+    const std::string command =
+        fmt::format("{} \"{}\" {} > \"{}\" 2> \"{}\"", before, path_, arguments, out.path(), err.path());
     Outcome outcome;
     const int status = std::system(command.c_str());
 #if defined(_WIN32)

@@ -585,7 +585,7 @@ END
         cp -r "$root/tools" "$root/cmake" "$scratch/copy/"
         try bash "$scratch/copy/tools/doctor.sh"
         ends_with 0
-        for library in fmt CLI11 nlohmann_json Catch2 stb "OpenCL loader" "OpenCL headers" "OpenCL bindings"; do
+        for library in fmt CLI11 nlohmann_json Catch2 zlib libpng "OpenCL loader" "OpenCL headers" "OpenCL bindings"; do
             grep -qE "^(ok|missing) +$library +." "$scratch/out" || fail "nothing about $library: $out"
         done
         # One that lies elsewhere, as its name and version in the environment and in the cache of the build.

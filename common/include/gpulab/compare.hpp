@@ -75,7 +75,7 @@ Comparison compare(std::span<const T> expected, std::span<const T> actual, doubl
         if (!within && result.wrong++ == 0) {   // the first failure outranks any error within tolerance
             result.first = result.worst = i;
             result.error = error;
-        } else if (within == (result.wrong == 0) && error > result.error) {
+        } else if (within == (result.wrong == 0) && !(error <= result.error) && !std::isnan(result.error)) { // or NaN
             result.worst = i;
             result.error = error;
         }

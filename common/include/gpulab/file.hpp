@@ -15,6 +15,7 @@ namespace gpulab {
 ///
 /// - A new file gets the permissions that the umask leaves. One that replaces another keeps its permissions, and its
 ///   owner and group where the system lets it. Further hard links to the old file keep the old content.
+/// - A file whose name ends with .gz is compressed with gzip.
 /// - A symbolic link stays one; the file that it leads to is written, also where that does not exist yet.
 /// - A file that may not be written (mode 444) and a directory are refused.
 /// - A file that may be written but not replaced, because its folder may not be written, is overwritten by commit():
@@ -53,6 +54,7 @@ private:
     std::string path_;
     std::string temporary_;              // not empty: it exists
     std::optional<std::string> content_; // prepared for a file that is overwritten in place
+    bool packed_ = false;                // compressed with gzip
     bool special_ = false;               // not a regular file
     bool in_place_ = false;              // the file may be written, its folder may not
     std::FILE* stream_ = nullptr;        // stdout or stderr, when it goes to the file

@@ -84,6 +84,12 @@ public:
     /// @throws UsageError with one line that says what is wrong
     bool parse(int argc, const char* const* argv);
 
+    /// Refuses outputs that would overwrite a file that the program reads, for files that no option of it names. After
+    /// parse().
+    /// @param input the file @param reader of it, for the message: "the scene"
+    /// @throws UsageError "OPTION would overwrite the file that READER reads, FILE"
+    void check_read(const std::string& input, const std::string& reader) const;
+
     /// Whether the command line has this option, such as "--n".
     bool given(const std::string& option) const;
 
@@ -109,10 +115,14 @@ public:
     std::vector<Device> devices(Backend backend) const;
 
 private:
+    /// Refuses - for a file of the lab: --json and --csv take it for stdout, so it must not become a file's name.
+    void refuse_dash(const std::string& name, const std::string& value, const std::string& stream);
     /// Refuses an option without its value: the parser would take the next option for it.
     void check_values(int argc, const char* const* argv) const;
     /// Refuses two outputs in one file, and an output onto an input.
     void check_files() const;
+
+    std::string file_of(const std::string& option) const; // its value
 
     std::unique_ptr<CLI::App> app_;
     std::string lab_;

@@ -1,75 +1,23 @@
 #include "gpulab/image/image.hpp"
 
+#include <png.h>
+
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <csetjmp>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
-#include <memory>
+#include <new>
 #include <string_view>
 
 #include "gpulab/error.hpp"
-
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function"
-#endif
-#define STB_IMAGE_STATIC
-#define STB_IMAGE_IMPLEMENTATION
-#define STBI_ONLY_PNG
-#define STBI_NO_STDIO
-#define STBI_NO_LINEAR
-// The decoder doubles its buffer for as long as the compressed data gives bytes, whatever size the header announced. So
-// its memory comes from here, where a request beyond what the image can need is refused.
-namespace {
-thread_local std::size_t most_decoder_bytes = 0; // of a single request
-thread_local bool decoder_was_refused = false;
-
-void* decoder_realloc(void* old, std::size_t bytes) {
-    if (bytes > most_decoder_bytes) {
-        decoder_was_refused = true;
-        return nullptr;
-    }
-    return std::realloc(old, bytes);
-}
-} // namespace
-#define STBI_MALLOC(size) decoder_realloc(nullptr, size)
-#define STBI_REALLOC(old, size) decoder_realloc(old, size)
-#define STBI_FREE(old) std::free(old)
-#include <stb_image.h>
-#define STB_IMAGE_WRITE_STATIC
-#define STB_IMAGE_WRITE_IMPLEMENTATION
-#define STBI_WRITE_NO_STDIO
-#include <stb_image_write.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+#include "gpulab/input_file.hpp"
 
 namespace gpulab {
 
 namespace {
-
-std::string file_content(const std::string& path) {
-    std::error_code ignored;
-    if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-        throw UsageError(fmt::format("{}: is not a regular file", path)); // a pipe or a device may never end
-    const auto close = [](std::FILE* f) { std::fclose(f); };
-    errno = 0;
-    const std::unique_ptr<std::FILE, decltype(close)> file(std::fopen(path.c_str(), "rb"), close);
-    if (!file) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-    std::string content;
-    std::array<char, 65536> part;
-    while (const std::size_t got = std::fread(part.data(), 1, part.size(), file.get())) {
-        content.append(part.data(), got);
-        if (content.size() > 2 * most_png_bytes) throw UsageError(fmt::format("{}: is larger than 1 GiB", path));
-    }
-    if (std::ferror(file.get())) throw UsageError(fmt::format("{}: {}", path, std::strerror(errno)));
-    return content;
-}
 
 std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
     std::uint32_t value = 0;
@@ -77,104 +25,222 @@ std::uint32_t big_endian(std::string_view bytes, std::size_t at) {
     return value;
 }
 
-/// The checksum of a PNG chunk: CRC-32 with the reflected polynomial EDB88320 (PNG specification, annex D).
-std::uint32_t crc32(std::string_view bytes) {
-    static const auto table = [] {
-        std::array<std::uint32_t, 256> t{};
-        for (std::uint32_t i = 0; i < 256; ++i) {
-            std::uint32_t c = i;
-            for (int bit = 0; bit < 8; ++bit) c = c & 1 ? 0xEDB88320u ^ (c >> 1) : c >> 1;
-            t[i] = c;
-        }
-        return t;
-    }();
-    std::uint32_t c = 0xFFFFFFFFu;
-    for (const char byte : bytes) c = table[(c ^ static_cast<unsigned char>(byte)) & 0xFF] ^ (c >> 8);
-    return ~c;
-}
+/// A call of libpng, which reports a fault by calling a function that must not return. C code lies in between, so that
+/// function leaves it by longjmp(), and run() turns the fault into its result. What run() calls therefore keeps no
+/// object with a destructor: all of them live in the structures below, outside of the jump.
+struct Call {
+    std::jmp_buf back;
+    std::array<char, 200> fault{};
+    bool out_of_memory = false;
+    png_structp png = nullptr;
+    png_infop info = nullptr;
 
-/// Walks the chunks from the signature to IEND.
-void check_chunks(const std::string& path, std::string_view file) {
-    const auto wrong = [&](std::string_view what) { return UsageError(fmt::format("{}: {}", path, what)); };
-    if (!file.starts_with("\x89PNG\r\n\x1a\n")) throw wrong("is not a PNG file");
-    std::size_t at = 8;
-    for (bool first = true;; first = false) {
-        if (file.size() - at < 12) throw wrong("is truncated");
-        const std::size_t length = big_endian(file, at);
-        const std::string_view type = file.substr(at + 4, 4);
-        if (first && (type != "IHDR" || length != 13)) throw wrong("is damaged: it does not begin with a header");
-        if (length > file.size() - at - 12) throw wrong("is truncated");
-        if (crc32(file.substr(at + 4, length + 4)) != big_endian(file, at + 8 + length))
-            throw wrong(fmt::format("is damaged: wrong checksum at byte {}", at));
-        if (type == "IEND") return;
-        at += length + 12;
+    static void stop(png_structp png, png_const_charp message) {
+        auto& call = *static_cast<Call*>(png_get_error_ptr(png));
+        std::strncpy(call.fault.data(), message, call.fault.size() - 1);
+        std::longjmp(call.back, 1);
     }
+    static void* take(png_structp png, png_alloc_size_t bytes) {
+        void* const memory = std::malloc(bytes);
+        if (!memory) static_cast<Call*>(png_get_mem_ptr(png))->out_of_memory = true;
+        return memory;
+    }
+    static void give(png_structp, void* memory) { std::free(memory); }
+};
+
+/// @return false when libpng found a fault
+template <class Step> bool run(Call& call, const Step& step) {
+    if (setjmp(call.back) != 0) return false;
+    step();
+    return true;
 }
 
-/// Fills a palette up to 256 colours with black ones: the decoder leaves those that are missing unset, and a damaged
-/// file may use them. @pre check_chunks(): the chunks are whole
-void fill_palette(std::string& file) {
-    for (std::size_t at = 8; file.compare(at + 4, 4, "IEND") != 0;) {
-        const std::size_t length = big_endian(file, at);
-        if (file.compare(at + 4, 4, "PLTE") == 0 && length < 768) {
-            file.insert(at + 8 + length, 768 - length, '\0');
-            file[at + 2] = 3, file[at + 3] = 0; // its length now: 768; the decoder does not look at the checksum
+struct Reading : Call {
+    std::string_view file;
+    std::size_t at = 0;
+    bool truncated = false;
+    std::size_t width = 0, height = 0, row_bytes = 0;
+    int colour = 0, depth = 0, channels = 0;
+    bool has_transparency = false;
+    std::array<unsigned char, 256 * 4> palette{}; // RGBA
+    std::size_t colours = 0;
+    std::vector<unsigned char> pixels; // as libpng gives them: a palette's are still indices
+    std::vector<png_bytep> rows;
+
+    Reading(std::string_view f) : file(f) {
+        // A warning is a fault, too: what libpng would mend by guessing is not read.
+        png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, this, stop, stop, this, take, give);
+        if (png) info = png_create_info_struct(png);
+        if (!info) throw std::bad_alloc();
+    }
+    ~Reading() { png_destroy_read_struct(&png, &info, nullptr); }
+    Reading(const Reading&) = delete;
+    Reading& operator=(const Reading&) = delete;
+
+    static void next(png_structp png, png_bytep to, std::size_t bytes) {
+        auto& reading = *static_cast<Reading*>(png_get_io_ptr(png));
+        if (bytes > reading.file.size() - reading.at) {
+            reading.truncated = true;
+            png_error(png, "is truncated");
+        }
+        std::memcpy(to, reading.file.data() + reading.at, bytes);
+        reading.at += bytes;
+    }
+
+    void read_header() {
+        png_set_read_fn(png, this, next);
+        png_set_benign_errors(png, 0);
+        png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
+        png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1); // text, times, colour profiles
+        png_read_info(png, info);
+        png_uint_32 w = 0, h = 0;
+        png_get_IHDR(png, info, &w, &h, &depth, &colour, nullptr, nullptr, nullptr);
+        width = w, height = h;
+        has_transparency = png_get_valid(png, info, PNG_INFO_tRNS) != 0;
+        if (colour == PNG_COLOR_TYPE_PALETTE) {
+            read_palette();
+            png_set_packing(png); // an index is one byte
+        } else {
+            if (depth == 16) png_set_scale_16(png);
+            if (depth < 8) png_set_expand_gray_1_2_4_to_8(png);
+            if (has_transparency) png_set_tRNS_to_alpha(png);
+        }
+        png_set_interlace_handling(png);
+        png_read_update_info(png, info);
+        row_bytes = png_get_rowbytes(png, info);
+        channels = png_get_channels(png, info);
+    }
+
+    void read_palette() {
+        png_colorp list = nullptr;
+        int n = 0, with_alpha = 0;
+        png_get_PLTE(png, info, &list, &n);
+        png_bytep alpha = nullptr;
+        png_get_tRNS(png, info, &alpha, &with_alpha, nullptr);
+        colours = static_cast<std::size_t>(n);
+        for (std::size_t i = 0; i < colours; ++i) {
+            const bool has_alpha = alpha && i < static_cast<std::size_t>(with_alpha);
+            unsigned char* const rgba = palette.data() + 4 * i;
+            rgba[0] = list[i].red, rgba[1] = list[i].green, rgba[2] = list[i].blue;
+            rgba[3] = has_alpha ? alpha[i] : static_cast<unsigned char>(255);
+        }
+    }
+
+    void read_pixels() {
+        png_read_image(png, rows.data());
+        png_read_end(png, nullptr);
+        if (at != file.size()) png_error(png, "bytes follow its end");
+    }
+};
+
+/// The bytes of the palette in a file; libpng drops those that are too many. @pre a file that libpng has read
+std::size_t palette_bytes(std::string_view file) {
+    for (std::size_t at = 8; at + 12 <= file.size(); at += 12 + std::size_t{big_endian(file, at)})
+        if (file.substr(at + 4, 4) == "PLTE") return big_endian(file, at);
+    return 0;
+}
+
+struct Writing : Call {
+    const Image& image;
+    std::string content;
+    std::vector<png_bytep> rows;
+
+    Writing(const Image& i) : image(i) {
+        png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, this, stop, nullptr, this, take, give);
+        if (png) info = png_create_info_struct(png);
+        if (!info) throw std::bad_alloc();
+        for (std::size_t y = 0; y < image.height; ++y)
+            rows.push_back(const_cast<png_bytep>(image.pixels.data() + y * image.row_bytes()));
+    }
+    ~Writing() { png_destroy_write_struct(&png, &info); }
+    Writing(const Writing&) = delete;
+    Writing& operator=(const Writing&) = delete;
+
+    static void append(png_structp png, png_bytep data, std::size_t bytes) {
+        auto& writing = *static_cast<Writing*>(png_get_io_ptr(png));
+        try {
+            writing.content.append(reinterpret_cast<const char*>(data), bytes);
             return;
+        } catch (...) { // no exception may pass through C code
+            writing.out_of_memory = true;
         }
-        at += length + 12;
+        png_error(png, "not enough main memory");
     }
+
+    void write() {
+        constexpr int colours[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
+                                   PNG_COLOR_TYPE_RGB_ALPHA};
+        png_set_write_fn(png, this, append, [](png_structp) {});
+        png_set_user_limits(png, 0x7FFFFFFF, 0x7FFFFFFF);
+        png_set_IHDR(png, info, static_cast<png_uint_32>(image.width), static_cast<png_uint_32>(image.height), 8,
+                     colours[image.channels - 1], PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                     PNG_FILTER_TYPE_DEFAULT);
+        png_write_info(png, info);
+        png_write_image(png, rows.data());
+        png_write_end(png, info);
+    }
+};
+
+/// Reads the file's text. @throws std::bad_alloc
+Image decode(const std::string& path, const std::string& file) {
+    if (!std::string_view(file).starts_with("\x89PNG\r\n\x1a\n"))
+        throw UsageError(fmt::format("{}: is not a PNG file", path));
+    if (file.size() < 33) throw UsageError(fmt::format("{}: is truncated", path)); // signature and header
+    const std::uint32_t width = big_endian(file, 16), height = big_endian(file, 20);
+    if (width == 0 || height == 0) throw UsageError(fmt::format("{}: has no pixels", path));
+    // Room for four channels, because a palette may hide them.
+    if (std::uint64_t{width} * height > most_png_bytes / 4)
+        throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the most that is read here", path, width,
+                                     height, most_png_bytes / 4));
+
+    Reading r(file);
+    const auto check = [&](bool good) {
+        if (good) return;
+        if (r.out_of_memory) throw std::bad_alloc();
+        if (r.truncated) throw UsageError(fmt::format("{}: is truncated", path));
+        throw UsageError(fmt::format("{}: is damaged: {}", path, r.fault.data()));
+    };
+    check(run(r, [&] { r.read_header(); }));
+    if (palette_bytes(file) > (r.colour == PNG_COLOR_TYPE_PALETTE ? std::size_t{3} << r.depth : 768))
+        throw UsageError(fmt::format("{}: is damaged: PLTE: more colours than {} bits can count", path, r.depth));
+    r.pixels.resize(r.row_bytes * r.height);
+    r.rows.resize(r.height);
+    for (std::size_t y = 0; y < r.height; ++y) r.rows[y] = r.pixels.data() + y * r.row_bytes;
+    check(run(r, [&] { r.read_pixels(); }));
+
+    Image image{r.width, r.height, r.channels, {}};
+    if (r.colour != PNG_COLOR_TYPE_PALETTE) {
+        image.pixels = std::move(r.pixels);
+        return image;
+    }
+    image.channels = r.has_transparency ? 4 : 3;
+    image.pixels.resize(image.bytes());
+    const auto channels = static_cast<std::size_t>(image.channels);
+    for (std::size_t i = 0; i < r.pixels.size(); ++i) {
+        if (r.pixels[i] >= r.colours)
+            throw UsageError(fmt::format("{}: is damaged: colour {} of a palette of {}", path, r.pixels[i], r.colours));
+        std::copy_n(r.palette.begin() + 4 * r.pixels[i], channels,
+                    image.pixels.begin() + static_cast<std::ptrdiff_t>(channels * i));
+    }
+    return image;
 }
 
 } // namespace
 
-Image read_png(const std::string& path) {
-    std::string file = file_content(path);
-    check_chunks(path, file);
-    if (file[25] == 3) fill_palette(file);
-    const std::uint32_t announced_width = big_endian(file, 16), announced_height = big_endian(file, 20);
-    if (announced_width == 0 || announced_height == 0) throw UsageError(fmt::format("{}: has no pixels", path));
-    if (file[24] == 16)
-        throw UsageError(fmt::format("{}: has 16 bits per channel; 8 is the most that is read here", path));
-    // Room for four channels, because a palette may hide them.
-    if (std::uint64_t{announced_width} * announced_height > most_png_bytes / 4)
-        throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the most that is read here", path,
-                                     announced_width, announced_height, most_png_bytes / 4));
-    constexpr std::uint32_t most_side = 1u << 24; // the decoder's own limit
-    if (announced_width > most_side || announced_height > most_side)
-        throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the longest side that is read here", path,
-                                     announced_width, announced_height, most_side));
-    // Its requests: the compressed data; the rows with a filter byte each (twice as much when interlaced, because it
-    // doubles); the pixels. The first two may be rounded up to twice their size.
-    const std::size_t pixels = std::size_t{announced_width} * announced_height;
-    most_decoder_bytes = std::max(2 * file.size(), 2 * (4 * pixels + announced_height)) + 65536;
-    decoder_was_refused = false;
-    int width = 0, height = 0, channels = 0;
-    const std::unique_ptr<stbi_uc, void (*)(void*)> decoded(
-        stbi_load_from_memory(reinterpret_cast<const stbi_uc*>(file.data()), static_cast<int>(file.size()), &width,
-                              &height, &channels, 0),
-        stbi_image_free);
-    if (!decoded && decoder_was_refused)
-        throw UsageError(fmt::format("{}: is damaged: its data is more than the {} x {} pixels that it announces", path,
-                                     announced_width, announced_height));
-    if (!decoded) throw UsageError(fmt::format("{}: is damaged: {}", path, stbi_failure_reason()));
-    Image image;
-    image.width = static_cast<std::size_t>(width);
-    image.height = static_cast<std::size_t>(height);
-    image.channels = channels;
-    image.pixels.assign(decoded.get(), decoded.get() + image.bytes());
-    return image;
+Image read_png(const std::string& path) try {
+    return decode(path, content_of(path, 2 * most_png_bytes));
+} catch (const std::bad_alloc&) {
+    throw UsageError(fmt::format("cannot read {}: there is not enough main memory", path));
 }
 
 std::string encoded_png(const Image& image) {
     if (image.pixels.size() != image.bytes()) throw Error("the size of the image does not match its pixels");
-    std::string content;
-    const auto append = [](void* to, void* data, int size) {
-        static_cast<std::string*>(to)->append(static_cast<const char*>(data), static_cast<std::size_t>(size));
-    };
-    if (!stbi_write_png_to_func(append, &content, static_cast<int>(image.width), static_cast<int>(image.height),
-                                image.channels, image.pixels.data(), static_cast<int>(image.row_bytes())))
-        throw Error("the image could not be encoded");
-    return content;
+    Writing writing(image);
+    if (!run(writing, [&] { writing.write(); })) {
+        if (writing.out_of_memory) throw std::bad_alloc();
+        throw Error(fmt::format("the image could not be encoded: {}", writing.fault.data()));
+    }
+    return std::move(writing.content);
 }
 
 void write_png(OutputFile& file, const Image& image) {

@@ -32,6 +32,17 @@ template <class T> void check_structure(const Csr<T>& m) {
 template void check_structure(const Csr<float>&);
 template void check_structure(const Csr<double>&);
 
+template <class T> void check_finite(const Csr<T>& m, const std::string& name) {
+    for (std::size_t i = 0; i < m.rows; ++i)
+        for (auto k = static_cast<std::size_t>(m.row_start[i]); k < static_cast<std::size_t>(m.row_start[i + 1]); ++k)
+            if (!std::isfinite(m.value[k]))
+                throw UsageError(fmt::format("{}: the value in row {}, column {} is {}: only finite values can be used",
+                                             name, i + 1, m.column[k] + 1, m.value[k]));
+}
+
+template void check_finite(const Csr<float>&, const std::string&);
+template void check_finite(const Csr<double>&, const std::string&);
+
 RowStatistics row_statistics(const std::vector<std::int64_t>& row_start) {
     RowStatistics s;
     s.rows = row_start.size() - 1;

@@ -119,28 +119,45 @@ std::int64_t parse_integer(std::string_view word, const char* what) {
     return number;
 }
 
+/// A number as C, and as Fortran (1D+00), write it; also nan and inf.
 double parse_real(std::string_view word) {
+    std::string fortran;
+    if (const std::size_t d = word.find_first_of("dD"); d != std::string_view::npos && d > 0 && d + 1 < word.size() &&
+                                                        word.find_first_of("xXnN") == std::string_view::npos) {
+        fortran = word;
+        fortran[d] = 'e';
+    }
+    const std::string_view text = fortran.empty() ? word : std::string_view(fortran);
     double number = 0;
-    const char* const end = word.data() + word.size();
-    const char* const begin = word.data() + (word.size() > 1 && word[0] == '+' && word[1] != '-');
+    const char* const end = text.data() + text.size();
+    const char* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
     const auto [stop, error] = std::from_chars(begin, end, number);
     if (error == std::errc::result_out_of_range && stop == end) {
         number = std::strtod(std::string(begin, end).c_str(), nullptr); // 0 when too small, infinite when too large
         if (std::isinf(number)) throw Fault{fmt::format("the value {} is too large", shown(word))};
         return number;
     }
-    if (error != std::errc{} || stop != end || !std::isfinite(number))
-        throw Fault{fmt::format("the value '{}' is not a number", shown(word))};
+    if (error != std::errc{} || stop != end) throw Fault{fmt::format("the value '{}' is not a number", shown(word))};
+    return number;
+}
+
+/// A whole number, also one that is written with a point or an exponent: 1.0
+double parse_whole(std::string_view word) {
+    if (word.find_first_of(".eEdD") == std::string_view::npos)
+        return static_cast<double>(parse_integer(word, "the value"));
+    const double number = parse_real(word);
+    if (!(std::isfinite(number) && number == std::floor(number)))
+        throw Fault{fmt::format("the value '{}' is not a whole number", shown(word))};
     return number;
 }
 
 template <class T> T parse_value(Words& words, Field field) {
     if (field == Field::pattern) return T{1};
     const std::string_view word = required(words, "the value");
-    const double number =
-        field == Field::integer ? static_cast<double>(parse_integer(word, "the value")) : parse_real(word);
+    const double number = field == Field::integer ? parse_whole(word) : parse_real(word);
     const T value = static_cast<T>(number);
-    if (!std::isfinite(value)) throw Fault{fmt::format("the value {} is too large for single precision", shown(word))};
+    if (std::isinf(value) && !std::isinf(number))
+        throw Fault{fmt::format("the value {} is too large for single precision", shown(word))};
     return value;
 }
 
@@ -162,14 +179,14 @@ Header parse_banner(std::string_view line) {
     const std::string field = lower(required(words, "the field, real, integer or pattern,"));
     const std::string symmetry = lower(required(words, "the symmetry, general, symmetric or skew-symmetric,"));
     nothing_more(words);
-    if (field == "complex" || symmetry == "hermitian")
+    if (field == "complex") // a real hermitian matrix is a symmetric one
         throw Fault{"complex matrices are not supported: real, integer and pattern are"};
     if (field == "real" || field == "double") h.field = Field::real;
     else if (field == "integer") h.field = Field::integer;
     else if (field == "pattern") h.field = Field::pattern;
     else throw Fault{fmt::format("the field '{}' is not real, integer or pattern", shown(field))};
     if (symmetry == "general") h.symmetry = Symmetry::general;
-    else if (symmetry == "symmetric") h.symmetry = Symmetry::symmetric;
+    else if (symmetry == "symmetric" || symmetry == "hermitian") h.symmetry = Symmetry::symmetric;
     else if (symmetry == "skew-symmetric") h.symmetry = Symmetry::skew;
     else throw Fault{fmt::format("the symmetry '{}' is not general, symmetric or skew-symmetric", shown(symmetry))};
     if (h.field == Field::pattern && !h.coordinate) throw Fault{"an array file cannot be of field pattern"};
@@ -208,6 +225,7 @@ void parse_sizes(std::string_view line, Header& h) {
 Header parse_header(Lines& lines) {
     std::string_view line;
     if (!lines.next(line)) throw Fault{"the file is empty"};
+    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3); // the mark of UTF-8 that some editors write
     Header h = parse_banner(line);
     do {
         if (!lines.next(line)) throw Fault{"the file ends before the line of sizes"};
@@ -225,6 +243,13 @@ template <class T> struct Part {
     std::size_t lines = 0;
     std::optional<std::string> fault; // in line number `lines` of this part
 
+    /// An entry beside the diagonal, and its line in this part.
+    struct Place {
+        std::int64_t row = 0, column = 0;
+        std::size_t line = 0; // 0: there is none
+    };
+    Place below, above; // the first of each triangle, in a symmetric file
+
     void add(std::int64_t i, std::int64_t j, T v) {
         row.push_back(static_cast<std::int32_t>(i));
         column.push_back(static_cast<std::int32_t>(j));
@@ -232,7 +257,7 @@ template <class T> struct Part {
     }
 };
 
-template <class T> void parse_entry(std::string_view line, const Header& h, Part<T>& part) {
+template <class T> void parse_entry(std::string_view line, std::size_t number, const Header& h, Part<T>& part) {
     Words words(line);
     if (!h.coordinate) { // its position follows from the number of values before it: see place_array_entries()
         part.value.push_back(parse_value<T>(words, h.field));
@@ -245,10 +270,10 @@ template <class T> void parse_entry(std::string_view line, const Header& h, Part
     if (j < 1 || j > h.columns) throw Fault{fmt::format("column {} is not in 1 ... {}", j, h.columns)};
     const T value = parse_value<T>(words, h.field);
     nothing_more(words);
-    if (h.symmetry != Symmetry::general && j > i)
-        throw Fault{fmt::format("({}, {}) is above the diagonal: a symmetric file holds the lower triangle", i, j)};
     if (h.symmetry == Symmetry::skew && i == j)
         throw Fault{fmt::format("({}, {}) is on the diagonal, which is zero in a skew-symmetric matrix", i, j)};
+    if (h.symmetry != Symmetry::general && i != j)
+        if (auto& first = i > j ? part.below : part.above; first.line == 0) first = {i, j, number};
     part.add(i - 1, j - 1, value);
     if (h.symmetry != Symmetry::general && i != j)
         part.add(j - 1, i - 1, h.symmetry == Symmetry::skew ? -value : value);
@@ -272,7 +297,7 @@ template <class T> void parse_part(const Header& h, std::size_t body_bytes, Part
     try {
         while (lines.next(line)) {
             if (ignored(line)) continue;
-            parse_entry(line, h, part);
+            parse_entry(line, lines.number(), h, part);
             ++part.entries;
         }
     } catch (const Fault& fault) {
@@ -352,11 +377,25 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     // A part counts its own lines, so the lines of the parts before it are added.
     std::size_t before = header_lines;
     std::int64_t entries = 0;
+    bool below = false, above = false; // which triangles of a symmetric file have entries
     for (const Part<T>& part : list) {
+        // The first entry of the second triangle. Both would add up to twice what was meant.
+        const auto& other = above   ? part.below
+                            : below ? part.above
+                            : part.below.line > 0 && part.above.line > 0
+                                ? part.below.line > part.above.line ? part.below : part.above
+                                : typename Part<T>::Place{};
         const bool too_many = part.entries > h.entries - entries;
-        if (too_many)
-            fail(before + line_of_entry(part.text, h.entries - entries),
-                 fmt::format("one entry too many: {} were announced", h.entries));
+        const std::size_t surplus = too_many ? line_of_entry(part.text, h.entries - entries) : 0;
+        if (other.line > 0 && (!too_many || other.line < surplus))
+            fail(before + other.line,
+                 fmt::format("({}, {}) is {} the diagonal, and earlier entries are {} it: a symmetric file holds one "
+                             "triangle only",
+                             other.row, other.column, other.row > other.column ? "below" : "above",
+                             other.row > other.column ? "above" : "below"));
+        if (too_many) fail(before + surplus, fmt::format("one entry too many: {} were announced", h.entries));
+        below = below || part.below.line > 0;
+        above = above || part.above.line > 0;
         if (part.fault) fail(before + part.lines, *part.fault);
         before += part.lines;
         entries += part.entries;
@@ -385,11 +424,25 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     return coo;
 }
 
+bool holds_header(std::string_view beginning) {
+    Lines lines(beginning);
+    std::string_view line;
+    if (!lines.next(line)) return false;
+    constexpr std::size_t longest_banner =
+        1000; // much longer than any: a file without line ends is no Matrix Market file
+    if (lines.rest().empty()) return beginning.size() > longest_banner;
+    if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    if (Words words(line); words.empty() || lower(words.next()) != "%%matrixmarket") return true; // known to be wrong
+    while (lines.next(line))
+        if (!ignored(line)) return !lines.rest().empty() || beginning.ends_with('\n'); // else it may be cut
+    return false;
+}
+
 MatrixSize announced_size(std::string_view beginning) {
     Lines lines(beginning);
     try {
         const Header h = parse_header(lines);
-        const double mirrored = h.coordinate && h.symmetry != Symmetry::general ? 2 : 1;
+        const double mirrored = h.symmetry != Symmetry::general ? 2 : 1;
         return {static_cast<std::size_t>(h.rows), static_cast<std::size_t>(h.columns),
                 mirrored * static_cast<double>(h.entries)};
     } catch (const Fault&) {

@@ -1,15 +1,14 @@
+// Reads Matrix Market files. Their text: matrix_market.cpp.
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <fmt/format.h>
 #include <limits>
-#include <memory>
+#include <new>
+#include <string>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/input_file.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 
@@ -17,44 +16,64 @@ namespace gpulab {
 
 namespace {
 
-/// The text of a regular file, all of it or its beginning. Nothing else is read: a device or a pipe may never end.
-/// @param most bytes to read
-/// @param size becomes the length of the file
-std::string read_file(const std::string& path, std::uintmax_t most, std::uintmax_t& size) {
-    namespace fs = std::filesystem;
-    const auto cannot = [&](const std::string& why) {
-        return UsageError(fmt::format("cannot read {}: {}", path, why));
-    };
-    std::error_code ignored;
-    if (fs::is_directory(path, ignored)) throw cannot("it is a directory");
-    if (fs::exists(path, ignored) && !fs::is_regular_file(path, ignored)) throw cannot("it is not a regular file");
-    errno = 0;
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
-    if (!file) throw cannot(std::strerror(errno));
-    size = fs::file_size(path, ignored);
-    const std::uintmax_t bytes = std::min(size, most);
-    if (const auto memory = host_memory_bytes(); memory > 0 && bytes > memory)
-        throw cannot(fmt::format("its {} bytes do not fit main memory", bytes));
-    std::string text(bytes, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get())) throw cannot(std::strerror(errno));
+UsageError cannot_read(const std::string& path, const std::string& why) {
+    return UsageError(fmt::format("cannot read {}: {}", path, why));
+}
+
+constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+
+std::string read_all(InputFile& source, const std::string& path, std::string text) {
+    if (source.has_length()) {
+        if (const auto memory = host_memory_bytes(); memory > 0 && source.bytes() > memory)
+            throw cannot_read(path, fmt::format("its {} bytes do not fit main memory", source.bytes()));
+        text.reserve(source.bytes() + (1 << 16));
+    }
+    source.read(text, all);
     return text;
 }
 
+/// A text that matrix_market_size() had to read to its end.
+struct Kept {
+    std::string path, text;
+    bool there = false;
+} kept;
+
 } // namespace
 
-MatrixSize matrix_market_size(const std::string& path) {
-    std::uintmax_t bytes = 0;
-    MatrixSize size = announced_size(read_file(path, 1 << 20, bytes));
-    size.nonzeros = std::min(size.nonzeros, static_cast<double>(bytes)); // an entry takes 2 bytes or more, mirrored 4
+MatrixSize matrix_market_size(const std::string& path) try {
+    MatrixSize size;
+    double bytes = 0;
+    if (!kept.there || kept.path != path) {
+        kept = {};
+        InputFile source(path);
+        std::string text;
+        for (std::size_t most = 1 << 16; source.read(text, most) && !holds_header(text);) most *= 2;
+        size = announced_size(text);
+        bytes = static_cast<double>(source.bytes());
+        if (!source.has_length()) kept = {path, read_all(source, path, std::move(text)), true};
+    }
+    if (kept.there) {
+        size = announced_size(kept.text);
+        bytes = static_cast<double>(kept.text.size());
+    }
+    size.nonzeros = std::min(size.nonzeros, bytes); // an entry takes 2 bytes or more, mirrored 4
     return size;
+} catch (const std::bad_alloc&) {
+    throw cannot_read(path, "there is not enough main memory");
 }
 
-template <class T> Csr<T> read_matrix_market(const std::string& path) {
+template <class T> Csr<T> read_matrix_market(const std::string& path) try {
     Coo<T> coo;
     {
-        std::uintmax_t size = 0;
-        const std::string text = read_file(path, std::numeric_limits<std::uintmax_t>::max(), size);
+        std::string text;
+        if (kept.there && kept.path == path) {
+            text = std::move(kept.text);
+        } else {
+            InputFile source(path);
+            source.read(text, 1 << 16); // to know whether it is compressed
+            text = read_all(source, path, std::move(text));
+        }
+        kept = {};
         coo = parse_matrix_market<T>(text, path);
     }
     // Few entries may announce very many rows, and CSR stores an offset for each.
@@ -63,7 +82,13 @@ template <class T> Csr<T> read_matrix_market(const std::string& path) {
     if (memory > 0 && bytes > memory)
         throw UsageError(
             fmt::format("{}: {} rows and {} entries do not fit main memory", path, coo.rows, coo.nonzeros()));
-    return to_csr(coo);
+    try {
+        return to_csr(coo);
+    } catch (const Error& e) {
+        throw Error(fmt::format("{}: {}", path, e.what()));
+    }
+} catch (const std::bad_alloc&) {
+    throw cannot_read(path, "there is not enough main memory");
 }
 
 template <class T> void write_matrix_market(const std::string& path, const Csr<T>& matrix) {

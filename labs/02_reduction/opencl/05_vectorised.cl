@@ -1,4 +1,4 @@
-#ifdef USE_DOUBLE
+#ifdef REAL_IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double2 VECTOR; // 16 bytes
 #define WIDTH 2

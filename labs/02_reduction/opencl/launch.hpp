@@ -9,6 +9,7 @@
 
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
@@ -18,17 +19,10 @@ namespace reduction {
 /// Work-items in a group of every kernel here; the halving trees need a power of two.
 inline constexpr std::size_t local_size = 256;
 
-/// The build option that names the element type: REAL is float, double or int.
-template <class T> std::string real() {
-    if constexpr (std::is_same_v<T, double>) return "-DREAL=double -DUSE_DOUBLE";
-    else if constexpr (std::is_same_v<T, int>) return "-DREAL=int";
-    else return "-DREAL=float";
-}
-
 /// A kernel of a program built for T.
 /// @throws Unsupported when the device takes no work-groups of 256 for it
 template <class T> cl::Kernel kernel_for(const char* source, const char* name) {
-    cl::Kernel kernel = gpulab::opencl_kernel(source, name, real<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(source, name, gpulab::real_option<T>());
     if (gpulab::opencl().max_work_group(kernel) < local_size)
         throw gpulab::Unsupported("this device takes no work-groups of 256");
     return kernel;

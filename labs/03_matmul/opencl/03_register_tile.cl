@@ -1,6 +1,6 @@
 // A group computes SIDE x SIDE elements of C, a work-item EACH x EACH of them, in eight vectors of eight.
 // REAL and REAL8 are float and float8, or double and double8.
-#if defined(FP64)
+#if defined(REAL_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 

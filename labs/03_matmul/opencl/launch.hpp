@@ -9,6 +9,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "matmul.hpp"
@@ -32,9 +33,9 @@ void opencl_multiply(const char* source, const ClLaunch& launch, const Problem<T
     constexpr bool fp64 = std::is_same_v<T, double>;
     if (fp64 && !gpulab::opencl().description().fp64)
         throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
-    cl::Kernel kernel = gpulab::opencl_kernel(
-        source, "multiply",
-        launch.options + (fp64 ? " -DFP64 -DREAL=double -DREAL8=double8" : " -DREAL=float -DREAL8=float8"));
+    cl::Kernel kernel = gpulab::opencl_kernel(source, "multiply",
+                                              launch.options + " " + gpulab::real_option<T>() +
+                                                  (fp64 ? " -DREAL8=double8" : " -DREAL8=float8"));
     if (launch.local_rows * launch.local_columns > gpulab::opencl().max_work_group(kernel))
         throw gpulab::Unsupported(fmt::format("a group of {} x {} work-items is more than {} takes", launch.local_rows,
                                               launch.local_columns, gpulab::opencl().description().name));

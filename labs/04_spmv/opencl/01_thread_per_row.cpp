@@ -5,9 +5,9 @@
 #include "01_thread_per_row.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
-#include "real.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -17,7 +17,7 @@ template <class T> void opencl_thread_per_row(const Problem<T>& p, Output<T>& y,
     const gpulab::ClBuffer<T> value(p.matrix.value), x(p.x);
     gpulab::ClBuffer<T> out(p.matrix.rows);
 
-    cl::Kernel kernel = gpulab::opencl_kernel(thread_per_row_cl, "spmv", real_option<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(thread_per_row_cl, "spmv", gpulab::real_option<T>());
     const cl_ulong rows = p.matrix.rows;
     gpulab::set_args(kernel, row_start.data(), column.data(), value.data(), x.data(), out.data(), rows);
 

@@ -10,9 +10,9 @@
 #include "02_slice_per_row.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
-#include "real.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -25,7 +25,7 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
     const std::size_t mean = p.matrix.nonzeros() / std::max<std::size_t>(p.matrix.rows, 1);
     const cl_uint width = std::bit_floor(static_cast<cl_uint>(std::clamp<std::size_t>(mean, 2, 32)));
     constexpr std::size_t local = 128;
-    cl::Kernel kernel = gpulab::opencl_kernel(slice_per_row_cl, "spmv", real_option<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(slice_per_row_cl, "spmv", gpulab::real_option<T>());
     const cl_ulong rows = p.matrix.rows;
     gpulab::set_args(kernel, row_start.data(), column.data(), value.data(), x.data(), out.data(), rows, width,
                      cl::Local(local * sizeof(T)));

@@ -6,10 +6,10 @@
 #include "03_ell.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
-#include "real.hpp"
 #include "spmv.hpp"
 
 namespace spmv {
@@ -20,7 +20,7 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
     const gpulab::ClBuffer<T> value(a.value), x(p.x);
     gpulab::ClBuffer<T> out(a.rows);
 
-    cl::Kernel kernel = gpulab::opencl_kernel(ell_cl, "spmv", real_option<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(ell_cl, "spmv", gpulab::real_option<T>());
     const cl_ulong rows = a.rows, width = a.width;
     gpulab::set_args(kernel, column.data(), value.data(), x.data(), out.data(), rows, width);
 

@@ -16,7 +16,7 @@ template <class T> void opencl_thomas(const Problem<T>& p, Output<T>& out, Stopw
     ClOutput<T> result(p);
     gpulab::ClBuffer<T> c_new(p.size());
 
-    cl::Kernel kernel = gpulab::opencl_kernel(thomas_cl, "thomas", real_option<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(thomas_cl, "thomas", gpulab::real_option<T>());
     gpulab::set_args(kernel, in.a.data(), in.b.data(), in.c.data(), in.d.data(), c_new.data(), result.x.data(),
                      result.zero_pivot.data(), in.n, in.systems);
 

@@ -15,7 +15,7 @@ template <class T> void opencl_cr(const Problem<T>& p, Output<T>& out, Stopwatch
     const ClProblem<T> in(p);
     ClOutput<T> result(p);
 
-    cl::Kernel kernel = gpulab::opencl_kernel(cr_cl, "cr", real_option<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(cr_cl, "cr", gpulab::real_option<T>());
     const auto numbers = cl::Local(p.n * sizeof(T));
     gpulab::set_args(kernel, in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(),
                      result.zero_pivot.data(), in.n, numbers, numbers, numbers, numbers);

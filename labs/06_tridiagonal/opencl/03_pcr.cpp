@@ -13,7 +13,7 @@ namespace tridiagonal {
 
 template <class T> void opencl_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     check_local_memory(4 * p.n * sizeof(T));
-    cl::Kernel kernel = gpulab::opencl_kernel(pcr_cl, "pcr", real_option<T>());
+    cl::Kernel kernel = gpulab::opencl_kernel(pcr_cl, "pcr", gpulab::real_option<T>());
     const std::size_t local = gpulab::round_up(p.n, 32), most = gpulab::opencl().max_work_group(kernel);
     if (local > most)
         throw gpulab::Unsupported(std::to_string(p.n) + " unknowns are more than a group has items, " +

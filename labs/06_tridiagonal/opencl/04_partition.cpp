@@ -53,7 +53,8 @@ template <class T> void opencl_partition(const Problem<T>& p, Output<T>& out, St
     const auto level = [&](std::size_t k, bool down) { // k = 0: the systems themselves
         const bool fine = k == 0;
         const cl_uint n = fine ? in.n : coarse[k - 1].n, chunks = chunks_of(n);
-        cl::Kernel kernel = gpulab::opencl_kernel(partition_cl, down ? "reduce" : "substitute", real_option<T>());
+        cl::Kernel kernel =
+            gpulab::opencl_kernel(partition_cl, down ? "reduce" : "substitute", gpulab::real_option<T>());
         // On a coarse level a stands in for b, which is not read there.
         const auto& a = fine ? in.a : coarse[k - 1].a;
         const auto& b = fine ? in.b : a;

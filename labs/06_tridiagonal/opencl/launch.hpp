@@ -1,19 +1,14 @@
 /// @file
-/// What the OpenCL rungs share: the problem and the answer in device memory, and the number type of their kernels.
+/// What the OpenCL rungs share: the problem and the answer in device memory.
 #pragma once
 
 #include <string>
-#include <type_traits>
 
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "tridiagonal.hpp"
 
 namespace tridiagonal {
-
-/// Build options for kernels that know their number type as REAL.
-template <class T> std::string real_option() {
-    return std::is_same_v<T, double> ? "-DREAL=double -DREAL_IS_DOUBLE" : "-DREAL=float";
-}
 
 /// a, b, c and d of all systems, one system after the other.
 template <class T> struct ClProblem {

@@ -11,6 +11,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
@@ -58,9 +59,8 @@ private:
     static std::string options_for(const Problem<T>& p) {
         if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
             throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
-        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ",
-                           sizeof(T) == 8 ? "-DFP64 -DREAL=double" : "-DREAL=float", p.rules.mapped, p.rules.layers,
-                           p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
+        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(), p.rules.mapped,
+                           p.rules.layers, p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
     }
     gpulab::ClBuffer<Rules<T>> rules_;
     gpulab::ClBuffer<std::uint8_t> map_;

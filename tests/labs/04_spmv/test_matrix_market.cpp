@@ -1,12 +1,18 @@
 // Matrix Market files: every kind that is read, every fault that is named, and whatever the fuzzer once found.
+#include <sys/stat.h>
+#include <zlib.h>
+
 #include <algorithm>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <limits>
 #include <random>
+#include <thread>
 
 #include "checks.hpp"
 #include "fuzz/reader_properties.hpp"
@@ -67,6 +73,9 @@ TEST_CASE("array files go down the columns, and their zeros are not stored") {
 TEST_CASE("comments, blank lines, tabs, CRLF, any case, a missing last newline and empty matrices are all right") {
     CHECK(read("%%MATRIXmarket Matrix COORDINATE Real GENERAL\r\n% a comment\r\n\r\n  % another\n 3\t4 5 \r\n\n1 2 1\n"
                "1 3 2\n% between\n2  2  3\r\n2 4 4\n\n3 1 5") == gpulab::lecture_example<double>());
+    CHECK(read("\xEF\xBB\xBF" + real_general + "1 1 1\n1 1 2\n").value == std::vector<double>{2}); // a mark of UTF-8
+    CHECK(gpulab::announced_size("\xEF\xBB\xBF" + real_general + "3 4 5\n").columns == 4);
+    CHECK_FALSE(gpulab::holds_header("\xEF\xBB\xBF" + real_general + "% a comment\n"));
     CHECK(read(real_general + "0 0 0\n").rows == 0);
     CHECK(read(real_general + "3 2 0") == Csr<double>{3, 2, {0, 0, 0, 0}, {}, {}});
     CHECK(read("%%MatrixMarket matrix array real general\n0 5\n").columns == 5);
@@ -75,6 +84,66 @@ TEST_CASE("comments, blank lines, tabs, CRLF, any case, a missing last newline a
 TEST_CASE("entries at the same position add up, and a stored zero is kept") {
     CHECK(read(real_general + "2 2 4\n1 1 1\n2 2 0\n1 1 2.5\n1 1 -1\n") ==
           Csr<double>{2, 2, {0, 1, 2}, {0, 1}, {2.5, 0}});
+}
+
+TEST_CASE("values are read as Fortran writes them, whole numbers with a point, nan and inf") {
+    CHECK(read(real_general + "1 4 4\n1 1 1D+00\n1 2 -2.5d-3\n1 3 1.5E2\n1 4 +3D2\n").value ==
+          std::vector<double>{1, -0.0025, 150, 300});
+    CHECK(read("%%MatrixMarket matrix coordinate integer general\n1 3 3\n1 1 1.0\n1 2 -2.\n1 3 1e3\n").value ==
+          std::vector<double>{1, -2, 1000});
+    for (const auto& text : {"1 1 nan\n1 2 inf\n1 3 -Infinity\n", "1 1 NaN\n1 2 Inf\n1 3 -inf\n"}) {
+        const auto m = gpulab::parse_matrix_market<float>(real_general + "1 3 3\n" + text, "input");
+        CHECK(std::isnan(m.value[0]));
+        CHECK(m.value[1] == std::numeric_limits<float>::infinity());
+        CHECK(m.value[2] == -std::numeric_limits<float>::infinity());
+    }
+}
+
+TEST_CASE("a real hermitian file is a symmetric one, and a symmetric file may hold either triangle") {
+    const Csr<double> whole{2, 2, {0, 2, 3}, {0, 1, 0}, {4, 3, 3}};
+    CHECK(read("%%MatrixMarket matrix coordinate real hermitian\n2 2 2\n1 1 4\n2 1 3\n") == whole);
+    CHECK(read("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 4\n1 2 3\n") == whole);
+    CHECK(read("%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 2 3\n") ==
+          Csr<double>{2, 2, {0, 1, 2}, {1, 0}, {3, -3}});
+}
+
+TEST_CASE("the size of a matrix is found behind any number of comments, compressed or not, and through a pipe") {
+    const fs::path folder = fs::temp_directory_path() / ("gpulab_mtx_" + std::to_string(std::random_device{}()));
+    fs::create_directory(folder);
+    const std::string plain = (folder / "a.mtx").string(), packed = (folder / "a.mtx.gz").string(),
+                      pipe = (folder / "pipe").string();
+    std::string text = real_general;
+    while (text.size() < 3'000'000) text += "% a comment of the many that are in some files\n";
+    text += "3 4 5\n1 2 1\n1 3 2\n2 2 3\n2 4 4\n3 1 5\n";
+    std::ofstream(plain) << text;
+    gzFile out = gzopen(packed.c_str(), "wb");
+    REQUIRE(gzwrite(out, text.data(), static_cast<unsigned>(text.size())) == static_cast<int>(text.size()));
+    REQUIRE(gzclose(out) == Z_OK);
+    REQUIRE(fs::file_size(packed) < 100'000);
+    REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+    for (const std::string& path : {plain, packed, pipe}) {
+        INFO(path);
+        std::thread writer;
+        if (path == pipe) writer = std::thread([&] { std::ofstream(pipe) << text; });
+        const gpulab::MatrixSize size = gpulab::matrix_market_size(path);
+        CHECK((size.rows == 3 && size.columns == 4 && size.nonzeros == 5));
+        CHECK(gpulab::read_matrix_market<double>(path) == gpulab::lecture_example<double>());
+        if (path == pipe) writer.join();
+    }
+    const auto complaint = [](const std::string& path) {
+        try {
+            gpulab::read_matrix_market<float>(path);
+        } catch (const gpulab::Error& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    fs::resize_file(packed, fs::file_size(packed) - 9);
+    CHECK(complaint(packed) == "cannot read " + packed + ": its gzip data is truncated");
+    CHECK(complaint(pipe) == "cannot read " + pipe + ": no program writes to this pipe");
+    std::ofstream(plain) << real_general << "1 1 2\n1 1 3e38\n1 1 3e38\n";
+    CHECK(complaint(plain).starts_with(plain + ": entries at the same place add up to more"));
+    fs::remove_all(folder);
 }
 
 TEST_CASE("every malformed file gives an error that names file and line") {
@@ -97,6 +166,11 @@ TEST_CASE("every malformed file gives an error that names file and line") {
         {"%%MatrixMarket matrix coordinate real general now\n", "input:1: 'now' is one word too many"},
         {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n", "input:1: complex matrices"},
         {"%%MatrixMarket matrix coordinate complex hermitian\n", "input:1: complex matrices"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n1 1 1\n2 1 1\n3 2 1\n1 2 1\n",
+         "input:6: (1, 2) is above the diagonal, and earlier entries are below it"},
+        {"%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n1 2 1\n3 1 1\n",
+         "input:4: (3, 1) is below the diagonal, and earlier entries are above it"},
+        {"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 nan\n", "input:3: the value 'nan'"},
         {"%%MatrixMarket matrix array pattern general\n2 2\n", "input:1: an array file cannot"},
         {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n", "input:1: a pattern"},
         {real_general, "input:1: the file ends before the line of sizes"},
@@ -119,8 +193,10 @@ TEST_CASE("every malformed file gives an error that names file and line") {
         {size + "1 -1 1\n", "input:3: column -1 is not"},
         {size + "1 1 x\n", "input:3: the value 'x' is not a number"},
         {size + "1 1 1.5abc\n", "input:3: the value '1.5abc'"},
-        {size + "1 1 nan\n", "input:3: the value 'nan'"},
-        {size + "1 1 inf\n", "input:3: the value 'inf'"},
+        {size + "1 1 nanx\n", "input:3: the value 'nanx'"},
+        {size + "1 1 1D\n", "input:3: the value '1D'"},
+        {size + "1 1 D0\n", "input:3: the value 'D0'"},
+        {size + "1 1 1e5D3\n", "input:3: the value '1e5D3'"},
         {size + "1 1 1e999\n", "input:3: the value 1e999 is too large"},
         {size + "1 x 1\n", "input:3: the column 'x'"},
         {size + "1 1 1\n1 2\n", "input:4: the value is missing"},
@@ -128,7 +204,6 @@ TEST_CASE("every malformed file gives an error that names file and line") {
         {size + "1 1 1 1\n", "input:3: '1' is one word too many"},
         {"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 2.5\n", "input:3: the value '2.5'"},
         {"%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 9223372036854775808\n", "input:3: the value"},
-        {"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n1 2 1\n", "input:3: (1, 2) is above the diagonal"},
         {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n1 1 1\n", "input:3: (1, 1) is on the diagonal"},
         {"%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n", "input:5: the file ends after 3 of 4 entries"},
         {"%%MatrixMarket matrix array real general\n1 2\n1 2\n", "input:3: '2' is one word too many"},
@@ -200,6 +275,7 @@ TEST_CASE("the size of a matrix is known from the header alone") {
     CHECK(is(real_general + "% comment\n\n3 4 5\n1 2 1\n", 3, 4, 5));
     CHECK(is("%%MatrixMarket matrix coordinate pattern symmetric\n9 9 4\n", 9, 9, 8)); // at most
     CHECK(is("%%MatrixMarket matrix array real general\n3 4\n", 3, 4, 12));
+    CHECK(is("%%MatrixMarket matrix array real symmetric\n4 4\n", 4, 4, 20)); // at most
     CHECK(is("no header", 0, 0, 0));
     CHECK(is(real_general + "3 4\n", 0, 0, 0));
     CHECK(is("", 0, 0, 0));

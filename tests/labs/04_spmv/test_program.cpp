@@ -1,5 +1,6 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -15,6 +16,7 @@
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -93,7 +95,7 @@ TEST_CASE("memory is counted before it is taken: entries, rows, columns and vect
     };
     CHECK(grows({0, 0, 1000}, 16e3, 24e3)); // an entry of COO; one of CSR and its copy in another format
     CHECK(grows({1000, 0, 0}, 12e3, 32e3)); // an offset and an element of y; y, the reference and its scale
-    CHECK(grows({0, 1000, 0}, 8e3, 8e3));   // an element of x
+    CHECK(grows({0, 1000, 0}, 8e3, 24e3));  // an element of x; two offsets of CSC
     const Outcome outcome = program("--generate random:2e9:1000");
     CHECK(outcome.err.find("this problem needs") != std::string::npos);
     // The header of a small file may announce much; believing it would refuse, or take, too much.
@@ -103,11 +105,53 @@ TEST_CASE("memory is counted before it is taken: entries, rows, columns and vect
           "spmv: " + mtx.path() + ":3: the file ends after 1 of 2000000000 entries\n");
 }
 
+TEST_CASE("row sums beyond the type are bad input, not a wrong result") {
+    const ScratchFile mtx;
+    mtx.write("%%MatrixMarket matrix coordinate real general\n1 20 20\n" + [] {
+        std::string entries;
+        for (int j = 1; j <= 20; ++j) entries += "1 " + std::to_string(j) + " 3e38\n";
+        return entries;
+    }());
+    CHECK(program.refusal_fault("--backend cpu --matrix " + mtx.path()) == "");
+    CHECK(
+        program("--backend cpu --matrix " + mtx.path()).err.starts_with("spmv: " + mtx.path() + ": the sum of row 1"));
+    CHECK(ran(program("--backend cpu --repeat 1 --type double --matrix " + mtx.path())));
+}
+
+TEST_CASE("a row that sums to infinity is right, one that sums to NaN cannot be checked and is refused") {
+    const ScratchFile mtx;
+    const std::string head = "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 ";
+    mtx.write(head + "inf\n");
+    CHECK(program("--backend cpu --repeat 1 --matrix " + mtx.path()).exit_code == 0);
+    mtx.write(head + "nan\n");
+    CHECK(program.refusal_fault("--backend cpu --matrix " + mtx.path()) == "");
+    CHECK(program("--backend cpu --matrix " + mtx.path()).err.find("row 2 is not a number") != std::string::npos);
+}
+
 TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
     const Outcome outcome = program("--generate lecture --variant cpu_sequential --repeat 1");
     CHECK(ran(outcome));
     CHECK(outcome.out.find("row pointers    0 2 4 5\n") != std::string::npos);
     CHECK(outcome.out.find("column indices  1 2 1 3 0\n") != std::string::npos);
+}
+
+TEST_CASE("a matrix is written compressed, and read compressed, through links and pipes") {
+    const ScratchFolder folder;
+    const std::string packed = folder.path("a.mtx.gz"), plain = folder.path("a.mtx"), again = folder.path("b.mtx");
+    REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + packed).exit_code == 0);
+    REQUIRE(program("--generate laplace2d:30x20 --variant cpu_sequential --repeat 1 --write " + plain).exit_code == 0);
+    CHECK(std::filesystem::file_size(packed) < std::filesystem::file_size(plain) / 3);
+    std::filesystem::create_symlink("a.mtx.gz", folder.path("link"));
+    const std::string options = "--variant cpu_sequential --repeat 1 --write " + again + " --matrix ";
+    for (const auto& [sent, name] :
+         {std::pair{std::string(), packed}, {"", folder.path("link")}, {plain, "/dev/stdin"}, {packed, "/dev/stdin"}}) {
+        const Outcome run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
+        CHECK(run.err == "");
+        CHECK(run.exit_code == 0);
+        CHECK(gpulab::read_matrix_market<float>(again) == gpulab::generate_matrix<float>("laplace2d:30x20", 42));
+        std::filesystem::remove(again);
+    }
+    CHECK(program.refusal_fault("--matrix " + packed + " --write " + folder.path("link")) == "");
 }
 
 TEST_CASE("a matrix is written, read back and multiplied, and the JSON file describes it") {

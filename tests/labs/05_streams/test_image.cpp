@@ -8,6 +8,12 @@
 #include <iterator>
 #include <random>
 
+#if !defined(_WIN32)
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
 #include "streams.hpp"
@@ -98,14 +104,19 @@ TEST_CASE("a file that is not a PNG is refused with its name", "[cpu]") {
     CHECK_THAT(complaint("P6 1 1 255 abc"), ContainsSubstring("is not a PNG file"));
     CHECK_THAT(complaint(""), ContainsSubstring("is not a PNG file"));
     CHECK_THROWS_MATCHES(gpulab::read_png("/nonexistent/x.png"), gpulab::UsageError,
-                         MessageMatches(ContainsSubstring("/nonexistent/x.png: No such file")));
+                         MessageMatches(ContainsSubstring("cannot read /nonexistent/x.png: No such file")));
     CHECK_THROWS_AS(gpulab::read_png(fs::temp_directory_path().string()), gpulab::UsageError);
 }
 
 namespace {
-/// A PNG of a header, a palette unless empty, one data chunk and an end, with right checksums.
-std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed,
-                   const std::string& palette = "") {
+std::string number(std::uint32_t v) {
+    std::string s;
+    for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
+    return s;
+}
+
+/// A chunk with the right checksum.
+std::string chunk(const std::string& type, const std::string& data) {
     static const auto table = [] {
         std::array<std::uint32_t, 256> t{};
         for (std::uint32_t i = 0; i < 256; ++i) {
@@ -114,20 +125,24 @@ std::string png_of(unsigned width, unsigned height, char depth, char colour, con
         }
         return t;
     }();
-    const auto number = [](std::uint32_t v) {
-        std::string s;
-        for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
-        return s;
-    };
-    const auto chunk = [&](const std::string& type, const std::string& data) {
-        std::uint32_t crc = 0xFFFFFFFFu;
-        for (const char byte : type + data) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 255] ^ (crc >> 8);
-        return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
-    };
+    std::uint32_t crc = 0xFFFFFFFFu;
+    for (const char byte : type + data) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 255] ^ (crc >> 8);
+    return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
+}
+
+/// A PNG of a header, these chunks and an end.
+std::string png_with(unsigned width, unsigned height, char depth, char colour, const std::string& chunks) {
     return std::string("\x89PNG\r\n\x1a\n") +
-           chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) +
-           (palette.empty() ? "" : chunk("PLTE", palette)) + (compressed.empty() ? "" : chunk("IDAT", compressed)) +
+           chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) + chunks +
            chunk("IEND", "");
+}
+
+/// A PNG of a palette unless empty and one data chunk.
+std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed,
+                   const std::string& palette = "") {
+    return png_with(width, height, depth, colour,
+                    (palette.empty() ? "" : chunk("PLTE", palette)) +
+                        (compressed.empty() ? "" : chunk("IDAT", compressed)));
 }
 
 /// The same with data for no pixel at all.
@@ -158,41 +173,159 @@ std::string zeros(std::size_t runs) {
             "00000"); // length 258, distance 1
     put("0000000");   // end of block
     while (bits > 0) put_bit(0);
-    return data + std::string(4, '\0'); // where the checksum belongs, which the decoder leaves aside
+    // Adler-32 of zeros: the sum of the bytes, 1, and the sum of those sums.
+    const auto sums = static_cast<unsigned>((1 + 258 * runs) % 65521);
+    return data + static_cast<char>(sums >> 8) + static_cast<char>(sums & 255) + std::string("\0\x01", 2);
 }
 } // namespace
 
-TEST_CASE("a PNG that announces a huge, an empty or a 16-bit image is refused before anything is allocated", "[cpu]") {
+TEST_CASE("a PNG that announces a huge or an empty image is refused before anything is allocated", "[cpu]") {
     CHECK_THAT(complaint(header_only(2000000000, 2000000000, 8, 6)), ContainsSubstring("are too many"));
     CHECK_THAT(complaint(header_only(65536, 65536, 8, 0)), ContainsSubstring("are too many"));
     CHECK_THAT(complaint(header_only(0, 5, 8, 2)), ContainsSubstring("has no pixels"));
-    CHECK_THAT(complaint(header_only(5, 5, 16, 2)), ContainsSubstring("16 bits"));
     CHECK_THAT(complaint(header_only(5, 5, 8, 2)), ContainsSubstring("is damaged")); // too little data
     CHECK_THAT(complaint(header_only(5, 5, 9, 7)), ContainsSubstring("is damaged"));
 }
 
-TEST_CASE("a colour that is missing in the palette is black", "[cpu]") {
-    // Two pixels of 8 bits, colours 0 and 200 of a palette of one; a row with filter 0, stored without compression.
-    const std::string row = {'\0', '\0', '\xC8'};
-    const std::string stored = std::string("\x78\x01\x01\x03\x00\xFC\xFF", 7) + row + std::string("\0\xCB\0\xC9", 4);
+namespace {
+/// A row with filter 0, stored without compression, with its Adler-32.
+std::string stored(const std::string& pixels) {
+    const std::string row = std::string(1, '\0') + pixels;
+    unsigned a = 1, b = 0;
+    for (const char c : row) a = (a + static_cast<unsigned char>(c)) % 65521, b = (b + a) % 65521;
+    const auto low = static_cast<char>(row.size());
+    std::string data = std::string("\x78\x01\x01", 3) + low + '\0' + static_cast<char>(~low) + '\xFF' + row;
+    for (const unsigned v : {b >> 8, b & 255, a >> 8, a & 255}) data += static_cast<char>(v);
+    return data;
+}
+} // namespace
+
+TEST_CASE("16 bits per channel are rounded to 8", "[cpu]") {
     const TemporaryPath file;
-    put(file.path, png_of(2, 1, 8, 3, stored, "\x0A\x14\x1E"));
-    CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{10, 20, 30, 0, 0, 0});
+    put(file.path, png_of(3, 1, 16, 0, stored(std::string("\x12\x00\xFF\xFF\x80\x80", 6))));
+    const gpulab::Image image = gpulab::read_png(file.path);
+    CHECK((image.width == 3 && image.height == 1 && image.channels == 1));
+    CHECK(image.pixels == std::vector<unsigned char>{0x12, 255, 0x80});
+}
+
+TEST_CASE("a palette's colours are read, and one that is missing, empty or too long is refused", "[cpu]") {
+    const TemporaryPath file;
+    const std::string two("\x0A\x14\x1E\x28\x32\x3C");
+    put(file.path, png_of(2, 1, 8, 3, stored(std::string("\x01\x00", 2)), two));
+    CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{40, 50, 60, 10, 20, 30});
+    put(file.path, png_of(2, 1, 1, 3, stored("\x40"), two)); // one bit each
+    CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{10, 20, 30, 40, 50, 60});
+    CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x02"), two)), ContainsSubstring("colour 2 of a palette of 2"));
+    CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x01"))), ContainsSubstring("is damaged")); // no palette
+    CHECK_THAT(complaint(png_of(2, 1, 1, 3, stored("\x40"), two + "abc")), ContainsSubstring("is damaged: PLTE"));
+    CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x01"), two + "a")), ContainsSubstring("is damaged"));
+}
+
+TEST_CASE("a palette's transparency is read", "[cpu]") {
+    const TemporaryPath file;
+    const std::string colours = chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"),
+                      data = chunk("IDAT", stored(std::string("\x01\x00", 2)));
+    put(file.path, png_with(2, 1, 8, 3, colours + chunk("tRNS", "\x07") + data)); // the second colour is opaque
+    const gpulab::Image image = gpulab::read_png(file.path);
+    CHECK(image.channels == 4);
+    CHECK(image.pixels == std::vector<unsigned char>{40, 50, 60, 255, 10, 20, 30, 7});
+}
+
+TEST_CASE("chunks that are twice there, too long, apart, empty or in the wrong place are refused", "[cpu]") {
+    const std::string colours = chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"), clear = chunk("tRNS", "\x01\x02"),
+                      whole = stored(std::string("\x01\x00", 2)), data = chunk("IDAT", whole),
+                      half = chunk("IDAT", whole.substr(0, 6)), rest = chunk("IDAT", whole.substr(6)),
+                      none = chunk("IDAT", ""), text = chunk("tEXt", std::string("a\0b", 3));
+    // All these are right.
+    for (const std::string& chunks : {colours + clear + data, colours + half + rest, colours + half + none + rest,
+                                      text + colours + text + data + text}) {
+        INFO(chunks);
+        CHECK(complaint(png_with(2, 1, 8, 3, chunks)) == "");
+    }
+    for (const auto& [what, chunks] : {std::pair{"two PLTE", colours + colours + data},
+                                       {"PLTE behind the data", data + colours},
+                                       {"an empty PLTE", chunk("PLTE", "") + data},
+                                       {"two tRNS", colours + clear + clear + data},
+                                       {"a tRNS of three for two colours", colours + chunk("tRNS", "abc") + data},
+                                       {"an empty tRNS", colours + chunk("tRNS", "") + data},
+                                       {"tRNS before PLTE", clear + colours + data},
+                                       {"IDAT apart", colours + half + text + rest},
+                                       {"an empty IDAT alone", colours + none},
+                                       {"no IDAT", colours},
+                                       {"a chunk that must be understood", colours + chunk("ABCD", "") + data},
+                                       {"two headers", colours + chunk("IHDR", std::string(13, '\1')) + data}}) {
+        const std::string said = complaint(png_with(2, 1, 8, 3, chunks));
+        INFO(what << ": " << said);
+        CHECK_THAT(said, ContainsSubstring("is damaged: "));
+        CHECK(said.find('\n') == std::string::npos);
+    }
+    // A grey image has one transparent value of two bytes.
+    CHECK(complaint(png_with(2, 1, 8, 0, chunk("tRNS", std::string("\0\1", 2)) + data)) == "");
+    CHECK_THAT(complaint(png_with(2, 1, 8, 0, chunk("tRNS", "\1") + data)), ContainsSubstring("is damaged"));
+    CHECK_THAT(complaint(png_with(2, 1, 8, 0, colours + data)), ContainsSubstring("is damaged")); // grey has no palette
+}
+
+TEST_CASE("a wrong Adler-32, an impossible depth, surplus data and bytes after the end are refused", "[cpu]") {
+    const std::string data = stored("\x05\x06");
+    REQUIRE(complaint(png_of(2, 1, 8, 0, data)) == "");
+    std::string wrong = data;
+    wrong.back() = static_cast<char>(wrong.back() ^ 1);
+    CHECK_THAT(complaint(png_of(2, 1, 8, 0, wrong)), ContainsSubstring("is damaged"));
+    for (const auto& [depth, colour] : {std::pair<char, char>{4, 2}, {16, 3}, {1, 4}, {2, 6}, {3, 0}, {8, 1}, {8, 5}})
+        CHECK_THAT(complaint(png_of(2, 1, depth, colour, data, colour == 3 ? "abc" : "")),
+                   ContainsSubstring("is damaged"));
+    CHECK_THAT(complaint(png_of(2, 1, 8, 0, data + "x")), ContainsSubstring("is damaged"));
+    CHECK_THAT(complaint(png_of(1, 1, 8, 0, data)), ContainsSubstring("is damaged"));
+    CHECK_THAT(complaint(png_of(2, 1, 8, 0, data) + "x"), ContainsSubstring("bytes follow its end"));
 }
 
 TEST_CASE("a PNG whose data expands far beyond its pixels is refused, not expanded", "[cpu]") {
-    const std::size_t row = 1 + 257;                        // a filter byte and 257 grey pixels
-    CHECK(complaint(png_of(257, 1, 8, 0, zeros(1))) == ""); // 259 zeros for 258: the generator is right
+    CHECK(complaint(png_of(258, 1, 8, 0, zeros(1))) == ""); // 259 zeros: a filter byte and 258 pixels
     CHECK_THAT(complaint(png_of(257, 2, 8, 0, zeros(1))), ContainsSubstring("is damaged"));
-    CHECK(complaint(png_of(257, 1000, 8, 0, zeros(1000 * row / 258))) == "");
-    for (const std::size_t runs : {std::size_t{2000}, (std::size_t{300} << 20) / 258}) {
-        const std::string text = complaint(png_of(1, 1, 8, 6, zeros(runs)));
-        CHECK_THAT(text, ContainsSubstring("its data is more than the 1 x 1 pixels that it announces"));
-        CHECK(text.find('\n') == std::string::npos);
-    }
-    CHECK_THAT(complaint(png_of(64, 64, 8, 2, zeros((std::size_t{300} << 20) / 258))),
-               ContainsSubstring("its data is more than the 64 x 64 pixels"));
+    for (const std::size_t runs : {std::size_t{2000}, (std::size_t{300} << 20) / 258})
+        for (const auto& [width, colour] : {std::pair<unsigned, char>{1, 6}, {64, 2}}) {
+            const std::string text = complaint(png_of(width, width, 8, colour, zeros(runs)));
+            CHECK_THAT(text, ContainsSubstring("is damaged"));
+            CHECK(text.find('\n') == std::string::npos);
+        }
 }
+
+#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
+TEST_CASE("an image that main memory is too small for is not called damaged", "[cpu]") {
+    constexpr unsigned height = 258 * 32 + 1,
+                       width = height - 1; // with a filter byte in each row, 1 + 258 * 264256 bytes
+    const TemporaryPath file;
+    put(file.path, png_of(width, height, 8, 0, zeros(264256)));
+    REQUIRE(gpulab::read_png(file.path).pixels == std::vector<unsigned char>(std::size_t{width} * height));
+    int refused = 0;
+    for (rlim_t more = 0; more <= 160; more += 4) { // MiB, besides what the process has; the image takes 65
+        const pid_t child = ::fork();
+        if (child == 0) {
+            std::size_t pages = 0;
+            std::ifstream("/proc/self/statm") >> pages;
+            const rlim_t bytes = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (more << 20);
+            const rlimit most{bytes, bytes};
+            if (::setrlimit(RLIMIT_AS, &most) != 0) ::_exit(3);
+            try {
+                ::_exit(gpulab::read_png(file.path).pixels.size() == std::size_t{width} * height ? 0 : 4);
+            } catch (const gpulab::UsageError& e) {
+                ::_exit(std::string(e.what()) == "cannot read " + file.path + ": there is not enough main memory" ? 1
+                                                                                                                  : 2);
+            } catch (...) {
+                ::_exit(5);
+            }
+        }
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        INFO(more << " MiB");
+        REQUIRE(WIFEXITED(status));
+        CHECK(WEXITSTATUS(status) < 2);
+        refused += WEXITSTATUS(status) == 1;
+    }
+    CHECK(refused > 10);
+    CHECK(refused < 41); // with the most memory it is read
+}
+#endif
 
 TEST_CASE("malformed PNG files each give one line that says what is wrong", "[cpu]") {
     const std::string whole = right_png(9, 7, 3);
@@ -201,11 +334,11 @@ TEST_CASE("malformed PNG files each give one line that says what is wrong", "[cp
     const std::pair<std::string, const char*> list[] = {
         {whole.substr(0, whole.size() - 12), "is truncated"},
         {whole.substr(0, 40), "is truncated"},
-        {wrong_sum, "wrong checksum at byte"},
+        {wrong_sum, "is damaged: "},
         {png_of(0, 5, 8, 2, zeros(1)), "has no pixels"},
         {png_of(5, 0, 8, 2, zeros(1)), "has no pixels"},
-        {png_of(1u << 25, 1, 8, 0, zeros(1)), "are too many"},
-        {png_of(1, 1u << 25, 8, 0, zeros(1)), "are too many"},
+        {png_of(1u << 25, 1, 8, 0, zeros(1)), "is damaged"}, // possible sizes, but too little data
+        {png_of(1, 1u << 25, 8, 0, zeros(1)), "is damaged"},
         {png_of(0xFFFFFFFFu, 0xFFFFFFFFu, 8, 6, zeros(1)), "are too many"},
         {png_of(5, 5, 8, 2, ""), "is damaged"}, // no data at all
         {png_of(5, 5, 8, 2, "xyz"), "is damaged"},

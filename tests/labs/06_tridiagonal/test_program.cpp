@@ -1,10 +1,13 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 
 #include "checks.hpp"
+#include "gpulab/file.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
@@ -14,6 +17,7 @@
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -63,7 +67,8 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     malformed.write("%%MatrixMarket matrix array real general\n1 4\n1\n2\nx\n4\n");
     two.write(two_systems);
     announced.write("%%MatrixMarket matrix coordinate real general\n2147483647 4 0\n"); // in a file of 61 bytes
-    CHECK(program("--input " + announced.path()).err.find("this problem needs") != std::string::npos);
+    CHECK(program("--input " + announced.path())
+              .err.starts_with("tridiagonal: " + announced.path() + ": this problem needs"));
     for (const std::string& arguments : {std::string("--n 0"),
                                          std::string("--systems 0"),
                                          std::string("--n -3"),
@@ -127,6 +132,39 @@ TEST_CASE("a user's systems are read, solved and their solution is written") {
     const auto x = gpulab::read_matrix_market<double>(out.path());
     CHECK(x.rows == 4);
     CHECK(x.columns == 1);
+}
+
+TEST_CASE("systems are read compressed, through links and pipes, and their solution is written compressed") {
+    const ScratchFolder folder;
+    const std::string in = folder.path("in.mtx.gz"), plain = folder.path("in.mtx"), out = folder.path("out.mtx.gz");
+    gpulab::OutputFile(in).write(two_systems);
+    gpulab::OutputFile(plain).write(two_systems);
+    std::filesystem::create_symlink("in.mtx.gz", folder.path("link"));
+    const std::string options = "--systems 2 --repeat 1 --variant cpu_thomas --output " + out + " --input ";
+    for (const auto& [sent, name] :
+         {std::pair{std::string(), in}, {"", folder.path("link")}, {plain, "/dev/stdin"}, {in, "/dev/stdin"}}) {
+        const Outcome run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
+        CHECK(run.exit_code == 0);
+        CHECK(run.err == "");
+        CHECK(gpulab::read_matrix_market<double>(out).value == std::vector<double>{1, 2, 1, 2});
+        std::ifstream solution(out, std::ios::binary);
+        CHECK((solution.get() == 0x1F && solution.get() == 0x8B));
+        std::filesystem::remove(out);
+    }
+    CHECK(program.refusal_fault("--systems 2 --input " + in + " --output " + folder.path("link")) == "");
+}
+
+TEST_CASE("values that are not finite are refused with their place") {
+    const ScratchFile in, out;
+    for (const std::string bad : {"nan", "inf", "-inf"})
+        for (const std::string type : {"float", "double"}) {
+            in.write("%%MatrixMarket matrix array real general\n1 4\n0\n1\n0\n" + bad + "\n");
+            const Outcome run = program("--input " + in.path() + " --output " + out.path() + " --type " + type);
+            CHECK(run.exit_code == 2);
+            CHECK(run.err == "tridiagonal: " + in.path() + ": the value in row 1, column 4 is " + bad +
+                                 ": only finite values can be used\n");
+            CHECK_THROWS(out.text());
+        }
 }
 
 TEST_CASE("a solution that is written reads back to the last digit") {

@@ -1,6 +1,8 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant tables.
 #include <catch2/catch_test_macros.hpp>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -16,6 +18,7 @@
 using gpulab::Backend;
 using gpulab::testing::names_of;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -137,8 +140,8 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
              std::tuple{header + "2 2\n1\n2\n2\n4\n", two, "singular: column 2"},
              {header + "2 3\n1\n2\n3\n4\n5\n6\n", two, "square"},
              {header + "1 1\n1\n", two, "2 rows"},
-             {header + "2 2\n1\n0\n0\nnan\n", two, ":6: the value 'nan'"},
-             {header + "2 2\n1\n0\n0\n1\n", header + "2 1\n1\ninf\n", ":4: the value 'inf'"},
+             {header + "2 2\n1\n0\n0\nnan\n", two, ": the value in row 2, column 2 is nan"},
+             {header + "2 2\n1\n0\n0\n1\n", header + "2 1\n1\ninf\n", ": the value in row 2, column 1 is inf"},
              // Entries at one position add up.
              {"%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1e308\n2 2 1e308\n", two,
               "more than the type holds"},
@@ -158,7 +161,8 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
         const std::string arguments = s.options() + " --solution " + solution.path();
         INFO(a << b);
         CHECK(program.refusal_fault(arguments) == "");
-        CHECK(program(arguments).err.find(words) != std::string::npos);
+        const std::string said = program(arguments).err;
+        CHECK(said.find(words) != std::string::npos);
         CHECK_THROWS(solution.text()); // no file, not even a part of one
     }
     const System s(header + "2 2\n1\n0\n0\n1\n", two);
@@ -171,13 +175,43 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
     }
 }
 
+TEST_CASE("a system is read compressed, through links and pipes, and its solution is written compressed") {
+    const System s(header + "2 2\n2\n0\n0\n4\n", header + "2 1\n2\n4\n");
+    const ScratchFolder folder;
+    const std::string a = folder.path("A.mtx.gz"), b = folder.path("B.mtx.gz"), x = folder.path("X.mtx.gz");
+    gpulab::OutputFile(a).write(s.matrix.text());
+    gpulab::OutputFile(b).write(s.rhs.text());
+    std::filesystem::create_symlink("A.mtx.gz", folder.path("link"));
+    for (const auto& [sent, matrix, rhs] : {std::tuple{std::string(), s.matrix.path(), s.rhs.path()},
+                                            {"", folder.path("link"), b},
+                                            {a, "/dev/stdin", b},
+                                            {s.matrix.path(), "/dev/stdin", b}}) {
+        const std::string options = "--matrix " + matrix + " --rhs " + rhs + " --solution " + x;
+        const auto run = sent.empty() ? program(options) : program.fed(sent, options);
+        CHECK(run.exit_code == 0);
+        CHECK(run.err == "");
+        CHECK(lu::read_dense(x).values == std::vector<double>{1, 1});
+        std::ifstream solution(x, std::ios::binary);
+        CHECK((solution.get() == 0x1F && solution.get() == 0x8B));
+        std::filesystem::remove(x);
+    }
+    for (const char* const op : {"factorise", "solve"}) { // measuring needs the size first, then the matrix
+        const auto run = program.fed(a, std::string("--repeat 1 --backend cpu --matrix /dev/stdin --op ") + op);
+        CHECK(run.err == "");
+        CHECK(run.exit_code == 0);
+    }
+}
+
 TEST_CASE("no output overwrites a file that the program reads") {
     const System s(header + "2 2\n2\n0\n0\n2\n", header + "2 1\n2\n4\n");
     const std::string matrix = s.matrix.text(), rhs = s.rhs.text();
+    const ScratchFile link;
+    std::filesystem::create_symlink(s.rhs.path(), link.path());
     for (const std::string& arguments :
          {s.options() + " --solution " + s.matrix.path(), s.options() + " --solution " + s.rhs.path(),
           "--matrix " + s.matrix.path() + " --json " + s.matrix.path(),
-          "--matrix " + s.matrix.path() + " --op solve --csv " + s.matrix.path()}) {
+          "--matrix " + s.matrix.path() + " --op solve --csv " + s.matrix.path(),
+          s.options() + " --solution " + link.path()}) {
         INFO(arguments);
         const auto run = program(arguments);
         CHECK(run.exit_code == 2);
@@ -185,6 +219,21 @@ TEST_CASE("no output overwrites a file that the program reads") {
         CHECK(s.matrix.text() == matrix);
         CHECK(s.rhs.text() == rhs);
     }
+}
+
+TEST_CASE("a matrix that is not square is refused as such, however large it is") {
+    const ScratchFile matrix;
+    matrix.write("%%MatrixMarket matrix coordinate real general\n2147483647 1 0\n");
+    for (const char* const op : {"factorise", "solve"})
+        CHECK(program(std::string("--op ") + op + " --matrix " + matrix.path()).err ==
+              "lu: " + matrix.path() + ": a square matrix is needed, not 2147483647 x 1\n");
+}
+
+TEST_CASE("a matrix that does not fit memory is refused with its file's name") {
+    const ScratchFile matrix;
+    matrix.write("%%MatrixMarket matrix coordinate real general\n40000000 40000000 0\n");
+    CHECK(program("--matrix " + matrix.path()).err.starts_with("lu: " + matrix.path() + ": this problem needs"));
+    CHECK(program("--op solve --matrix " + matrix.path()).err.starts_with("lu: " + matrix.path() + ": "));
 }
 
 TEST_CASE("the memory is that of the file's matrix, not of --n") {

@@ -1,11 +1,14 @@
 // The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <set>
 #include <string>
 
 #include "checks.hpp"
+#include "gpulab/file.hpp"
 #include "gpulab/image/image.hpp"
+#include "gpulab/input_file.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
 #include "studies.hpp"
@@ -13,6 +16,7 @@
 using gpulab::Backend;
 using gpulab::testing::names_of;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -24,22 +28,6 @@ gpulab::testing::KnownWrong wrong_rungs() {
         return fdtd::testing::every_kind_fault<double>({run, Backend::cuda, true});
     });
 }
-
-/// A folder for one test, removed at its end.
-class ScratchFolder {
-public:
-    ScratchFolder() { std::filesystem::create_directory(file_.path()); }
-    ~ScratchFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(file_.path(), ignored);
-    }
-    ScratchFolder(const ScratchFolder&) = delete;
-    ScratchFolder& operator=(const ScratchFolder&) = delete;
-    std::string path(const std::string& name) const { return file_.path() + "/" + name; }
-
-private:
-    ScratchFile file_;
-};
 } // namespace
 
 TEST_CASE("the README's ladder is the variant table") {
@@ -121,6 +109,86 @@ TEST_CASE("pictures, fields and probes are written") {
     CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
     CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code ==
           2);
+}
+
+TEST_CASE("a scene is read compressed, through links and pipes, and what is written to .gz is compressed") {
+    const ScratchFolder folder;
+    const std::string text = R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "probes": [{"at": [2, 3]}], "sources": [
+        {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "numbers.gz"}}]})";
+    gpulab::OutputFile(folder.path("numbers.gz")).write("1\n-1\n");
+    gpulab::OutputFile(folder.path("scene.json")).write(text);
+    gpulab::OutputFile(folder.path("scene.json.gz")).write(text);
+    std::filesystem::create_symlink("scene.json.gz", folder.path("link"));
+    const std::string options =
+        "--variant cpu_sequential --repeat 1 --probes " + folder.path("probes.csv.gz") + " --scene ";
+    // Through a pipe, files that the scene names are looked for in the current folder.
+    const std::string absolute = text.substr(0, text.find("numbers.gz")) + folder.path("numbers.gz") + "\"}}]}";
+    gpulab::OutputFile(folder.path("absolute.json.gz")).write(absolute);
+    std::string first;
+    for (const auto& [sent, name] : {std::pair{std::string(), folder.path("scene.json")},
+                                     {"", folder.path("scene.json.gz")},
+                                     {"", folder.path("link")},
+                                     {folder.path("absolute.json.gz"), "/dev/stdin"}}) {
+        const auto run = sent.empty() ? program(options + name) : program.fed(sent, options + name);
+        CHECK(run.err == "");
+        CHECK(run.exit_code == 0);
+        const std::string probes = gpulab::content_of(folder.path("probes.csv.gz"), 1 << 20);
+        CHECK(probes.starts_with("step,time,\"probe 0\"\n1,"));
+        CHECK((first.empty() || probes == first));
+        first = probes;
+        CHECK(std::filesystem::remove(folder.path("probes.csv.gz")));
+    }
+    CHECK(program.fed(folder.path("scene.json"), options + "/dev/stdin")
+              .err.find("cannot read numbers.gz: No such file") != std::string::npos);
+}
+
+TEST_CASE("no output overwrites a file that the scene is read from") {
+    const ScratchFolder folder;
+    std::filesystem::create_directory(folder.path("frames"));
+    const std::string scene = folder.path("scene.json"), map = folder.path("frames/frame-000001.png"),
+                      numbers = folder.path("animation.png");
+    {
+        gpulab::OutputFile file(map);
+        gpulab::write_png(file, {1, 1, 1, {0}});
+    }
+    gpulab::OutputFile(numbers).write("1\n");
+    const std::string text =
+        R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "map": "frames/frame-000001.png", "sources": [
+        {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "animation.png"}}]})";
+    gpulab::OutputFile(scene).write(text);
+    const std::string options = "--scene " + scene + " --variant cpu_sequential --repeat 1 ";
+    for (const std::string& output : {"--field " + scene, "--csv " + scene, "--field " + map, "--csv " + numbers,
+                                      "--frames " + folder.path(), "--frames " + folder.path("frames")}) {
+        INFO(output);
+        const auto run = program(options + output);
+        CHECK(run.exit_code == 2);
+        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        CHECK(gpulab::content_of(scene, 1 << 20) == text);
+        CHECK(gpulab::content_of(numbers, 1 << 20) == "1\n");
+        CHECK(gpulab::read_png(map).bytes() == 1);
+    }
+    CHECK(program(options + "--frames " + folder.path("others") + " --vtk " + folder.path("frames")).exit_code == 0);
+}
+
+TEST_CASE("a folder that cannot be written is refused before anything is computed") {
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("file")).write("x");
+    for (const char* const option : {"--frames ", "--vtk "})
+        for (const std::string& name : {folder.path("file"), folder.path("file/below"), std::string("''")}) {
+            const auto run = program("--steps 20 --variant cpu_sequential --repeat 1 " + (option + name));
+            INFO(option << name << ": " << run.err);
+            CHECK(run.exit_code == 2);
+            CHECK(run.out == ""); // nothing was measured
+            CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        }
+    // And what only looks as if it could be made.
+    std::filesystem::create_symlink("nowhere", folder.path("dangling"));
+    std::filesystem::create_symlink("circle", folder.path("circle"));
+    for (const std::string& name : {folder.path("dangling"), folder.path("circle"), folder.path(std::string(300, 'x'))})
+        CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --vtk " + name).out == "");
+    CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("new/folder")).exit_code ==
+          0);
+    CHECK(std::filesystem::exists(folder.path("new/folder/animation.png")));
 }
 
 TEST_CASE("the studies run at a small size") {

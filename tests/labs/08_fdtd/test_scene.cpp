@@ -68,6 +68,9 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
         const Case& c : std::vector<Case>{
             {"", "the scene: is not JSON"},
             {"[]", "the scene: must be an object"},
+            {"\x89PNG", "the scene: is not JSON: parse error at line 1, column 1"},
+            {R"({"nx": 12, "ny": 10, "nx": 13, "dx": 1})", "nx: is there twice"},
+            {with(R"("probes": [{"at": [1, 1], "at": [2, 2]}])"), "at: is there twice"},
             {R"({"ny": 10, "dx": 1})", "nx: is missing"},
             {with(R"("speed": 3)"), "speed: is not a key"},
             {with(R"("mode": "TEM")"), "mode: "},
@@ -151,10 +154,21 @@ TEST_CASE("a column of numbers drives a source") {
     };
     const Waveform w = scene_with().sources[0].waveform;
     CHECK((w.at(1, 1) == 0.5 && w.at(2, 1) == -1e-3 && w.at(3, 1) == 7 && w.at(4, 1) == 0 && w.at(0.5, 1) == 0.5));
-    column.write("1\ntwo\n");
-    CHECK_THROWS_AS(scene_with(), gpulab::UsageError);
-    column.write("nan\n");
-    CHECK_THROWS_AS(scene_with(), gpulab::UsageError);
+    const auto complaint = [&](const std::string& text) {
+        column.write(text);
+        try {
+            scene_with();
+        } catch (const gpulab::UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string begin = "sources[0].waveform.file: " + path.string() + ":";
+    CHECK(complaint("1\n# a comment\ntwo\n") == begin + "3: 'two' is not a finite number");
+    CHECK(complaint("nan\n") == begin + "1: 'nan' is not a finite number");
+    CHECK(complaint("1,5\n") == begin + "1: '1,5' is not a finite number");
+    CHECK(complaint("1 2\n") == begin + "1: '1 2' is not a finite number");
+    CHECK(complaint("\x1b[31m\xff\n") == begin + "1: '?[31m?' is not a finite number");
     column.write("");
     CHECK_THROWS_AS(scene_with(), gpulab::UsageError);
 }

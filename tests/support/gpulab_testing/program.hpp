@@ -29,6 +29,21 @@ private:
     std::string path_;
 };
 
+/// A folder for one test, removed with all that it holds.
+class ScratchFolder {
+public:
+    ScratchFolder();
+    ~ScratchFolder();
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    const std::string& path() const { return file_.path(); }
+    std::string path(const std::string& name) const { return file_.path() + "/" + name; } ///< of a file in it
+
+private:
+    ScratchFile file_;
+};
+
 /// What a program said and how it ended.
 struct Outcome {
     int exit_code = -1;
@@ -63,6 +78,9 @@ public:
     /// Runs it through the shell. @param arguments as typed, quoted by the caller where needed
     Outcome operator()(const std::string& arguments) const;
 
+    /// The same with a file's content on stdin, through a pipe. The program may read it as /dev/stdin.
+    Outcome fed(const std::string& file, const std::string& arguments) const;
+
     /// What is wrong with how it refuses these arguments, or "": it must end with 2 and one line on stderr that begins
     /// with its name, and leave no results file, not even a part of one.
     std::string refusal_fault(const std::string& arguments) const;
@@ -81,6 +99,7 @@ public:
                             const KnownWrong& known_wrong = {}) const;
 
 private:
+    Outcome run(const std::string& before, const std::string& arguments) const;
     std::string lab_, path_;
 };
 

@@ -316,7 +316,7 @@ kernel void series_one_too_many(int pi, float argument, ARGUMENTS_AFTER) {
     finish(mine, x, sums);
 }
 
-#if defined(USE_DOUBLE)
+#if defined(REAL_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 void finish_in_double(double mine, local double* x, global double* sums) { // right
     const size_t me = get_local_id(0);

@@ -25,10 +25,10 @@ struct Image {
 /// The most bytes of pixels that read_png() and write_png() take: 512 MiB.
 inline constexpr std::size_t most_png_bytes = std::size_t{1} << 29;
 
-/// Reads a PNG file of 8 bits per channel or less. A palette becomes RGB or RGBA, fewer bits become 8.
-/// The length and checksum of every chunk are checked before anything is decoded.
+/// Reads a PNG file. A palette becomes RGB or RGBA; 16 bits per channel are rounded to 8, fewer bits are scaled up
+/// to 8.
 /// @throws UsageError with one line that names the file and the fault, when the file cannot be read, is not a PNG, is
-///         truncated or damaged, has 16 bits per channel, or announces more than most_png_bytes
+///         truncated or damaged, announces more than most_png_bytes, or main memory does not suffice
 Image read_png(const std::string& path);
 
 /// Writes a PNG file, whole or not at all (see OutputFile). Random pixels do not compress: such a file is about as

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace gpulab {
@@ -94,5 +95,10 @@ struct MatrixSize {
 /// number of non-zeros, column indices inside the matrix. Columns need not be sorted.
 /// @throws Error that says what is wrong and where
 template <class T> void check_structure(const Csr<T>& matrix);
+
+/// Refuses infinities and NaN, which files may hold, for operations that have no result with them.
+/// @param name of the matrix
+/// @throws UsageError "NAME: the value in row 2, column 3 is nan: ..."; both count from 1, as in files
+template <class T> void check_finite(const Csr<T>& matrix, const std::string& name);
 
 } // namespace gpulab

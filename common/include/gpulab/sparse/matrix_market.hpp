@@ -3,7 +3,9 @@
 /// Boisvert, Pozo, Remington, NISTIR 5935, 1996).
 ///
 /// The reader takes `coordinate` and `array` files; `real`, `integer` and `pattern` (every value is 1); `general`,
-/// `symmetric` and `skew-symmetric`. A symmetric file holds the lower triangle only, and reading adds the upper one.
+/// `symmetric`, `hermitian` (the same for real values) and `skew-symmetric`. A symmetric file holds one triangle only,
+/// as a rule the lower one, and reading adds the other. Values may be `nan`, `inf` and Fortran's `1D+00`, those of an
+/// integer file `1.0`. Files may be compressed with gzip (`.mtx.gz`), and come through a pipe.
 /// Indices in a file count from 1. Comments (%) and blank lines may come anywhere after the banner, and the banner may
 /// be in upper or lower case. Entries at the same position are added up. Zeros in an `array` file are not stored; those
 /// in a `coordinate` file are, because they were written explicitly. Complex matrices are refused.
@@ -27,14 +29,20 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
 /// @return all zero when it holds no well-formed header
 MatrixSize announced_size(std::string_view beginning);
 
+/// Whether a text reaches beyond its header, so that announced_size() can read it (or find it wrong).
+bool holds_header(std::string_view beginning);
+
 /// The size of the matrix in a file, from its header and its length: never more entries than the file has room for.
+/// A pipe can be read only once, and the length of a compressed file is not known before: the text of these is kept for
+/// the read_matrix_market() of the same path that follows, and for another matrix_market_size() before it.
 /// @throws UsageError when the file cannot be read, as read_matrix_market() does
 MatrixSize matrix_market_size(const std::string& path);
 
 /// Reads a file into CSR with sorted columns.
-/// @throws UsageError when the file cannot be read, is not a regular file (a device may never end), or holds a matrix
-///         that does not fit in main memory
-/// @throws Error as parse_matrix_market() does
+/// @throws UsageError when the file cannot be read, is neither a regular file nor a pipe (a device may never end), or
+///         holds a matrix that does not fit in main memory
+/// @throws Error as parse_matrix_market() does, and "NAME: ..." when entries at the same position add up to more than
+///         the type can hold
 template <class T> Csr<T> read_matrix_market(const std::string& path);
 
 /// A matrix as the text of a file: `coordinate real general`. Every value has as many digits as are needed to read the

@@ -4,11 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "gpulab/device.hpp"
 #include "reader_properties.hpp"
-
-// The fuzzer is built without the rest of the library. 0: not known.
-std::uint64_t gpulab::host_memory_bytes() { return 0; }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -46,7 +46,10 @@ inline std::string broken_property(std::string_view text) {
         return "in one part: '" + error_of_one + "', in three: '" + error_of_three + "'";
     if (!error_of_one.empty())
         return names_line(error_of_one, text) ? "" : "the error names no line of the text: " + error_of_one;
-    if (!(one == three)) return "one part and three parts give different matrices";
+    const auto same = [](double a, double b) { return a == b || (a != a && b != b); }; // NaN is not equal to itself
+    if (one.rows != three.rows || one.columns != three.columns || one.row != three.row || one.column != three.column ||
+        !std::equal(one.value.begin(), one.value.end(), three.value.begin(), three.value.end(), same))
+        return "one part and three parts give different matrices";
     if (one.rows > 10000 || one.columns > 10000) return ""; // CSR stores an offset per row, however few the entries
 
     // What was read is a matrix, and it survives being written and read again.

@@ -1,0 +1,47 @@
+/// @file
+/// Files that are read: regular files and pipes, compressed with gzip or not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+struct gzFile_s; // zlib's
+
+namespace gpulab {
+
+/// A file that is read from its beginning. What is compressed with gzip is decompressed, whatever the file is called.
+/// Regular files and pipes only: a device may never end. Errors begin with "cannot read PATH: ". Move-only.
+class InputFile {
+public:
+    /// Opens the file. A named pipe that no program writes to is an error after five seconds.
+    /// @throws UsageError when it cannot be opened, or is neither a regular file nor a pipe
+    explicit InputFile(std::string path);
+
+    /// Reads on until the text has this many bytes, or to the end.
+    /// @return false at the end
+    /// @throws UsageError when the file cannot be read, its gzip data is truncated or damaged, or the text of a pipe or
+    ///         a compressed file takes more than half of main memory
+    /// @throws std::bad_alloc
+    bool read(std::string& text, std::size_t most);
+
+    /// Whether the length of the text is that of the file. After a read().
+    bool has_length();
+    std::uintmax_t bytes() const { return bytes_; } ///< of a regular file, as it is stored
+
+private:
+    struct Close {
+        void operator()(gzFile_s* file) const;
+    };
+    std::string path_;
+    bool pipe_ = false;
+    std::uintmax_t bytes_ = 0;
+    std::unique_ptr<gzFile_s, Close> file_;
+};
+
+/// The whole content of a file, decompressed.
+/// @throws UsageError as InputFile does, when there are more than `most` bytes, or when main memory does not suffice
+std::string content_of(const std::string& path, std::size_t most);
+
+} // namespace gpulab

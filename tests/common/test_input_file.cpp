@@ -1,0 +1,142 @@
+// Files that are read: whole, compressed, through pipes, and those that cannot be.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+
+#include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
+#include "gpulab/input_file.hpp"
+#include "gpulab_testing/program.hpp"
+#include "gzip.hpp"
+
+using gpulab::testing::ScratchFile;
+
+namespace {
+
+/// What content_of() says about a file, without the file's name.
+std::string complaint(const std::string& path, std::size_t most = 1 << 20) {
+    try {
+        (void)gpulab::content_of(path, most);
+    } catch (const gpulab::UsageError& e) {
+        const std::string text = e.what(), begin = "cannot read " + path + ": ";
+        return text.starts_with(begin) ? text.substr(begin.size()) : "not named: " + text;
+    }
+    return "";
+}
+
+/// Text that no pattern repeats for long, so that its compressed form is long as well.
+std::string long_text(std::size_t bytes) {
+    std::string text;
+    for (unsigned x = 1; text.size() < bytes; x = x * 1664525 + 1013904223) text += std::to_string(x) + '\n';
+    text.resize(bytes);
+    return text;
+}
+
+std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+} // namespace
+
+TEST_CASE("the content of a file is read, compressed or not, whatever its length") {
+    const ScratchFile file;
+    for (const std::size_t bytes : {0, 1, 2, 1000, 65535, 65536, 65537, 131072, 3'000'001}) {
+        INFO(bytes << " bytes");
+        const std::string text = long_text(bytes);
+        file.write(text);
+        CHECK(gpulab::content_of(file.path(), bytes) == text);
+        file.write(gpulab::gzip(text));
+        CHECK(gpulab::content_of(file.path(), std::max<std::size_t>(bytes, 100)) == text);
+    }
+}
+
+TEST_CASE("two compressed files one after the other are read as one, as gunzip does") {
+    const ScratchFile file;
+    file.write(gpulab::gzip("one, ") + gpulab::gzip("two"));
+    CHECK(gpulab::content_of(file.path(), 100) == "one, two");
+}
+
+TEST_CASE("a file with more bytes than are wanted is refused, also one that is small only while it is compressed") {
+    const ScratchFile file;
+    file.write(std::string(2 << 20, 'x'));
+    CHECK(complaint(file.path()) == "it is larger than 1 MiB");
+    CHECK(complaint(file.path(), 2 << 20) == "");
+    file.write(gpulab::gzip(std::string((1 << 20) + 1, 'x')));
+    REQUIRE(std::filesystem::file_size(file.path()) < 10'000);
+    CHECK(complaint(file.path()) == "it is larger than 1 MiB");
+    CHECK(complaint(file.path(), (1 << 20) + 1) == "");
+    std::filesystem::resize_file(file.path(), std::uintmax_t{1} << 40); // a terabyte that takes no room
+    CHECK(complaint(file.path()) == "it is larger than 1 MiB");
+}
+
+TEST_CASE("compressed data that is cut off anywhere or changed is refused") {
+    const ScratchFile file;
+    const std::string packed = gpulab::gzip(long_text(300));
+    for (std::size_t length = 2; length < packed.size(); ++length) { // one byte is not known to be compressed
+        file.write(packed.substr(0, length));
+        INFO(length << " bytes");
+        CHECK(complaint(file.path()) == "its gzip data is truncated");
+    }
+    for (std::size_t i = 10; i < packed.size(); ++i) { // behind the header, whose bytes are not all checked
+        if (i == packed.size() - 9) continue; // the last byte of the data, which may end with bits that mean nothing
+        std::string changed = packed;
+        changed[i] = static_cast<char>(changed[i] ^ 0x10);
+        file.write(changed);
+        INFO("byte " << i);
+        CHECK(complaint(file.path()).starts_with("its gzip data is "));
+    }
+}
+
+TEST_CASE("what is no readable file is refused with its name and the reason") {
+    const ScratchFile missing;
+    CHECK(complaint(missing.path()) == "No such file or directory");
+    CHECK(complaint("") == "No such file or directory");
+    CHECK(complaint("/") == "it is a directory");
+    CHECK(complaint("/dev/zero") == "it is neither a regular file nor a pipe");
+    CHECK(complaint(std::string(5000, 'x')) == "File name too long");
+    std::filesystem::create_symlink(missing.path(), missing.path());
+    CHECK(complaint(missing.path()) == "Too many levels of symbolic links");
+    if (::geteuid() == 0) return; // the superuser may read every file
+    const ScratchFile closed;
+    closed.write("x");
+    REQUIRE(::chmod(closed.path().c_str(), 0) == 0);
+    CHECK(complaint(closed.path()) == "Permission denied");
+}
+
+TEST_CASE("a pipe is read to its end, compressed or not, and one that nobody writes to is an error") {
+    const ScratchFile pipe;
+    REQUIRE(::mkfifo(pipe.path().c_str(), 0600) == 0);
+    const std::string text = long_text(500'000);
+    for (const std::string& sent : {text, gpulab::gzip(text)}) {
+        std::thread writer([&] { std::ofstream(pipe.path()) << sent; });
+        CHECK(gpulab::content_of(pipe.path(), 1 << 20) == text);
+        writer.join();
+    }
+    CHECK(complaint(pipe.path()) == "no program writes to this pipe");
+}
+
+TEST_CASE("an output whose name ends with .gz is compressed, the same each time, and reads back the same") {
+    const ScratchFile plain;
+    const std::string path = plain.path() + ".gz", again = plain.path() + "-2.gz";
+    for (const std::size_t bytes : {0, 1, 3'000'000}) {
+        const std::string text = long_text(bytes);
+        gpulab::OutputFile(path).write(text);
+        gpulab::OutputFile moved;
+        moved = gpulab::OutputFile(again);
+        moved.write(text);
+        CHECK(bytes_of(path).starts_with("\x1f\x8b"));
+        CHECK(bytes_of(path) == bytes_of(again));
+        CHECK(gpulab::content_of(path, 1 << 22) == text);
+        gpulab::OutputFile(plain.path()).write(text);
+        CHECK(bytes_of(plain.path()) == text);
+    }
+    std::filesystem::remove(path), std::filesystem::remove(again);
+}
