@@ -30,9 +30,10 @@ namespace lu {
 
 namespace {
 
-constexpr unsigned all_lanes = 0xffffffffu;
 constexpr int most_blocks = 16; // of a cluster
-constexpr int unrolled = 8;     // columns
+
+#if __CUDA_ARCH__ >= 900
+constexpr unsigned all_lanes = 0xffffffffu;
 
 /// A row that may become the pivot's. high and low are the bits of the magnitude; in high the bit of the sign is set,
 /// so that 0 means no candidate.
@@ -66,7 +67,6 @@ __device__ int best_lane(const Candidate& mine, unsigned highest) {
     return __ffs(lanes) - 1;
 }
 
-#if __CUDA_ARCH__ >= 900
 /// The address of a variable in this block's shared memory.
 __device__ unsigned here(const void* variable) { return static_cast<unsigned>(__cvta_generic_to_shared(variable)); }
 
@@ -110,7 +110,7 @@ template <int W, int THREADS, int ROWS>
 __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix d, int k0, int width) {
 #if __CUDA_ARCH__ >= 900
     namespace cg = cooperative_groups;
-    constexpr int warps = THREADS / 32, pairs = 1 + W / 2;
+    constexpr int warps = THREADS / 32, pairs = 1 + W / 2, unrolled = 8; // columns
     static_assert(pairs <= 32, "a warp sends a message with one instruction");
     // A message: the candidate, and its row in pairs. For even and odd columns: others may still read that of the
     // column before. The address of all this passes through a shuffle, so that it is a number in a register. Otherwise
