@@ -232,6 +232,8 @@ std::span<const gpulab::Variant<Run>> variants() {
             GPULAB_IF_CUDA(cuda_cluster_pivot), cluster},
         Row{"cuda_look_ahead_pivot", "the next panel during the update, on a second stream", cuda,
             GPULAB_IF_CUDA(cuda_look_ahead_pivot), cluster},
+        Row{"cuda_critical_path_pivot", "fewer cycles per column of a panel: messages between blocks, no barrier", cuda,
+            GPULAB_IF_CUDA(cuda_critical_path_pivot), cluster},
         Row{"cuda_cusolver", "the vendor's library without pivoting", cuda, GPULAB_IF_CUDA(cuda_cusolver), {}, true},
         Row{"cuda_cusolver_pivot",
             "the vendor's library with partial pivoting",

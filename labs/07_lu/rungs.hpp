@@ -23,6 +23,7 @@ Run cuda_blocked_pivot;
 Run cuda_tensor_pivot;
 Run cuda_cluster_pivot;
 Run cuda_look_ahead_pivot;
+Run cuda_critical_path_pivot;
 Run cuda_cusolver, cuda_cusolver_pivot;
 
 // A X = B

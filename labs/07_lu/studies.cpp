@@ -68,12 +68,14 @@ void ladder(const Options& options, Report& report) {
     for (const std::size_t n : {1024, 2048, 4096, 8192}) {
         const Problem problem = make_problem(n, options.seed());
         // One pass over 512 MiB for each of 8192 columns takes long: there the rungs in blocks only.
-        auto jobs = n <= 4096 ? jobs_of(options, problem, {})
-                              : jobs_of(options, problem,
-                                        {"cpu_blocked", "cpu_blocked_pivot", "cpu_threads", "cpu_threads_pivot",
-                                         "cuda_blocked_pivot", "cuda_tensor_pivot", "cuda_cluster_pivot",
-                                         "cuda_look_ahead_pivot", "cuda_cusolver", "cuda_cusolver_pivot"},
-                                        true);
+        auto jobs =
+            n <= 4096
+                ? jobs_of(options, problem, {})
+                : jobs_of(options, problem,
+                          {"cpu_blocked", "cpu_blocked_pivot", "cpu_threads", "cpu_threads_pivot", "cuda_blocked_pivot",
+                           "cuda_tensor_pivot", "cuda_cluster_pivot", "cuda_look_ahead_pivot",
+                           "cuda_critical_path_pivot", "cuda_cusolver", "cuda_cusolver_pivot"},
+                          true);
         if (jobs.empty()) continue;
         std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
         report.begin({{"op", "factorise"}, {"n", n}});

@@ -21,7 +21,7 @@ namespace {
 /// The variants that may factorise, on their devices, the best one first: the one that the user named, or those of
 /// these that the devices have.
 std::vector<gpulab::Job<Run>> candidates(const gpulab::Options& options) {
-    constexpr std::array preferred = {"cuda_look_ahead_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
+    constexpr std::array preferred = {"cuda_critical_path_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
                                       "opencl_blocked_pivot"};
     if (options.chosen_variants().size() > 1)
         throw gpulab::UsageError("--variant: one variant solves the system, not several");

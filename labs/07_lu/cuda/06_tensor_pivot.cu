@@ -9,10 +9,13 @@
 //     C, 16 x 8: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1)
 // Devices of compute capability 8.x multiply 8 x 4 times 4 x 8 only: four such instructions do the same, with the same
 // fragments.
-// Changed: the update uses tensor cores. A block of 256 threads computes 128 x 64 elements of C, a warp 32 x 32 of
-// them. Asynchronous copies load the tiles of A and B three steps ahead. C is loaded before the loop, during these
-// copies. Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
+// Changed: the update uses tensor cores. A block of 256 threads computes 64 x 64 elements of C, a warp 32 x 16 of them.
+// All 64 columns of A and 64 rows of B that the block needs fit in its shared memory. Asynchronous copies load them in
+// four groups, so that the product of the first 16 columns begins while the others are under way. C is loaded before
+// that, during these copies. Copies and loads have 16 bytes, or 8 where a row begins between two multiples of 16 bytes.
+// Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
 #include <algorithm>
+#include <cstdint>
 
 #include "built_for.hpp"
 #include "device_factors.hpp"
@@ -24,20 +27,28 @@ namespace lu {
 
 namespace {
 
-constexpr int rows = 128, columns = 64, depth = 8; // of a block's tiles
-constexpr int stages = 4;                          // tiles under way or in use
-constexpr int threads = 256;                       // 4 x 2 warps
-// Rows of the tiles in shared memory, padded so that the 16 lanes that load at a time meet all 32 banks once.
-constexpr int a_row = depth + 4, b_row = columns + 4;
-constexpr std::size_t shared_bytes = stages * (rows * a_row + depth * b_row) * sizeof(double);
+constexpr int side = 64;                  // rows and columns of a block of C
+constexpr int depth = most_panel_columns; // columns of A that fit
+constexpr int part = 16;                  // of them, in a group of copies
+constexpr int threads = 256;              // 2 x 4 warps
+constexpr int warp_rows = 32, warp_columns = 16;
+// Rows in shared memory, padded so that the 16 lanes that load at a time meet all 32 banks once.
+constexpr int a_row = depth + 4, b_row = side + 4;
+constexpr std::size_t shared_bytes = (side * a_row + depth * b_row) * sizeof(double);
 
-/// Starts a copy of one double to shared memory; where `inside` is false nothing is read and the destination becomes 0.
-__device__ void copy_async(double* shared, const double* global, bool inside) {
+/// Starts a copy of 1 or 2 doubles to shared memory; where `inside` is false nothing is read and the destination
+/// becomes 0.
+template <int doubles> __device__ void copy_async(double* shared, const double* global, bool inside) {
 #if __CUDA_ARCH__ >= 800
     const auto to = static_cast<unsigned>(__cvta_generic_to_shared(shared));
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(global), "r"(inside ? 8 : 0) : "memory");
+    if constexpr (doubles == 2)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(global), "r"(inside ? 16 : 0)
+                     : "memory");
+    else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(global), "r"(inside ? 8 : 0)
+                     : "memory");
 #else
-    *shared = inside ? *global : 0;
+    for (int e = 0; e < doubles; ++e) shared[e] = inside ? global[e] : 0;
 #endif
 }
 
@@ -71,92 +82,118 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
 #endif
 }
 
+/// @tparam doubles of an access. 2: all rows begin at a multiple of 16 bytes, and n and k are even
+template <int doubles>
 __global__ void __launch_bounds__(threads, 2)
     tensor_update_kernel(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m,
                          int n, int k) {
     extern __shared__ double tiles[];
+    double* const a_tile = tiles;
+    double* const b_tile = tiles + side * a_row;
     const int t = threadIdx.x, warp = t / 32, group = t % 32 / 4, quad = t % 4;
-    const int row = blockIdx.y * rows, column = blockIdx.x * columns;
-    const int warp_row = warp / 2 * 32, warp_column = warp % 2 * 32; // within the block's tile
-    const auto a_tile = [&](int stage) { return tiles + stage * (rows * a_row + depth * b_row); };
-    const auto b_tile = [&](int stage) { return a_tile(stage) + rows * a_row; };
+    const int row = blockIdx.y * side, column = blockIdx.x * side;
+    const int warp_row = warp / 4 * warp_rows, warp_column = warp % 4 * warp_columns; // within the block's tile
 
-    // The tiles of step s, into the stage that it uses. Beyond the last step: nothing, but still a group.
-    const int steps = (k + depth - 1) / depth;
-    const auto load = [&](int s) {
-        if (s < steps) {
-            double* const a_to = a_tile(s % stages);
-            double* const b_to = b_tile(s % stages);
-            for (int e = t; e < rows * depth; e += threads) {
-                const int i = e / depth, l = e % depth;
-                const bool inside = row + i < m && s * depth + l < k;
-                copy_async(&a_to[i * a_row + l], inside ? a + std::size_t(row + i) * a_stride + s * depth + l : a,
-                           inside);
-            }
-            for (int e = t; e < depth * columns; e += threads) {
-                const int l = e / columns, j = e % columns;
-                const bool inside = s * depth + l < k && column + j < n;
-                copy_async(&b_to[l * b_row + j], inside ? b + std::size_t(s * depth + l) * b_stride + column + j : b,
-                           inside);
-            }
+    // All bounds are constants, so that the loops are unrolled.
+#pragma unroll
+    for (int l0 = 0; l0 < depth; l0 += part) { // columns of A, rows of B
+#pragma unroll
+        for (int e0 = 0; e0 < side * part; e0 += threads * doubles) {
+            const int e = e0 + t * doubles, i = e / part, l = l0 + e % part;
+            const bool inside = row + i < m && l < k;
+            copy_async<doubles>(&a_tile[i * a_row + l], inside ? a + std::size_t(row + i) * a_stride + l : a, inside);
+        }
+#pragma unroll
+        for (int e0 = 0; e0 < part * side; e0 += threads * doubles) {
+            const int e = e0 + t * doubles, l = l0 + e / side, j = e % side;
+            const bool inside = l < k && column + j < n;
+            copy_async<doubles>(&b_tile[l * b_row + j], inside ? b + std::size_t(l) * b_stride + column + j : b,
+                                inside);
         }
         commit_copies();
-    };
-    for (int s = 0; s < stages - 1; ++s) load(s);
+    }
 
-    // -C, to which A B is added. Fragment (i, j) covers rows 16 i ... and columns 8 j ... of the warp's 32 x 32.
-    double sum[2][4][4];
-    const auto each_element = [&](const auto& action) {
+    // -C, to which A B is added. Fragment (i, j) covers rows 16 i ... and columns 8 j ... of the warp's 32 x 16.
+    double sum[warp_rows / 16][warp_columns / 8][4];
+    const auto each_pair = [&](const auto& action) { // of neighbours in a row
 #pragma unroll
-        for (int i = 0; i < 2; ++i)
+        for (int i = 0; i < warp_rows / 16; ++i)
 #pragma unroll
-            for (int j = 0; j < 4; ++j)
+            for (int j = 0; j < warp_columns / 8; ++j)
 #pragma unroll
-                for (int e = 0; e < 4; ++e) {
+                for (int e = 0; e < 4; e += 2) {
                     const int r = row + warp_row + 16 * i + group + e / 2 * 8;
-                    const int s = column + warp_column + 8 * j + 2 * quad + e % 2;
-                    action(sum[i][j][e], r < m && s < n, std::size_t(r) * c_stride + s);
+                    const int s = column + warp_column + 8 * j + 2 * quad;
+                    if (r < m && s < n)
+                        action(sum[i][j][e], sum[i][j][e + 1], c + std::size_t(r) * c_stride + s, s + 1 < n);
                 }
     };
-    each_element([&](double& x, bool inside, std::size_t at) { x = inside ? -c[at] : 0; });
-
-    for (int s = 0; s < steps; ++s) {
-        wait_for_copies<stages - 2>(); // the tiles of step s have come, as far as this thread copied them
-        __syncthreads();               // and those of all threads; and nobody reads those of step s - 1 any more
-        load(s + stages - 1);          // into their place
-        const double* const left = a_tile(s % stages);
-        const double* const right = b_tile(s % stages);
-        double fa[2][4], fb[4][2];
-#pragma unroll
-        for (int i = 0; i < 2; ++i)
-#pragma unroll
-            for (int e = 0; e < 4; ++e)
-                fa[i][e] = left[(warp_row + 16 * i + group + e % 2 * 8) * a_row + quad + e / 2 * 4];
-#pragma unroll
-        for (int j = 0; j < 4; ++j)
-#pragma unroll
-            for (int e = 0; e < 2; ++e) fb[j][e] = right[(quad + 4 * e) * b_row + warp_column + 8 * j + group];
-#pragma unroll
-        for (int i = 0; i < 2; ++i)
-#pragma unroll
-            for (int j = 0; j < 4; ++j) multiply_add(sum[i][j], fa[i], fb[j]);
-    }
-    wait_for_copies<0>();
-    each_element([&](double& x, bool inside, std::size_t at) {
-        if (inside) c[at] = -x;
+    for (auto& fragments : sum)
+        for (auto& fragment : fragments)
+            for (double& x : fragment) x = 0;
+    each_pair([](double& x, double& y, const double* at, bool both) {
+        if constexpr (doubles == 2) {
+            const double2 pair = *reinterpret_cast<const double2*>(at);
+            x = -pair.x, y = -pair.y;
+        } else {
+            x = -at[0];
+            if (both) y = -at[1];
+        }
     });
+
+    const auto multiply = [&](int l0) { // the columns l0 ... l0 + part - 1 of A
+        if (l0 >= k) return;
+#pragma unroll
+        for (int l = l0; l < l0 + part; l += 8) {
+            double fa[warp_rows / 16][4], fb[warp_columns / 8][2];
+#pragma unroll
+            for (int i = 0; i < warp_rows / 16; ++i)
+#pragma unroll
+                for (int e = 0; e < 4; ++e)
+                    fa[i][e] = a_tile[(warp_row + 16 * i + group + e % 2 * 8) * a_row + l + quad + e / 2 * 4];
+#pragma unroll
+            for (int j = 0; j < warp_columns / 8; ++j)
+#pragma unroll
+                for (int e = 0; e < 2; ++e) fb[j][e] = b_tile[(l + quad + 4 * e) * b_row + warp_column + 8 * j + group];
+#pragma unroll
+            for (int i = 0; i < warp_rows / 16; ++i)
+#pragma unroll
+                for (int j = 0; j < warp_columns / 8; ++j) multiply_add(sum[i][j], fa[i], fb[j]);
+        }
+    };
+    // A thread waits for the copies that it started, the barrier for those of the others.
+    wait_for_copies<3>(), __syncthreads(), multiply(0);
+    wait_for_copies<2>(), __syncthreads(), multiply(part);
+    wait_for_copies<1>(), __syncthreads(), multiply(2 * part);
+    wait_for_copies<0>(), __syncthreads(), multiply(3 * part);
+
+    each_pair([](double x, double y, double* at, bool both) {
+        if constexpr (doubles == 2) {
+            *reinterpret_cast<double2*>(at) = make_double2(-x, -y);
+        } else {
+            at[0] = -x;
+            if (both) at[1] = -y;
+        }
+    });
+}
+
+/// Does every row begin at a multiple of 16 bytes?
+bool aligned(const double* matrix, int stride) {
+    return stride % 2 == 0 && reinterpret_cast<std::uintptr_t>(matrix) % 16 == 0;
 }
 
 } // namespace
 
-void require_tensor_cores() { require_built_for(tensor_update_kernel, 80); }
+void require_tensor_cores() { require_built_for(tensor_update_kernel<1>, 80); }
 
 void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                    int k, cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
-    CUDA_CHECK(cudaFuncSetAttribute(tensor_update_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-    const dim3 blocks(gpulab::grid_size(n, columns), gpulab::grid_size(m, rows));
-    tensor_update_kernel<<<blocks, threads, shared_bytes, stream>>>(a, a_stride, b, b_stride, c, c_stride, m, n, k);
+    const bool pairs = aligned(a, a_stride) && aligned(b, b_stride) && aligned(c, c_stride) && n % 2 == 0 && k % 2 == 0;
+    const auto kernel = pairs ? tensor_update_kernel<2> : tensor_update_kernel<1>;
+    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    const dim3 blocks(gpulab::grid_size(n, side), gpulab::grid_size(m, side));
+    kernel<<<blocks, threads, shared_bytes, stream>>>(a, a_stride, b, b_stride, c, c_stride, m, n, k);
 }
 
 void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
@@ -165,7 +202,7 @@ void cuda_tensor_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
-    watch.tile(width), watch.tile(rows), watch.tile(columns), watch.tile(depth), watch.tile(32);
+    watch.tile(width), watch.tile(side), watch.tile(32);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -38,46 +38,56 @@ private:
     cudaStream_t stream_ = nullptr;
 };
 
-/// Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right.
-void follow(const DeviceMatrix& a, int k0, int k1, int begin, int end, cudaStream_t stream) {
+void exchange_and_solve(const DeviceMatrix& a, int k0, int k1, int begin, int end, cudaStream_t stream) {
     exchange_rows(a, k0, k1, begin, end, end, end, stream);
-    solve_unit_lower(a.at(k0, k0), a.n, a.at(k0, begin), a.n, k1 - k0, end - begin, stream);
-    update_tensor(a.at(k1, k0), a.n, a.at(k0, begin), a.n, a.at(k1, begin), a.n, a.n - k1, end - begin, k1 - k0,
-                  stream);
+    if (begin >= k1) solve_unit_lower(a.at(k0, k0), a.n, a.at(k0, begin), a.n, k1 - k0, end - begin, stream);
 }
 
 } // namespace
 
-void cuda_look_ahead_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
-    require_clusters();
-    constexpr int width = most_panel_columns;
+void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
+                int narrow_rows) {
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
+    const auto end_of_panel = [&](int k0) {
+        return std::min(k0 + (n - k0 > narrow_rows ? most_panel_columns : most_panel_columns / 2), n);
+    };
     const UrgentStream panels;
     gpulab::Event panel_ready(cudaEventDisableTiming), rest_done(cudaEventDisableTiming);
-    watch.tile(width), watch.tile(256), watch.tile(128), watch.tile(32);
+    // Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right.
+    const auto follow = [&](int k0, int k1, int begin, int end, cudaStream_t stream) {
+        exchange_and_solve(a, k0, k1, begin, end, stream);
+        update_tensor(a.at(k1, k0), n, a.at(k0, begin), n, a.at(k1, begin), n, n - k1, end - begin, k1 - k0, stream);
+    };
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t rest) {
             rest_done.record(rest); // the matrix is there
-            for (int k0 = 0; k0 < n; k0 += width) {
-                const int k1 = std::min(k0 + width, n), k2 = std::min(k1 + width, n);
+            for (int k0 = 0, k1; k0 < n; k0 = k1) {
+                k1 = end_of_panel(k0);
+                const int k2 = end_of_panel(k1);
                 if (k0 == 0) CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done));
-                factorise_panel_in_cluster(a, k0, k1, panels);
+                panel(a, k0, k1, panels);
                 panel_ready.record(panels);
                 if (k1 < n) {
                     CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done)); // of the step before
-                    follow(a, k0, k1, k1, k2, panels);
+                    follow(k0, k1, k1, k2, panels);
                 }
                 CUDA_CHECK(cudaStreamWaitEvent(rest, panel_ready));
-                exchange_rows(a, k0, k1, 0, k0, k0, k0, rest); // L, left of the panel
-                if (k2 < n) follow(a, k0, k1, k2, n, rest);
+                exchange_and_solve(a, k0, k1, 0, k0, rest); // L, left of the panel
+                if (k2 < n) follow(k0, k1, k2, n, rest);
                 rest_done.record(rest);
             }
         },
         [&](cudaStream_t stream) { d.restore(stream); });
     d.copy_to(f, true);
+}
+
+void cuda_look_ahead_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
+    require_clusters();
+    watch.tile(most_panel_columns), watch.tile(256), watch.tile(32);
+    look_ahead(p, f, watch, factorise_panel_in_cluster, exchange_and_solve, 0);
 }
 
 } // namespace lu

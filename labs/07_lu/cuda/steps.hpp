@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cuda_runtime_api.h>
 
+#include "lu.hpp"
+
 namespace lu {
 
 /// The most columns of a panel: the shared memory of exchange_rows() and solve_unit_lower() has room for so many.
@@ -37,12 +39,24 @@ void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, in
 void update_tiled(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                   int k, cudaStream_t stream);
 
-/// The same on tensor cores (06_tensor_pivot.cu). @pre compute capability 8.0
+/// The same on tensor cores (06_tensor_pivot.cu). @pre compute capability 8.0; k <= most_panel_columns
 void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                    int k, cudaStream_t stream);
 
 /// factorise_columns() with the panel in the registers of a cluster (07_cluster_pivot.cu). @pre compute capability 9.0
 void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
+
+/// The part of elimination that factorises a panel, as factorise_columns() does.
+using Panel = void(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
+
+/// Applies the exchanges of the panel k0 ... k1 - 1 to the columns begin ... end - 1, all of them on one side of the
+/// panel. On its right it also solves for the rows k0 ... k1 - 1 of U. @pre k1 - k0 <= most_panel_columns
+using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, int end, cudaStream_t stream);
+
+/// Factorises with look-ahead (08_look_ahead_pivot.cu), and with the given kernels for the panel, for exchanges and for
+/// the triangular solve. Panels have most_panel_columns, and half as many when at most `narrow_rows` rows are left.
+void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
+                int narrow_rows);
 
 /// Throws Unsupported when this build has update_tensor() for older devices only, which do without: it was compiled for
 /// a lower compute capability than the device has (06_tensor_pivot.cu).

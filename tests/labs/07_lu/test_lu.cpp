@@ -60,7 +60,9 @@ const VariantCases tall(
             faults.check("n = " + std::to_string(n),
                          [&] { return lu::testing::residual_fault(rung_of(v), lu::testing::random_problem(n, true)); });
     },
-    [](std::string_view name, Backend) { return name == "cuda_cluster_pivot" || name == "cuda_look_ahead_pivot"; });
+    [](std::string_view name, Backend) {
+        return name == "cuda_cluster_pivot" || name == "cuda_look_ahead_pivot" || name == "cuda_critical_path_pivot";
+    });
 
 const VariantCases taller(
     lu::variants(), "factorises panels that no cluster holds", "[large]",
@@ -68,7 +70,7 @@ const VariantCases taller(
         faults.check("n = 16400",
                      [&] { return lu::testing::residual_fault(rung_of(v), lu::testing::random_problem(16400, true)); });
     },
-    [](std::string_view name, Backend) { return name == "cuda_cluster_pivot"; });
+    [](std::string_view name, Backend) { return name == "cuda_cluster_pivot" || name == "cuda_critical_path_pivot"; });
 
 /// A kernel of the study `block`.
 Rung of_width(void (*run)(const Problem&, Factors&, gpulab::Stopwatch&, int), int width, Backend backend) {

@@ -1,0 +1,416 @@
+// Rung 9: a shorter critical path.
+//
+// In cuda_look_ahead_pivot the panels take longer than the update, unless n is large: they are the critical path. Each
+// column of a panel is a chain of dependent operations, and only a shorter chain makes the panel faster.
+// Changed: the chain.
+// - Messages replace the barrier of the cluster. Behind the barrier the pivot's row must still be fetched from another
+//   block, and the barrier includes a fence for all memory. Here each block sends its candidate, with its row, to all
+//   blocks. An asynchronous store (st.async) writes into the shared memory of another block and reports its bytes to an
+//   mbarrier there, an object in shared memory that counts them. When all bytes have come, the receiver has all
+//   candidates and their rows.
+// - Magnitudes are compared as integers: for numbers without sign the order of the bits is the order of the values. One
+//   instruction finds the largest integer of a warp (redux), where a reduction with shuffles takes five rounds.
+// - Eight columns are unrolled, so that their places in registers are constants. A row rotates once for eight columns.
+// - One division per column, 1 / pivot, is computed during the search; rows are multiplied with the result.
+// - A panel has 32 columns, because a step updates all columns of the panel. While more than 2048 rows are left, two
+//   panels are applied together to the rest of the matrix, which then passes through memory once for 64 columns.
+// - Rows pass through shared memory when they are loaded and stored, so that neighbouring lanes access neighbours.
+// - One kernel exchanges rows and solves for U. A warp keeps eight rows of U in registers: one barrier for eight rows.
+// Limit: the chain, still, for n up to about 4096; then the update.
+#include <algorithm>
+#include <cooperative_groups.h>
+#include <cstdint>
+
+#include "built_for.hpp"
+#include "gpulab/cuda/check.hpp"
+#include "gpulab/math.hpp"
+#include "steps.hpp"
+
+namespace lu {
+
+namespace {
+
+constexpr int most_blocks = 16; // of a cluster
+
+#if __CUDA_ARCH__ >= 900
+constexpr unsigned all_lanes = 0xffffffffu;
+
+/// A row that may become the pivot's. high and low are the bits of the magnitude; in high the bit of the sign is set,
+/// so that 0 means no candidate.
+struct Candidate {
+    unsigned high, low;
+    int position;
+};
+
+/// NaN counts as 0: it is chosen only when there is nothing else.
+__device__ Candidate candidate(double x, int position) {
+    const double magnitude = x == x ? fabs(x) : 0;
+    return {__double2hiint(magnitude) | 0x80000000u, static_cast<unsigned>(__double2loint(magnitude)), position};
+}
+
+/// The largest magnitude wins; of equals, the first row.
+__device__ bool better(const Candidate& a, const Candidate& b) {
+    if (a.high != b.high) return a.high > b.high;
+    return a.low > b.low || (a.low == b.low && a.position < b.position);
+}
+
+/// The lane that has the best candidate of the warp. @param highest the largest `high` of the warp
+__device__ int best_lane(const Candidate& mine, unsigned highest) {
+    bool best = mine.high == highest;
+    unsigned lanes = __ballot_sync(all_lanes, best);
+    if (highest != 0 && (lanes & (lanes - 1)) != 0) { // several: compare the rest
+        const unsigned low = __reduce_max_sync(all_lanes, best ? mine.low : 0);
+        best = best && mine.low == low;
+        const int first = __reduce_min_sync(all_lanes, best ? mine.position : 0x7fffffff);
+        lanes = __ballot_sync(all_lanes, best && mine.position == first);
+    }
+    return __ffs(lanes) - 1;
+}
+
+/// The address of a variable in this block's shared memory.
+__device__ unsigned here(const void* variable) { return static_cast<unsigned>(__cvta_generic_to_shared(variable)); }
+
+/// The address of the same variable in another block of the cluster.
+__device__ unsigned there(const void* variable, int rank) {
+    unsigned address;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(here(variable)), "r"(rank));
+    return address;
+}
+
+/// Begins a phase of the mbarrier: it is complete when so many bytes have come. They may come before this call.
+__device__ void expect(std::uint64_t* arrived, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(here(arrived)), "r"(bytes) : "memory");
+}
+
+/// Stores 16 bytes in the shared memory of a block, and reports them to its mbarrier.
+__device__ void send(double2* to, double2 value, std::uint64_t* arrived, int rank) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f64 [%0], {%1, %2}, [%3];" ::"r"(there(to, rank)),
+        "d"(value.x), "d"(value.y), "r"(there(arrived, rank))
+        : "memory");
+}
+
+/// Waits for the end of a phase; phases are counted 0, 1, 0, 1, ...
+__device__ void wait(std::uint64_t* arrived, int phase) {
+    unsigned done;
+    do {
+        asm volatile("{\n\t.reg .pred p;\n\t"
+                     "mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n\t"
+                     "selp.u32 %0, 1, 0, p;\n\t}"
+                     : "=r"(done)
+                     : "r"(here(arrived)), "r"(phase)
+                     : "memory");
+    } while (!done);
+}
+#endif
+
+/// Factorises the columns k0 ... k0 + width - 1, from row k0 down. One cluster; a thread has ROWS rows, THREADS apart.
+/// @tparam W the numbers of a row that a thread has room for, at least `width`
+template <int W, int THREADS, int ROWS>
+__global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix d, int k0, int width) {
+#if __CUDA_ARCH__ >= 900
+    namespace cg = cooperative_groups;
+    constexpr int warps = THREADS / 32, pairs = 1 + W / 2, unrolled = 8; // columns
+    static_assert(pairs <= 32, "a warp sends a message with one instruction");
+    // A message: the candidate, and its row in pairs. For even and odd columns: others may still read that of the
+    // column before. The address of all this passes through a shuffle, so that it is a number in a register. Otherwise
+    // the compiler computes it anew for each access, from the block's rank.
+    struct Shared {
+        double2 of_warp[2][warps][pairs];
+        double2 of_block[2][most_blocks][pairs];
+        std::uint64_t arrived[2];
+        double tiles[warps][32][unrolled + 1];
+    };
+    __shared__ Shared variables;
+    Shared* shared = static_cast<Shared*>(__cvta_shared_to_generic(__shfl_sync(all_lanes, here(&variables), 0)));
+    auto& [of_warp, of_block, arrived, tiles] = *shared;
+    const cg::cluster_group cluster = cg::this_cluster();
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const int rank = static_cast<int>(cluster.block_rank()), blocks = static_cast<int>(cluster.num_blocks());
+    const int first_row = k0 + rank * THREADS * ROWS;
+    auto& tile = tiles[warp];
+    if (t == 0)
+        for (std::uint64_t& barrier : arrived)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(here(&barrier)) : "memory");
+
+    // The warp loads 32 rows together, 8 columns of 4 rows at a time. Then each lane takes its row from the tile.
+    double a[ROWS][W];
+    int position[ROWS]; // of the rows, after the exchanges so far
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const int row = first_row + r * THREADS + warp * 32;
+        position[r] = row + lane;
+#pragma unroll
+        for (int j = 0; j < W; ++j) {
+            const int i = row + j % 8 * 4 + lane / 8, column = j / 8 * 8 + lane % 8;
+            a[r][j] = i < d.n && column < width ? d.lu[std::size_t(i) * d.n + k0 + column] : 0;
+        }
+#pragma unroll
+        for (int j = 0; j < W; j += 8) {
+#pragma unroll
+            for (int i = 0; i < 8; ++i) tile[i * 4 + lane / 8][lane % 8] = a[r][j + i];
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 8; ++i) a[r][j + i] = tile[lane][i];
+            __syncwarp();
+        }
+    }
+    cluster.sync(); // all mbarriers are there, and every block has begun
+
+#pragma unroll 1
+    for (int done = 0; done < W; done += unrolled) {
+#pragma unroll
+        for (int u = 0; u < unrolled; ++u) {
+            const int k = done + u, diagonal = k0 + k, parity = u % 2;
+            if (k >= width) break;
+            if (blocks > 1 && t == 0) expect(&arrived[parity], blocks * pairs * static_cast<int>(sizeof(double2)));
+
+            // The warp's best candidate, and its row.
+            Candidate mine{0, 0, 0};
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r)
+                if (position[r] >= diagonal && position[r] < d.n) {
+                    const Candidate other = candidate(a[r][u], position[r]);
+                    if (ROWS == 1 || better(other, mine)) mine = other;
+                }
+            if (lane == best_lane(mine, __reduce_max_sync(all_lanes, mine.high))) {
+                double2* const message = of_warp[parity][warp];
+                message[0] = {__hiloint2double(static_cast<int>(mine.high), static_cast<int>(mine.low)),
+                              __longlong_as_double(mine.position)};
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r)
+                    if (ROWS == 1 || position[r] == mine.position)
+#pragma unroll
+                        for (int j = u / 2 * 2; j < W; j += 2) message[1 + j / 2] = {a[r][j], a[r][j + 1]};
+            }
+            __syncthreads(); // the messages of all warps are there
+
+            // The best of the block goes to all blocks.
+            const auto candidate_of = [&](const double2& head) {
+                return Candidate{static_cast<unsigned>(__double2hiint(head.x)),
+                                 static_cast<unsigned>(__double2loint(head.x)), __double2loint(head.y)};
+            };
+            if (blocks > 1) {
+                mine = lane < warps ? candidate_of(of_warp[parity][lane][0]) : Candidate{0, 0, 0};
+                const int best = best_lane(mine, __reduce_max_sync(all_lanes, mine.high));
+                if (lane < pairs) {
+                    const double2 pair = of_warp[parity][best][lane];
+#pragma unroll 1
+                    for (int to = warp; to < blocks; to += warps)
+                        send(&of_block[parity][rank][lane], pair, &arrived[parity], to);
+                }
+                wait(&arrived[parity], k / 2 % 2); // the messages of all blocks are there
+            }
+
+            // The best of all. The reciprocals of all candidates are computed while the reduction is under way.
+            const double2(*const messages)[pairs] = blocks > 1 ? of_block[parity] : of_warp[parity];
+            mine = {0, 0, 0};
+            double value = 1;
+            if (lane < (blocks > 1 ? blocks : warps)) {
+                mine = candidate_of(messages[lane][0]);
+                const double2 pair = messages[lane][1 + u / 2];
+                if (mine.high != 0) value = u % 2 == 0 ? pair.x : pair.y;
+            }
+            const unsigned highest = __reduce_max_sync(all_lanes, mine.high);
+            double of_mine = 1 / value;
+            asm volatile("" : "+d"(of_mine)); // here, not where it is used
+            const int best = best_lane(mine, highest);
+            const double2* const pivot_row = messages[best] + 1;
+            const double reciprocal = __shfl_sync(all_lanes, of_mine, best);
+            const int pivot = __shfl_sync(all_lanes, mine.position, best);
+            if (rank == 0 && t == 0) d.pivots[diagonal] = pivot;
+
+            // The exchange, where only positions change, and the column of L. Tiny and huge pivots have no accurate
+            // reciprocal.
+            const bool accurate = fabs(reciprocal) >= 1e-300 && fabs(reciprocal) <= 1e300;
+            double l[ROWS];
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) {
+                if (position[r] == pivot) position[r] = diagonal;
+                else if (position[r] == diagonal) position[r] = pivot;
+                l[r] = 0;
+                if (position[r] > diagonal) {
+                    l[r] = a[r][u] * reciprocal;
+                    if (!accurate) l[r] = a[r][u] / (u % 2 == 0 ? pivot_row[u / 2].x : pivot_row[u / 2].y);
+                    a[r][u] = l[r];
+                }
+            }
+
+            // The elimination. The elements behind place W - done are finished.
+#pragma unroll
+            for (int j0 = 0; j0 < W; j0 += unrolled)
+                if (j0 == 0 || j0 < W - done) {
+#pragma unroll
+                    for (int j = j0; j < j0 + unrolled; j += 2) {
+                        if (j + 1 <= u) continue;
+                        const double2 pair = pivot_row[j / 2];
+#pragma unroll
+                        for (int r = 0; r < ROWS; ++r) {
+                            if (j > u) a[r][j] -= l[r] * pair.x;
+                            a[r][j + 1] -= l[r] * pair.y;
+                        }
+                    }
+                }
+        }
+
+        // The rotation. After W / 8 of them each element is in its place again.
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            double first[unrolled];
+#pragma unroll
+            for (int j = 0; j < unrolled; ++j) first[j] = a[r][j];
+#pragma unroll
+            for (int j = 0; j + unrolled < W; ++j) a[r][j] = a[r][j + unrolled];
+#pragma unroll
+            for (int j = 0; j < unrolled; ++j) a[r][W - unrolled + j] = first[j];
+        }
+    }
+
+    // Every thread has loaded its rows before the first step: they may be overwritten.
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+        for (int j = 0; j < W; j += 8) {
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 8; ++i) tile[lane][i] = a[r][j + i];
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                const int to = __shfl_sync(all_lanes, position[r], i * 4 + lane / 8), column = j + lane % 8;
+                if (to < d.n && column < width)
+                    d.lu[std::size_t(to) * d.n + k0 + column] = tile[i * 4 + lane / 8][lane % 8];
+            }
+        }
+#endif
+}
+
+/// Launches one cluster for the rows from k0 down.
+template <int W, int THREADS, int ROWS>
+void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
+    unsigned blocks = 1;
+    while (blocks * THREADS * ROWS < static_cast<unsigned>(d.n - k0)) blocks *= 2;
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = blocks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(blocks);
+    config.blockDim = dim3(THREADS);
+    config.stream = stream;
+    config.attrs = &attribute;
+    config.numAttrs = 1;
+    const auto kernel = message_panel_kernel<W, THREADS, ROWS>;
+    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, d, k0, width));
+}
+
+constexpr int lanes = 32; // columns of a block of the next kernel
+constexpr int warps = 8;
+constexpr int each = most_panel_columns / warps; // rows of U that a warp has
+
+/// Exchanges rows as exchange_rows() does, and solves as solve_unit_lower() does. One block per 32 columns.
+__global__ void __launch_bounds__(lanes* warps)
+    exchange_and_solve_kernel(DeviceMatrix d, int k0, int k1, int begin, int end) {
+    __shared__ int steps[most_panel_columns]; // the pivots
+    __shared__ int
+        from[2 * most_panel_columns]; // the rows whose contents come to the diagonal, and to the pivots' rows
+    __shared__ double lower[most_panel_columns][most_panel_columns];
+    __shared__ double solved[2][each][lanes]; // rows of U; for even and odd warps
+    const int t = threadIdx.x, lane = t % lanes, warp = t / lanes, width = k1 - k0;
+    const int j = begin + blockIdx.x * lanes + lane;
+    const bool inside = j < end, solve = begin >= k1;
+    if (t < most_panel_columns) steps[t] = t < width ? d.pivots[k0 + t] : -1;
+    if (solve)
+#pragma unroll
+        for (int i0 = 0; i0 < most_panel_columns; i0 += warps) // constant bounds: all loads are under way together
+#pragma unroll
+            for (int l0 = 0; l0 < most_panel_columns; l0 += lanes) {
+                const int i = i0 + warp, k = l0 + lane;
+                lower[i][k] = i < width && k < i ? d.lu[std::size_t(k0 + i) * d.n + k0 + k] : 0;
+            }
+    __syncthreads();
+
+    if (t < 2 * most_panel_columns) { // from the last exchange to the first
+        int at = t >= most_panel_columns ? steps[t - most_panel_columns] : t < width ? k0 + t : -1;
+#pragma unroll 8
+        for (int k = width - 1; k >= 0; --k) {
+            const int pivot = steps[k];
+            at = at == k0 + k ? pivot : at == pivot ? k0 + k : at;
+        }
+        from[t] = at;
+    }
+    __syncthreads();
+
+    double x[each], moved[each];
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+        const int e = warp * each + i;
+        const bool takes_part = e < width && inside;
+        x[i] = takes_part ? d.lu[std::size_t(from[e]) * d.n + j] : 0;
+        moved[i] = takes_part && steps[e] >= k1 ? d.lu[std::size_t(from[most_panel_columns + e]) * d.n + j] : 0;
+    }
+    __syncthreads(); // all is read before anything is written
+#pragma unroll
+    for (int i = 0; i < each; ++i) { // a row that is named twice is written twice, with the same contents
+        const int e = warp * each + i;
+        if (e < width && inside && steps[e] >= k1) d.lu[std::size_t(steps[e]) * d.n + j] = moved[i];
+    }
+
+    if (solve)
+        for (int b = 0; b * each < width; ++b) {
+            if (warp == b) {
+#pragma unroll
+                for (int k = 0; k < each; ++k) {
+                    solved[b % 2][k][lane] = x[k];
+#pragma unroll
+                    for (int i = k + 1; i < each; ++i) x[i] -= lower[b * each + i][b * each + k] * x[k];
+                }
+            }
+            __syncthreads(); // the rows of warp b are final: take their multiples from all rows below
+            if (warp > b) {
+#pragma unroll
+                for (int k = 0; k < each; ++k)
+#pragma unroll
+                    for (int i = 0; i < each; ++i)
+                        x[i] -= lower[warp * each + i][b * each + k] * solved[b % 2][k][lane];
+            }
+        }
+#pragma unroll
+    for (int i = 0; i < each; ++i)
+        if (warp * each + i < width && inside) d.lu[std::size_t(k0 + warp * each + i) * d.n + j] = x[i];
+}
+
+void exchange_and_solve(const DeviceMatrix& d, int k0, int k1, int begin, int end, cudaStream_t stream) {
+    if (begin >= end) return;
+    exchange_and_solve_kernel<<<gpulab::grid_size(end - begin, lanes), lanes * warps, 0, stream>>>(d, k0, k1, begin,
+                                                                                                   end);
+}
+
+void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
+    const int n = d.n, rows = n - k0;
+    if (rows > most_blocks * 1024) return factorise_columns(d, k0, k1, stream);
+    const int width = rows <= most_blocks * 512 ? 32 : 16;
+    for (int j0 = k0; j0 < k1; j0 += width) {
+        const int j1 = std::min(j0 + width, k1);
+        if (n - j0 <= most_blocks * 128) launch_panel<32, 128, 1>(d, j0, j1 - j0, stream);
+        else if (n - j0 <= most_blocks * 256) launch_panel<32, 256, 1>(d, j0, j1 - j0, stream);
+        else if (width == 32) launch_panel<32, 256, 2>(d, j0, j1 - j0, stream);
+        else launch_panel<16, 256, 4>(d, j0, j1 - j0, stream);
+        exchange_and_solve(d, j0, j1, k0, j0, stream);
+        if (j1 == k1) break;
+        exchange_and_solve(d, j0, j1, j1, k1, stream);
+        update_tensor(d.at(j1, j0), n, d.at(j0, j1), n, d.at(j1, j1), n, n - j1, k1 - j1, j1 - j0, stream);
+    }
+}
+
+} // namespace
+
+void cuda_critical_path_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
+    require_built_for(message_panel_kernel<32, 128, 1>, 90);
+    constexpr int narrow_rows = 2048; // up to these the panels take longer than the update
+    watch.tile(most_panel_columns), watch.tile(32), watch.tile(128), watch.tile(256);
+    look_ahead(p, f, watch, factorise_panel, exchange_and_solve, narrow_rows);
+}
+
+} // namespace lu
