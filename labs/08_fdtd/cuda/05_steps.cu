@@ -27,10 +27,10 @@ constexpr int steps_per_pass = 4;
 constexpr int warps = 4; // of a block; they have nothing to do with each other
 } // namespace
 
-/// Four steps from one field to another; any grid. A block is four strips wide and `rows` rows high. Five blocks on
-/// a multiprocessor leave each thread 96 registers.
+/// Four steps from one field to another; any grid. A block is four strips wide and `rows` rows high. With four blocks
+/// on a multiprocessor each thread has up to 128 registers, which the layers need; with five, up to 96.
 template <bool mapped, bool layers, class T>
-__global__ void __launch_bounds__(32 * warps, 5)
+__global__ void __launch_bounds__(32 * warps, layers ? 4 : 5)
     steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
                  int rows) {
     constexpr int width = Strip<steps_per_pass, mapped, layers, T>::width;

@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
                 const RowFacts<T> row = facts_of_row<layers>(g, j);
                 const Coefficients<T> k = mapped ? medium_u(g, medium_at(j)) : r.u;
                 T part = layers ? v[c] : T(0);
-                T next = step_u<layers>(column, row, k, u[c], part, p[c + width] - p[c], q[c + 1] - q[c]);
+                T next = step_u<layers>(column, row, k, u[c], part, p[c], p[c + width], q[c + 1] - q[c]);
                 if (driven_here && inside(r.driven, i, j))
                     next = driven(g, 0, i, j, next, k.add, column.u && row.u, step);
                 if (probed_here && in_tile(j)) record(g, i, j, next, step);
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
                 const RowFacts<T> row = facts_of_row<layers>(g, j);
                 const Coefficients<T> kp = mapped ? medium_p(g, medium_at(j)) : r.e;
                 const Coefficients<T> kq = mapped ? medium_q(g, medium_at(j)) : r.e;
-                T next_p = step_p(column, row, kp, p[c], u[c] - u[c - width]);
+                T next_p = step_p(column, row, kp, p[c], u[c], u[c - width]);
                 T next_q = step_q(column, row, kq, q[c], u[c] - u[c - 1]);
                 if (driven_here && inside(r.driven, i, j)) {
                     if (row.p) next_p = driven(g, 1, i, j, next_p, kp.add * row.gain_p, true, step);

@@ -49,29 +49,35 @@ template <bool layers, class T> __device__ RowFacts<T> facts_of_row(const View<T
 /// `gain` is 1 / (1 + h), see Problem.
 template <class T> __device__ T keep_of(T gain) { return 2 * gain - 1; }
 
-/// U one time step later, sources apart. There are no branches, so that the next cell's arithmetic can begin early.
+/// U one time step later, sources apart. There are no branches. P of the upper edge enters in the last operation, because
+/// in cuda_steps it is the number that comes last: all else can be computed before it is there.
 /// @param v the part of U that Q drives; read and changed in the absorbing layers only
-/// @param dp,dq the differences of P (upper - lower edge) and Q (right - left edge)
+/// @param p0,p1 the numbers on the lower and upper edge
+/// @param dq the difference of Q: right - left edge
 template <bool layers, class T>
-__device__ T step_u(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T u, T& v, T dp,
-                    T dq) {
+__device__ T step_u(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T u, T& v, T p0,
+                    T p1, T dq) {
     const bool changes = column.u && row.u;
-    const T x = k.x * dq, y = k.y * dp;
-    T next = k.keep * u + (y - x);
+    T gain = k.y, rest = k.keep * u - k.x * dq - gain * p0;
     if constexpr (layers) { // U in two parts, each with its own loss
         const bool layer = !(column.inner && row.inner);
-        const T from_x = k.keep * keep_of(column.gain_u) * v - column.gain_u * x;
-        const T from_y = k.keep * keep_of(row.gain_u) * (u - v) + row.gain_u * y;
+        const T from_x = k.keep * keep_of(column.gain_u) * v - k.x * column.gain_u * dq;
+        const T gain_y = k.y * row.gain_u;
+        const T rest_y = k.keep * keep_of(row.gain_u) * (u - v) - gain_y * p0;
         v = layer && changes ? from_x : v;
-        next = layer ? from_x + from_y : next;
+        gain = layer ? gain_y : gain;
+        rest = layer ? rest_y + from_x : rest;
     }
+    const T next = gain * p1 + rest;
     return changes ? next : u;
 }
 
-/// P half a step after U, sources apart. @param du U here - U below
+/// P half a step after U, sources apart. U of this cell enters last.
 template <class T>
-__device__ T step_p(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T p, T du) {
-    const T next = k.keep * keep_of(row.gain_p) * p + k.y * row.gain_p * du;
+__device__ T step_p(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T p, T u,
+                    T u_below) {
+    const T gain = k.y * row.gain_p, rest = k.keep * keep_of(row.gain_p) * p - gain * u_below;
+    const T next = gain * u + rest;
     return column.p && row.p ? next : p;
 }
 

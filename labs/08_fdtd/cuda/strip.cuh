@@ -94,22 +94,25 @@ private:
                 k = g.table[c.media & 255];
                 kp = g.table[r.materials_u + (c.media >> 8 & 255)], kq = g.table[r.materials_u + (c.media >> 16)];
             }
-            const T dp = above.p - c.p, dq = __shfl_down_sync(all, c.q, 1) - c.q;
+            const T dq = __shfl_down_sync(all, c.q, 1) - c.q;
             if constexpr (place == Place::inner) {
-                c.u = k.keep * c.u + (k.y * dp - k.x * dq);
+                // From one step to the next only P above is waited for: it enters U last, and U enters P last.
+                const T u_rest = k.keep * c.u - k.x * dq - k.y * c.p;
+                const T p_rest = kp.keep * c.p - kp.y * below;
+                c.u = k.y * above.p + u_rest;
                 const T u_left = __shfl_up_sync(all, c.u, 1);
-                c.p = kp.keep * c.p + kp.y * (c.u - below);
+                c.p = kp.y * c.u + p_rest;
                 c.q = kq.keep * c.q - kq.x * (c.u - u_left);
             } else {
                 const RowFacts<T> facts = facts_of_row<layers>(g, row);
-                c.u = step_u<layers>(column, facts, k, c.u, c.v, dp, dq);
+                c.u = step_u<layers>(column, facts, k, c.u, c.v, c.p, above.p, dq);
                 const bool drives = place == Place::special && inside(r.driven, i, row);
                 if (place == Place::special) {
                     if (drives) c.u = driven(g, 0, i, row, c.u, k.add, column.u && facts.u, step);
                     if (mine && row >= y0_ && row < y1_) record(g, i, row, c.u, step);
                 }
                 const T u_left = __shfl_up_sync(all, c.u, 1);
-                c.p = step_p(column, facts, kp, c.p, c.u - below);
+                c.p = step_p(column, facts, kp, c.p, c.u, below);
                 c.q = step_q(column, facts, kq, c.q, c.u - u_left);
                 if (place == Place::special && drives) {
                     if (facts.p) c.p = driven(g, 1, i, row, c.p, kp.add * facts.gain_p, true, step);

@@ -6,11 +6,8 @@ kernel void update_u(PROBLEM, global REAL* restrict u, global const REAL* restri
     const int x0 = get_group_id(0) * LX, y0 = get_group_id(1) * LY;
     const size_t at = (size_t)j * r->pitch + i;
     if (is_plain(region, hole, x0, y0, x0 + LX, y0 + LY)) { // the same for the whole group
-        if (i < r->nx && j < r->ny) {
         const Coefficients k = r->u;
-        const REAL next = k.keep * u[at] + (k.y * (p[at + r->pitch] - p[at]) - k.x * (q[at + 1] - q[at]));
-        u[at] = inside(r->change, i, j) ? next : u[at];
-        }
+        u[at] = k.keep * u[at] + (k.y * (p[at + r->pitch] - p[at]) - k.x * (q[at + 1] - q[at]));
     } else if (i < r->nx && j < r->ny) {
         REAL part = 0;
         if (in_layer(r, i, j)) part = v[at];
@@ -29,10 +26,8 @@ kernel void update_edges(PROBLEM, global const REAL* restrict u, global REAL* re
     const size_t at = (size_t)j * r->pitch + i;
     if (is_plain(region, hole, x0, y0, x0 + LX, y0 + LY)) {
         const Coefficients k = r->e;
-        if (i < r->nx && j < r->ny) {
-        if (j > 0) p[at] = k.keep * p[at] + k.y * (u[at] - u[at - r->pitch]);
-        if (i > 0) q[at] = k.keep * q[at] - k.x * (u[at] - u[at - 1]);
-        }
+        p[at] = k.keep * p[at] + k.y * (u[at] - u[at - r->pitch]);
+        q[at] = k.keep * q[at] - k.x * (u[at] - u[at - 1]);
     } else if (i < r->nx && j < r->ny) {
         const REAL here = u[at];
         if (j > 0) p[at] = next_p(PROBLEM_ARGUMENTS, i, j, p[at], here, u[at - r->pitch], step);

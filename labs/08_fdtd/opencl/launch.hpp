@@ -80,8 +80,7 @@ template <class T> cl_int4 region_of(const Rules<T>& r) {
     if (r.mapped) return {{0, 0, 0, 0}};
     const auto most = [](int a, int b, int c) { return std::max({a, b, c}); };
     const auto least = [](int a, int b, int c) { return std::min({a, b, c}); };
-    if (!r.layers) return {{0,0,1<<20,1<<20}};
-    return {{most(0, r.change.x0, r.inner.x0), most(0, r.change.y0, r.inner.y0), least(r.nx, r.change.x1, r.inner.x1),
+    return {{most(1, r.change.x0, r.inner.x0), most(1, r.change.y0, r.inner.y0), least(r.nx, r.change.x1, r.inner.x1),
              least(r.ny, r.change.y1, r.inner.y1)}};
 }
 
