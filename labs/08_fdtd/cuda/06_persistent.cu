@@ -41,7 +41,8 @@ __device__ void wait_for_neighbours(unsigned* flags, unsigned value) {
         const int x = int(blockIdx.x) + int(threadIdx.x % 3) - 1, y = int(blockIdx.y) + int(threadIdx.x / 3) - 1;
         if (x >= 0 && y >= 0 && x < int(gridDim.x) && y < int(gridDim.y)) {
             ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> flag(flags[y * gridDim.x + x]);
-            while (flag.load(::cuda::memory_order_acquire) < value) {}
+            while (flag.load(::cuda::memory_order_acquire) < value) {
+            }
         }
     }
     __syncthreads();
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     extern __shared__ double raw[]; // double: aligned for float and for double
     const Rules<T>& r = g.rules;
     const int width = tile_x + 2 * ring, height = tile_y + 2 * ring, numbers = shared_numbers(tile_x, tile_y);
-    T* const u = reinterpret_cast<T*>(raw) + width; // behind the row more
+    T* const u = reinterpret_cast<T*>(raw) + width;                           // behind the row more
     T *const p = u + numbers, *const q = p + numbers, *const v = q + numbers; // v: only with layers
     for (int c = threadIdx.x; c < (layers ? 4 : 3) * numbers; c += persistent_threads) (u - width)[c] = 0;
 
@@ -72,10 +73,12 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     const int i = left + int(threadIdx.x) % width, first_y = int(threadIdx.x) / width;
     const int every = int(persistent_threads) / width;
     const ColumnFacts<T> column = facts_of_column<layers>(g, i);
-    const auto here = [&](const Box& box) { // whether the tile with its ring has cells of a box
-        return left < box.x1 && left + width > box.x0 && bottom < box.y1 && bottom + height > box.y0;
-    };
-    const bool driven_here = r.sources > 0 && here(r.driven), probed_here = r.probes > 0 && here(r.probed);
+    bool driven_here = false, probed_here = false; // a source in the tile or its ring, a probe in the tile
+    for (int s = 0; s < r.sources; ++s) {
+        const Box& b = r.patch[s].box;
+        driven_here |= left < b.x1 && left + width > b.x0 && bottom < b.y1 && bottom + height > b.y0;
+    }
+    for (int s = 0; s < r.probes; ++s) probed_here |= inside(Box{x0, y0, x1, y1}, r.probe_x[s], r.probe_y[s]);
 
     // Calls body(j, c) for the thread's cells, c being the place in shared memory: that of neighbouring threads is
     // neighbouring.
@@ -104,9 +107,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
             if (cell && in_layer(g, i, j)) f.v[at] = v[c];
     };
     // Where the media of a cell are; for cells outside the grid, those of one at its border.
-    const auto medium_at = [&](int j) {
-        return std::size_t(min(max(j, 0), r.ny)) * r.pitch + min(max(i, 0), r.nx);
-    };
+    const auto medium_at = [&](int j) { return std::size_t(min(max(j, 0), r.ny)) * r.pitch + min(max(i, 0), r.nx); };
 
     __syncthreads(); // the zeros are there
     each([&](int j, int c) { load(start, j, c); });

@@ -17,8 +17,8 @@ template <class T> struct FieldBuffers {
 
     explicit FieldBuffers(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
     /// A field to be computed. No kernel writes the elements that hold no number, and copy_to() copies whole arrays; so
-    /// they are set here. Those that hold a number are left to the kernels, and a tool for uninitialised memory finds one
-    /// that a kernel forgets.
+    /// they are set here. Those that hold a number are left to the kernels, and a tool for uninitialised memory finds
+    /// one that a kernel forgets.
     explicit FieldBuffers(const Problem<T>& problem)
         : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {
         const Rules<T>& r = problem.rules;

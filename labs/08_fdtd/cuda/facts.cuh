@@ -1,6 +1,6 @@
 /// @file
-/// One cell of Yee's scheme with the tests taken out: what depends on the column alone, or on the row alone, is looked up
-/// once and kept. For cuda_steps and cuda_persistent, where a thread stays in its column.
+/// One cell of Yee's scheme with the tests taken out: what depends on the column alone, or on the row alone, is looked
+/// up once and kept. For cuda_steps and cuda_persistent, where a thread stays in its column.
 #pragma once
 
 #include "yee.cuh"
@@ -9,8 +9,8 @@ namespace fdtd {
 
 /// What the cells of a column have in common.
 template <class T> struct ColumnFacts {
-    bool u, p, q;  ///< the column is one of those whose U, P, Q may change
-    bool inner;    ///< it is in no layer at the left or right
+    bool u, p, q;             ///< the column is one of those whose U, P, Q may change
+    bool inner;               ///< it is in no layer at the left or right
     T gain_u = 1, gain_q = 1; ///< factors of the layers
 };
 
@@ -49,8 +49,8 @@ template <bool layers, class T> __device__ RowFacts<T> facts_of_row(const View<T
 /// `gain` is 1 / (1 + h), see Problem.
 template <class T> __device__ T keep_of(T gain) { return 2 * gain - 1; }
 
-/// U one time step later, sources apart. There are no branches. P of the upper edge enters in the last operation, because
-/// in cuda_steps it is the number that comes last: all else can be computed before it is there.
+/// U one time step later, sources apart. There are no branches. P of the upper edge enters in the last operation,
+/// because in cuda_steps it is the number that comes last: all else can be computed before it is there.
 /// @param v the part of U that Q drives; read and changed in the absorbing layers only
 /// @param p0,p1 the numbers on the lower and upper edge
 /// @param dq the difference of Q: right - left edge

@@ -33,8 +33,10 @@ public:
         const bool inner = left >= most(1, r.change.x0, r.inner.x0) && right <= least(r.nx, r.change.x1, r.inner.x1);
         inner_y0 = inner ? most(1, r.change.y0, r.inner.y0) : r.ny + 1; // or no row at all
         inner_y1 = least(r.ny, r.change.y1, r.inner.y1);
-        driven_here = r.driven.x0 < r.driven.x1 && left < r.driven.x1 && right > r.driven.x0;
-        probed_here = r.probed.x0 < r.probed.x1 && left < r.probed.x1 && right > r.probed.x0;
+        for (int s = 0; s < r.sources; ++s)
+            if (const Box& b = r.patch[s].box; left < b.x1 && right > b.x0) extend_special(b.y0, b.y1);
+        for (int s = 0; s < r.probes; ++s)
+            if (const int x = r.probe_x[s]; x >= x0 && x < x0 + width) extend_special(r.probe_y[s], r.probe_y[s] + 1);
     }
 
     static constexpr int width = 32 - 2 * steps;
@@ -70,16 +72,18 @@ public:
     /// Row j has been loaded: each step advances by one row.
     /// @return row j - steps, with all steps done
     __device__ Cell<T> advance(const Cell<T>& loaded, int j) {
-        const Rules<T>& r = g.rules;
         const int low = j - steps; // rows low to j - 1 are computed
-        const bool special = (driven_here && low < r.driven.y1 && j > r.driven.y0) ||
-                             (probed_here && low < r.probed.y1 && j > r.probed.y0);
-        if (special) return advance<Place::special>(loaded, j);
+        if (low < special_y1 && j > special_y0) return advance<Place::special>(loaded, j);
         if (low >= inner_y0 && j <= inner_y1) return advance<Place::inner>(loaded, j);
         return advance<Place::border>(loaded, j);
     }
 
 private:
+    __device__ void extend_special(int from, int to) {
+        const bool none = special_y0 == special_y1;
+        special_y0 = none ? from : min(special_y0, from), special_y1 = none ? to : max(special_y1, to);
+    }
+
     template <Place place> __device__ Cell<T> advance(Cell<T> above, int j) {
         constexpr unsigned all = 0xFFFFFFFFu;
         const Rules<T>& r = g.rules;
@@ -131,10 +135,10 @@ private:
     const int y0_, y1_, first_step_;
     const bool mine; ///< the lane's column is completed here
     const ColumnFacts<T> column;
-    int inner_y0, inner_y1;        ///< rows that are inner
-    bool driven_here, probed_here; ///< the strip's columns have a source, a probe
-    Cell<T> kept[steps];           ///< kept[t]: the newest row that has passed t steps
-    T u_below = 0;                 ///< U of the row that was completed last
+    int inner_y0, inner_y1;             ///< rows that are inner
+    int special_y0 = 0, special_y1 = 0; ///< rows from the first source or probe of the strip to the last
+    Cell<T> kept[steps];                ///< kept[t]: the newest row that has passed t steps
+    T u_below = 0;                      ///< U of the row that was completed last
 };
 
 /// `steps` steps from one field to another, in rows [y0, y1) of the strip that begins at column x0.
