@@ -246,6 +246,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
             GPULAB_IF_OPENCL(opencl_local_tile<T>), precision},
         Row{"opencl_steps", "several steps of a tile in local memory", opencl, GPULAB_IF_OPENCL(opencl_steps<T>),
             precision},
+        Row{"opencl_rows", "one work-item per band of rows, for a device that is a CPU", opencl,
+            GPULAB_IF_OPENCL(opencl_rows<T>), precision},
         Row{"cuda_as_printed", "two kernels, threads along the slow index", cuda, GPULAB_IF_CUDA(cuda_as_printed<T>)},
         Row{"cuda_coalesced", "threads along the fast index, blocks of 32 x 8", cuda,
             GPULAB_IF_CUDA(cuda_coalesced<T>)},

@@ -11,6 +11,7 @@ template <class T> Run<T> cpu_threads;
 template <class T> Run<T> opencl_plain;
 template <class T> Run<T> opencl_local_tile;
 template <class T> Run<T> opencl_steps;
+template <class T> Run<T> opencl_rows;
 template <class T> Run<T> cuda_as_printed;
 template <class T> Run<T> cuda_coalesced;
 template <class T> Run<T> cuda_block_shape;

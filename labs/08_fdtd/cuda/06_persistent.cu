@@ -2,19 +2,24 @@
 //
 // Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between,
 // blocks exchange what is near their borders: after every four steps a block writes the outer four rows and columns
-// of its tile to global memory, all blocks wait for each other (grid.sync()), and it reads its neighbours' numbers
-// around its tile. Within these four steps the ring around the tile shrinks by one cell per step, as in cuda_steps.
+// of its tile to global memory, waits for its eight neighbours, and reads their numbers around its tile. Within
+// these four steps the cells of this ring become wrong from outside to inside, one ring of one cell per step, as in
+// cuda_steps; the tile remains right.
+// A thread stays in one column of the tile and takes every so many rows of it. What depends on the column is looked
+// up once.
 // New in the code: a cooperative launch promises that all blocks run at the same time; only then may they wait for
 // each other. So there are at most as many blocks as fit on the device, and the whole grid must fit into their
-// shared memory. Two sets of arrays take turns, because a fast block may write its next numbers while a slow one
-// still reads.
-// Limit: for small grids, barriers: two per step within a block, one per four steps in the grid. For large grids,
-// shared memory.
+// shared memory. A block waits by reading a number that its neighbour raises after each exchange (a flag): the store
+// is a release, the load an acquire, so whoever sees the flag sees what was written before it. A barrier over the
+// grid would wait for all blocks instead of eight. Two sets of arrays take turns, because a fast block may write its
+// next numbers while a slow one still reads.
+// Limit: for small grids, barriers: two per step within a block; and the flags. For large grids, shared memory.
 #include <algorithm>
-#include <cooperative_groups.h>
+#include <cuda/atomic>
 #include <string>
 
 #include "device.hpp"
+#include "facts.cuh"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/error.hpp"
 
@@ -22,110 +27,165 @@ namespace fdtd {
 
 namespace {
 constexpr int ring = 4; // steps between two exchanges, and cells around a tile
-constexpr unsigned persistent_threads = 512;
+constexpr unsigned persistent_threads = 1024;
+
+/// Numbers of one array in shared memory: the tile, its ring, and a row more below and above, so that neighbours of
+/// the outermost cells can be read.
+__host__ __device__ constexpr int shared_numbers(int tile_x, int tile_y) {
+    return (tile_x + 2 * ring) * (tile_y + 2 * ring + 2);
+}
+
+/// Waits until the eight neighbours of this block have raised their flags to `value`.
+__device__ void wait_for_neighbours(unsigned* flags, unsigned value) {
+    if (threadIdx.x < 9) {
+        const int x = int(blockIdx.x) + int(threadIdx.x % 3) - 1, y = int(blockIdx.y) + int(threadIdx.x / 3) - 1;
+        if (x >= 0 && y >= 0 && x < int(gridDim.x) && y < int(gridDim.y)) {
+            ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device> flag(flags[y * gridDim.x + x]);
+            while (flag.load(::cuda::memory_order_acquire) < value) {
+            }
+        }
+    }
+    __syncthreads();
+}
 } // namespace
 
-/// A cooperative launch with blocks that cover (nx + 1) x (ny + 1) cells in tiles of tile_x x tile_y.
-/// Dynamic shared memory: 3 arrays (4 with layers) of (tile_x + 2 ring) x (tile_y + 2 ring) numbers.
+/// A cooperative launch with blocks that cover (nx + 1) x (ny + 1) cells in tiles of tile_x x tile_y. A row of a tile
+/// with its ring is no longer than a block. Dynamic shared memory: 3 arrays (4 with layers) of shared_numbers().
 /// @param start read before the first step
 /// @param even,odd the arrays for the exchange after passes 0, 2, ... and 1, 3, ...; the result is in those that the
 ///        last pass would use
-template <class T>
-__global__ void __launch_bounds__(persistent_threads)
+/// @param flags one per block, 0 before the launch
+template <bool mapped, bool layers, class T>
+__global__ void __launch_bounds__(persistent_threads, 1)
     persistent_kernel(const __grid_constant__ View<T> g, FieldPointers<T> start, FieldPointers<T> even,
-                      FieldPointers<T> odd, int tile_x, int tile_y) {
+                      FieldPointers<T> odd, unsigned* flags, int tile_x, int tile_y) {
     extern __shared__ double raw[]; // double: aligned for float and for double
     const Rules<T>& r = g.rules;
-    const int width = tile_x + 2 * ring, height = tile_y + 2 * ring, cells = width * height;
-    T* const u = reinterpret_cast<T*>(raw);
-    T* const p = u + cells;
-    T* const q = p + cells;
-    T* const v = q + cells;                                       // only with layers
+    const int width = tile_x + 2 * ring, height = tile_y + 2 * ring, numbers = shared_numbers(tile_x, tile_y);
+    T* const u = reinterpret_cast<T*>(raw) + width;                           // behind the row more
+    T *const p = u + numbers, *const q = p + numbers, *const v = q + numbers; // v: only with layers
+    for (int c = threadIdx.x; c < (layers ? 4 : 3) * numbers; c += persistent_threads) (u - width)[c] = 0;
+
     const int x0 = blockIdx.x * tile_x, y0 = blockIdx.y * tile_y; // the tile's first cell
     const int x1 = min(x0 + tile_x, r.nx + 1), y1 = min(y0 + tile_y, r.ny + 1);
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = persistent_threads / 32;
+    const int left = x0 - ring, bottom = y0 - ring;
+    // The thread's column, its first row in the tile with the ring, and the rows from one of its cells to the next.
+    const int i = left + int(threadIdx.x) % width, first_y = int(threadIdx.x) / width;
+    const int every = int(persistent_threads) / width;
+    const ColumnFacts<T> column = facts_of_column<layers>(g, i);
+    bool driven_here = false, probed_here = false; // a source in the tile or its ring, a probe in the tile
+    for (int s = 0; s < r.sources; ++s) {
+        const Box& b = r.patch[s].box;
+        driven_here |= left < b.x1 && left + width > b.x0 && bottom < b.y1 && bottom + height > b.y0;
+    }
+    for (int s = 0; s < r.probes; ++s) probed_here |= inside(Box{x0, y0, x1, y1}, r.probe_x[s], r.probe_y[s]);
 
-    // Calls body(i, j, c) for the cells [bx0, bx1) x [by0, by1), c being the place in shared memory: a warp takes a
-    // row.
-    const auto each = [&](int bx0, int by0, int bx1, int by1, const auto& body) {
-        for (int j = by0 + warp; j < by1; j += warps)
-            for (int i = bx0 + lane; i < bx1; i += 32) body(i, j, (j - y0 + ring) * width + (i - x0 + ring));
+    // Calls body(j, c) for the thread's cells, c being the place in shared memory: that of neighbouring threads is
+    // neighbouring.
+    const auto each = [&](const auto& body) {
+        if (first_y >= every) return; // threads left over
+        for (int y = first_y, c = threadIdx.x; y < height; y += every, c += every * width) body(bottom + y, c);
     };
-    const auto load = [&](const FieldPointers<T>& f, int i, int j, int c) {
+    const auto in_tile = [&](int j) { return i >= x0 && i < x1 && j >= y0 && j < y1; };
+    const auto load = [&](const FieldPointers<T>& f, int j, int c) {
+        if (i < 0 || i > r.nx || j < 0 || j > r.ny) return;
         const std::size_t at = std::size_t(j) * r.pitch + i;
         const bool cell = i < r.nx && j < r.ny;
-        u[c] = cell ? f.u[at] : T(0);
-        p[c] = i < r.nx ? f.p[at] : T(0);
-        q[c] = j < r.ny ? f.q[at] : T(0);
-        if (r.layers) v[c] = cell && in_layer(g, i, j) ? f.v[at] : T(0);
+        if (cell) u[c] = f.u[at];
+        if (i < r.nx) p[c] = f.p[at];
+        if (j < r.ny) q[c] = f.q[at];
+        if constexpr (layers)
+            if (cell && in_layer(g, i, j)) v[c] = f.v[at];
     };
-    const auto store = [&](const FieldPointers<T>& f, int i, int j, int c) {
+    const auto store = [&](const FieldPointers<T>& f, int j, int c) {
         const std::size_t at = std::size_t(j) * r.pitch + i;
-        if (i < r.nx && j < r.ny) f.u[at] = u[c];
+        const bool cell = i < r.nx && j < r.ny;
+        if (cell) f.u[at] = u[c];
         if (i < r.nx) f.p[at] = p[c];
         if (j < r.ny) f.q[at] = q[c];
-        if (i < r.nx && j < r.ny && in_layer(g, i, j)) f.v[at] = v[c];
+        if constexpr (layers)
+            if (cell && in_layer(g, i, j)) f.v[at] = v[c];
     };
-    // The tile and the ring, as far as there are cells.
-    const int ring_x0 = max(x0 - ring, 0), ring_y0 = max(y0 - ring, 0);
-    const int ring_x1 = min(x1 + ring, r.nx + 1), ring_y1 = min(y1 + ring, r.ny + 1);
+    // Where the media of a cell are; for cells outside the grid, those of one at its border.
+    const auto medium_at = [&](int j) { return std::size_t(min(max(j, 0), r.ny)) * r.pitch + min(max(i, 0), r.nx); };
 
-    each(ring_x0, ring_y0, ring_x1, ring_y1, [&](int i, int j, int c) { load(start, i, j, c); });
+    __syncthreads(); // the zeros are there
+    each([&](int j, int c) { load(start, j, c); });
     __syncthreads();
-    int pass = 0;
+    unsigned pass = 0;
     for (int first = 0; first < r.steps; first += ring, ++pass) {
-        const int count = min(ring, r.steps - first);
-        for (int t = 0; t < count; ++t) { // right so far: the tile and ring - t cells around it
-            const int out = ring - t, step = first + t;
-            // U needs Q to the right and P above: one row and column less at those sides.
-            each(max(x0 - out, 0), max(y0 - out, 0), min(x1 + out - 1, r.nx), min(y1 + out - 1, r.ny),
-                 [&](int i, int j, int c) {
-                     T part = r.layers ? v[c] : T(0);
-                     const T next = next_u(g, i, j, u[c], part, p[c], p[c + width], q[c], q[c + 1], step);
-                     u[c] = next;
-                     if (r.layers) v[c] = part;
-                     if (i >= x0 && i < x1 && j >= y0 && j < y1) record(g, i, j, next, step);
-                 });
+        for (int step = first; step < min(first + ring, r.steps); ++step) {
+            each([&](int j, int c) {
+                const RowFacts<T> row = facts_of_row<layers>(g, j);
+                const Coefficients<T> k = mapped ? medium_u(g, medium_at(j)) : r.u;
+                T part = layers ? v[c] : T(0);
+                T next = step_u<layers>(column, row, k, u[c], part, p[c], p[c + width], q[c + 1] - q[c]);
+                if (driven_here && inside(r.driven, i, j))
+                    next = driven(g, 0, i, j, next, k.add, column.u && row.u, step);
+                if (probed_here && in_tile(j)) record(g, i, j, next, step);
+                u[c] = next;
+                if constexpr (layers) v[c] = part;
+            });
             __syncthreads(); // U is complete
-            // P and Q need U to the left and below: one less at the other sides, too.
-            each(max(x0 - out + 1, 0), max(y0 - out + 1, 0), min(x1 + out - 1, r.nx), min(y1 + out - 1, r.ny),
-                 [&](int i, int j, int c) {
-                     if (j > 0) p[c] = next_p(g, i, j, p[c], u[c], u[c - width], step);
-                     if (i > 0) q[c] = next_q(g, i, j, q[c], u[c], u[c - 1], step);
-                 });
+            each([&](int j, int c) {
+                const RowFacts<T> row = facts_of_row<layers>(g, j);
+                const Coefficients<T> kp = mapped ? medium_p(g, medium_at(j)) : r.e;
+                const Coefficients<T> kq = mapped ? medium_q(g, medium_at(j)) : r.e;
+                T next_p = step_p(column, row, kp, p[c], u[c], u[c - width]);
+                T next_q = step_q(column, row, kq, q[c], u[c] - u[c - 1]);
+                if (driven_here && inside(r.driven, i, j)) {
+                    if (row.p) next_p = driven(g, 1, i, j, next_p, kp.add * row.gain_p, true, step);
+                    if (column.q) next_q = driven(g, 2, i, j, next_q, kq.add * column.gain_q, true, step);
+                }
+                p[c] = next_p, q[c] = next_q;
+            });
             __syncthreads(); // P and Q are complete
         }
         if (first + ring >= r.steps) break;
-        const FieldPointers<T>& exchange = pass % 2 == 0 ? even : odd;
-        each(x0, y0, x1, y1, [&](int i, int j, int c) {
-            if (i < x0 + ring || i >= x1 - ring || j < y0 + ring || j >= y1 - ring) store(exchange, i, j, c);
+        const FieldPointers<T> exchange = pass % 2 == 0 ? even : odd;
+        each([&](int j, int c) {
+            if (in_tile(j) && (i < x0 + ring || i >= x1 - ring || j < y0 + ring || j >= y1 - ring))
+                store(exchange, j, c);
         });
-        cooperative_groups::this_grid().sync(); // all blocks have written
-        each(ring_x0, ring_y0, ring_x1, ring_y1, [&](int i, int j, int c) {
-            if (i < x0 || i >= x1 || j < y0 || j >= y1) load(exchange, i, j, c);
+        __syncthreads(); // the block has written
+        if (threadIdx.x == 0)
+            ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_device>(flags[blockIdx.y * gridDim.x + blockIdx.x])
+                .store(pass + 1, ::cuda::memory_order_release);
+        wait_for_neighbours(flags, pass + 1);
+        each([&](int j, int c) {
+            if (!in_tile(j)) load(exchange, j, c);
         });
         __syncthreads();
     }
-    const FieldPointers<T>& result = pass % 2 == 0 ? even : odd;
-    each(x0, y0, x1, y1, [&](int i, int j, int c) { store(result, i, j, c); });
+    const FieldPointers<T> result = pass % 2 == 0 ? even : odd;
+    each([&](int j, int c) {
+        if (in_tile(j)) store(result, j, c);
+    });
 }
 
 namespace {
 
-/// Tiles so that the grid has at most so many of them, and a tile with its ring as few cells as possible.
+/// Tiles so that the grid has at most so many of them, and an array in shared memory is as small as possible.
 struct Tiles {
     int x = 0, y = 0;
-    std::size_t cells = 0; ///< of a tile with its ring; 0: none found
+    int numbers = 0; ///< shared_numbers(); 0: none found
 };
 Tiles tiles_for(int columns, int rows, int blocks) {
     Tiles best;
     for (int across = 1; across <= blocks; ++across) {
-        const int x = static_cast<int>(gpulab::ceil_div(std::size_t(columns), std::size_t(across)));
-        const int y = static_cast<int>(gpulab::ceil_div(std::size_t(rows), std::size_t(blocks / across)));
-        const std::size_t cells = std::size_t(x + 2 * ring) * std::size_t(y + 2 * ring);
-        if (best.cells == 0 || cells < best.cells) best = {x, y, cells};
+        // At least as wide as the ring, so that a ring does not reach beyond the eight neighbours.
+        const int x = std::max((columns + across - 1) / across, ring), down = blocks / across;
+        const int y = std::max((rows + down - 1) / down, ring), numbers = shared_numbers(x, y);
+        if (x + 2 * ring > int(persistent_threads)) continue;
+        if (best.numbers == 0 || numbers < best.numbers) best = {x, y, numbers};
     }
     return best;
+}
+
+/// The kernel for a problem: what the problem does not have is left out.
+template <class T> auto kernel_for(const Rules<T>& r) {
+    if (r.mapped) return r.layers ? persistent_kernel<true, true, T> : persistent_kernel<true, false, T>;
+    return r.layers ? persistent_kernel<false, true, T> : persistent_kernel<false, false, T>;
 }
 
 } // namespace
@@ -136,20 +196,23 @@ template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Sto
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
     const Tiles tiles = tiles_for(r.nx + 1, r.ny + 1, static_cast<int>(gpulab::multiprocessor_count()));
-    const std::size_t shared = (r.layers ? 4 : 3) * tiles.cells * sizeof(T);
-    if (shared > static_cast<std::size_t>(most_shared))
+    const std::size_t shared = (r.layers ? 4 : 3) * std::size_t(tiles.numbers) * sizeof(T);
+    if (tiles.numbers == 0 || shared > static_cast<std::size_t>(most_shared))
         throw gpulab::Unsupported(std::to_string(r.nx) + " x " + std::to_string(r.ny) +
                                   " cells do not fit into its shared memory");
-    const auto kernel = persistent_kernel<T>;
+    const auto kernel = kernel_for(r);
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)));
     const dim3 grid(gpulab::grid_size(p.nx() + 1, unsigned(tiles.x)), gpulab::grid_size(p.ny() + 1, unsigned(tiles.y)));
     if (grid.x * grid.y > gpulab::resident_blocks(kernel, persistent_threads, shared))
         throw gpulab::Unsupported("the blocks of one launch do not all fit on this device");
     watch.tile(std::size_t(tiles.x), "nx"), watch.tile(std::size_t(tiles.y), "ny"), watch.tile(ring, "steps");
+    gpulab::DeviceBuffer<unsigned> flags(grid.x * grid.y);
     run_in_turns(p, out, watch, [&](cudaStream_t stream, View<T> g, FieldPointers<T> one, FieldPointers<T> other) {
         int x = tiles.x, y = tiles.y;
-        FieldPointers<T> odd = one; // free after the first exchange, when all blocks have read the start
-        void* arguments[] = {&g, &one, &other, &odd, &x, &y};
+        unsigned* all_flags = flags.data();
+        FieldPointers<T> odd = one; // free after the first exchange, when the neighbours have read the start
+        void* arguments[] = {&g, &one, &other, &odd, &all_flags, &x, &y};
+        CUDA_CHECK(cudaMemsetAsync(flags.data(), 0, flags.bytes(), stream));
         CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), grid, dim3(persistent_threads),
                                                arguments, shared, stream));
         const int passes = (r.steps + ring - 1) / ring;

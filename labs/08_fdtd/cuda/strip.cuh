@@ -1,0 +1,158 @@
+/// @file
+/// A strip of 32 columns that a warp marches through; the kernel of cuda_steps.
+#pragma once
+
+#include "facts.cuh"
+
+namespace fdtd {
+
+/// One cell of a lane's column, in registers.
+template <class T> struct Cell {
+    T u = 0, p = 0, q = 0;
+    T v = 0;            ///< in the layers: the part of U that Q drives
+    unsigned media = 0; ///< where media differ: the indices of U, P and Q, one byte each
+};
+
+/// What a step has to think of in a row.
+enum class Place {
+    inner,  ///< nothing: all numbers change, and nothing drives them
+    border, ///< numbers that do not change, and layers
+    special ///< and sources and probes
+};
+
+/// A warp's strip: columns [x0, x0 + 32 - 2 steps) are completed. @tparam steps per pass
+template <int steps, bool mapped, bool layers, class T> class Strip {
+public:
+    __device__ Strip(const View<T>& view, int x0, int y0, int y1, int first_step)
+        : g(view), i(x0 - steps + int(threadIdx.x % 32)), y0_(y0), y1_(y1), first_step_(first_step),
+          mine(i >= x0 && i < x0 + width && i <= g.rules.nx), column(facts_of_column<layers>(g, i)) {
+        const Rules<T>& r = g.rules;
+        const int left = x0 - steps, right = left + 32;
+        const auto most = [](int a, int b, int c) { return max(a, max(b, c)); };
+        const auto least = [](int a, int b, int c) { return min(a, min(b, c)); };
+        const bool inner = left >= most(1, r.change.x0, r.inner.x0) && right <= least(r.nx, r.change.x1, r.inner.x1);
+        inner_y0 = inner ? most(1, r.change.y0, r.inner.y0) : r.ny + 1; // or no row at all
+        inner_y1 = least(r.ny, r.change.y1, r.inner.y1);
+        for (int s = 0; s < r.sources; ++s)
+            if (const Box& b = r.patch[s].box; left < b.x1 && right > b.x0) extend_special(b.y0, b.y1);
+        for (int s = 0; s < r.probes; ++s)
+            if (const int x = r.probe_x[s]; x >= x0 && x < x0 + width) extend_special(r.probe_y[s], r.probe_y[s] + 1);
+    }
+
+    static constexpr int width = 32 - 2 * steps;
+
+    /// The cell in row j, or zeros where there is none.
+    __device__ Cell<T> load(const FieldPointers<T>& from, int j) const {
+        const Rules<T>& r = g.rules;
+        Cell<T> c;
+        if (j < 0 || j > r.ny || i < 0 || i > r.nx) return c;
+        const std::size_t at = std::size_t(j) * r.pitch + i;
+        const bool cell = column.p && j < r.ny;
+        if (cell) c.u = from.u[at];
+        if (column.p) c.p = from.p[at];
+        if (j < r.ny) c.q = from.q[at];
+        if constexpr (layers)
+            if (cell && in_layer(g, i, j)) c.v = from.v[at];
+        if constexpr (mapped) c.media = g.map[at] | g.map[g.plane + at] << 8 | g.map[2 * g.plane + at] << 16;
+        return c;
+    }
+
+    __device__ void store(const FieldPointers<T>& to, int j, const Cell<T>& c) const {
+        const Rules<T>& r = g.rules;
+        if (!mine || j < y0_) return;
+        const std::size_t at = std::size_t(j) * r.pitch + i;
+        const bool cell = column.p && j < r.ny;
+        if (cell) to.u[at] = c.u;
+        if (column.p) to.p[at] = c.p;
+        if (j < r.ny) to.q[at] = c.q;
+        if constexpr (layers)
+            if (cell && in_layer(g, i, j)) to.v[at] = c.v;
+    }
+
+    /// Row j has been loaded: each step advances by one row.
+    /// @return row j - steps, with all steps done
+    __device__ Cell<T> advance(const Cell<T>& loaded, int j) {
+        const int low = j - steps; // rows low to j - 1 are computed
+        if (low < special_y1 && j > special_y0) return advance<Place::special>(loaded, j);
+        if (low >= inner_y0 && j <= inner_y1) return advance<Place::inner>(loaded, j);
+        return advance<Place::border>(loaded, j);
+    }
+
+private:
+    __device__ void extend_special(int from, int to) {
+        const bool none = special_y0 == special_y1;
+        special_y0 = none ? from : min(special_y0, from), special_y1 = none ? to : max(special_y1, to);
+    }
+
+    template <Place place> __device__ Cell<T> advance(Cell<T> above, int j) {
+        constexpr unsigned all = 0xFFFFFFFFu;
+        const Rules<T>& r = g.rules;
+#pragma unroll
+        for (int t = 0; t < steps; ++t) { // step t of row j - t - 1; `above` is the row above it, before that step
+            const int row = j - t - 1, step = first_step_ + t;
+            Cell<T> c = kept[t];
+            // After this step, as c.u will be: the row below has passed step t in the iteration before.
+            const T below = t + 1 < steps ? kept[t + 1 < steps ? t + 1 : 0].u : u_below;
+            Coefficients<T> k = r.u, kp = r.e, kq = r.e;
+            if constexpr (mapped) {
+                k = g.table[c.media & 255];
+                kp = g.table[r.materials_u + (c.media >> 8 & 255)], kq = g.table[r.materials_u + (c.media >> 16)];
+            }
+            const T dq = __shfl_down_sync(all, c.q, 1) - c.q;
+            if constexpr (place == Place::inner) {
+                // From one step to the next only P above is waited for: it enters U last, and U enters P last.
+                const T u_rest = k.keep * c.u - k.x * dq - k.y * c.p;
+                const T p_rest = kp.keep * c.p - kp.y * below;
+                c.u = k.y * above.p + u_rest;
+                const T u_left = __shfl_up_sync(all, c.u, 1);
+                c.p = kp.y * c.u + p_rest;
+                c.q = kq.keep * c.q - kq.x * (c.u - u_left);
+            } else {
+                const RowFacts<T> facts = facts_of_row<layers>(g, row);
+                c.u = step_u<layers>(column, facts, k, c.u, c.v, c.p, above.p, dq);
+                const bool drives = place == Place::special && inside(r.driven, i, row);
+                if (place == Place::special) {
+                    if (drives) c.u = driven(g, 0, i, row, c.u, k.add, column.u && facts.u, step);
+                    if (mine && row >= y0_ && row < y1_) record(g, i, row, c.u, step);
+                }
+                const T u_left = __shfl_up_sync(all, c.u, 1);
+                c.p = step_p(column, facts, kp, c.p, c.u, below);
+                c.q = step_q(column, facts, kq, c.q, c.u - u_left);
+                if (place == Place::special && drives) {
+                    if (facts.p) c.p = driven(g, 1, i, row, c.p, kp.add * facts.gain_p, true, step);
+                    if (column.q) c.q = driven(g, 2, i, row, c.q, kq.add * column.gain_q, true, step);
+                }
+            }
+            kept[t] = above;
+            above = c; // the row above that of step t + 1
+        }
+        u_below = above.u;
+        return above;
+    }
+
+    const View<T>& g;
+    const int i; ///< the lane's column
+    const int y0_, y1_, first_step_;
+    const bool mine; ///< the lane's column is completed here
+    const ColumnFacts<T> column;
+    int inner_y0, inner_y1;             ///< rows that are inner
+    int special_y0 = 0, special_y1 = 0; ///< rows from the first source or probe of the strip to the last
+    Cell<T> kept[steps];                ///< kept[t]: the newest row that has passed t steps
+    T u_below = 0;                      ///< U of the row that was completed last
+};
+
+/// `steps` steps from one field to another, in rows [y0, y1) of the strip that begins at column x0.
+template <int steps, bool mapped, bool layers, class T>
+__device__ void march(const View<T>& g, const FieldPointers<T>& from, const FieldPointers<T>& to, int x0, int y0,
+                      int y1, int first_step) {
+    Strip<steps, mapped, layers, T> strip(g, x0, y0, y1, first_step);
+    Cell<T> next = strip.load(from, y0 - steps);
+#pragma unroll 1
+    for (int j = y0 - steps; j < y1 + steps; ++j) {
+        const Cell<T> now = next;
+        if (j + 1 < y1 + steps) next = strip.load(from, j + 1); // on its way during the arithmetic
+        strip.store(to, j - steps, strip.advance(now, j));
+    }
+}
+
+} // namespace fdtd
