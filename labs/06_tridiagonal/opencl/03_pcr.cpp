@@ -3,8 +3,10 @@
 //
 // Changed: no item falls idle, and there is no way back.
 // Limit: n log2 n reductions; and n items must fit a group.
+#include <algorithm>
+#include <bit>
+
 #include "03_pcr.cl.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "launch.hpp"
@@ -13,11 +15,14 @@ namespace tridiagonal {
 
 template <class T> void opencl_pcr(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     check_local_memory(4 * p.n * sizeof(T));
-    cl::Kernel kernel = gpulab::opencl_kernel(pcr_cl, "pcr", gpulab::real_option<T>());
-    const std::size_t local = gpulab::round_up(p.n, 32), most = gpulab::opencl().max_work_group(kernel);
+    const auto most = gpulab::opencl().device().getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+    // A power of two, so that a few programs serve all n: the size is a constant of the kernel.
+    const std::size_t local = std::bit_ceil(std::max<std::size_t>(p.n, 32));
     if (local > most)
         throw gpulab::Unsupported(std::to_string(p.n) + " unknowns are more than a group has items, " +
                                   std::to_string(most));
+    cl::Kernel kernel =
+        gpulab::opencl_kernel(pcr_cl, "pcr", gpulab::real_option<T>() + " -DGROUP=" + std::to_string(local));
     const ClProblem<T> in(p);
     ClOutput<T> result(p);
 
