@@ -210,6 +210,10 @@ class Grading:
 
     def all(self, submissions: dict[str, Path]) -> None:
         begin = time.perf_counter()
+        # Before there are threads: a program cannot run while a process that another thread starts holds it open.
+        for _, part in self.lab.parts():
+            if self.judge.worker_program(part).is_file():
+                self.judge.sandbox.installed(self.judge.worker_program(part))
         with ThreadPoolExecutor(self.jobs) as pool:
             waiting = {pool.submit(self.grade, name, path): name for name, path in sorted(submissions.items())}
             try:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from .exercises import Lab, Part, folders, load
+from .exercises import Lab, Part, fixed_text, folders, load
 from .fault import Fault
 
 WITHHELD = "withheld until the exercise has been handed in"
@@ -71,6 +71,47 @@ def withheld_files(lab: Lab) -> dict[str, str]:
             if users and all(str(user.relative_to(lab.path)) in replaced for user in users):
                 replaced[str(path.relative_to(lab.path))] = f"// This kernel is {WITHHELD}.\n"
     return replaced
+
+
+def code(line: str) -> str:
+    """A line without its comment and its blanks; "" when it holds no code."""
+    words = " ".join(re.sub(r"//.*", "", line).split())
+    return "" if words in ("{", "}") else words
+
+
+def answers_in(stub: str, rung: str) -> list[list[str]]:
+    """The lines of code that a rung has in place of the TODO blocks of its stub, block by block."""
+    found = re.fullmatch("(.*?)".join(map(re.escape, fixed_text(stub))), rung, re.S)
+    blocks = [[code(line) for line in block.splitlines()] for block in found.groups()] if found else []
+    blocks = [[line for line in block if line] for block in blocks]
+    return [block for block in blocks if len("\n".join(block)) >= 25]  # a shorter one appears by chance
+
+
+def without(text: str, block: list[str], instead: str) -> str:
+    """A text with a line in place of each place where these lines of code stand."""
+    lines = text.splitlines()
+    at = [number for number, line in enumerate(lines) if code(line)]
+    starts = [k for k in range(len(at) - len(block) + 1) if [code(lines[i]) for i in at[k:k + len(block)]] == block]
+    for k in reversed(starts):
+        first, last = at[k], at[k + len(block) - 1]
+        lines[first:last + 1] = [re.match(r"\s*", lines[first])[0] + instead]  # type: ignore[index]
+    return "\n".join(lines) + "\n" if starts else text
+
+
+def redact(lab: Lab, target: Path) -> None:
+    """Takes the answers out of pages and studies. A rung that holds one has to be withheld as a whole."""
+    files = [path for path in sorted(target.rglob("*")) if path.suffix in (".md", ".cl", ".cu", ".cuh", ".cpp", ".hpp")]
+    for exercise, part in lab.parts():
+        for name in part.files:
+            for block in answers_in(lab.stub(name), lab.rung(name)):
+                for path in files:
+                    text = path.read_text(encoding="utf-8")
+                    new = without(text, block, f"// (the lines of the exercise {exercise.name}: write them here too)")
+                    if new == text:
+                        continue
+                    if path.suffix != ".md" and path.stem != "studies":
+                        raise Fault(f"{lab.name}: {path.relative_to(target)} holds the answer of {exercise.name}: withhold it")
+                    path.write_text(new, encoding="utf-8")
 
 
 def toml_of(value: Any) -> str:
@@ -161,6 +202,8 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     (target / "README.md").write_text(text, encoding="utf-8")
     for lab in labs:
         write_lab(lab, target)
+    for lab in labs:
+        redact(lab, target)
 
 
 def write_lab(lab: Lab, target: Path) -> None:

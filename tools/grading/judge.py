@@ -96,6 +96,8 @@ class Judge:
         self.sandbox = sandbox
         self.secret = secret
         self.turns = Turns()
+        self.case_seconds = CASE_SECONDS
+        self.test_seconds = TEST_SECONDS
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
             raise Fault(f"{self.program} has not been built")
@@ -265,10 +267,10 @@ class Run:
     def asked(self, worker: Worker, cases: list[dict[str, Any]]) -> tuple[list[bytes], Result | None]:
         """The answers to all cases. Ends the worker. With a result when it did not answer all."""
         answers: list[bytes] = []
-        end = time.perf_counter() + TEST_SECONDS
+        end = time.perf_counter() + self.judge.test_seconds
         try:
             for message in self.made(cases, "cases"):
-                left = min(CASE_SECONDS, end - time.perf_counter())
+                left = min(self.judge.case_seconds, end - time.perf_counter())
                 answers.append(worker.ask(message, left)[0])
         except TimedOut:
             worker.end()
@@ -347,7 +349,7 @@ class Run:
                 cases = self.cases(2 * rounds, first)
                 for number, message in enumerate(self.made(cases, "speed")):
                     one = number % 2
-                    answer, took = workers[one].ask(message, CASE_SECONDS)
+                    answer, took = workers[one].ask(message, self.judge.case_seconds)
                     times[one].append(took)
                     if one == 1:
                         asked.append(cases[number])

@@ -7,17 +7,20 @@ user of its own, so that submissions which run at the same time cannot touch eac
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .fault import Fault
 
-FIRST_USER = 64100  # user ids that no distribution gives to people or services
+USERS = range(64100, 65100)  # user ids that no distribution gives to people or services
+LOCKS = Path("/run/gpulab-users")  # one file for each of them that is in use, also by another run
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 ETC = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
@@ -40,6 +43,27 @@ class Sandbox:
     kind: str
     base: Path
     as_root: bool = field(default_factory=lambda: os.geteuid() == 0)
+    users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
+    taking: threading.Lock = field(default_factory=threading.Lock)
+
+    def user_of(self, slot: int) -> int:
+        """The user of a slot, whom nothing else on this machine runs as."""
+        with self.taking:
+            if slot not in self.users:
+                LOCKS.mkdir(mode=0o700, exist_ok=True)
+                for user in USERS:
+                    lock = os.open(LOCKS / str(user), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except OSError:
+                        os.close(lock)
+                        continue
+                    self.users[slot] = (user, lock)
+                    kill_all_of(user)  # what a run left behind that was killed
+                    break
+                else:
+                    raise Fault(f"all users from {USERS[0]} to {USERS[-1]} are in use")
+            return self.users[slot][0]
 
     def folder(self, name: str, slot: int) -> Path:
         """A new empty folder that the user of a slot may write to, and nobody else."""
@@ -47,7 +71,7 @@ class Sandbox:
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True, mode=0o700)
         if self.as_root and self.kind != "none":
-            os.chown(path, FIRST_USER + slot, FIRST_USER + slot)
+            os.chown(path, self.user_of(slot), self.user_of(slot))
         return path
 
     def fill(self, path: Path, files: dict[str, bytes], slot: int) -> None:
@@ -58,7 +82,7 @@ class Sandbox:
             (path / name).write_bytes(content)
             (path / name).chmod(0o644)
         if self.as_root and self.kind != "none":
-            os.chown(path, FIRST_USER + slot, FIRST_USER + slot)
+            os.chown(path, self.user_of(slot), self.user_of(slot))
             path.chmod(0o500)
 
     def installed(self, program: Path) -> Path:
@@ -94,7 +118,7 @@ class Sandbox:
             wrapped += self.bubblewrap(scratch, readable, gpu)
         user = {}
         if self.as_root and self.kind != "none":
-            user = {"user": FIRST_USER + slot, "group": FIRST_USER + slot, "extra_groups": []}
+            user = {"user": self.user_of(slot), "group": self.user_of(slot), "extra_groups": []}
         return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
                                 bufsize=0, **user)  # type: ignore[call-overload]
@@ -124,7 +148,7 @@ class Sandbox:
         except (ProcessLookupError, PermissionError):
             pass
         if self.as_root and self.kind != "none":
-            kill_all_of(FIRST_USER + slot)
+            kill_all_of(self.user_of(slot))
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
@@ -135,6 +159,10 @@ class Sandbox:
         return process.returncode if ended is None else ended
 
     def close(self) -> None:
+        """Removes all files and gives the users back."""
+        for _, lock in self.users.values():
+            os.close(lock)
+        self.users.clear()
         shutil.rmtree(self.base, ignore_errors=True)
 
 

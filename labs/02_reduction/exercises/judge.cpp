@@ -3,6 +3,7 @@
 /// sums, `scan`.
 #include "gpulab/grading/judge.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -17,7 +18,7 @@ using gpulab::grading::Case;
 using gpulab::grading::field;
 
 /// The numbers of a case: "positive" in (0, 1), "cancelling" (each with its negative), "whole" (from -3 to 3; no sum of
-/// them rounds), "one NaN" or "one infinity" at a random place among positive ones.
+/// them rounds), "one NaN" or "one infinity" among positive ones, at the place `at`.
 template <class T> std::vector<T> numbers(const Case& c, std::uint64_t seed) {
     const auto n = field<std::size_t>(c, "n", 0);
     const auto kind = field<std::string>(c, "numbers", "positive");
@@ -31,7 +32,7 @@ template <class T> std::vector<T> numbers(const Case& c, std::uint64_t seed) {
     }
     if constexpr (std::is_floating_point_v<T>) {
         a = gpulab::random_vector<T>(n, seed, T{0}, T{1});
-        const std::size_t at = n > 0 ? gpulab::random_bits(seed + 1, 0) % n : 0;
+        const auto at = std::min(field<std::size_t>(c, "at", n / 2), n > 0 ? n - 1 : 0);
         if (kind == "cancelling")
             for (std::size_t i = 0; i < n / 2; ++i) a[n - 1 - i] = -a[i];
         else if (kind == "one NaN" && n > 0) a[at] = std::numeric_limits<T>::quiet_NaN();
