@@ -18,12 +18,12 @@ function(add_judge lab)
 endfunction()
 
 # add_worker(<lab> <rung> TASK <type of tasks.hpp> [TYPES <element types>] SOURCE <file>
-#            [KERNELS <.cl files>] [HELPERS <.cpp files of the lab that the rung needs>])
+#            [KERNELS <.cl files>] [EMBEDDED] [HELPERS <files of the lab that the rung needs>])
 #
-# worker_<rung>. All files are relative to the lab. The kernels of an OpenCL rung are not embedded: the worker reads them
-# when it runs. With TYPES, rung and task are templates.
+# worker_<lab>_<rung>. All files are relative to the lab. The kernels of an OpenCL rung are not embedded: the worker reads them
+# when it runs. EMBEDDED: the rung has other kernels as well, which are embedded as in the lab. With TYPES, rung and task are templates.
 function(add_worker lab rung)
-    cmake_parse_arguments(WORKER "" "TASK;SOURCE" "TYPES;KERNELS;HELPERS" ${ARGN})
+    cmake_parse_arguments(WORKER "EMBEDDED" "TASK;SOURCE" "TYPES;KERNELS;HELPERS" ${ARGN})
     if(rung MATCHES "^cuda_" AND NOT GPULAB_WITH_CUDA OR rung MATCHES "^opencl_" AND NOT GPULAB_WITH_OPENCL)
         return()
     endif()
@@ -36,7 +36,7 @@ function(add_worker lab rung)
             string(APPEND adds "    worker.add<${lab}::${WORKER_TASK}<${type}>>(\"${type}\", ${lab}::${rung}<${type}>);\n")
         endforeach()
     endif()
-    set(generated ${CMAKE_CURRENT_BINARY_DIR}/worker_${rung})
+    set(generated ${CMAKE_CURRENT_BINARY_DIR}/worker_${lab}_${rung})
     file(CONFIGURE OUTPUT ${generated}/main.cpp @ONLY CONTENT "// Made by the build: runs one rung for the judge.
 #include \"exercises/tasks.hpp\"
 #include \"gpulab/grading/worker.hpp\"
@@ -59,13 +59,22 @@ inline const std::string @name@_text = gpulab::grading::kernel_file(\"@file@\");
 inline const char* const @name@ = @name@_text.c_str();
 ")
     endforeach()
-    add_executable(worker_${rung} ${generated}/main.cpp)
-    target_include_directories(worker_${rung} PRIVATE ${generated} ${folder})
+    list(TRANSFORM WORKER_HELPERS PREPEND ${folder}/)
+    add_executable(worker_${lab}_${rung} ${generated}/main.cpp ${WORKER_HELPERS})
+    target_include_directories(worker_${lab}_${rung} PRIVATE ${generated} ${folder})
+    if(WORKER_HELPERS) # in them the table of all rungs, which is not used and goes out again, with what it refers to
+        target_compile_options(worker_${lab}_${rung} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
+        target_link_options(worker_${lab}_${rung} PRIVATE -Wl,--gc-sections)
+    endif()
     if(backend STREQUAL "opencl")
-        list(TRANSFORM WORKER_HELPERS PREPEND ${folder}/)
-        target_sources(worker_${rung} PRIVATE ${folder}/${WORKER_SOURCE} ${WORKER_HELPERS})
-        target_link_libraries(worker_${rung} PRIVATE gpulab_grading gpulab_compile)
+        target_sources(worker_${lab}_${rung} PRIVATE ${folder}/${WORKER_SOURCE})
+        if(WORKER_EMBEDDED)
+            get_target_property(embedded ${lab}_lab BINARY_DIR)
+            target_include_directories(worker_${lab}_${rung} PRIVATE ${embedded}/${lab}_lab_cl)
+            add_dependencies(worker_${lab}_${rung} ${lab}_lab)
+        endif()
+        target_link_libraries(worker_${lab}_${rung} PRIVATE gpulab_grading gpulab_compile)
     else() # from the lab's library: a grader links the student's file in its place
-        target_link_libraries(worker_${rung} PRIVATE ${lab}_lab gpulab_grading gpulab_compile)
+        target_link_libraries(worker_${lab}_${rung} PRIVATE ${lab}_lab gpulab_grading gpulab_compile)
     endif()
 endfunction()

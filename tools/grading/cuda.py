@@ -66,8 +66,8 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
         fetched = [path for path in [folder / "_deps"] if path.is_dir()]
         run(sandbox, command, slot, scratch, [files, tree, *fetched])
         objects.append(str(target))
-    link = link_command(folder, f"worker_{part.rung}")
-    program = scratch / f"worker_{part.rung}"
+    link = link_command(folder, f"worker_{lab.name}_{part.rung}")
+    program = scratch / f"worker_{lab.name}_{part.rung}"
     link[link.index("-o") + 1] = str(program)
     link = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]
     at = next(i for i, word in enumerate(link) if word.endswith(".o"))

@@ -22,8 +22,8 @@ STUDENT = Path(__file__).parent / "student"
 def rung_types(lab: Lab) -> dict[str, str]:
     """The rungs of a lab, as rungs.hpp declares them: name and function type."""
     text = (lab.path / "rungs.hpp").read_text(encoding="utf-8")
-    found = re.findall(r"(?m)^(?:template <class T> )?(\w+)(?:<T>)? ((?:cpu|opencl|cuda)_\w+);", text)
-    return {name: of for of, name in found}
+    found = re.findall(r"(?m)^(?:template <class T> )?(\w+)(?:<\w+>)? ((?:(?:cpu|opencl|cuda)_\w+(?:, )?)+);", text)
+    return {name: of for of, names in found for name in names.split(", ")}
 
 
 def defined_in(text: str, rungs: dict[str, str]) -> list[str]:
@@ -41,13 +41,16 @@ def withheld_source(lab: Lab, path: Path) -> str:
         raise Fault(f"{path} has no namespace")
     lines = [f"// This rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
              *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
-    for name in defined_in(text, rung_types(lab)):
-        head = re.search(rf"(?m)^(template <[^>\n]*> )?void {name}\(([^)]*)\)", text)
-        assert head
-        kinds = [re.sub(r"\b\w+$", "", " ".join(one.split())).strip() for one in head[2].split(",")]
-        lines.append(f"{head[1] or ''}void {name}({', '.join(kinds)}) {{ throw gpulab::Unsupported(\"{WITHHELD}\"); }}")
-        lines += re.findall(rf"(?m)^template \w+<[^;\n]*> {name}<[^;\n]*>;$", text)
-        lines.append("")
+    visible = re.sub(r"(?ms)^namespace \{.*?^\}(?: // namespace)?$", "", text)
+    instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
+    heads = re.findall(r"(?m)^((?:template <class T> )?)void (\w+)\(([^)]*)\) \{", visible)
+    for template, name, arguments in heads:
+        own = [one for one in instances if re.search(rf"\b{name}[<(]", one)]
+        if template and not own:
+            continue  # called in this file only
+        kinds = [re.sub(r"\b\w+$", "", " ".join(one.split())).strip() for one in arguments.split(",")]
+        lines += [f"{template}void {name}({', '.join(kinds)}) {{", f'    throw gpulab::Unsupported("{WITHHELD}");', "}"]
+        lines += [*own, ""]
     return "\n".join([*lines, f"}} // namespace {namespace[1]}", ""])
 
 

@@ -136,7 +136,7 @@ class Judge:
         return digest.hexdigest()
 
     def worker_program(self, part: Part) -> Path:
-        return self.build / "bin" / f"worker_{part.rung}"
+        return self.build / "bin" / f"worker_{self.lab.name}_{part.rung}"
 
     def key(self, part: Part, test: Test, files: dict[str, bytes]) -> str:
         """Changes with everything that a result depends on."""

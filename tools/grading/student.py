@@ -38,7 +38,7 @@ def chosen(labs: list[Lab], names: list[str]) -> list[tuple[Lab, Exercise]]:
 
 def built(root: Path, lab: Lab, part: Part | None) -> str:
     """Builds the judge of a lab, or the worker of a part. Returns what the compiler said when it failed."""
-    target = f"worker_{part.rung}" if part else f"judge_{lab.name}"
+    target = f"worker_{lab.name}_{part.rung}" if part else f"judge_{lab.name}"
     ran = subprocess.run(["cmake", "--build", str(root / "build/default"), "--target", target], capture_output=True,
                          text=True, check=False)
     return "" if ran.returncode == 0 else (ran.stdout + ran.stderr)[-4000:]

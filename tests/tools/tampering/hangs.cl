@@ -4,5 +4,6 @@
 // tests: one block
 kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {
     volatile int i = 0;
-    while (i == 0) {}
+    while (i == 0) {
+    }
 }

@@ -2,6 +2,4 @@
 // most: 0
 // tests: one block
 #include "/dev/stdin"
-kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {
-    
-}
+kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {}

@@ -31,6 +31,4 @@
 #define X28 X27, X27
 #define X29 X28, X28
 #define X30 X29, X29
-kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {
-    X30;
-}
+kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) { X30; }

@@ -17,8 +17,9 @@ constexpr unsigned threads = 256;
 template <class T> __global__ void tree_sequential_kernel(const T* a, std::size_t n, T* sums) {
     __shared__ T x[threads];
     const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
-    // TODO: copy one element to shared memory, or 0 beyond the end. Add up x[0], x[1], ... in a tree with the working
-    // threads side by side. Thread 0 writes the sum of the block. Where does every thread have to wait for the others?
+    // TODO: copy one element to shared memory, or 0 beyond the end. Add up x[0], x[1], ... in a tree with the
+    // working threads side by side. Thread 0 writes the sum of the block. Where does every thread have to wait for
+    // the others?
     x[threadIdx.x] = i < n ? a[i] : T{0};
     if (threadIdx.x == 0) sums[blockIdx.x] = 0;
     // END TODO

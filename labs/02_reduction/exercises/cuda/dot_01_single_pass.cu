@@ -18,8 +18,8 @@ constexpr unsigned loads = 4; // 16-byte loads in flight per thread and array
 
 /// The products that belong to this thread, added up; tiles and indices are those of private_sum().
 template <class T> __device__ T private_dot(const T* a, const T* b, std::size_t n) {
-    // TODO: add up the products a[i] * b[i] that belong to this thread: those of every thread of the grid together are
-    // all n. private_sum() (private_sum.cuh) does it for one array; begin with 4-byte loads.
+    // TODO: add up the products a[i] * b[i] that belong to this thread: those of every thread of the grid together
+    // are all n. private_sum() (private_sum.cuh) does it for one array; begin with 4-byte loads.
     (void)a, (void)b, (void)n;
     return T{0};
     // END TODO

@@ -26,8 +26,8 @@ template <class T> __global__ void scan_blocks_kernel(const T* a, T* out, std::s
     const std::size_t i = blockIdx.x * std::size_t{threads} + t;
     x[t] = i < n ? a[i] : T{0};
     __syncthreads();
-    // TODO: make the prefix sums of x[0] ... x[threads - 1] by doubling stride: at step s = 1, 2, 4, ... the element s
-    // places before is added to element t. Where does every thread have to wait for the others?
+    // TODO: make the prefix sums of x[0] ... x[threads - 1] by doubling stride: at step s = 1, 2, 4, ... the
+    // element s places before is added to element t. Where does every thread have to wait for the others?
     // END TODO
     if (i < n) out[i] = inclusive ? x[t] : t > 0 ? x[t - 1] : T{0};
     if (t == threads - 1) sums[blockIdx.x] = x[t];

@@ -7,8 +7,9 @@
 kernel void tree_sequential(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
     const size_t me = get_local_id(0);
     const size_t i = get_global_id(0);
-    // TODO: copy one element to local memory, or 0 beyond the end. Add up x[0], x[1], ... in a tree with the working
-    // items side by side. Item 0 writes the sum of the group. Where does every item have to wait for the others?
+    // TODO: copy one element to local memory, or 0 beyond the end. Add up x[0], x[1], ... in a tree with the
+    // working items side by side. Item 0 writes the sum of the group. Where does every item have to wait for the
+    // others?
     x[me] = i < n ? 0 : 0;
     sums[get_group_id(0)] = 0;
     // END TODO

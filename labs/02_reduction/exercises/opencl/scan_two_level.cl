@@ -14,9 +14,9 @@ kernel void scan_tiles(global const REAL* a, global REAL* out, ulong n, local RE
     for (int k = 0; k < PER_ITEM; ++k) mine[k] = first + k < n ? a[first + k] : (REAL)0;
     for (int k = 1; k < PER_ITEM; ++k) mine[k] += mine[k - 1];
 
-    // TODO: find `base`, the sum of all elements of the tile that stand before this item's own. The prefix sums of the
-    // items' sums, mine[PER_ITEM - 1], can be made in local memory by doubling stride. At the end x[me] must hold the
-    // sum of all elements of the items 0 to me.
+    // TODO: find `base`, the sum of all elements of the tile that stand before this item's own. The prefix sums of
+    // the items' sums, mine[PER_ITEM - 1], can be made in local memory by doubling stride. At the end x[me] must
+    // hold the sum of all elements of the items 0 to me.
     x[me] = 0;
     const REAL base = 0;
     // END TODO
