@@ -141,12 +141,32 @@ def speeds(_, name):
                 holds(all(one.score == one.points for one in rung), f"{exercise.name}: {told(rung)}")
 
 
-# Known-wrong kernels: a kernel of tests/wrong, called by a kernel with the name and the arguments of the exercise's.
-# lab: list of (exercise, kernel of tests/wrong, how the exercise's kernel calls it, the test that it must lose)
+# Known-wrong kernels. lab: list of (exercise, kernel of tests/wrong, how it takes the place of the exercise's, the test
+# that it must lose; none for a right one). It is called by a kernel with the name and the arguments of the exercise's,
+# or renamed, or chosen by a macro.
+def renamed(to):
+    return lambda source, kernel: re.sub(rf"\b{kernel}\b", to, source)
+
+
+def chosen(macro_of, *names):
+    def text(source, kernel):
+        for old, new in names:
+            source = re.sub(rf"\b{old}\b", new, source)
+        return (f"#define {kernel}\n" if kernel != macro_of else "") + source
+    return text
+
+
+def called(call):
+    return lambda source, kernel: source + "\n" + call.format(kernel) + "\n"
+
+
 SAXPY = "kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {{ {}(k, a, b, c, n); }}"
 SUM = "kernel void tree_sequential(global const float* a, ulong n, local float* x, global float* sums) {{ {}(a, n, x, sums); }}"
 DOT = ("kernel void dot_product(global const float* a, global const float* b, ulong n, local float* x, global float* sums)"
        " {{ {}(a, b, n, x, sums); }}")
+SPMV = ("kernel void spmv(global const int* row_start, global const int* column, global const float* value,"
+        " global const float* x, global float* y, ulong rows)"
+        " {{ {}(row_start, column, value, x, y, rows, 1UL << 30, 1UL << 30); }}")
 WRONG = {
     "saxpy": [
         ("many-blocks", "right", SAXPY, ""),
@@ -187,6 +207,34 @@ WRONG = {
         ("dot", "dot_one_too_many", DOT, "a few numbers"),
         ("dot", "dot_nan_lost_in_vectors", DOT, "NaN and infinity"),
     ],
+    "matmul": [
+        ("one-thread-per-element", "swapped_indices", renamed("multiply"), "any shape"),
+        ("one-thread-per-element", "int_accumulator", renamed("multiply"), "small matrices"),
+        ("one-thread-per-element", "last_product_lost", renamed("multiply"), "small matrices"),
+        ("one-thread-per-element", "adds_to_c", renamed("multiply"), "small matrices"),
+        ("one-thread-per-element", "output_edge_unguarded", renamed("multiply"), "any shape"),
+        ("one-thread-per-element", "reads_on", renamed("multiply"), "no access outside the arrays"),
+        ("shared-tile", "right_tiled", renamed("multiply"), ""),
+        ("shared-tile", "no_first_barrier", renamed("multiply"), "no data race"),
+        ("shared-tile", "no_second_barrier", renamed("multiply"), "no data race"),
+        ("shared-tile", "tile_edges_unguarded", renamed("multiply"), "ragged tiles"),
+    ],
+    "spmv": [
+        ("thread-per-row", "right", called(SPMV), ""),
+        ("thread-per-row", "pointer_as_count", called(SPMV), "the matrix of the lecture"),
+        ("thread-per-row", "accumulates", called(SPMV), "the matrix of the lecture"),
+        ("thread-per-row", "no_bounds_check", called(SPMV), "no access outside the arrays"),
+        ("thread-per-row", "last_entry_twice", called(SPMV), "the matrix of the lecture"),
+        ("thread-per-row", "empty_rows_unwritten", called(SPMV), "rows of different lengths"),
+        ("thread-per-row", "x_by_position", called(SPMV), "the matrix of the lecture"),
+        ("thread-per-row", "transposed", called(SPMV), "the matrix of the lecture"),
+    ],
+    "lu": [
+        ("two-kernels", "right", chosen("right"), ""),
+        ("two-kernels", "WHOLE_TILES_ONLY", chosen("right"), "small matrices"),
+        ("two-kernels", "ROW_FOR_COLUMN", chosen("right"), "small matrices"),
+        ("two-kernels", "PAST_THE_EDGE", chosen("right"), "some rows"),
+    ],
 }
 
 
@@ -207,7 +255,7 @@ def wrong_kernels(_, name):
                                                      all(case.get("type", "float") == "float" for case in one.cases))
                 wanted = with_tests(exercise, of_floats)
                 holds(wanted.tests, f"{exercise.name} has no test '{aimed}'")
-                text = source + "\n" + call.format(kernel) + "\n"
+                text = (call if callable(call) else called(call))(source, kernel)
                 results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 0)
                 if not aimed:
                     holds(all(one.outcome == PASSED for one in results), f"{kernel}, which is right: {told(results)}")

@@ -22,12 +22,10 @@ __global__ void scale_kernel(double* lu, int n, int i) {
 
 /// Updates the submatrix right of and below element (i, i); one thread per element.
 __global__ void update_by_columns_kernel(double* lu, int n, int i) {
-    __shared__ double l[tile]; // column i, the rows of this tile
     // TODO: subtract from this thread's element (j, k), right of and below (i, i), the product that the
-    // elimination of unknown i takes. Neighbouring threads take neighbouring columns. l may hold the numbers of
-    // column i.
+    // elimination of unknown i takes. Neighbouring threads take neighbouring columns. The numbers of column i may
+    // go to shared memory.
     (void)lu, (void)n, (void)i;
-    l[threadIdx.y] = 0;
     // END TODO
 }
 
