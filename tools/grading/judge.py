@@ -32,7 +32,8 @@ OUTCOMES = (PASSED, FAILED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, NOT_GRADE
 FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
 ROUNDS = (4, 8, 12)  # of timing: more of them while the result lies near the limit; the very first does not count
 OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed against
-CASE_SECONDS, TEST_SECONDS = 20.0, 60.0
+CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
+AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 
 
 @dataclass
@@ -187,7 +188,12 @@ class Judge:
                     continue
                 begin = time.perf_counter()
                 run = Run(self, exercise, part, test, program, kernels, folder, slot)
-                result = run.result()
+                if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
+                    result = run.outcome(BUILD_ERROR, results[0].message)
+                else:
+                    if any(one.outcome == TIMED_OUT for one in results):
+                        run.seconds = min(run.seconds, AFTER_TIMEOUT)
+                    result = run.result()
                 result.key = key
                 result.seconds = round(time.perf_counter() - begin, 2)
                 results.append(result)
@@ -210,6 +216,7 @@ class Run:
         self.kernels = kernels
         self.folder = folder
         self.slot = slot
+        self.seconds = judge.case_seconds
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0) -> Result:
         return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message)
@@ -270,7 +277,7 @@ class Run:
         end = time.perf_counter() + self.judge.test_seconds
         try:
             for message in self.made(cases, "cases"):
-                left = min(self.judge.case_seconds, end - time.perf_counter())
+                left = min(self.seconds, end - time.perf_counter())
                 answers.append(worker.ask(message, left)[0])
         except TimedOut:
             worker.end()
@@ -341,6 +348,7 @@ class Run:
         workers = [self.start(sandbox.installed(self.judge.worker_program(self.part)), rung, folder, slot=own),
                    self.start(self.program, self.kernels, self.folder)]
         times: list[list[float]] = [[], []]
+        one = 0
         asked: list[dict[str, Any]] = []
         answers: list[bytes] = []
         try:
@@ -348,8 +356,8 @@ class Run:
                 first = 2 * len(asked)
                 cases = self.cases(2 * rounds, first)
                 for number, message in enumerate(self.made(cases, "speed")):
-                    one = number % 2
-                    answer, took = workers[one].ask(message, self.judge.case_seconds)
+                    one = (number + number // 2) % 2  # who is first changes from round to round
+                    answer, took = workers[one].ask(message, TEST_SECONDS if one == 0 else self.seconds)
                     times[one].append(took)
                     if one == 1:
                         asked.append(cases[number])
@@ -358,7 +366,7 @@ class Run:
                 if ratio <= FULL_UP_TO or ratio >= 2 * FULL_UP_TO:
                     break
         except (TimedOut, Ended) as error:
-            if len(times[0]) == len(times[1]):
+            if one == 0:
                 how = workers[0].end(wait=0.5)
                 printed = workers[0].printed.decode("utf-8", errors="replace").strip()
                 raise Fault(f"the worker of the rung {self.part.rung} {how}: {printed[-300:]}") from None
