@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import grade, handout, student  # noqa: E402
+from grading import cuda, grade, handout, student  # noqa: E402
 from grading.exercises import is_unsolved, load, same_outside_todo  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 from grading.judge import NOT_GRADED, OUTCOMES, PASSED, UNSOLVED, Judge, ratio_of, share_for  # noqa: E402
@@ -708,6 +708,33 @@ def classroom(folder):
     holds("run: ./lab test" in workflow and "actions/checkout" in workflow, workflow)
     equal(template, tree_of(folder / "two"), "the template without its workflow")
     equal(leaks(load(ROOT, "saxpy"), tree_of(folder / "one")), [], "leaks")
+
+
+@test
+def cuda_file(_):
+    """a CUDA file that was handed in is compiled apart from the rungs and linked into a worker"""
+    lab = load(ROOT, "reduction")
+    part = lab.exercises[0].parts["cuda"]
+    if not (PROGRAMS / f"worker_reduction_{part.rung}").is_file():
+        skip("built without CUDA")
+    sandbox = best()
+    try:
+        files = sandbox.base / "files"
+        name = Path(part.files[0]).name
+        sandbox.fill(files, {name: f'#include "{lab.path / part.files[0]}"\n'.encode()}, 0)
+        try:
+            cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0)
+            fail("the file of the rung was included")
+        except cuda.DoesNotCompile as error:
+            holds("No such file" in str(error), str(error))
+        sandbox.fill(files, {name: lab.rung(part.files[0]).encode()}, 0)
+        program = cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0)
+        worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
+                               environment={})
+        equal(worker.communicate(timeout=60)[0], b"", "the answers to no message")
+        equal(worker.returncode, 0, "exit code")
+    finally:
+        sandbox.close()
 
 
 @test

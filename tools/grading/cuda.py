@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,6 +39,14 @@ def link_command(build: Path, target: str) -> list[str]:
     raise Fault(f"the build does not know how to link {target}")
 
 
+def source_of(lab: Lab, part: Part) -> str:
+    """The file that defines the rung. The student's may be a header that it includes."""
+    for path in sorted((lab.path / "cuda").glob("*.cu")):
+        if re.search(rf"\bvoid {part.rung}\(", path.read_text(encoding="utf-8")):
+            return path.name
+    raise Fault(f"no file defines {part.rung}")
+
+
 def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int) -> Path:
     """Compiles and links a submission in the sandbox. Returns the program.
 
@@ -48,30 +58,30 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
         write_tree([lab], tree)
     scratch = sandbox.folder(f"slot{slot}-build", slot)
-    objects = []
+    sources = scratch / "src"  # the folder of the lab's CUDA files, with the student's in their place
+    shutil.copytree(tree / "labs" / lab.folder / "cuda", sources)
     for name in part.files:
-        source = lab.path / name
-        command = compile_command(folder, source)
-        target = scratch / (Path(name).name + ".o")
-        command[command.index("-o") + 1] = str(target)
-        own = str(files / Path(name).name)
-        command = [own if word == str(source) else word.replace(str(lab.root) + "/", str(tree) + "/")
-                   .replace(str(tree / folder.relative_to(lab.root)), str(folder)) for word in command]
-        for flag in ("-MF", "-MT"):
-            if flag in command:
-                at = command.index(flag)
-                del command[at:at + 2]
-        command = [word for word in command if word != "-MD"]
-        command += ["-I", str((tree / "labs" / lab.folder / name).parent)]
-        fetched = [path for path in [folder / "_deps"] if path.is_dir()]
-        run(sandbox, command, slot, scratch, [files, tree, *fetched])
-        objects.append(str(target))
+        shutil.copy(files / Path(name).name, sources / Path(name).name)
+    name = source_of(lab, part)
+    target = scratch / f"{name}.o"
+    command = compile_command(folder, lab.path / "cuda" / name)
+    command[command.index("-o") + 1] = str(target)
+    command = [str(sources / name) if word == str(lab.path / "cuda" / name) else
+               word.replace(f"{lab.root}/", f"{tree}/").replace(f"{tree}/{folder.relative_to(lab.root)}", str(folder))
+               for word in command]
+    for flag in ("-MF", "-MT"):
+        if flag in command:
+            at = command.index(flag)
+            del command[at:at + 2]
+    command = [word for word in command if word != "-MD"]
+    fetched = [path for path in [folder / "_deps"] if path.is_dir()]
+    run(sandbox, command, slot, scratch, [tree, *fetched])
     link = link_command(folder, f"worker_{lab.name}_{part.rung}")
     program = scratch / f"worker_{lab.name}_{part.rung}"
     link[link.index("-o") + 1] = str(program)
     link = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]
     at = next(i for i, word in enumerate(link) if word.endswith(".o"))
-    link = link[:at + 1] + objects + link[at + 1:]
+    link = link[:at + 1] + [str(target)] + link[at + 1:]
     link = [str(folder / word) if not word.startswith(("-", "/")) and "/" in word or word.endswith(".a") and
             not word.startswith("/") else word for word in link]
     run(sandbox, link, slot, scratch, [folder])
