@@ -49,6 +49,7 @@ private:
 /// that is not trusted: every length is checked.
 class Reader {
 public:
+    /// @param bytes what a Writer wrote; they must live as long as the Reader
     explicit Reader(std::string_view bytes) : rest_(bytes) {}
 
     /// Reads numbers, enumerations, plain structures, strings and vectors of them, in this order.
