@@ -116,12 +116,11 @@ class Sandbox:
         wrapped.append("--")
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu)
-        user = {}
-        if self.as_root and self.kind != "none":
-            user = {"user": self.user_of(slot), "group": self.user_of(slot), "extra_groups": []}
+        apart = self.as_root and self.kind != "none"
         return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
-                                bufsize=0, **user)  # type: ignore[call-overload]
+                                bufsize=0, user=self.user_of(slot) if apart else None,
+                                group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None)
 
     def bubblewrap(self, scratch: Path, readable: list[Path], gpu: bool) -> list[str]:
         command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
@@ -131,11 +130,11 @@ class Sandbox:
                 command += ["--symlink", os.readlink(folder), folder]
             elif os.path.isdir(folder):
                 command += ["--ro-bind", folder, folder]
-        for path in ETC:
-            command += ["--ro-bind-try", path, path]
+        for name in ETC:
+            command += ["--ro-bind-try", name, name]
         if gpu:
-            for path in [*GPU, *(str(path) for path in Path("/dev").glob("nvidia[0-9]*"))]:
-                command += ["--dev-bind-try", path, path]
+            for name in [*GPU, *(str(path) for path in Path("/dev").glob("nvidia[0-9]*"))]:
+                command += ["--dev-bind-try", name, name]
         for path in readable:
             command += ["--ro-bind", str(path), str(path)]
         return [*command, "--bind", str(scratch), str(scratch), "--chdir", str(scratch)]

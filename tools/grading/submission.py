@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import zipfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -104,9 +105,9 @@ def read_member(archive: zipfile.ZipFile, entry: Entry) -> bytes:
         return file.read(MOST_BYTES + 1)  # whatever size the archive claims
 
 
-def take(lab: Lab, found: Submission, entries: list[Entry], content_of) -> None:  # type: ignore[no-untyped-def]
+def take(lab: Lab, found: Submission, entries: list[Entry], content_of: Callable[[Entry], bytes]) -> None:
     """Finds each file of the exercises among the entries: by the end of its path, or by its name alone."""
-    used = set()
+    used: set[PurePosixPath] = set()
     names = wanted(lab)
     alone = {PurePosixPath(name).name for name in names}
     for name in names:
