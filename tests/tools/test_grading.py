@@ -400,7 +400,7 @@ def hand_out_faults(folder):
     (folder / "full").mkdir()
     (folder / "full/file").write_text("mine")
     for words, told_of in ((["saxpy", str(folder / "full")], "not empty"), (["nothing", str(folder / "new")], "saxpy"),
-                           (["--all", "saxpy", str(folder / "new")], "--all"), ([str(folder / "new")], "one lab")):
+                           (["--all", "saxpy", str(folder / "new")], "--all"), ([str(folder / "new")], "one lab"), ([], "DIR"), (["--bogus"], "DIR")):
         ran = subprocess.run([sys.executable, "-m", "grading", str(ROOT), "handout", *words], text=True,
                              capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "tools")})
         equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"{words}: {ran.stderr}")

@@ -19,7 +19,7 @@ from typing import Any
 
 from . import report
 from .exercises import Exercise, Lab, load
-from .fault import Fault
+from .fault import Fault, Parser
 from .handout import questions
 from .judge import NOT_GRADED, UNSOLVED, Judge, Result
 from .sandbox import best
@@ -261,7 +261,7 @@ def fingerprint_of(lab: Lab, judge: Judge) -> str:
 
 
 def main(root: Path, words: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./lab grade", description="Marks submissions, folders or zip files, of one lab. A run that was interrupted "
         "goes on where it stopped when it is started again.")
     parser.add_argument("lab")

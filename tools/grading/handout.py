@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .exercises import Lab, Part, fixed_text, folders, load
-from .fault import Fault
+from .fault import Fault, Parser
 
 WITHHELD = "withheld until the exercise has been handed in"
 TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "student.py")
@@ -236,7 +235,7 @@ def write_lab(lab: Lab, target: Path) -> None:
 
 
 def main(root: Path, words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./lab handout", description="Makes the folder that students receive.")
+    parser = Parser(prog="./lab handout", description="Makes the folder that students receive.")
     parser.add_argument("lab", nargs="?", help="a lab; left out with --all")
     parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
     parser.add_argument("--all", action="store_true", help="one folder for all labs that have exercises")

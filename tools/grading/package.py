@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import secrets
 import subprocess
@@ -10,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from .exercises import load
-from .fault import Fault
+from .fault import Fault, Parser
 from .handout import write_tree
 
 SETUP = """#!/usr/bin/env bash
@@ -76,7 +75,7 @@ def put(archive: zipfile.ZipFile, name: str, content: bytes, executable: bool = 
 
 
 def autograder(root: Path, words: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./lab package-autograder",
+    parser = Parser(prog="./lab package-autograder",
                                      description="Makes the zip file that Gradescope takes as an autograder.")
     parser.add_argument("lab")
     parser.add_argument("file", metavar="FILE.zip")
@@ -103,7 +102,7 @@ def autograder(root: Path, words: list[str]) -> int:
 
 
 def classroom(root: Path, words: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./lab package-classroom", description="Makes the template repository of an assignment in GitHub Classroom: "
         "the hand-out with a workflow that runs the visible tests at each push.")
     parser.add_argument("lab")
