@@ -60,6 +60,10 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     scratch = sandbox.folder(f"slot{slot}-build", slot)
     sources = scratch / "src"  # the folder of the lab's CUDA files, with the student's in their place
     shutil.copytree(tree / "labs" / lab.folder / "cuda", sources)
+    for _, other in lab.parts():  # a header that is another exercise: as the lab has it
+        for name in other.files:
+            if other.backend == "cuda" and Path(name).suffix != ".cu":
+                (sources / Path(name).name).write_text(lab.rung(name), encoding="utf-8")
     for name in part.files:
         shutil.copy(files / Path(name).name, sources / Path(name).name)
     name = source_of(lab, part)
