@@ -33,6 +33,7 @@ FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
 ROUNDS = (4, 8, 12)  # of timing: more of them while the result lies near the limit; the very first does not count
 OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed against
 CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
+OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 
 
@@ -323,6 +324,7 @@ class Run:
             log = self.folder / "tool.log"
             log.unlink(missing_ok=True)
             cases = self.cases()
+            self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
             worker = self.start(self.program, self.kernels, self.folder, [program, *tool[1:], str(log)],
                                 {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0"})
             answers, trouble = self.asked(worker, cases)
