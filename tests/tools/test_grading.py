@@ -738,6 +738,25 @@ def cuda_file(_):
 
 
 @test
+def readable_tests(folder):
+    """without bubblewrap a repository that every user can read is refused"""
+    if os.geteuid() != 0:
+        skip("only root can run programs as another user")
+    with judge_of("saxpy", "user") as judge:
+        (folder / "open").mkdir()
+        folder.chmod(0o755)
+        (folder / "open/file").write_text("x")
+        equal(judge.sandbox.can_read(folder / "open/file"), True, "a file that every user can read")
+        folder.chmod(0o700)
+        equal(judge.sandbox.can_read(folder / "open/file"), False, "a file in a folder of root alone")
+    reachable = all(os.stat(path).st_mode & 0o001 for path in [ROOT, *ROOT.parents])
+    ran = graded("saxpy", made(folder, "ada"), "--out", folder / "out", "--sandbox", "user", rc=2 if reachable else 0)
+    holds(not reachable or "chmod 700" in ran.stderr, ran.stderr)
+    with judge_of("saxpy", "bubblewrap") as judge:
+        equal(judge.sandbox.can_read(ROOT / "lab"), False, "the repository under bubblewrap")
+
+
+@test
 def points_for_times(_):
     """points for speed: all up to 1.2 times the rung's time, none from 10 times on, falling in between"""
     equal([share_for(ratio) for ratio in (0.5, 1.0, 1.2, 10.0, 50.0)], [1, 1, 1, 0, 0], "shares")

@@ -285,6 +285,8 @@ def main(root: Path, words: list[str]) -> int:
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
+        if sandbox.kind != "none" and sandbox.can_read(lab.path / "exercises" / "exercises.toml"):
+            raise Fault(f"submissions could read the hidden tests: install bubblewrap, or chmod 700 {root}")
         judge = Judge(lab, root / "build/default", sandbox, b"")
         judge.secret = state_of(out, lab, fingerprint_of(lab, judge), options.regrade, options.seed)
         grading = Grading(lab, judge, out, options)

@@ -157,6 +157,13 @@ class Sandbox:
                     pass
         return process.returncode if ended is None else ended
 
+    def can_read(self, path: Path) -> bool:
+        """Whether a program in here could read a file that is not handed to it."""
+        process = self.start(["test", "-r", str(path)], slot=0, scratch=self.folder("look", 0), readable=[],
+                             environment={})
+        process.communicate()
+        return self.end(process, 0) == 0
+
     def close(self) -> None:
         """Removes all files and gives the users back."""
         for _, lock in self.users.values():
