@@ -65,7 +65,10 @@ def judge_of(name, kind="", seconds=20.0):
     lab = load(ROOT, name)
     if not (PROGRAMS / f"judge_{name}").is_file():
         skip(f"judge_{name} has not been built")
-    sandbox = best(kind)
+    try:
+        sandbox = best(kind)
+    except Fault as fault:
+        skip(str(fault))
     try:
         judge = Judge(lab, PROGRAMS.parent, sandbox, b"secret of the tests")
         judge.case_seconds = seconds
@@ -82,6 +85,9 @@ def with_tests(exercise, keep):
 
 def files_of(judge, part, text_of):
     return {file: text_of(file).encode() for file in part.files}
+
+
+HAS_OCLGRIND = shutil.which("oclgrind") is not None  # without it tests for races are not graded
 
 
 def told(results):
@@ -127,7 +133,7 @@ def stub_and_rung(name, check):
 @test
 def scores(_, name):
     """the stub of each exercise of a lab scores nothing and the rung everything"""
-    stub_and_rung(name, lambda one: one.check != "speed")
+    stub_and_rung(name, lambda one: one.check == "values" or (one.check == "races" and HAS_OCLGRIND))
 
 
 @test
@@ -253,6 +259,8 @@ def wrong_kernels(_, name):
                     return one.check != "speed" and (one.name == aimed if aimed else
                                                      all(case.get("type", "float") == "float" for case in one.cases))
                 wanted = with_tests(exercise, of_floats)
+                if not HAS_OCLGRIND and any(one.check == "races" for one in wanted.tests):
+                    continue
                 holds(wanted.tests, f"{exercise.name} has no test '{aimed}'")
                 text = (call if callable(call) else called(call))(source, kernel)
                 results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 0)
