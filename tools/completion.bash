@@ -8,11 +8,11 @@ _gpulab_words() {
     [[ $previous != = ]] || previous=${*: -2:1} # bash splits --variant=a into three words
     shift
     if [[ $# -eq 1 ]]; then
-        printf '%s\n' run test list setup docs plot doctor help
+        printf '%s\n' run test list setup docs plot handout grade package-autograder package-classroom doctor help
         return
     fi
     case $2 in
-        run | test)
+        run | test | handout | grade | package-autograder | package-classroom)
             if [[ $# -eq 2 ]]; then
                 for folder in "$root"/labs/[0-9][0-9]_*; do
                     folder=${folder##*/}

@@ -10,6 +10,7 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css
     libjs-mathjax=/usr/share/javascript/mathjax"
+to_grade="python3=python3 bubblewrap=bwrap"
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
 to_look="chromium=chromium" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive

@@ -16,12 +16,6 @@ DistanceProblem make_distance_problem(std::size_t n, std::uint64_t seed) {
     return p;
 }
 
-std::vector<AlignedPoint> aligned(const std::vector<Point>& points) {
-    std::vector<AlignedPoint> padded(points.size());
-    for (std::size_t i = 0; i < points.size(); ++i) padded[i] = {points[i].x, points[i].y, points[i].z};
-    return padded;
-}
-
 gpulab::Comparison compare(const Distances& reference, const Distances& d) {
     return gpulab::compare(reference, d, distance_tolerance, [&](std::size_t i) { return reference[i]; });
 }

@@ -44,7 +44,11 @@ using DistanceRun = void(const DistanceProblem& p, Distances& d, gpulab::Stopwat
 DistanceProblem make_distance_problem(std::size_t n, std::uint64_t seed);
 
 /// The same points, padded.
-std::vector<AlignedPoint> aligned(const std::vector<Point>& points);
+inline std::vector<AlignedPoint> aligned(const std::vector<Point>& points) {
+    std::vector<AlignedPoint> padded(points.size());
+    for (std::size_t i = 0; i < points.size(); ++i) padded[i] = {points[i].x, points[i].y, points[i].z};
+    return padded;
+}
 
 /// The relative error of the sum of squares is at most (2 + 1 + 2) epsilon / 2: the rounding of each difference counts
 /// twice in its square, each square is rounded, and so are two additions. The root halves this to 1.25 epsilon. The

@@ -30,7 +30,7 @@ for folder in "$root"/labs/[0-9][0-9]_*; do
     labs+=("${folder#*_}")
 done
 [[ ${#labs[@]} -gt 0 ]] || fail "no labs"
-commands=(run test list setup docs plot doctor help)
+commands=(run test list setup docs plot handout grade package-autograder package-classroom doctor help)
 
 # A bare machine: a PATH with nothing but these, and those named.
 bare() {

@@ -1,0 +1,65 @@
+/// @file
+/// The judge of a lab's exercises: makes the problems of a test, and compares the answers of a worker. It never runs a
+/// student's code. The reference is computed when the answers are compared, after the worker has ended.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "gpulab/compare.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/grading/fields.hpp"
+
+namespace gpulab::grading {
+
+/// One case of a test as exercises.toml describes it: {"op": "sum", "type": "float", "n": 257}.
+using Case = nlohmann::json;
+
+/// A field of a case, or what stands for it where the case has none.
+template <class T> T field(const Case& c, const char* name, T otherwise) {
+    return c.contains(name) ? c.at(name).get<T>() : otherwise;
+}
+
+/// Makes and compares the cases of a lab's operations.
+class Judge {
+public:
+    /// @tparam Task as for Worker::add(), with two more: `make(case, seed)` gives the problem and
+    ///         `check(case, problem, output)` a Comparison, which computes the reference
+    /// @param op,type what a case of this task has in its fields "op" and "type"
+    template <class Task> void add(const std::string& op, const std::string& type = "") {
+        Entry& entry = tasks_[op + " " + type];
+        entry.problem = [](const Case& c, Writer& out) {
+            typename Task::Problem problem = Task::make(c, seed_of(c));
+            Task::fields(out, problem);
+        };
+        entry.check = [](const Case& c, Reader& in) {
+            const typename Task::Problem problem = Task::make(c, seed_of(c)); // the same again, from the same seed
+            typename Task::Output output = Task::room(problem);
+            Task::fields(in, output);
+            if (!in.at_end()) throw Error("there is more than an output");
+            return Task::check(c, problem, output);
+        };
+    }
+
+    /// The program: `make SPEC CASES` writes messages for a worker, `check SPEC ANSWERS` prints a verdict for each
+    /// case as JSON, `devices` prints the devices found.
+    /// @param argv SPEC is a JSON file with a list of cases
+    /// @return the exit code
+    int main(int argc, char** argv) const;
+
+private:
+    struct Entry {
+        std::function<void(const Case&, Writer&)> problem;
+        std::function<Comparison(const Case&, Reader&)> check;
+    };
+    static std::uint64_t seed_of(const Case& c);
+    const Entry& entry_of(const Case& c) const;
+    nlohmann::json verdict(const Case& c, std::string_view answer) const;
+
+    std::map<std::string, Entry> tasks_;
+};
+
+} // namespace gpulab::grading

@@ -1,0 +1,61 @@
+/// @file
+/// The judge of this lab's exercises. Fields of a case: op ("saxpy" or "distances"), n, and for saxpy `special`: a NaN
+/// or an infinity that one element of a is set to.
+#include "gpulab/grading/judge.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "exercises/tasks.hpp"
+#include "gpulab/input.hpp"
+
+namespace saxpy {
+
+namespace {
+
+using gpulab::grading::Case;
+using gpulab::grading::field;
+
+struct SaxpyTask : Saxpy {
+    static Problem make(const Case& c, std::uint64_t seed) {
+        Problem p = make_problem(field<std::size_t>(c, "n", 0), seed);
+        const auto special = field<std::string>(c, "special", "");
+        if (special.empty() || p.a.empty()) return p;
+        float& one = p.a[gpulab::random_bits(seed, 3) % p.size()];
+        if (special == "NaN") one = std::numeric_limits<float>::quiet_NaN();
+        else if (special == "infinity") one = -std::numeric_limits<float>::infinity();
+        else throw gpulab::UsageError("no number is called " + special);
+        return p;
+    }
+    static gpulab::Comparison check(const Case&, const Problem& p, const Output& c) {
+        Output reference(p.size()), finite = c;
+        Stopwatch once;
+        gpulab::run_of(variants(), "cpu_sequential")(p, reference, once);
+        for (std::size_t i = 0; i < std::min(p.size(), c.size()); ++i) // compare() takes NaN for a mistake
+            if (std::isnan(reference[i]) && std::isnan(c[i]) && !gpulab::is_poison(c[i])) finite[i] = reference[i] = 0;
+        return compare(p, reference, finite);
+    }
+};
+
+struct DistanceTask : Distance {
+    static DistanceProblem make(const Case& c, std::uint64_t seed) {
+        return make_distance_problem(field<std::size_t>(c, "n", 0), seed);
+    }
+    static gpulab::Comparison check(const Case&, const DistanceProblem& p, const Distances& d) {
+        Distances reference(p.size());
+        Stopwatch once;
+        gpulab::run_of(distance_variants(), "cpu_distances")(p, reference, once);
+        return compare(reference, d);
+    }
+};
+
+} // namespace
+
+} // namespace saxpy
+
+int main(int argc, char** argv) {
+    gpulab::grading::Judge judge;
+    judge.add<saxpy::SaxpyTask>("saxpy");
+    judge.add<saxpy::DistanceTask>("distances");
+    return judge.main(argc, argv);
+}

@@ -1,0 +1,15 @@
+// One work-item per point. Packed: three consecutive floats, loaded one by one.
+kernel void distances_packed(float x, float y, float z, global const float* points, global float* d, ulong n) {
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    // TODO: load the three coordinates of point i and compute its distance from (x, y, z).
+    // END TODO
+}
+
+// Aligned: 16 bytes per point, one load. The fourth float carries no data.
+kernel void distances_aligned(float x, float y, float z, global const float4* points, global float* d, ulong n) {
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    // TODO: the same with one load of a float4.
+    // END TODO
+}

@@ -1,0 +1,114 @@
+/// @file
+/// The judge of this lab's exercises. Fields of a case: op, type, n, `numbers` (see numbers() below) and, for prefix
+/// sums, `scan`.
+#include "gpulab/grading/judge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "exercises/tasks.hpp"
+#include "gpulab/input.hpp"
+
+namespace reduction {
+
+namespace {
+
+using gpulab::grading::Case;
+using gpulab::grading::field;
+
+/// The numbers of a case: "positive" in (0, 1), "cancelling" (each with its negative), "whole" (from -3 to 3; no sum of
+/// them rounds), "one NaN" or "one infinity" among positive ones, at the place `at`.
+template <class T> std::vector<T> numbers(const Case& c, std::uint64_t seed) {
+    const auto n = field<std::size_t>(c, "n", 0);
+    const auto kind = field<std::string>(c, "numbers", "positive");
+    std::vector<T> a(n);
+    if (kind == "whole" || std::is_integral_v<T>) {
+        for (std::size_t i = 0; i < n; ++i) {
+            const std::uint64_t bits = gpulab::random_bits(seed, i);
+            a[i] = static_cast<T>(bits % 2 == 0 ? 1 : -1) * static_cast<T>(1 + bits / 2 % 3);
+        }
+        return a;
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+        a = gpulab::random_vector<T>(n, seed, T{0}, T{1});
+        const auto at = std::min(field<std::size_t>(c, "at", n / 2), n > 0 ? n - 1 : 0);
+        if (kind == "cancelling")
+            for (std::size_t i = 0; i < n / 2; ++i) a[n - 1 - i] = -a[i];
+        else if (kind == "one NaN" && n > 0) a[at] = std::numeric_limits<T>::quiet_NaN();
+        else if (kind == "one infinity" && n > 0) a[at] = std::numeric_limits<T>::infinity();
+        else if (kind != "positive") throw gpulab::UsageError("no numbers are called " + kind);
+    }
+    return a;
+}
+
+/// Compares one number. A NaN or an infinity that is expected must be there.
+template <class T>
+gpulab::Comparison check_number(const Case& c, const Expected<T>& expected, const Scalar<T>& out, double tolerance) {
+    const T value = expected.value[0];
+    if (std::isfinite(value))
+        return compare(expected, out, field<std::string>(c, "numbers", "") == "whole" ? 0 : tolerance);
+    gpulab::Comparison comparison;
+    comparison.passed =
+        out.size() == 1 && !gpulab::is_poison(out[0]) && (std::isnan(value) ? std::isnan(out[0]) : out[0] == value);
+    if (!comparison.passed)
+        comparison.message =
+            std::isnan(value) ? "a NaN among the numbers was lost" : "an infinity among the numbers was lost";
+    return comparison;
+}
+
+/// The largest tolerance of a device's rungs holds for every back end.
+constexpr auto device = gpulab::Backend::opencl;
+
+template <class T> struct SumTask : Sum<T> {
+    static SumProblem<T> make(const Case& c, std::uint64_t seed) { return {numbers<T>(c, seed)}; }
+    static gpulab::Comparison check(const Case& c, const SumProblem<T>& p, const Scalar<T>& out) {
+        return check_number(c, expected_of(p), out, tolerance<T>(device, p.size()));
+    }
+    static Expected<T> expected_of(const SumProblem<T>& p) {
+        for (const T x : p.a) // compensated summation is for finite numbers
+            if (!std::isfinite(x)) return {{x}, 0};
+        return expected_sum(p);
+    }
+};
+
+template <class T> struct DotTask : Dot<T> {
+    static DotProblem<T> make(const Case& c, std::uint64_t seed) {
+        Case other = c;
+        if (field<std::string>(c, "numbers", "") != "whole") other["numbers"] = "positive";
+        return {numbers<T>(c, seed), numbers<T>(other, seed + 7)};
+    }
+    static gpulab::Comparison check(const Case& c, const DotProblem<T>& p, const Scalar<T>& out) {
+        for (const T x : p.a) // the other factor is positive
+            if (!std::isfinite(x)) return check_number(c, Expected<T>{{x}, 0}, out, 0);
+        return check_number(c, expected_dot(p), out, dot_tolerance<T>(device, p.size()));
+    }
+};
+
+template <class T> struct ScanTask : PrefixSum<T> {
+    static ScanProblem<T> make(const Case& c, std::uint64_t seed) {
+        const bool exclusive = field<std::string>(c, "scan", "inclusive") == "exclusive";
+        return {exclusive ? Scan::exclusive : Scan::inclusive, numbers<T>(c, seed)};
+    }
+    static gpulab::Comparison check(const Case& c, const ScanProblem<T>& p, const Prefixes<T>& out) {
+        const bool whole = field<std::string>(c, "numbers", "") == "whole";
+        return compare(p, expected_scan(p), out, whole ? 0 : scan_tolerance<T>(device, p.size()));
+    }
+};
+
+} // namespace
+
+} // namespace reduction
+
+int main(int argc, char** argv) {
+    using namespace reduction;
+    gpulab::grading::Judge judge;
+    judge.add<SumTask<float>>("sum", "float");
+    judge.add<SumTask<double>>("sum", "double");
+    judge.add<DotTask<float>>("dot", "float");
+    judge.add<DotTask<double>>("dot", "double");
+    judge.add<ScanTask<float>>("scan", "float");
+    judge.add<ScanTask<double>>("scan", "double");
+    judge.add<ScanTask<int>>("scan", "int");
+    return judge.main(argc, argv);
+}

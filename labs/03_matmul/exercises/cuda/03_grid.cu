@@ -1,0 +1,43 @@
+// Rung 3: threadIdx.x along the columns.
+//
+// Changed: i and j have changed places, nothing else. A warp is two rows of the 16 x 16 block. It reads two numbers of
+// A, each of which serves 16 threads, and 16 neighbours in a row of B; it writes 16 neighbours in each of two rows of
+// C. These accesses are coalesced: all bytes of the sectors they touch are used.
+// Limit: two loads for each multiply-add. The caches hold many of the numbers, but a multiprocessor carries out far
+// fewer loads than multiply-adds per clock cycle (see the hand-out).
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
+#include "grid.cuh"
+#include "matmul.hpp"
+
+namespace matmul {
+
+/// One thread per element of C; any shape.
+template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
+    // TODO: which element of C is this thread's? block_x() and block_y() are the numbers of its block.
+    // Neighbouring threads take neighbouring columns. Threads beyond the edges do nothing. An empty sum is 0.
+    (void)a, (void)b, (void)c, (void)m, (void)k, (void)n;
+    // END TODO
+}
+
+template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<T> a(p.a), b(p.b);
+    gpulab::DeviceBuffer<T> out(p.size());
+    watch.tile(16, "m"), watch.tile(16, "n"), watch.tile(most_blocks_y * 16, "m");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            if (p.size() == 0) return;
+            const dim3 threads(16, 16);
+            const dim3 blocks = tile_grid(p.n, 16, p.m, 16);
+            grid_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+        },
+        gpulab::poisoning(out));
+    out.copy_to(c);
+}
+
+template void cuda_grid(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_grid(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace matmul

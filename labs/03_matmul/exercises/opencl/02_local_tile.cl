@@ -1,0 +1,18 @@
+// Tiles of A and B in local memory, TILE x TILE. A work-item loads one element of each and computes one of C.
+#if defined(FP64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c, int m, int k, int n) {
+    local REAL a_tile[TILE][TILE];
+    local REAL b_tile[TILE][TILE];
+    const int x = get_local_id(0), y = get_local_id(1);
+    const int j = get_global_id(0), i = get_global_id(1);
+
+    // TODO: go through the tiles of A and B. In each round every item loads one number of each (0 outside the
+    // matrices) and then uses a row and a column of the tiles. Where do all items have to wait? The last tile may
+    // be ragged.
+    a_tile[y][x] = b_tile[y][x] = 0;
+    if (i < m && j < n) c[(size_t)i * n + j] = 0;
+    // END TODO
+}

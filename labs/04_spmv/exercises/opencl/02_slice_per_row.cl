@@ -1,0 +1,21 @@
+#ifdef REAL_IS_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+
+// A slice of `width` work-items per row; width is a power of two that divides the size of the group.
+// partial: one REAL per item of the group. Every item of the group reaches every barrier: those beyond the last row add
+// up an empty range.
+kernel void spmv(global const int* row_start, global const int* column, global const REAL* value, global const REAL* x,
+                 global REAL* y, ulong rows, uint width, local REAL* partial) {
+    const uint item = get_local_id(0);
+    const uint lane = item % width;
+    const size_t i = get_global_id(0) / width; // the global size and the group are multiples of width
+    const int begin = i < rows ? row_start[i] : 0;
+    const int end = i < rows ? row_start[i + 1] : 0;
+
+    // TODO: lane l takes the entries l, l + width, ... of the row. Then the lanes of a slice add up their sums in
+    // local memory, and lane 0 writes y. Where does every item have to wait, also those beyond the last row?
+    partial[item] = 0;
+    if (lane == 0 && i < rows) y[i] = begin - end;
+    // END TODO
+}

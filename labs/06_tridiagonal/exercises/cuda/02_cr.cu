@@ -1,0 +1,79 @@
+// CUDA rung 2: cyclic reduction, a block for each system. (Book 3.4 and 3.5, exercise 3.2)
+//
+// Changed: block s has system s, whose rows begin at s * n. Blocks do not know of each other, so any number of systems
+// is solved by one launch. A thread takes every blockDim.x-th equation of a step, so that n is not bound to the size of
+// a block, only to its shared memory; x takes the place of d, which saves a fifth of it. Limit: bank conflicts. Shared
+// memory lies in 32 banks of 4 bytes; the equations of a step are 2 step apart, so from step to step twice as many
+// threads of a warp meet in the same bank and wait for each other. And the last steps have fewer equations than a warp
+// has lanes, but their barriers take as long.
+#include "device_problem.hpp"
+#include "gpulab/cuda/timing.hpp"
+#include "gpulab/poisoning.hpp"
+
+namespace tridiagonal {
+
+namespace {
+constexpr unsigned cr_threads = 256;
+}
+
+/// A block per system, any n. Shared memory: 4 n numbers.
+template <class T>
+__global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* b_in, const T* c_in, const T* d_in,
+                                                        T* x_out, std::int32_t* zero_pivot, unsigned n) {
+    extern __shared__ __align__(sizeof(double)) unsigned char memory[];
+    T* const a = reinterpret_cast<T*>(memory);
+    T* const b = a + n;
+    T* const c = b + n;
+    T* const d = c + n; // x once it is known
+    __shared__ unsigned zero;
+    const std::size_t begin = static_cast<std::size_t>(blockIdx.x) * n;
+
+    if (threadIdx.x == 0) zero = 0xFFFFFFFFu;
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) {
+        a[i] = a_in[begin + i], b[i] = b_in[begin + i];
+        c[i] = c_in[begin + i], d[i] = d_in[begin + i];
+    }
+    __syncthreads();
+
+    // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation its neighbours at distance step, as
+    // long as 2 step <= n. Any n: a neighbour to the right may not exist. `step` must be what the way back begins
+    // with.
+    unsigned step = 1;
+    while (2 * step <= n) step *= 2;
+    // END TODO
+    for (; step > 0; step /= 2) {
+        for (unsigned i = threadIdx.x * 2 * step + step - 1; i < n; i += blockDim.x * 2 * step) {
+            T sum = d[i];
+            if (i >= step) sum -= a[i] * d[i - step];
+            if (i + step < n) sum -= c[i] * d[i + step];
+            d[i] = sum / b[i];
+            if (b[i] == T{0}) atomicMin(&zero, i);
+        }
+        __syncthreads();
+    }
+    for (unsigned i = threadIdx.x; i < n; i += blockDim.x) x_out[begin + i] = d[i];
+    if (threadIdx.x == 0) zero_pivot[blockIdx.x] = static_cast<std::int32_t>(zero);
+}
+
+template <class T> void cuda_cr(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    const std::size_t shared_bytes = 4 * p.n * sizeof(T);
+    ask_for_shared_memory(cr_kernel<T>, shared_bytes);
+    const DeviceProblem<T> in(p);
+    DeviceOutput<T> result(p);
+
+    watch.tile(cr_threads, "unknowns"); // of a block in one round, and all with one equation each in the first step
+    watch.tile(2 * cr_threads, "unknowns");
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            cr_kernel<<<in.systems, cr_threads, shared_bytes, stream>>>(
+                in.a.data(), in.b.data(), in.c.data(), in.d.data(), result.x.data(), result.zero_pivot.data(), in.n);
+        },
+        gpulab::poisoning(result));
+    result.copy_to(out);
+}
+
+template void cuda_cr(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_cr(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace tridiagonal

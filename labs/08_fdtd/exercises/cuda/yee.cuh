@@ -1,0 +1,123 @@
+/// @file
+/// One cell of Yee's scheme on the device, shared by all CUDA rungs from cuda_coalesced on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "rules.hpp"
+
+#if !defined(__CUDACC__) && !defined(__device__)
+#define __device__ // tests also call these functions on the host
+#endif
+
+namespace fdtd {
+
+/// The rules of a problem and the device arrays they refer to; see Problem. Kernels take it as a `__grid_constant__`
+/// parameter: all threads read the one copy in constant memory.
+template <class T> struct View {
+    Rules<T> rules;
+    const std::uint8_t* map = nullptr;
+    const Coefficients<T>* table = nullptr;
+    const T* layers = nullptr;
+    const T* values = nullptr;
+    T* recorded = nullptr;
+    std::size_t plane = 0; ///< numbers in an array of cells
+};
+
+/// The arrays of a field, in device memory.
+template <class T> struct FieldPointers { T *u, *p, *q, *v; };
+
+__device__ inline bool inside(const Box& box, int i, int j) {
+    return i >= box.x0 && i < box.x1 && j >= box.y0 && j < box.y1;
+}
+
+/// Coefficients of U, of P and of Q in a cell. @param at j * pitch + i
+template <class T> __device__ Coefficients<T> medium_u(const View<T>& g, std::size_t at) {
+    return g.rules.mapped ? g.table[g.map[at]] : g.rules.u;
+}
+template <class T> __device__ Coefficients<T> medium_p(const View<T>& g, std::size_t at) {
+    // TODO: g.rules.e in a uniform medium; where g.rules.mapped, the entry of the table that the map of P names.
+    // Indices of P and Q count from g.rules.materials_u on, and the map of P stands g.plane after that of U.
+    return g.rules.e;
+    // END TODO
+}
+template <class T> __device__ Coefficients<T> medium_q(const View<T>& g, std::size_t at) {
+    return g.rules.mapped ? g.table[g.rules.materials_u + g.map[2 * g.plane + at]] : g.rules.e;
+}
+
+/// A hard source sets the number, a soft one adds gain times its value. Sources act in the order of the scene.
+template <class T>
+__device__ T driven(const View<T>& g, int component, int i, int j, T value, T gain, bool may_add, int step) {
+    // TODO: go through the sources of this component whose box holds the cell. values[s * steps + step] is the
+    // number of source s. A hard source sets the value, a soft one adds gain times its number where may_add says
+    // so.
+    (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add, (void)step;
+    // END TODO
+    return value;
+}
+
+/// U of cell (i, j) one time step later. For any i and j: outside the grid U stays as it is.
+/// @param v the part of U that Q drives; read and changed in the absorbing layers only
+/// @param p0,p1,q0,q1 the numbers on the lower, upper, left and right edge
+template <class T> __device__ T next_u(const View<T>& g, int i, int j, T u, T& v, T p0, T p1, T q0, T q1, int step) {
+    const Rules<T>& r = g.rules;
+    const std::size_t at = std::size_t(j) * r.pitch + i;
+    const bool changes = inside(r.change, i, j);
+    if (changes) {
+        const Coefficients<T> k = medium_u(g, at);
+        const T x = k.x * (q1 - q0), y = k.y * (p1 - p0);
+        if (!r.layers || inside(r.inner, i, j)) {
+            u = k.keep * u + (y - x);
+        } else { // U in two parts, each with its own loss
+            const T* const columns = g.layers;
+            const T* const rows = g.layers + 4 * (r.nx + 1);
+            const T from_x = k.keep * columns[i] * v - columns[r.nx + 1 + i] * x;
+            const T from_y = k.keep * rows[j] * (u - v) + rows[r.ny + 1 + j] * y;
+            v = from_x;
+            u = from_x + from_y;
+        }
+    }
+    if (inside(r.driven, i, j)) u = driven(g, 0, i, j, u, medium_u(g, at).add, changes, step);
+    return u;
+}
+
+/// P on the lower edge of cell (i, j), half a step after U. Edges on the border and outside the grid stay.
+template <class T> __device__ T next_p(const View<T>& g, int i, int j, T p, T u, T u_below, int step) {
+    const Rules<T>& r = g.rules;
+    if (j < 1 || j >= r.ny || i < 0 || i >= r.nx) return p;
+    const std::size_t at = std::size_t(j) * r.pitch + i;
+    const Coefficients<T> k = medium_p(g, at);
+    const T* const rows = g.layers + 4 * (r.nx + 1) + 2 * (r.ny + 1);
+    const T keep = r.layers ? rows[j] : T(1), gain = r.layers ? rows[r.ny + 1 + j] : T(1);
+    p = k.keep * keep * p + k.y * gain * (u - u_below);
+    if (inside(r.driven, i, j)) p = driven(g, 1, i, j, p, k.add * gain, true, step);
+    return p;
+}
+
+/// Q on the left edge of cell (i, j), half a step after U. Edges on the border and outside the grid stay.
+template <class T> __device__ T next_q(const View<T>& g, int i, int j, T q, T u, T u_left, int step) {
+    const Rules<T>& r = g.rules;
+    if (i < 1 || i >= r.nx || j < 0 || j >= r.ny) return q;
+    const std::size_t at = std::size_t(j) * r.pitch + i;
+    const Coefficients<T> k = medium_q(g, at);
+    const T* const columns = g.layers + 2 * (r.nx + 1);
+    const T keep = r.layers ? columns[i] : T(1), gain = r.layers ? columns[r.nx + 1 + i] : T(1);
+    q = k.keep * keep * q - k.x * gain * (u - u_left);
+    if (inside(r.driven, i, j)) q = driven(g, 2, i, j, q, k.add * gain, true, step);
+    return q;
+}
+
+/// Whether the cell's split part v exists.
+template <class T> __device__ bool in_layer(const View<T>& g, int i, int j) {
+    return g.rules.layers && !inside(g.rules.inner, i, j);
+}
+
+/// Writes U of a probe's cell to the record.
+template <class T> __device__ void record(const View<T>& g, int i, int j, T u, int step) {
+    if (!inside(g.rules.probed, i, j)) return;
+    for (int s = 0; s < g.rules.probes; ++s)
+        if (g.rules.probe_x[s] == i && g.rules.probe_y[s] == j) g.recorded[std::size_t(step) * g.rules.probes + s] = u;
+}
+
+} // namespace fdtd

@@ -1,0 +1,77 @@
+/// @file
+/// The judge of this lab's exercises. Fields of a case: type, mode ("te" or "tm"), nx, ny, steps, media (how many
+/// materials the cells have), sources (of every component and kind in turn) and probes.
+#include "gpulab/grading/judge.hpp"
+
+#include <algorithm>
+
+#include "exercises/tasks.hpp"
+#include "gpulab/input.hpp"
+
+namespace fdtd {
+
+namespace {
+
+using gpulab::grading::Case;
+using gpulab::grading::field;
+
+Scene scene_of(const Case& c, std::uint64_t seed) {
+    Scene scene;
+    scene.mode = field<std::string>(c, "mode", "te") == "tm" ? Mode::tm : Mode::te;
+    scene.nx = field<std::size_t>(c, "nx", 8);
+    scene.ny = field<std::size_t>(c, "ny", 8);
+    scene.steps = field<std::size_t>(c, "steps", 1);
+    const auto random = [&](std::uint64_t i, std::size_t below) { return gpulab::random_bits(seed, i) % below; };
+    const auto media = field<std::size_t>(c, "media", 1);
+    for (std::size_t m = 1; m < media; ++m)
+        scene.materials.push_back({"medium", 1 + gpulab::random_unit<double>(seed, 900 + m), 1, 0.01, 0});
+    if (media > 1) {
+        scene.map.resize(scene.nx * scene.ny);
+        for (std::size_t i = 0; i < scene.map.size(); ++i)
+            scene.map[i] = static_cast<std::uint8_t>(random(1000 + i, media));
+    }
+    for (std::size_t s = 0; s < field<std::size_t>(c, "sources", 0); ++s) {
+        Source source;
+        source.component = static_cast<Component>(s % 3);
+        source.hard = s % 2 == 0;
+        source.x0 = random(4 * s, scene.nx - 2) + 1, source.y0 = random(4 * s + 1, scene.ny - 2) + 1;
+        source.x1 = std::min(source.x0 + 2, scene.nx), source.y1 = std::min(source.y0 + 1, scene.ny);
+        source.waveform.amplitude = 1 + gpulab::random_unit<double>(seed, 800 + s);
+        scene.sources.push_back(source);
+    }
+    for (std::size_t i = 0; i < field<std::size_t>(c, "probes", 0); ++i)
+        scene.probes.push_back({"probe", random(600 + 2 * i, scene.nx), random(601 + 2 * i, scene.ny)});
+    check_scene(scene);
+    return scene;
+}
+
+template <class T> struct StepsTask : Steps<T> {
+    static Problem<T> make(const Case& c, std::uint64_t seed) {
+        Problem<T> p = make_problem<T>(scene_of(c, seed));
+        randomise(p, seed + 1);
+        return p;
+    }
+    static gpulab::Comparison check(const Case& c, const Problem<T>& p, const Output<T>& out) {
+        const auto same = [](const auto& a, const auto& b) { return a.size() == b.size(); };
+        const Output<T> room = make_output(p);
+        if (!same(room.field.u, out.field.u) || !same(room.field.p, out.field.p) || !same(room.field.q, out.field.q) ||
+            !same(room.field.v, out.field.v) || !same(room.recorded, out.recorded)) {
+            gpulab::Comparison wrong;
+            wrong.message = "the output has another size";
+            return wrong;
+        }
+        return compare(p, reference(scene_of(c, std::stoull(field<std::string>(c, "seed", "1"))), p), out);
+    }
+};
+
+} // namespace
+
+} // namespace fdtd
+
+int main(int argc, char** argv) {
+    using namespace fdtd;
+    gpulab::grading::Judge judge;
+    judge.add<StepsTask<float>>("steps", "float");
+    judge.add<StepsTask<double>>("steps", "double");
+    return judge.main(argc, argv);
+}

@@ -1,0 +1,1 @@
+"""Hand-outs for students and grading for instructors. docs/grading.md describes the parts."""

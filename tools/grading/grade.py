@@ -1,0 +1,297 @@
+"""./lab grade: marks the submissions of a class."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import json
+import os
+import queue
+import re
+import secrets
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+from . import report
+from .exercises import Exercise, Lab, load
+from .fault import Fault, Parser
+from .handout import questions
+from .judge import NOT_GRADED, UNSOLVED, Judge, Result
+from .sandbox import best
+from .submission import ANSWERS, Submission, read
+
+
+def better(one: list[Result], other: list[Result]) -> bool:
+    """Whether the first results count rather than the second: more points, or graded where the other is not."""
+    def rank(results: list[Result]) -> tuple[float, int]:
+        outcome = results[0].outcome
+        return sum(r.score for r in results), 0 if outcome == UNSOLVED else 1 if outcome == NOT_GRADED else 2
+    return rank(one) > rank(other)
+
+
+def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, Result]) -> dict[str, Any]:
+    """All exercises of a submission. Of several back ends the better one counts."""
+    begin = time.perf_counter()
+    exercises: dict[str, Any] = {}
+    for exercise in judge.lab.exercises:
+        counted: tuple[str, list[Result]] | None = None
+        for part in exercise.parts.values():
+            files = {name: submission.files[name] for name in part.files if name in submission.files}
+            results = judge.judge(exercise, part, files, slot, known)
+            if counted is None or better(results, counted[1]):
+                counted = (part.backend, results)
+        assert counted
+        exercises[exercise.name] = {
+            "backend": counted[0],
+            "score": round(sum(one.score for one in counted[1]), 2),
+            "points": exercise.points,
+            "tests": [one.as_dict() for one in counted[1]],
+        }
+    return {
+        "name": submission.name,
+        "score": round(sum(one["score"] for one in exercises.values()), 2),
+        "max_score": judge.lab.points,
+        "seconds": round(time.perf_counter() - begin, 1),
+        "notes": submission.notes,
+        "exercises": exercises,
+    }
+
+
+def failed(lab: Lab, name: str, why: str) -> dict[str, Any]:
+    """The result where grading itself went wrong: nothing is counted as passed."""
+    exercises = {}
+    for exercise in lab.exercises:
+        tests = [Result(test.name, NOT_GRADED, 0, test.points, why).as_dict() for test in exercise.tests]
+        exercises[exercise.name] = {"backend": next(iter(exercise.parts)), "score": 0, "points": exercise.points,
+                                    "tests": tests}
+    return {"name": name, "score": 0, "max_score": lab.points, "seconds": 0, "notes": [f"grading failed: {why}"],
+            "exercises": exercises, "again": True}
+
+
+def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """The columns of a roster, and its lines by the name of the submission."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            lines = list(csv.DictReader(file))
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
+        raise Fault(f"cannot read {path}: {error}") from None
+    columns = [column for column in (lines[0] if lines else {}) if column]
+    if "submission" not in columns:
+        raise Fault(f"{path} has no column 'submission', the name of the folder or zip file; it may also have id, name, late_days")
+    return [c for c in columns if c != "submission"], {line["submission"]: line for line in lines}
+
+
+def named(paths: list[str]) -> dict[str, Path]:
+    """The submissions by name. A folder of submissions may be given as FOLDER/*."""
+    found: dict[str, Path] = {}
+    for text in paths:
+        path = Path(text)
+        if not path.exists():
+            raise Fault(f"there is no submission {path}")
+        name = path.stem if path.suffix.lower() == ".zip" else path.resolve().name
+        if name in found:
+            raise Fault(f"two submissions are named '{name}'")
+        if not re.fullmatch(r"[^/\x00-\x1f]+", name) or name.startswith("."):
+            raise Fault(f"'{name}' cannot be the name of a submission")
+        found[name] = path
+    return found
+
+
+def digest_of(submission: Submission) -> str:
+    return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
+
+
+def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path) -> None:
+    """All answers to the questions in one file for each question, and a table for their points."""
+    count = len(questions(lab))
+    folder = out / "answers"
+    rows = []
+    texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
+    for name, one in sorted(submissions.items()):
+        sections = re.split(r"(?m)^## Question (\d+)[ \t]*$", one.get("answers", ""))
+        given = {int(number): text for number, text in zip(sections[1::2], sections[2::2])}
+        for number in texts:
+            lines = [line for line in given.get(number, "").splitlines() if not line.startswith(">")]
+            answer = "\n".join(lines).strip()
+            texts[number].append(f"## {report.printable(name)}\n\n{report.printable(answer) or '(no answer)'}\n")
+            rows.append([report.safe_cell(report.printable(name)), number, "yes" if answer else "no", ""])
+    for number, answers in texts.items():
+        report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
+    with open(out / "answers.csv", "w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["submission", "question", "answered", "points"])
+        writer.writerows(rows)
+
+
+def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> None:
+    """One folder per submission with its sources side by side, as JPlag and MOSS take them."""
+    if target.exists() and os.listdir(target):
+        raise Fault(f"{target} is not empty")
+    for submission in submissions:
+        folder = target / submission.name
+        folder.mkdir(parents=True)
+        for name, content in submission.files.items():
+            if name != ANSWERS:
+                (folder / name.replace("/", "_")).write_bytes(content)
+    stubs = target.with_name(target.name + "-base")
+    stubs.mkdir(exist_ok=True)
+    for _, part in lab.parts():
+        for name in part.files:
+            (stubs / name.replace("/", "_")).write_text(lab.stub(name), encoding="utf-8")
+
+
+class Grading:
+    """A class in an output folder."""
+
+    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace) -> None:
+        self.lab = lab
+        self.judge = judge
+        self.out = out
+        self.regrade = options.regrade
+        self.jobs = options.jobs
+        self.slots: queue.Queue[int] = queue.Queue()
+        for slot in range(options.jobs):
+            self.slots.put(slot)
+        self.columns: list[str] = []
+        self.roster: dict[str, dict[str, str]] = {}
+        if options.roster:
+            self.columns, self.roster = read_roster(options.roster)
+        self.done: dict[str, dict[str, Any]] = {}
+        self.lock = threading.Lock()
+
+    def folder(self, name: str) -> Path:
+        return self.out / "submissions" / name
+
+    def earlier(self, name: str) -> dict[str, Any] | None:
+        path = self.folder(name) / "graded.json"
+        try:
+            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            return found
+        except (OSError, ValueError):
+            return None
+
+    def grade(self, name: str, path: Path) -> dict[str, Any]:
+        slot = self.slots.get()
+        try:
+            submission = read(self.lab, path)
+            submission.name = name
+            digest = digest_of(submission)
+            before = self.earlier(name)
+            known: dict[str, Result] = {}
+            if before and before.get("digest") == digest and not before.get("again"):
+                if not self.regrade:
+                    return before
+                for one in before["exercises"].values():
+                    known.update({test["key"]: Result(**test) for test in one["tests"] if test["key"]})
+            try:
+                result = grade_one(self.judge, submission, slot, known)
+            except Exception as error:  # one submission must not stop the others; it is reported and not counted
+                result = failed(self.lab, name, f"{type(error).__name__}: {error}")
+            result["digest"] = digest
+            result["answers"] = submission.files.get(ANSWERS, b"").decode("utf-8", errors="replace")
+            result["person"] = self.roster.get(name, {})
+            report.for_submission(self.lab, self.folder(name), result)
+            report.write(self.folder(name) / "graded.json", json.dumps(result, indent=1) + "\n")
+            return result
+        finally:
+            self.slots.put(slot)
+
+    def write_class(self, expected: int) -> None:
+        results = [self.done[name] for name in sorted(self.done)]
+        for result in results:
+            result["person"] = self.roster.get(result["name"], {})
+        report.write(self.out / "gradebook.csv", report.gradebook(self.lab, results, self.columns))
+        report.write(self.out / "class.html", report.page(self.lab, results, expected))
+
+    def all(self, submissions: dict[str, Path]) -> None:
+        begin = time.perf_counter()
+        # Before there are threads: a program cannot run while a process that another thread starts holds it open.
+        for _, part in self.lab.parts():
+            if self.judge.worker_program(part).is_file():
+                self.judge.sandbox.installed(self.judge.worker_program(part))
+        with ThreadPoolExecutor(self.jobs) as pool:
+            waiting = {pool.submit(self.grade, name, path): name for name, path in sorted(submissions.items())}
+            try:
+                for number, future in enumerate(as_completed(waiting), 1):
+                    name = waiting[future]
+                    result = future.result()
+                    self.done[name] = result
+                    took = time.perf_counter() - begin
+                    print(f"[{number}/{len(waiting)}] {name}: {result['score']:g} of {result['max_score']:g}"
+                          f" ({took:.0f} s)", file=sys.stderr, flush=True)
+                    self.write_class(len(waiting))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+            finally:
+                self.write_class(len(waiting))
+        collect_answers(self.lab, self.done, self.out)
+
+
+def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) -> bytes:
+    """The secret that the hidden inputs of this class come from. Kept in the output folder."""
+    path = out / "state.json"
+    known: dict[str, str] = {}
+    if path.is_file():
+        try:
+            known = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise Fault(f"{path} cannot be read; name another --out") from None
+    elif out.exists() and os.listdir(out):
+        raise Fault(f"{out} is not empty and holds no results; name another --out")
+    if known and known["lab"] != lab.name:
+        raise Fault(f"{out} holds results of lab {known['lab']}; name another --out")
+    if known and seed and known["seed"] != seed:
+        raise Fault(f"{out} holds results with another seed; name another --out")
+    if known and known["tests"] != fingerprint and not regrade:
+        raise Fault(f"the tests have changed since {out} was made: --regrade does again what changed")
+    secret = known.get("seed") or seed or secrets.token_hex(16)
+    report.write(path, json.dumps({"lab": lab.name, "seed": secret, "tests": fingerprint}) + "\n")
+    path.chmod(0o600)
+    return secret.encode()
+
+
+def fingerprint_of(lab: Lab, judge: Judge) -> str:
+    return hashlib.sha256((judge.fingerprint + repr(lab.exercises)).encode()).hexdigest()
+
+
+def main(root: Path, words: list[str]) -> int:
+    parser = Parser(
+        prog="./lab grade", description="Marks submissions, folders or zip files, of one lab. A run that was interrupted "
+        "goes on where it stopped when it is started again.")
+    parser.add_argument("lab")
+    parser.add_argument("submissions", nargs="+", metavar="SUBMISSION", help="a folder or zip file")
+    parser.add_argument("--out", required=True, metavar="DIR", help="the folder for the results")
+    parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="submissions at a time")
+    parser.add_argument("--roster", metavar="FILE.csv", help="a column 'submission'; its other columns go to the gradebook")
+    parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run, and only that")
+    parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
+    parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
+    parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
+                        help="how submissions are kept apart; the strongest that works unless given")
+    options = parser.parse_args(words)
+    if not 1 <= options.jobs <= 64:
+        raise Fault("--jobs is a number from 1 to 64")
+    lab = load(root, options.lab)
+    submissions = named(options.submissions)
+    out = Path(options.out)
+    if options.export_sources:
+        export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
+    sandbox = best(options.sandbox)
+    try:
+        print(f"sandbox: {sandbox.kind}", file=sys.stderr)
+        if sandbox.kind != "none" and sandbox.can_read(lab.path / "exercises" / "exercises.toml"):
+            raise Fault(f"submissions could read the hidden tests: install bubblewrap, or chmod 700 {root}")
+        judge = Judge(lab, root / "build/default", sandbox, b"")
+        judge.secret = state_of(out, lab, fingerprint_of(lab, judge), options.regrade, options.seed)
+        grading = Grading(lab, judge, out, options)
+        grading.all(submissions)
+    finally:
+        sandbox.close()
+    print(out / "class.html")
+    return 0

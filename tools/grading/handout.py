@@ -1,0 +1,253 @@
+"""./lab handout: makes the folder that students receive."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from .exercises import Lab, Part, fixed_text, folders, load
+from .fault import Fault, Parser
+
+WITHHELD = "withheld until the exercise has been handed in"
+TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "student.py")
+STUDENT = Path(__file__).parent / "student"
+
+
+def rung_types(lab: Lab) -> dict[str, str]:
+    """The rungs of a lab, as rungs.hpp declares them: name and function type."""
+    text = (lab.path / "rungs.hpp").read_text(encoding="utf-8")
+    found = re.findall(r"(?m)^(?:template <class T> )?(\w+)(?:<\w+>)? ((?:(?:cpu|opencl|cuda)_\w+(?:, )?)+);", text)
+    return {name: of for of, names in found for name in names.split(", ")}
+
+
+def defined_in(text: str, rungs: dict[str, str]) -> list[str]:
+    """The rungs that a file defines."""
+    return [name for name in rungs if re.search(rf"(?m)^(?:template <[^>\n]*> )?void {name}\(", text)]
+
+
+def withheld_source(lab: Lab, path: Path) -> str:
+    """What stands in place of a rung's file: the same functions, which refuse to run."""
+    text = path.read_text(encoding="utf-8")
+    includes = [name for name in re.findall(r'(?m)^#include "([^"]+)"', text)
+                if (lab.path / name).is_file() or (path.parent / name).is_file()]
+    namespace = re.search(r"(?m)^namespace (\w+) \{", text)
+    if not namespace:
+        raise Fault(f"{path} has no namespace")
+    lines = [f"// This rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
+             *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
+    visible = re.sub(r"(?ms)^namespace \{.*?^\}(?: // namespace)?$", "", text)
+    instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
+    heads = re.findall(r"(?m)^((?:template <class T> )?)void (\w+)\(([^)]*)\) \{", visible)
+    for template, name, arguments in heads:
+        own = [one for one in instances if re.search(rf"\b{name}[<(]", one)]
+        if template and not own:
+            continue  # called in this file only
+        kinds = [re.sub(r"\b\w+$", "", " ".join(one.split())).strip() for one in arguments.split(",")]
+        lines += [f"{template}void {name}({', '.join(kinds)}) {{", f'    throw gpulab::Unsupported("{WITHHELD}");', "}"]
+        lines += [*own, ""]
+    return "\n".join([*lines, f"}} // namespace {namespace[1]}", ""])
+
+
+def withheld_files(lab: Lab) -> dict[str, str]:
+    """The files that give an answer away, relative to the lab, and what stands there instead."""
+    rungs = rung_types(lab)
+    names = {name for _, part in lab.parts() for name in part.withhold}
+    own = {part.rung for _, part in lab.parts()}
+    unknown = names - set(rungs)
+    if unknown or names & own:
+        raise Fault(f"{lab.name}: '{sorted(unknown or names & own)[0]}' cannot be withheld: it is no rung, or an exercise")
+    replaced: dict[str, str] = {}
+    sources = [path for folder in ("cpu", "opencl", "cuda") for path in sorted((lab.path / folder).glob("*"))]
+    texts = {path: path.read_text(encoding="utf-8") for path in sources}
+    for path in sources:
+        if path.suffix in (".cpp", ".cu") and names & set(defined_in(texts[path], rungs)):
+            replaced[str(path.relative_to(lab.path))] = withheld_source(lab, path)
+    for path in sources:
+        if path.suffix == ".cl":
+            users = [other for other in sources if f'"{path.name}.hpp"' in texts[other]]
+            if users and all(str(user.relative_to(lab.path)) in replaced for user in users):
+                replaced[str(path.relative_to(lab.path))] = f"// This kernel is {WITHHELD}.\n"
+    return replaced
+
+
+def code(line: str) -> str:
+    """A line without its comment and its blanks; "" when it holds no code."""
+    words = " ".join(re.sub(r"//.*", "", line).split())
+    return "" if words in ("{", "}") else words
+
+
+def answers_in(stub: str, rung: str) -> list[list[str]]:
+    """The lines of code that a rung has in place of the TODO blocks of its stub, block by block."""
+    found = re.fullmatch("(.*?)".join(map(re.escape, fixed_text(stub))), rung, re.S)
+    blocks = [[code(line) for line in block.splitlines()] for block in found.groups()] if found else []
+    blocks = [[line for line in block if line] for block in blocks]
+    return [block for block in blocks if len("\n".join(block)) >= 25]  # a shorter one appears by chance
+
+
+def without(text: str, block: list[str], instead: str) -> str:
+    """A text with a line in place of each place where these lines of code stand."""
+    lines = text.splitlines()
+    at = [number for number, line in enumerate(lines) if code(line)]
+    starts = [k for k in range(len(at) - len(block) + 1) if [code(lines[i]) for i in at[k:k + len(block)]] == block]
+    for k in reversed(starts):
+        first, last = at[k], at[k + len(block) - 1]
+        lines[first:last + 1] = [re.match(r"\s*", lines[first])[0] + instead]  # type: ignore[index]
+    return "\n".join(lines) + "\n" if starts else text
+
+
+def redact(lab: Lab, target: Path) -> None:
+    """Takes the answers out of pages and studies. A rung that holds one has to be withheld as a whole."""
+    files = [path for path in sorted(target.rglob("*")) if path.suffix in (".md", ".cl", ".cu", ".cuh", ".cpp", ".hpp")]
+    for exercise, part in lab.parts():
+        for name in part.files:
+            for block in answers_in(lab.stub(name), lab.rung(name)):
+                for path in files:
+                    text = path.read_text(encoding="utf-8")
+                    new = without(text, block, f"// (the lines of the exercise {exercise.name}: write them here too)")
+                    if new == text:
+                        continue
+                    if path.suffix != ".md" and path.stem != "studies":
+                        raise Fault(f"{lab.name}: {path.relative_to(target)} holds the answer of {exercise.name}: withhold it")
+                    path.write_text(new, encoding="utf-8")
+
+
+def toml_of(value: Any) -> str:
+    """A value as TOML: JSON writes strings, numbers and lists of them in the same way."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{name} = {toml_of(one)}" for name, one in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_of(one) for one in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def part_lines(part: Part) -> list[str]:
+    return ["", f"[exercise.{part.backend}]", f"rung = {toml_of(part.rung)}", f"files = {toml_of(part.files)}"]
+
+
+def visible_exercises(lab: Lab) -> str:
+    """exercises.toml without the hidden tests."""
+    lines = [f"# The exercises of lab {lab.folder[:2]}, with the tests that you can run."]
+    for exercise in lab.exercises:
+        lines += ["", "[[exercise]]"]
+        for name in ("name", "title", "kind", "task", "hints"):
+            lines.append(f"{name} = {toml_of(getattr(exercise, name))}")
+        for part in exercise.parts.values():
+            lines += part_lines(part)
+        for test in exercise.tests:
+            if test.visible:
+                lines += ["", "[[exercise.test]]", f"name = {toml_of(test.name)}", f"points = {toml_of(test.points)}",
+                          "visible = true", f"check = {toml_of(test.check)}", f"cases = {toml_of(test.cases)}",
+                          f"hint = {toml_of(test.hint)}"]
+    return "\n".join(lines) + "\n"
+
+
+def questions(lab: Lab) -> list[str]:
+    """The questions of the hand-out, each in one line."""
+    text = (lab.path / "README.md").read_text(encoding="utf-8")
+    section = re.search(r"(?ms)^## Questions$(.*?)(?=^## |\Z)", text)
+    return [" ".join(one.split()) for one in re.split(r"(?m)^\d+\. ", section[1])[1:]] if section else []
+
+
+def answers(lab: Lab) -> str:
+    """answers.md as it is handed out."""
+    lines = [f"# Answers to the questions of lab {lab.folder[:2]}", ""]
+    for number, question in enumerate(questions(lab), 1):
+        lines += [f"## Question {number}", "", f"> {question}", "", ""]
+    return "\n".join(lines)
+
+
+def exercise_list(lab: Lab) -> str:
+    """The exercises for the student's README."""
+    lines = []
+    for number, exercise in enumerate(lab.exercises, 1):
+        files = " or ".join(f"`labs/{lab.folder}/{file}`" for part in exercise.parts.values() for file in part.files)
+        lines += [f"### {number}. {exercise.title} (`{exercise.name}`)", "", exercise.task, "",
+                  f"{exercise.points:g} points; {'find and repair the mistake in' if exercise.kind == 'repair' else 'write'}"
+                  f" {files}. One back end is enough; with several, the best counts.", ""]
+    return "\n".join(lines)
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
+
+
+def write_tree(labs: list[Lab], target: Path) -> None:
+    """Writes a hand-out into a folder that does not exist or is empty."""
+    root = labs[0].root
+    target.mkdir(parents=True, exist_ok=True)
+    copy_tree(root / "cmake", target / "cmake")
+    copy_tree(root / "common", target / "common")
+    for name in ("LICENSE", ".clang-format"):
+        if (root / name).is_file():
+            shutil.copy(root / name, target / name)
+    grading = target / "tools" / "grading"
+    grading.mkdir(parents=True)
+    for name in TOOLS:
+        shutil.copy(Path(__file__).parent / name, grading / name)
+    shutil.copy(root / "tools" / "setup.sh", target / "tools" / "setup.sh")
+    shutil.copy(STUDENT / "lab", target / "lab")
+    (target / "lab").chmod(0o755)
+    shutil.copy(STUDENT / "gitignore", target / ".gitignore")
+    shutil.copy(STUDENT / "CMakeLists.txt", target / "CMakeLists.txt")
+    words = {"LABS": "\n".join(f"- [{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
+             "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name}
+    text = (STUDENT / "README.md").read_text(encoding="utf-8")
+    for name, value in words.items():
+        text = text.replace(f"@{name}@", value)
+    (target / "README.md").write_text(text, encoding="utf-8")
+    for lab in labs:
+        write_lab(lab, target)
+    for lab in labs:
+        redact(lab, target)
+
+
+def write_lab(lab: Lab, target: Path) -> None:
+    folder = target / "labs" / lab.folder
+    copy_tree(lab.path, folder)
+    shutil.rmtree(folder / "exercises")
+    for name, text in withheld_files(lab).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    stubs = folder / "exercises"
+    stubs.mkdir()
+    for name in ("tasks.hpp", "judge.cpp", "CMakeLists.txt"):
+        shutil.copy(lab.path / "exercises" / name, stubs / name)
+    (stubs / "exercises.toml").write_text(visible_exercises(lab), encoding="utf-8")
+    for _, part in lab.parts():
+        for file in part.files:
+            (stubs / file).parent.mkdir(exist_ok=True)
+            (stubs / file).write_text(lab.stub(file), encoding="utf-8")
+            (folder / file).write_text(lab.stub(file), encoding="utf-8")
+    (folder / "answers.md").write_text(answers(lab), encoding="utf-8")
+    pages = [path for path in (folder / "README.md", folder / "MEASURED.md") if path.is_file()]
+    for page in pages:  # with the figures that it shows, and the list of words
+        for link in re.findall(r"\(\.\./\.\./(docs/[^)#]+)", page.read_text(encoding="utf-8")):
+            source = lab.root / link
+            if source.is_file() and not (target / link).exists():
+                (target / link).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(source, target / link)
+
+
+def main(root: Path, words: list[str]) -> int:
+    parser = Parser(prog="./lab handout", description="Makes the folder that students receive.")
+    parser.add_argument("lab", nargs="?", help="a lab; left out with --all")
+    parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
+    parser.add_argument("--all", action="store_true", help="one folder for all labs that have exercises")
+    if "--all" in words and len([word for word in words if not word.startswith("-")]) == 2:
+        raise Fault("--all takes no lab: ./lab handout --all DIR")
+    options = parser.parse_args(words)
+    if options.all == bool(options.lab):
+        raise Fault("hand out one lab, or all: ./lab handout LAB DIR, or ./lab handout --all DIR")
+    labs = [load(root, name) for name in (folders(root) if options.all else [options.lab])]
+    target = Path(options.folder)
+    if target.exists() and (not target.is_dir() or os.listdir(target)):
+        raise Fault(f"{target} is not empty: name a folder that does not exist")
+    write_tree(labs, target)
+    print(target, file=sys.stdout)
+    return 0

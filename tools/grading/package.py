@@ -1,0 +1,120 @@
+"""./lab package-autograder and ./lab package-classroom: exercises as Gradescope and GitHub Classroom take them."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+import zipfile
+from pathlib import Path
+
+from .exercises import load
+from .fault import Fault, Parser
+from .handout import write_tree
+
+SETUP = """#!/usr/bin/env bash
+# Gradescope runs this once, when it builds the image.
+set -euo pipefail
+cd /autograder/source
+chmod 700 /autograder/source
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+apt-get install -y --no-install-recommends python3 bubblewrap util-linux procps
+python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 is needed: choose Ubuntu 24.04" && exit 1; }
+CI= ./repository/lab prepare-grading @LAB@
+"""
+
+RUN = """#!/usr/bin/env bash
+# Gradescope runs this for each submission, in /autograder, and reads results/results.json.
+set -uo pipefail
+source=${GPULAB_AUTOGRADER:-/autograder}
+chmod 700 "$source/source"
+scratch=$(mktemp -d)
+if PYTHONPATH=$source/source/repository/tools python3 -m grading "$source/source/repository" grade @LAB@ \\
+    "$source/submission" --out "$scratch/out" --jobs 1 --seed "$(cat "$source/source/seed")" >"$scratch/log" 2>&1; then
+    cp "$scratch/out/submissions/submission/results.json" "$source/results/results.json"
+else
+    echo '{"score": 0, "output": "The submission could not be graded. Please tell your instructor."}' \\
+        >"$source/results/results.json"
+    cat "$scratch/log"
+fi
+rm -rf "$scratch"
+"""
+
+WORKFLOW = """name: exercises
+on: [push, workflow_dispatch]
+permissions:
+  contents: read
+jobs:
+  test:
+    runs-on: ubuntu-24.04
+    timeout-minutes: 30
+    steps:
+      - uses: actions/checkout@v4
+      - name: Test the exercises
+        run: ./lab test
+"""
+
+
+def tracked(root: Path) -> list[str]:
+    """The files of the repository, without results and pictures."""
+    ran = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True,
+                         check=False)
+    if ran.returncode != 0:
+        raise Fault("this folder is no git repository, so its files cannot be listed")
+    left_out = ("tests/", "docs/results/", "docs/figures/", ".ci/", ".git")
+    return sorted(name for name in ran.stdout.splitlines() if not name.startswith(left_out))
+
+
+def put(archive: zipfile.ZipFile, name: str, content: bytes, executable: bool = False) -> None:
+    """Adds a file with the same bytes each time: without its date."""
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = (0o100755 if executable else 0o100644) << 16
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(entry, content)
+
+
+def autograder(root: Path, words: list[str]) -> int:
+    parser = Parser(prog="./lab package-autograder",
+                                     description="Makes the zip file that Gradescope takes as an autograder.")
+    parser.add_argument("lab")
+    parser.add_argument("file", metavar="FILE.zip")
+    parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random unless given")
+    options = parser.parse_args(words)
+    lab = load(root, options.lab)
+    target = Path(options.file)
+    if target.exists():
+        raise Fault(f"{target} exists")
+    if target.suffix != ".zip":
+        raise Fault(f"{target} should end in .zip")
+    with zipfile.ZipFile(target, "w") as archive:
+        put(archive, "setup.sh", SETUP.replace("@LAB@", lab.name).encode(), True)
+        put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
+        put(archive, "seed", (options.seed or secrets.token_hex(16)).encode())
+        for name in tracked(root):
+            path = root / name
+            if name.startswith("labs/") and not name.startswith(f"labs/{lab.folder}/"):
+                continue
+            if path.is_file() and not path.is_symlink():
+                put(archive, f"repository/{name}", path.read_bytes(), os.access(path, os.X_OK))
+    print(target)
+    return 0
+
+
+def classroom(root: Path, words: list[str]) -> int:
+    parser = Parser(
+        prog="./lab package-classroom", description="Makes the template repository of an assignment in GitHub Classroom: "
+        "the hand-out with a workflow that runs the visible tests at each push.")
+    parser.add_argument("lab")
+    parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
+    options = parser.parse_args(words)
+    lab = load(root, options.lab)
+    target = Path(options.folder)
+    if target.exists() and (not target.is_dir() or os.listdir(target)):
+        raise Fault(f"{target} is not empty: name a folder that does not exist")
+    write_tree([lab], target)
+    workflow = target / ".github" / "workflows" / "exercises.yml"
+    workflow.parent.mkdir(parents=True)
+    workflow.write_text(WORKFLOW, encoding="utf-8")
+    print(target)
+    return 0

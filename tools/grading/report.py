@@ -1,0 +1,211 @@
+"""Writes what was found: results.json, JUnit, feedback.md, the gradebook and one page for the class."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import escape, quoteattr
+
+from .exercises import Exercise, Lab
+from .judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
+
+SAID = {
+    PASSED: "right",
+    FAILED: "wrong",
+    UNSOLVED: "not solved",
+    BUILD_ERROR: "it does not compile",
+    CRASHED: "the program ended before it answered",
+    TIMED_OUT: "the program did not answer in time",
+    NOT_GRADED: "not graded",
+}
+
+
+def write(path: Path, text: str) -> None:
+    """Writes a file in one step, so that nobody finds half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    new = path.with_name(f".{path.name}.new")
+    new.write_text(text, encoding="utf-8")
+    os.replace(new, path)
+
+
+def printable(text: str) -> str:
+    """A text without the characters that XML and terminals take for commands."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+
+
+def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[str, Any], dict[str, Any]]]:
+    """The tests that count: exercise, back end, the test as the lab has it, and its result."""
+    found = []
+    for exercise in lab.exercises:
+        one = result["exercises"].get(exercise.name)
+        if not one:
+            continue
+        tests = {test.name: test for test in exercise.tests}
+        for outcome in one["tests"]:
+            test = tests.get(outcome["test"])
+            if test:
+                found.append((exercise, one["backend"], {"hint": test.hint, "visible": test.visible}, outcome))
+    return found
+
+
+def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
+    """What a student may read of a test. No input of a hidden test is in it."""
+    words = SAID[outcome["outcome"]]
+    message = outcome["message"]
+    if outcome["outcome"] in (NOT_GRADED, BUILD_ERROR) or "times the time of the rung" in message:
+        return f"{words}: {message}" if message else words
+    if outcome["outcome"] in (PASSED, UNSOLVED):
+        return words
+    if test["visible"] and message:
+        words += f": {message}"
+    return f"{words}\nHint: {test['hint']}"
+
+
+def gradescope(lab: Lab, result: dict[str, Any]) -> str:
+    tests = []
+    for number, (exercise, backend, test, outcome) in enumerate(entries(lab, result), 1):
+        tests.append({
+            "number": str(number),
+            "name": f"{exercise.name} ({backend}): {outcome['test']}",
+            "score": outcome["score"],
+            "max_score": outcome["points"],
+            "status": "passed" if outcome["outcome"] == PASSED else "failed",
+            "output": printable(said_to_student(test, outcome)),
+            "visibility": "visible" if test["visible"] else "after_published",
+        })
+    notes = "\n".join(result["notes"])
+    return json.dumps({
+        "score": result["score"],
+        "max_score": result["max_score"],
+        "execution_time": round(result["seconds"]),
+        "output": printable(f"{result['name']}: {result['score']:g} of {result['max_score']:g} points\n{notes}").strip(),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+    }, indent=1) + "\n"
+
+
+def junit(lab: Lab, result: dict[str, Any]) -> str:
+    all_tests = entries(lab, result)
+    counts = {"failures": 0, "errors": 0, "skipped": 0}
+    lines = []
+    for exercise, backend, _, outcome in all_tests:
+        name = f"{exercise.name} ({backend}): {outcome['test']}"
+        head = f'<testcase classname={quoteattr(lab.name)} name={quoteattr(name)} time="{outcome["seconds"]}"'
+        what = outcome["outcome"]
+        message = printable(outcome["message"])
+        if what == PASSED:
+            lines.append(f"  {head}/>")
+            continue
+        tag = "failure" if what in (FAILED, UNSOLVED) else "skipped" if what == NOT_GRADED else "error"
+        counts[{"failure": "failures", "error": "errors", "skipped": "skipped"}[tag]] += 1
+        lines.append(f"  {head}><{tag} message={quoteattr(what)}>{escape(message)}</{tag}></testcase>")
+    attributes = " ".join(f'{name}="{count}"' for name, count in counts.items())
+    return "\n".join(['<?xml version="1.0" encoding="UTF-8"?>',
+                      f'<testsuite name={quoteattr(printable(result["name"]))} tests="{len(all_tests)}" {attributes}>',
+                      *lines, "</testsuite>", ""])
+
+
+def feedback(lab: Lab, result: dict[str, Any]) -> str:
+    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {result['name']}", "",
+             f"{result['score']:g} of {result['max_score']:g} points", ""]
+    if result["notes"]:
+        lines += ["Your submission:", "", *(f"- {printable(note)}" for note in result["notes"]), ""]
+    last = ""
+    for exercise, backend, test, outcome in entries(lab, result):
+        if exercise.name != last:
+            one = result["exercises"][exercise.name]
+            lines += [f"## {exercise.title} ({backend}): {one['score']:g} of {exercise.points:g}", ""]
+            last = exercise.name
+        said = printable(said_to_student(test, outcome)).split("\n")
+        lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {said[0]}")
+        lines += [f"  {line}" for line in said[1:]]
+        if outcome is result["exercises"][exercise.name]["tests"][-1]:
+            lines.append("")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def for_submission(lab: Lab, folder: Path, result: dict[str, Any]) -> None:
+    """The files of one submission."""
+    write(folder / "results.json", gradescope(lab, result))
+    write(folder / "junit.xml", junit(lab, result))
+    write(folder / "feedback.md", feedback(lab, result))
+
+
+def safe_cell(text: str) -> str:
+    """A cell that a spreadsheet does not take for a formula."""
+    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+
+
+def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str]) -> str:
+    """One line per submission. @param columns those of the roster that are passed on"""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = [exercise.name for exercise in lab.exercises]
+    writer.writerow(["submission", *columns, "score", "max_score", *names, "answers", "notes"])
+    for result in results:
+        scores = [result["exercises"].get(name, {}).get("score", 0) for name in names]
+        person = result.get("person", {})
+        cells = [safe_cell(printable(result["name"])), *(safe_cell(str(person.get(column, ""))) for column in columns),
+                 result["score"], result["max_score"], *scores, "", safe_cell("; ".join(map(printable, result["notes"])))]
+        writer.writerow(cells)
+    return out.getvalue()
+
+
+def worst(one: dict[str, Any]) -> str:
+    """One word for an exercise."""
+    outcomes = [test["outcome"] for test in one["tests"]]
+    for word in (NOT_GRADED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, FAILED):
+        if word in outcomes:
+            return word
+    return PASSED
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{title}</title><style>
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
+table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }}
+td.number {{ text-align: right }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
+.passed {{ color: #14632a }} .other {{ color: #9a1c1c }} .none {{ color: #6b4e00 }}
+summary {{ cursor: pointer }}
+</style></head><body><h1>{title}</h1><p>{summary}</p>
+<table><thead><tr>{head}</tr></thead><tbody>
+{rows}
+</tbody></table>
+<h2>Feedback</h2>
+{texts}
+</body></html>
+"""
+
+
+def page(lab: Lab, results: list[dict[str, Any]], expected: int) -> str:
+    """The class on one page."""
+    names = [exercise.name for exercise in lab.exercises]
+    head = "".join(f"<th>{html.escape(word)}</th>" for word in ["submission", "points", *names])
+    rows, texts = [], []
+    for number, result in enumerate(results):
+        cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a></td>',
+                 f'<td class="number">{result["score"]:g} of {result["max_score"]:g}</td>']
+        for name in names:
+            one = result["exercises"].get(name)
+            word = worst(one) if one else UNSOLVED
+            kind = "passed" if word == PASSED else "none" if word in (UNSOLVED, NOT_GRADED) else "other"
+            score = one["score"] if one else 0
+            cells.append(f'<td class="{kind}">{score:g} {html.escape(word)}</td>')
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+        texts.append(f'<details id="s{number}"><summary>{html.escape(printable(result["name"]))}</summary>'
+                     f"<pre>{html.escape(feedback(lab, result))}</pre></details>")
+    scores = sorted(result["score"] for result in results)
+    summary = f"{len(results)} of {expected} submissions graded."
+    if scores:
+        summary += f" Points: lowest {scores[0]:g}, median {scores[len(scores) // 2]:g}, highest {scores[-1]:g}."
+    script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
+              "location.hash||'#none');if(d)d.open=true}open_it()</script>")
+    return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary), head=head,
+                       rows="\n".join(rows), texts="\n".join(texts) + script)

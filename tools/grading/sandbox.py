@@ -1,0 +1,241 @@
+"""Runs programs that are not trusted, with limits, and kills all that is left of them.
+
+Under bubblewrap where it works: no network, no home, a system that cannot be written to, processes that see only
+themselves. Otherwise, for root, as a user who owns nothing. As root both: bubblewrap runs as that user. Each slot has a
+user of its own, so that submissions which run at the same time cannot touch each other.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from .fault import Fault
+
+USERS = range(64100, 65100)  # user ids that no distribution gives to people or services
+LOCKS = Path("/run/gpulab-users")  # one file for each of them that is in use, also by another run
+SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
+ETC = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one run may use."""
+
+    cpu_seconds: int = 60
+    memory_bytes: int = 6 << 30  # of addresses, of which compilers of kernels reserve many
+    processes: int = 64
+    file_bytes: int = 256 << 20
+
+
+@dataclass
+class Sandbox:
+    """A way to run programs. kind: "bubblewrap", "user" or "none", which protects nothing."""
+
+    kind: str
+    base: Path
+    as_root: bool = field(default_factory=lambda: os.geteuid() == 0)
+    users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
+    taking: threading.Lock = field(default_factory=threading.Lock)
+
+    def user_of(self, slot: int) -> int:
+        """The user of a slot, whom nothing else on this machine runs as."""
+        with self.taking:
+            if slot not in self.users:
+                LOCKS.mkdir(mode=0o700, exist_ok=True)
+                for user in USERS:
+                    lock = os.open(LOCKS / str(user), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+                    try:
+                        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except OSError:
+                        os.close(lock)
+                        continue
+                    self.users[slot] = (user, lock)
+                    kill_all_of(user)  # what a run left behind that was killed
+                    break
+                else:
+                    raise Fault(f"all users from {USERS[0]} to {USERS[-1]} are in use")
+            return self.users[slot][0]
+
+    def folder(self, name: str, slot: int) -> Path:
+        """A new empty folder that the user of a slot may write to, and nobody else."""
+        path = self.base / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True, mode=0o700)
+        if self.as_root and self.kind != "none":
+            os.chown(path, self.user_of(slot), self.user_of(slot))
+        return path
+
+    def fill(self, path: Path, files: dict[str, bytes], slot: int) -> None:
+        """A new folder with files that the user of a slot may read, and no other user may."""
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(mode=0o700)
+        for name, content in files.items():
+            (path / name).write_bytes(content)
+            (path / name).chmod(0o644)
+        if self.as_root and self.kind != "none":
+            os.chown(path, self.user_of(slot), self.user_of(slot))
+            path.chmod(0o500)
+
+    def installed(self, program: Path) -> Path:
+        """A copy of a program at a place that every user can read."""
+        copies = self.base / "bin"
+        copies.mkdir(exist_ok=True)
+        copies.chmod(0o755)
+        copy = copies / program.name
+        if not copy.exists():
+            new = copies / f".{program.name}.{os.getpid()}.{id(object())}"
+            shutil.copy(program, new)
+            new.chmod(0o755)
+            new.rename(copy)
+        return copy
+
+    def start(self, command: list[str], *, slot: int, scratch: Path, readable: list[Path],
+              environment: dict[str, str], limits: Limits = Limits(), gpu: bool = False) -> subprocess.Popen[bytes]:
+        """Starts a program with pipes for stdin, stdout and stderr, in the folder `scratch`, which is also its home.
+
+        @param readable files and folders that it may read, at their own paths, beside the system
+        """
+        variables = {"HOME": str(scratch), "TMPDIR": str(scratch), "PATH": "/usr/local/cuda/bin:/usr/bin:/bin",
+                     "LC_ALL": "C.UTF-8", "POCL_CACHE_DIR": str(scratch / "pocl"), **environment}
+        processes = limits.processes + 4 * (os.cpu_count() or 1)
+        if not self.as_root:
+            processes += threads_of(os.geteuid())
+        wrapped = ["prlimit", f"--cpu={limits.cpu_seconds}", f"--nproc={processes}", f"--fsize={limits.file_bytes}",
+                   "--core=0", "--nofile=512"]
+        if not gpu:  # CUDA reserves addresses for the memory of all GPUs
+            wrapped.append(f"--as={limits.memory_bytes}")
+        wrapped.append("--")
+        if self.kind == "bubblewrap":
+            wrapped += self.bubblewrap(scratch, readable, gpu)
+        apart = self.as_root and self.kind != "none"
+        return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
+                                bufsize=0, user=self.user_of(slot) if apart else None,
+                                group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None)
+
+    def bubblewrap(self, scratch: Path, readable: list[Path], gpu: bool) -> list[str]:
+        command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
+                   "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
+        for folder in SYSTEM:
+            if os.path.islink(folder):
+                command += ["--symlink", os.readlink(folder), folder]
+            elif os.path.isdir(folder):
+                command += ["--ro-bind", folder, folder]
+        for name in ETC:
+            command += ["--ro-bind-try", name, name]
+        if gpu:
+            for name in [*GPU, *(str(path) for path in Path("/dev").glob("nvidia[0-9]*"))]:
+                command += ["--dev-bind-try", name, name]
+        for path in readable:
+            command += ["--ro-bind", str(path), str(path)]
+        return [*command, "--bind", str(scratch), str(scratch), "--chdir", str(scratch)]
+
+    def end(self, process: subprocess.Popen[bytes], slot: int) -> int:
+        """Kills a program and every process that it started, and waits for it. Returns how it ended."""
+        ended = process.poll()
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+        if self.as_root and self.kind != "none":
+            kill_all_of(self.user_of(slot))
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                try:
+                    pipe.close()
+                except OSError:
+                    pass
+        return process.returncode if ended is None else ended
+
+    def can_read(self, path: Path) -> bool:
+        """Whether a program in here could read a file that is not handed to it."""
+        process = self.start(["test", "-r", str(path)], slot=0, scratch=self.folder("look", 0), readable=[],
+                             environment={})
+        process.communicate()
+        return self.end(process, 0) == 0
+
+    def close(self) -> None:
+        """Removes all files and gives the users back."""
+        for _, lock in self.users.values():
+            os.close(lock)
+        self.users.clear()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+def processes_of(user: int) -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                if os.stat(f"/proc/{entry}").st_uid == user:
+                    found.append(int(entry))
+            except OSError:
+                pass
+    return found
+
+
+def threads_of(user: int) -> int:
+    count = 0
+    for process in processes_of(user):
+        try:
+            count += len(os.listdir(f"/proc/{process}/task"))
+        except OSError:
+            pass
+    return count
+
+
+def kill_all_of(user: int) -> None:
+    """Kills all processes of a user who belongs to a slot, until none is left."""
+    for _ in range(100):
+        alive = 0
+        for process in processes_of(user):
+            try:
+                with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
+                    if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
+                        continue
+                os.kill(process, signal.SIGKILL)
+                alive += 1
+            except OSError:
+                pass
+        if alive == 0:
+            return
+
+
+def works(kind: str) -> bool:
+    """Whether a kind of sandbox can run a program here."""
+    base = Path(tempfile.mkdtemp(prefix="gpulab-sandbox-"))
+    base.chmod(0o711)
+    sandbox = Sandbox(kind, base)
+    try:
+        process = sandbox.start(["true"], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
+        process.communicate(timeout=20)
+        return process.returncode == 0
+    except (OSError, subprocess.SubprocessError):
+        return False
+    finally:
+        sandbox.close()
+
+
+def best(wish: str = "") -> Sandbox:
+    """The strongest kind of sandbox that works here, or the one asked for."""
+    kinds = [wish] if wish else ["bubblewrap", "user"]
+    for kind in kinds:
+        if kind == "user" and os.geteuid() != 0:
+            continue
+        if kind == "none" or works(kind):
+            base = Path(tempfile.mkdtemp(prefix="gpulab-grading-"))
+            base.chmod(0o711)
+            return Sandbox(kind, base)
+    if wish:
+        raise Fault(f"the sandbox '{wish}' does not work here")
+    raise Fault("submissions cannot run apart from this user: install bubblewrap, or run this as root")

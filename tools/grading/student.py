@@ -1,0 +1,180 @@
+"""./lab in a hand-out: tests a student's exercises with the tests that students can see."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+import time
+import zipfile
+from pathlib import Path
+
+from .exercises import Exercise, Lab, Part, folders, is_unsolved, load
+from .fault import Fault
+from .judge import BUILD_ERROR, NOT_GRADED, PASSED, Judge, Result
+from .sandbox import best
+
+COLOURS = {"right": "32", "wrong": "31", "unsolved": "33"}
+
+
+def painted(word: str) -> str:
+    code = COLOURS.get(word)
+    return f"\033[{code}m{word}\033[0m" if code and sys.stdout.isatty() and "NO_COLOR" not in os.environ else word
+
+
+def labs_of(root: Path) -> list[Lab]:
+    return [load(root, name) for name in folders(root)]
+
+
+def chosen(labs: list[Lab], names: list[str]) -> list[tuple[Lab, Exercise]]:
+    pairs = [(lab, exercise) for lab in labs for exercise in lab.exercises]
+    known = [exercise.name for _, exercise in pairs]
+    for name in names:
+        if name not in known:
+            raise Fault(f"no exercise is named '{name}'; there are: {' '.join(known)}")
+    return [(lab, exercise) for lab, exercise in pairs if not names or exercise.name in names]
+
+
+def built(root: Path, lab: Lab, part: Part | None) -> str:
+    """Builds the judge of a lab, or the worker of a part. Returns what the compiler said when it failed."""
+    target = f"worker_{lab.name}_{part.rung}" if part else f"judge_{lab.name}"
+    ran = subprocess.run(["cmake", "--build", str(root / "build/default"), "--target", target], capture_output=True,
+                         text=True, check=False)
+    return "" if ran.returncode == 0 else (ran.stdout + ran.stderr)[-4000:]
+
+
+def state_of(lab: Lab, part: Part) -> str:
+    for file in part.files:
+        path = lab.path / file
+        if not path.is_file():
+            return "missing"
+        if not is_unsolved(lab.stub(file), path.read_text(encoding="utf-8", errors="replace")):
+            return "begun"
+    return "unsolved"
+
+
+def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple[str, list[Result], str]:
+    """What one back end of an exercise is: right, wrong, ...; the results; more to say."""
+    lab = judge.lab
+    state = state_of(lab, part)
+    if state != "begun":
+        return state, [], ""
+    why = judge.why_not(part)
+    if why:
+        return "not tested", [], f"{why} here"
+    trouble = built(root, lab, part)
+    if trouble:
+        return "wrong", [], f"it does not compile:\n{trouble}"
+    files = {file: (lab.path / file).read_bytes() for file in part.files}
+    results = judge.judge(exercise, part, files, slot=0, built=judge.worker_program(part))
+    return "right" if all(one.outcome == PASSED for one in results) else "wrong", results, ""
+
+
+def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str) -> None:
+    score = sum(one.score for one in results)
+    points = f"{score:g} of {exercise.points:g}" if results else f"0 of {exercise.points:g}"
+    print(f"{painted(state)}  {exercise.name} in {part.backend}: {exercise.title} ({points} points in these tests)")
+    if more:
+        print(textwrap.indent(more, "    "))
+    hints = {test.name: test.hint for test in exercise.tests}
+    for result in results:
+        if result.outcome == PASSED:
+            print(f"    {painted('right')}  {result.test} ({result.points:g})")
+            continue
+        print(f"    {painted('wrong')}  {result.test} (0 of {result.points:g}): {result.outcome}")
+        if result.message:
+            print(textwrap.indent(result.message, "           "))
+        if result.outcome == BUILD_ERROR:
+            break
+        if result.outcome != NOT_GRADED:
+            print(f"           Hint: {hints[result.test]}")
+
+
+def test(root: Path, names: list[str]) -> bool:
+    """Tests exercises and shows the results. Returns whether nothing is wrong."""
+    fine = True
+    judges: dict[str, Judge] = {}
+    sandbox = best("none")
+    try:
+        for lab, exercise in chosen(labs_of(root), names):
+            if lab.name not in judges:
+                print(f"{lab.name}: building the tests", file=sys.stderr)
+                trouble = built(root, lab, None)
+                if trouble:
+                    raise Fault(f"the tests do not build:\n{trouble}")
+                judges[lab.name] = Judge(lab, root / "build/default", sandbox, b"visible")
+            parts = list(exercise.parts.values())
+            shown = [part for part in parts if state_of(lab, part) != "unsolved"]
+            for part in shown or parts[:1]:
+                state, results, more = test_part(root, judges[lab.name], exercise, part)
+                fine = fine and state != "wrong"
+                show(exercise, part, state, results, more)
+    finally:
+        sandbox.close()
+    return fine
+
+
+def times(root: Path, names: list[str]) -> dict[str, float]:
+    """When the files of the exercises were saved last."""
+    found = {}
+    for lab, exercise in chosen(labs_of(root), names):
+        for part in exercise.parts.values():
+            for file in part.files:
+                path = lab.path / file
+                found[exercise.name + " " + file] = path.stat().st_mtime if path.is_file() else 0.0
+    return found
+
+
+def watch(root: Path, names: list[str], rounds: int = -1) -> None:
+    """Tests again the exercises whose files were saved. @param rounds after so many changes it ends; -1: never"""
+    test(root, names)
+    known = times(root, names)
+    while rounds != 0:
+        print("waiting for a file to be saved (Ctrl-C ends)", file=sys.stderr, flush=True)
+        now = known
+        while now == known:
+            time.sleep(0.3)
+            now = times(root, names)
+        changed = sorted({name.split()[0] for name, when in now.items() if known.get(name) != when})
+        known = now
+        test(root, changed)
+        rounds -= 1
+
+
+def pack(root: Path) -> Path:
+    """Makes hand-in.zip."""
+    target = root / "hand-in.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for lab in labs_of(root):
+            files = [f"labs/{lab.folder}/{file}" for _, part in lab.parts() for file in part.files]
+            for name in [*files, f"labs/{lab.folder}/answers.md"]:
+                if (root / name).is_file():
+                    archive.writestr(zipfile.ZipInfo(name), (root / name).read_bytes())
+    return target
+
+
+def main(words: list[str]) -> int:
+    root, command, names = Path(words[0]), words[1], words[2:]
+    if command in ("list", "zip") and names:
+        raise Fault(f"{command} takes no arguments")
+    if command == "list":
+        for lab in labs_of(root):
+            print(f"{lab.name}: {', '.join(exercise.name for exercise in lab.exercises)}")
+    elif command == "zip":
+        print(pack(root))
+    elif command == "watch":
+        watch(root, names)
+    else:
+        return 0 if test(root, names) else 1
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Fault as fault:
+        print(f"lab: {fault}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)

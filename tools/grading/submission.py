@@ -1,0 +1,147 @@
+"""Takes the files of the exercises out of what was handed in, a folder or a zip file, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from .exercises import Lab
+
+MOST_BYTES = 1 << 20  # of one file
+MOST_ENTRIES = 20_000
+ANSWERS = "answers.md"
+
+
+@dataclass
+class Submission:
+    """The files that count, by their names in the lab, and what is to be said about the rest."""
+
+    name: str
+    path: Path
+    files: dict[str, bytes] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file of a submission: where it lies, and how to read it."""
+
+    name: PurePosixPath
+    size: int
+    kind: str  # "file", "link" or "other"
+
+
+def wanted(lab: Lab) -> list[str]:
+    return [*(file for _, part in lab.parts() for file in part.files), ANSWERS]
+
+
+def read(lab: Lab, path: Path) -> Submission:
+    """Reads a submission. Whatever is wrong with it becomes a note."""
+    name = path.stem if path.suffix.lower() == ".zip" else path.name
+    found = Submission(name, path)
+    try:
+        if path.is_dir():
+            entries = list_folder(path, found.notes)
+            take(lab, found, entries, lambda entry: read_file(path, entry))
+        elif zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                entries = list_zip(archive, found.notes)
+                take(lab, found, entries, lambda entry: read_member(archive, entry))
+        else:
+            found.notes.append("it is neither a folder nor a zip file")
+    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError) as error:
+        found.notes.append(f"it cannot be read: {error}")
+    return found
+
+
+def list_folder(path: Path, notes: list[str]) -> list[Entry]:
+    entries: list[Entry] = []
+    for folder, folders, files in os.walk(path):  # does not follow links
+        folders.sort()
+        for name in sorted([*files, *(one for one in folders if os.path.islink(os.path.join(folder, one)))]):
+            full = os.path.join(folder, name)
+            status = os.lstat(full)
+            kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "other"
+            entries.append(Entry(PurePosixPath(os.path.relpath(full, path)), status.st_size, kind))
+            if len(entries) >= MOST_ENTRIES:
+                notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")
+                return entries
+    return entries
+
+
+def list_zip(archive: zipfile.ZipFile, notes: list[str]) -> list[Entry]:
+    entries = []
+    members = archive.infolist()
+    if len(members) > MOST_ENTRIES:
+        notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")
+    for member in members[:MOST_ENTRIES]:
+        name = PurePosixPath(member.filename.replace("\\", "/"))
+        if member.is_dir():
+            continue
+        if name.is_absolute() or ".." in name.parts:
+            notes.append(f"{printable(str(name))} leads outside and is not read")
+            continue
+        kind = "link" if stat.S_ISLNK(member.external_attr >> 16) else "file"
+        entries.append(Entry(PurePosixPath(member.filename), member.file_size, kind))
+    return entries
+
+
+def printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)[:200]
+
+
+def read_file(folder: Path, entry: Entry) -> bytes:
+    descriptor = os.open(folder / entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        return file.read(MOST_BYTES + 1)
+
+
+def read_member(archive: zipfile.ZipFile, entry: Entry) -> bytes:
+    with archive.open(str(entry.name)) as file:
+        return file.read(MOST_BYTES + 1)  # whatever size the archive claims
+
+
+def take(lab: Lab, found: Submission, entries: list[Entry], content_of: Callable[[Entry], bytes]) -> None:
+    """Finds each file of the exercises among the entries: by the end of its path, or by its name alone."""
+    used: set[PurePosixPath] = set()
+    names = wanted(lab)
+    alone = {PurePosixPath(name).name for name in names}
+    for name in names:
+        parts = PurePosixPath(name).parts
+        fitting = [entry for entry in entries if entry.name.parts[-len(parts):] == parts]
+        in_lab = [entry for entry in fitting if lab.folder in entry.name.parts]
+        if name == ANSWERS and in_lab:
+            fitting = in_lab
+        elif len(fitting) > 1:  # stubs lie in exercises/, beside the file that counts
+            fitting = [entry for entry in in_lab or fitting if "exercises" not in entry.name.parts] or fitting
+        if not fitting:
+            fitting = [entry for entry in entries if len(entry.name.parts) == 1 and entry.name.name == parts[-1]]
+        if len(fitting) > 1:
+            found.notes.append(f"{name} appears {len(fitting)} times; none of them counts")
+            used.update(entry.name for entry in fitting)
+            continue
+        if not fitting:
+            if name != ANSWERS:
+                found.notes.append(f"{name} is missing")
+            continue
+        entry = fitting[0]
+        used.add(entry.name)
+        if entry.kind != "file":
+            found.notes.append(f"{name} is no file but a {entry.kind}, and is not read")
+            continue
+        content = content_of(entry) if entry.size <= MOST_BYTES else b"." * (MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            found.notes.append(f"{name} has more than {MOST_BYTES >> 20} MB and is not read")
+            continue
+        found.files[name] = content
+    links = [entry for entry in entries if entry.kind != "file" and entry.name not in used]
+    others = [entry for entry in entries if entry.name not in used and entry.kind == "file" and
+              entry.name.name not in alone]
+    if links:
+        found.notes.append(f"{len(links)} links or special files are not read")
+    if others:
+        found.notes.append(f"{len(others)} other files are not read")

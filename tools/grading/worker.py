@@ -1,0 +1,112 @@
+"""Talks to a worker, the process that runs a student's rung, and takes the time from outside."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import struct
+import subprocess
+import time
+
+from .sandbox import Sandbox
+
+MOST_PRINTED = 16 << 10
+ROOM_FOR_ANSWERS = 16 << 20
+
+
+class Ended(Exception):
+    """The worker ended, or said what no worker says."""
+
+
+class TimedOut(Exception):
+    """The worker did not answer in time."""
+
+
+class Worker:
+    """A worker that has been started. It answers one message after another."""
+
+    def __init__(self, sandbox: Sandbox, process: subprocess.Popen[bytes], slot: int) -> None:
+        self.sandbox = sandbox
+        self.process = process
+        self.slot = slot
+        self.printed = b""
+        assert process.stdin and process.stdout and process.stderr
+        self.to, self.answers, self.errors = (pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr))
+        for pipe in (self.to, self.answers, self.errors):
+            os.set_blocking(pipe, False)
+
+    def ask(self, message: bytes, seconds: float) -> tuple[bytes, float]:
+        """Hands a message over and returns the answer, and the seconds that it took."""
+        rest = memoryview(struct.pack("<Q", len(message)) + message)
+        answer = bytearray()
+        wanted = 8
+        begin = time.perf_counter()
+        deadline = begin + seconds
+        with selectors.DefaultSelector() as ready:
+            ready.register(self.to, selectors.EVENT_WRITE)
+            ready.register(self.answers, selectors.EVENT_READ)
+            ready.register(self.errors, selectors.EVENT_READ)
+            while True:
+                left = deadline - time.perf_counter()
+                events = ready.select(left) if left > 0 else []
+                if not events:
+                    raise TimedOut
+                for key, _ in events:
+                    if key.fd == self.to:
+                        try:
+                            rest = rest[os.write(self.to, rest[: 1 << 20]):]
+                        except BlockingIOError:
+                            continue
+                        except OSError:
+                            rest = rest[:0]
+                        if not rest:
+                            ready.unregister(self.to)
+                    elif key.fd == self.errors:
+                        if not self.drain():
+                            ready.unregister(self.errors)
+                    else:
+                        piece = self.read(self.answers, wanted - len(answer))
+                        if piece is None:
+                            continue
+                        if not piece:
+                            raise Ended
+                        answer += piece
+                        if len(answer) == 8 == wanted:
+                            wanted += struct.unpack("<Q", answer)[0]
+                            if wanted > 4 * len(message) + ROOM_FOR_ANSWERS:
+                                raise Ended
+                        if len(answer) == wanted:
+                            return bytes(answer[8:]), time.perf_counter() - begin
+
+    @staticmethod
+    def read(pipe: int, most: int) -> bytes | None:
+        try:
+            return os.read(pipe, min(most, 1 << 20))
+        except BlockingIOError:
+            return None
+
+    def drain(self) -> bool:
+        """Takes what the worker printed, and keeps the beginning. Returns False at the end."""
+        piece = self.read(self.errors, 1 << 16)
+        if piece:
+            self.printed = (self.printed + piece)[:MOST_PRINTED]
+        return piece is None or bool(piece)
+
+    def end(self, wait: float = 0) -> str:
+        """Kills the worker, after it had `wait` seconds to end by itself, and returns how it ended, in words."""
+        if wait > 0:
+            try:
+                self.process.wait(wait)
+            except subprocess.TimeoutExpired:
+                pass
+        code = self.sandbox.end(self.process, self.slot)
+        number = -code if code < 0 else code - 128 if code > 128 else 0
+        if number == signal.SIGXCPU:
+            return "used up its CPU time"
+        if number == signal.SIGKILL:
+            return "was killed"
+        try:
+            return f"was ended by {signal.Signals(number).name}" if number else f"ended with exit code {code}"
+        except ValueError:
+            return f"ended with exit code {code}"
