@@ -158,10 +158,17 @@ bool takes_several_devices(std::string_view variant) { return variant.find("devi
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     using enum gpulab::Backend;
     using V = gpulab::Variant<Run<T>>;
-    [[maybe_unused]] constexpr gpulab::Needs needs{.fp64 = std::is_same_v<T, double>};
+    constexpr gpulab::Needs needs{.fp64 = std::is_same_v<T, double>};
     static constexpr std::array table = {
         V{"cpu_sequential", "the method as it is written, one loop after the other", cpu, cpu_sequential<T>},
         V{"cpu_threads", "each thread has a range of rows for the whole solution", cpu, cpu_threads<T>},
+        V{"opencl_five_kernels", "the five kernels of the thesis, one group per compute unit", opencl,
+          GPULAB_IF_OPENCL(opencl_five_kernels<T>), needs},
+        V{"opencl_tuned", "the number of groups found by trying", opencl, GPULAB_IF_OPENCL(opencl_tuned<T>), needs},
+        V{"opencl_devices_whole", "several devices; all of p travels in every iteration", opencl,
+          GPULAB_IF_OPENCL(opencl_devices_whole<T>), needs},
+        V{"opencl_devices_halo", "several devices; only the halo travels, beside the inner rows", opencl,
+          GPULAB_IF_OPENCL(opencl_devices_halo<T>), needs},
     };
     return table;
 }

@@ -8,5 +8,9 @@ namespace cg {
 
 template <class T> Run<T> cpu_sequential;
 template <class T> Run<T> cpu_threads;
+template <class T> Run<T> opencl_five_kernels;
+template <class T> Run<T> opencl_tuned;
+template <class T> Run<T> opencl_devices_whole;
+template <class T> Run<T> opencl_devices_halo;
 
 } // namespace cg

@@ -116,6 +116,20 @@ template <class T> std::vector<Part<T>> make_parts(const gpulab::Csr<T>& matrix,
     return parts;
 }
 
+template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
+    Part<T> part;
+    const std::size_t first = split.first[index], last = split.first[index + 1];
+    const auto begin = static_cast<std::ptrdiff_t>(matrix.row_start[first]);
+    const auto end = static_cast<std::ptrdiff_t>(matrix.row_start[last]);
+    part.first = first, part.inner_end = last - first;
+    part.matrix.rows = last - first, part.matrix.columns = matrix.columns;
+    part.matrix.row_start.resize(last - first + 1);
+    for (std::size_t i = first; i <= last; ++i) part.matrix.row_start[i - first] = matrix.row_start[i] - begin;
+    part.matrix.column.assign(matrix.column.begin() + begin, matrix.column.begin() + end);
+    part.matrix.value.assign(matrix.value.begin() + begin, matrix.value.begin() + end);
+    return part;
+}
+
 template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
     Part<T> part = cut_out(matrix, split, index);
     for (std::size_t to = 0; to < split.parts(); ++to)
@@ -126,6 +140,7 @@ template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& 
 #define INSTANTIATE(T)                                                             \
     template Split split_rows(const gpulab::Csr<T>&, const std::vector<double>&);  \
     template std::vector<Part<T>> make_parts(const gpulab::Csr<T>&, const Split&); \
+    template Part<T> rows_of(const gpulab::Csr<T>&, const Split&, std::size_t);    \
     template Part<T> make_part(const gpulab::Csr<T>&, const Split&, std::size_t);
 INSTANTIATE(float)
 INSTANTIATE(double)
