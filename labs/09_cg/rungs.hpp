@@ -12,5 +12,12 @@ template <class T> Run<T> opencl_five_kernels;
 template <class T> Run<T> opencl_tuned;
 template <class T> Run<T> opencl_devices_whole;
 template <class T> Run<T> opencl_devices_halo;
+template <class T> Run<T> cuda_five_kernels;
+template <class T> Run<T> cuda_fused;
+template <class T> Run<T> cuda_sliced;
+template <class T> Run<T> cuda_graph;
+template <class T> Run<T> cuda_persistent;
+template <class T> Run<T> cuda_devices;
+template <class T> Run<T> cuda_cusparse_cublas;
 
 } // namespace cg

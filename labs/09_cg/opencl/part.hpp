@@ -105,7 +105,7 @@ public:
             *kernel = gpulab::opencl_kernel(five_kernels_cl, name, real);
         pack_ = gpulab::opencl_kernel(devices_halo_cl, "pack", real);
         spmv_halo_ = gpulab::opencl_kernel(devices_halo_cl, "spmv_halo", real);
-        local_ = 256;
+        local_ = std::clamp<std::size_t>(std::bit_ceil(std::max<std::size_t>(rows_, 1)), 32, 256);
         for (const cl::Kernel* kernel :
              {&dot_, &dot_jacobi_, &next_x_, &next_r_, &next_p_, &spmv_, &pack_, &spmv_halo_})
             local_ = std::min(local_, std::bit_floor(context.max_work_group(*kernel)));
@@ -134,6 +134,15 @@ public:
             queue.enqueueCopyBuffer(b_.data(), r_.data(), 0, 0, rows_ * sizeof(T));
         }
         queue.finish();
+    }
+
+    /// Fills the vectors with zeros, for kernels that are only timed: some devices are slow with NaN.
+    void clear() {
+        for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &halo_})
+            if (vector->size() > 0) {
+                const std::vector<T> zeros(vector->size());
+                context_.queue().enqueueWriteBuffer(vector->data(), CL_TRUE, 0, vector->bytes(), zeros.data());
+            }
     }
 
     /// q = A p for some rows that need no halo.

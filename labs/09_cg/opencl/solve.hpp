@@ -110,13 +110,14 @@ template <class T> std::vector<Tuned> tune(ClPart<T>& device, const Problem<T>& 
     for (const char* const kernel : kernel_names) {
         std::optional<Tuned> known = cache.find(name, kernel, type, size);
         if (!known) {
-            if (!std::exchange(ready, true)) device.reset(); // numbers, not NaN, which some devices are slow with
+            if (!std::exchange(ready, true)) device.clear();
+            const bool small = device.rows() < 4096; // where trying cannot pay
             const auto time = [&](std::size_t groups) {
                 double best = device.time_of(kernel, groups); // the first run may compile or fetch something
-                for (int run = 0; run < 4; ++run) best = std::min(best, device.time_of(kernel, groups));
+                for (int run = 0; run < (small ? 1 : 4); ++run) best = std::min(best, device.time_of(kernel, groups));
                 return best;
             };
-            known = first_local_minimum(time, device.rows() < 4096 ? 4 : most_groups);
+            known = first_local_minimum(time, small ? 2 : most_groups);
             known->device = name, known->kernel = kernel, known->type = type, known->rows = size;
             cache.store(*known);
         }
@@ -151,7 +152,7 @@ Split split_over(const Problem<T>& problem, const std::vector<gpulab::OpenClCont
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (parts[i].rows() == 0) continue;
         ClPart<T> part(*contexts[i], problem, parts[i], false);
-        part.reset();
+        part.clear();
         std::vector<double> times;
         for (int run = 0; run < 6; ++run) times.push_back(part.time_of("spmv", 8));
         times.erase(times.begin()); // the first run may compile or fetch something

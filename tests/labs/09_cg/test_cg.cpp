@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "checks.hpp"
+#include "gpulab/jobs.hpp"
 
 using gpulab::Backend;
 using gpulab::testing::Faults;
@@ -15,7 +16,7 @@ const VariantCases in_float(cg::variants<float>(), "solves in float", "", cg::te
 template <class T> void check_tiny(const gpulab::Variant<cg::Run<T>>& v, Faults& faults) {
     faults.check("tiny systems", [&] { return cg::testing::first_fault<T>(v.run, cg::testing::tiny_systems<T>()); });
     if (cg::takes_several_devices(v.name))
-        faults.check("three parts", [&] { return cg::testing::parts_fault<T>(v.run, {3}, true); });
+        faults.check("three parts", [&] { return cg::testing::tiny_parts_fault<T>(v.run); });
 }
 
 #if defined(GPULAB_WITH_OPENCL)
@@ -31,6 +32,7 @@ bool our_cuda(std::string_view variant, Backend backend) {
 }
 template <class T> void check_tools(const gpulab::Variant<cg::Run<T>>& v, Faults& faults) {
     check_tiny<T>(v, faults);
+    faults.check("whole numbers", [&] { return cg::testing::whole_fault<T>(v.run, {33}); });
     faults.check("more than a block", [&] {
         return cg::testing::first_fault<T>(
             v.run, {cg::testing::generated<T>("laplace2d:37x19", cg::testing::settings(0, 2), true)});
@@ -42,7 +44,38 @@ const VariantCases sanitizer_float(cg::variants<float>(), "in float under comput
                                    check_tools<float>, our_cuda);
 #endif
 
+/// The rungs for several devices, on all devices of a back end at once; skipped where there is one.
+template <class T> void check_all_devices(Backend backend) {
+    const auto& devices = gpulab::testing::devices_or_skip(backend);
+    if (devices.size() < 2) {
+        gpulab::testing::leave_turns();
+        SKIP("there is one " << gpulab::name_of(backend) << " device only");
+    }
+    for (const auto& v : cg::variants<T>()) {
+        if (v.backend != backend || !cg::takes_several_devices(v.name)) continue;
+        INFO(v.name);
+        std::string unmet;
+        for (const auto& device : devices) unmet += gpulab::unmet_need(v.needs, device);
+        if (!unmet.empty()) SKIP(unmet);
+        gpulab::use(devices);
+        CHECK(cg::testing::all_devices_fault<T>(v.run) == "");
+    }
+}
+
 } // namespace
+
+TEST_CASE("rungs for several devices solve in double on all OpenCL devices", "[opencl]") {
+    check_all_devices<double>(Backend::opencl);
+}
+TEST_CASE("rungs for several devices solve in float on all OpenCL devices", "[opencl]") {
+    check_all_devices<float>(Backend::opencl);
+}
+TEST_CASE("rungs for several devices solve in double on all CUDA devices", "[cuda]") {
+    check_all_devices<double>(Backend::cuda);
+}
+TEST_CASE("rungs for several devices solve in float on all CUDA devices", "[cuda]") {
+    check_all_devices<float>(Backend::cuda);
+}
 
 TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end") {
     const auto c = cg::testing::generated<double>("laplace2d:12", cg::testing::settings(1e-8, 500));
