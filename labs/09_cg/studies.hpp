@@ -11,7 +11,7 @@ namespace cg {
 
 /// What studies are given.
 struct StudySettings {
-    std::size_t rows = 10'000'000; ///< unknowns; the larger of two, where a study has several sizes
+    std::size_t rows = 10'000'000; ///< unknowns, about
     Settings settings;
 };
 

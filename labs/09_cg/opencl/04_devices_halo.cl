@@ -16,7 +16,8 @@ kernel void spmv_halo(global const int* row_start, global const int* column, glo
         REAL sum = 0;
         for (int k = row_start[i]; k < row_start[i + 1]; ++k) {
             const uint j = (uint)column[k];
-            sum += value[k] * (j < rows ? p[j] : halo[j - rows]);
+            if (j < rows) sum += value[k] * p[j];
+            else sum += value[k] * halo[j - rows];
         }
         q[i] = sum;
     }

@@ -20,11 +20,12 @@ template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>
     const Split split = split_over(problem, contexts, measured);
     const std::vector<Part<T>> pieces = make_parts(problem.matrix, split);
     std::vector<std::unique_ptr<ClPart<T>>> devices;
-    std::vector<std::vector<T>> sent; // by each device, on the host
+    std::vector<std::vector<T>> sent, halo; // by each device, and for each, on the host
     for (std::size_t i = 0; i < split.parts(); ++i) {
         devices.push_back(std::make_unique<ClPart<T>>(*contexts[i], problem, pieces[i], false, static_cast<int>(i)));
         tune(*devices[i], problem);
         sent.emplace_back(pieces[i].send.size());
+        halo.emplace_back(pieces[i].halo.size());
     }
     for (auto& device : devices) {
         watch.tile(device->local_size(), "rows");
@@ -47,13 +48,14 @@ template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>
         for (const cl::Event& event : copied)
             if (event()) event.wait();
         for (std::size_t i = 0; i < devices.size(); ++i) {
-            std::vector<cl::Event> arrived;
-            for (const auto& receive : pieces[i].receives) {
-                const Part<T>& sender = pieces[receive.part];
-                const auto to_me = std::ranges::find(sender.sends, i, &Part<T>::Link::part);
-                arrived.push_back(
-                    devices[i]->receive(receive.begin, sent[receive.part].data() + to_me->begin, receive.count));
+            for (const auto& receive : pieces[i].receives) { // join what comes from several devices
+                const auto& links = pieces[receive.part].sends;
+                const auto to_me = std::ranges::find(links, i, &Part<T>::Link::part);
+                std::copy_n(sent[receive.part].begin() + static_cast<std::ptrdiff_t>(to_me->begin), receive.count,
+                            halo[i].begin() + static_cast<std::ptrdiff_t>(receive.begin));
             }
+            std::vector<cl::Event> arrived;
+            if (!halo[i].empty()) arrived.push_back(devices[i]->receive(0, halo[i].data(), halo[i].size()));
             devices[i]->multiply_with_halo(0, pieces[i].inner_begin, arrived);
             devices[i]->multiply_with_halo(pieces[i].inner_end, pieces[i].rows(), arrived);
             devices[i]->flush();

@@ -119,6 +119,7 @@ public:
     std::size_t units() const { return static_cast<std::size_t>(std::max(context_.description().compute_units, 1)); }
     std::size_t local_size() const { return local_; }
     gpulab::OpenClContext& context() { return context_; }
+    const std::string& name() const { return context_.description().name; }
     ClRecord& record() { return record_; }
     Groups groups; ///< per compute unit, of each kernel
 
