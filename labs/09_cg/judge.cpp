@@ -129,13 +129,14 @@ template <class T> Reference make_reference(const Problem<T>& p, double patience
         const auto other = iterate(p, noise, run, most, end, cut);
         for (std::size_t k = 0; k < reference.history.size(); ++k) {
             const double deviation = k < other.size() ? std::abs(other[k] - reference.history[k]) : 0;
-            reference.allowed[k] = std::max(reference.allowed[k], 2 * deviation);
+            reference.allowed[k] = std::max(reference.allowed[k], 8 * deviation);
         }
     }
-    for (std::size_t k = 1; k < reference.allowed.size(); ++k) // what has grown stays
-        reference.allowed[k] =
-            std::max(reference.allowed[k],
-                     std::min(1.0, reference.history[k] / reference.history[k - 1]) * reference.allowed[k - 1]);
+    // In some iterations a deviation happens to pass through zero: relative to the norm, what has grown stays.
+    for (std::size_t k = 1; k < reference.allowed.size(); ++k)
+        if (reference.history[k - 1] > 0)
+            reference.allowed[k] = std::max(reference.allowed[k],
+                                            reference.allowed[k - 1] / reference.history[k - 1] * reference.history[k]);
     return reference;
 }
 

@@ -32,17 +32,23 @@ template <class T> Problem<T> problem_of(const std::string& matrix, const Option
     return make_problem(std::move(a), std::move(b), {}, settings, matrix);
 }
 
-/// The method four ways on one matrix: the histories are what the study is about.
+/// The method four ways on two matrices, by cpu_threads. Each way is a row of the table; the files have the residuals
+/// of some iterations besides, each iteration a run.
 template <class T> void history(const Options& options, Report& report, const StudySettings& study) {
     report.column("method", "method"), report.column("preconditioner", "precond.");
+    gpulab::use(gpulab::devices(gpulab::Backend::cpu).front());
     const auto side = static_cast<std::size_t>(std::max(4.0, std::sqrt(static_cast<double>(study.rows) / 2)));
-    for (const std::string& matrix : {laplacian(study.rows), fmt::format("springs:{}x{}", side, side)})
+    for (const std::string& matrix : {laplacian(study.rows), fmt::format("springs:{}x{}", side, side)}) {
+        std::vector<std::pair<gpulab::Result, std::vector<double>>> ways; // with their histories
+        gpulab::Work work_of_all;
         for (const Method method : {Method::conjugate_gradients, Method::steepest_descent})
             for (const bool jacobi : {false, true}) {
                 Settings settings = study.settings;
                 settings.method = method, settings.jacobi = jacobi;
                 const Problem<T> p = problem_of<T>(matrix, options, settings);
-                report.begin(parameters(p, matrix, settings));
+                gpulab::Parameters all = parameters(p, matrix, settings);
+                all.push_back({"iteration", 0}); // of the curves below
+                report.begin(all);
                 Output<T> out;
                 Notes<T> notes(report, p, out);
                 const Reference reference = make_reference(p);
@@ -51,11 +57,27 @@ template <class T> void history(const Options& options, Report& report, const St
                     gpulab::Result result =
                         gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
                     notes.add(job, result);
-                    for (std::size_t k = 0; k < out.history.size(); k = k < 10 ? k + 1 : k + k / 10)
-                        result.extra.push_back({fmt::format("residual_{}", k), out.history[k]});
-                    report.add(std::move(result), work(p, out.iterations()));
+                    work_of_all = work(p, out.iterations());
+                    result = report.add(std::move(result), work_of_all);
+                    result.variant = std::string("cpu_") + (method == Method::steepest_descent ? "steepest" : "cg") +
+                                     (jacobi ? "_jacobi" : "");
+                    ways.emplace_back(result, out.history);
                 }
             }
+        report.quiet(true); // the curves
+        const auto longest = std::ranges::max_element(ways, {}, [](const auto& way) { return way.second.size(); });
+        const std::size_t last = longest == ways.end() ? 0 : longest->second.size();
+        for (std::size_t k = 1; k < last; k += 1 + k / 8) {
+            report.begin({{"matrix", matrix}, {"type", sizeof(T) == 8 ? "double" : "float"}, {"iteration", k}});
+            for (const auto& [way, norms] : ways) {
+                if (k >= norms.size() || !(norms[k] > 0)) continue;
+                gpulab::Result point = way;
+                point.extra = {{"residual", norms[k] / norms[0]}};
+                report.add(std::move(point), work_of_all);
+            }
+        }
+        report.quiet(false);
+    }
 }
 
 /// So many iterations, whatever the residual is.
