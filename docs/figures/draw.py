@@ -765,7 +765,7 @@ def cg_iteration():
         x = places[k][1]
         f.line(x + 3, y0, x + 31, y1, arrow=True)
         f.line(x + 3, y1, x + 31, y0, arrow=True)
-        f.text(x + 17, (y0 + y1) / 2 - 24, words, 11, "middle", quiet=True)
+        f.text(x + 17, y0 - 12, words, 11, "middle", quiet=True)
     middle = copy[0] + copy[1] / 2
     f.line(middle - 12, y0 + 32, middle + 12, y1 - 32, arrow=True)
     f.line(middle - 12, y1 - 32, middle + 12, y0 + 32, arrow=True)
