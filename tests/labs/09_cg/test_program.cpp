@@ -156,6 +156,50 @@ TEST_CASE("all variants solve a system, and the JSON file describes it") {
     }
 }
 
+TEST_CASE("one iteration of several devices is written as a trace, copies and kernels of every device", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    const ScratchFile trace;
+    const Outcome outcome =
+        program("--generate laplace2d:40 --variant opencl_devices_halo --parts 3 --repeat 1 --limit 20 "
+                "--tolerance 0 --trace " +
+                trace.path());
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    std::set<std::string> names, lanes;
+    const auto written = trace.json();
+    for (const auto& event : written["traceEvents"]) {
+        if (event["ph"] != "X") continue;
+        const std::string name = event["name"].get<std::string>(); // "spmv: kernel"
+        names.insert(name.substr(0, name.find(':')));
+        lanes.insert(event["tid"].dump());
+        CHECK(event["dur"] >= 0);
+    }
+    for (const char* const name : {"spmv", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"})
+        CHECK(names.contains(name));
+    CHECK(lanes.size() >= 6); // a lane for the kernels and one for the copies, of three parts
+}
+
+TEST_CASE("group counts are kept in the file of --tuning, and rows are shared out by speed", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    const ScratchFile tuning;
+    const std::string arguments =
+        "--generate laplace2d:20 --variant opencl_tuned,opencl_devices_halo --repeat 1 --balance speed "
+        "--tuning " +
+        tuning.path();
+    Outcome outcome = program(arguments);
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK(has(outcome.out, "groups per compute unit"));
+    CHECK(has(outcome.out, "rows by measured speed:"));
+    const std::string kept = tuning.text();
+    CHECK(kept.starts_with("device,kernel,type,rows,groups,one_ms,best_ms\n"));
+    outcome = program("--generate laplace2d:20 --variant opencl_tuned --repeat 1 --tuning " + tuning.path());
+    CHECK(outcome.exit_code == 0);
+    CHECK(tuning.text() == kept); // nothing is tried again
+    tuning.write("no table\n");
+    CHECK(program(arguments).exit_code != 0);
+}
+
 TEST_CASE("memory is counted before it is taken") {
     const Outcome outcome = program("--generate laplace2d:40000");
     CHECK(has(outcome.err, "this problem needs"));

@@ -66,8 +66,9 @@ std::vector<OpenClContext*> opencl_parts(const Device& device, std::size_t count
 /// While it lives, opencl() of this thread is another context: buffers and kernels are made on its device.
 class UseOpenCl {
 public:
+    /// Makes this context the current one of this thread.
     explicit UseOpenCl(OpenClContext& context);
-    ~UseOpenCl();
+    ~UseOpenCl(); ///< gives the thread the context that it had before
     UseOpenCl(const UseOpenCl&) = delete;
     UseOpenCl& operator=(const UseOpenCl&) = delete;
 
