@@ -472,7 +472,8 @@ template <class T> void cuda_devices(const Problem<T>& problem, Output<T>& out, 
     GpuParts<T> gpus(problem, devices, parts);
     watch.tile(block_threads, "rows");
     watch.tile(block_threads * count, "rows");
-    watch.tile(std::size_t{gpus.front().all_blocks} * block_threads * count, "rows");
+    watch.tile(std::size_t{gpulab::resident_blocks(part_residual_kernel<T>, block_threads)} * block_threads * count,
+               "rows");
 
     const auto solve = [&] {
         gpus.begin();

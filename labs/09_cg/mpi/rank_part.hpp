@@ -39,12 +39,13 @@ public:
     virtual std::string device() const = 0;
 };
 
-/// @param local_rank number of this process among those of its computer: each takes another device
+/// A part on one CPU core.
 template <class T> std::unique_ptr<RankPart<T>> make_cpu_part(const Problem<T>& problem, const Part<T>& part);
 /// The same on an OpenCL device; a lone CPU is cut into sub-devices.
+/// @param local_rank number of this process among those of its computer: each takes another device
 template <class T>
 std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
-/// The same on a GPU.
+/// The same on a GPU. @param local_rank as above
 template <class T>
 std::unique_ptr<RankPart<T>> make_cuda_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
 
