@@ -101,7 +101,7 @@ else
     absent OpenCL "OpenCL variants are skipped" "./lab setup installs PoCL, which runs OpenCL on the CPU"
 fi
 if have mpirun; then found MPI "$(version_of mpirun)"; else
-    absent MPI "nothing in the labs so far; it is for lab 09, on several machines" "apt-get install libopenmpi-dev"
+    absent MPI "lab 09 cannot run as several processes (./lab run cg --ranks 4)" "./lab setup --all, or libopenmpi-dev and openmpi-bin"
 fi
 
 echo

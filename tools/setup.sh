@@ -13,6 +13,7 @@ to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxy
 to_grade="python3=python3 bubblewrap=bwrap"
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
+to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers
 to_look="chromium=chromium" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
 unavailable=$root/build/unavailable # packages that the apt sources do not have; only ./lab setup asks for them again

@@ -117,6 +117,7 @@ GuardedMemory allocate_guarded(std::size_t bytes, unsigned char guard_value) {
     const cl::Context& context = opencl().context();
     const cl::CommandQueue& queue = opencl().queue();
     GuardedMemory memory;
+    memory.queue = queue;
     memory.guard = guard_bytes();
     memory.guard_value = guard_value;
     const std::size_t window = std::max<std::size_t>(bytes, 1); // OpenCL has no empty buffers
@@ -144,7 +145,7 @@ GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill) {
 
 GuardedMemory input_memory(const void* host, std::size_t bytes) {
     GuardedMemory memory = allocate_guarded(bytes, band_bytes.input);
-    write_memory(memory.window, bytes, host);
+    write_memory(memory, bytes, host);
     opencl().queue().finish();
     return memory;
 }
@@ -169,17 +170,17 @@ void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char
     }
 }
 
-void read_memory(const cl::Buffer& from, std::size_t bytes, void* host) {
-    if (bytes > 0) opencl().queue().enqueueReadBuffer(from, CL_TRUE, 0, bytes, host);
+void read_memory(const GuardedMemory& from, std::size_t bytes, void* host) {
+    if (bytes > 0) from.queue.enqueueReadBuffer(from.window, CL_TRUE, 0, bytes, host);
 }
 
-void write_memory(const cl::Buffer& to, std::size_t bytes, const void* host) {
-    if (bytes > 0) opencl().queue().enqueueWriteBuffer(to, CL_TRUE, 0, bytes, host);
+void write_memory(const GuardedMemory& to, std::size_t bytes, const void* host) {
+    if (bytes > 0) to.queue.enqueueWriteBuffer(to.window, CL_TRUE, 0, bytes, host);
 }
 
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes) {
     if (memory.guard == 0) return;
-    const cl::CommandQueue& queue = opencl().queue();
+    const cl::CommandQueue& queue = memory.queue;
     std::vector<unsigned char> before(memory.guard), after(memory.guard);
     queue.enqueueReadBuffer(memory.whole, CL_TRUE, 0, memory.guard, before.data());
     queue.enqueueReadBuffer(memory.whole, CL_TRUE, memory.guard + bytes, memory.guard, after.data());
@@ -189,8 +190,42 @@ void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t el
 } // namespace detail
 
 OpenClContext::OpenClContext(const Device& device)
-    : description_(device), device_(handles().at(static_cast<std::size_t>(device.index))), context_(device_),
+    : OpenClContext(device, handles().at(static_cast<std::size_t>(device.index))) {}
+
+OpenClContext::OpenClContext(const Device& description, const cl::Device& device)
+    : description_(description), device_(device), context_(device_),
       queue_(context_, device_, CL_QUEUE_PROFILING_ENABLE) {}
+
+std::vector<OpenClContext*> opencl_parts(const Device& device, std::size_t count) {
+    static std::mutex mutex;
+    static auto* const made = new std::map<int, std::vector<std::unique_ptr<OpenClContext>>>; // never destroyed
+    const std::lock_guard lock(mutex);
+    std::vector<std::unique_ptr<OpenClContext>>& parts = (*made)[device.index];
+    if (parts.empty()) {
+        cl::Device whole = handles().at(static_cast<std::size_t>(device.index));
+        std::vector<cl::Device> cut;
+        if (device.is_cpu && device.compute_units > 1) {
+            const cl_device_partition_property equally[] = {CL_DEVICE_PARTITION_EQUALLY, 1, 0};
+            try {
+                whole.createSubDevices(equally, &cut);
+            } catch (const cl::Error&) { // it cannot be cut
+                cut.clear();
+            }
+        }
+        if (cut.empty()) cut.push_back(whole);
+        for (const cl::Device& part : cut) {
+            Device description = device;
+            description.compute_units = static_cast<int>(part.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>());
+            parts.push_back(std::make_unique<OpenClContext>(description, part));
+        }
+    }
+    std::vector<OpenClContext*> chosen;
+    for (std::size_t i = 0; i < count; ++i) chosen.push_back(parts[i % parts.size()].get());
+    return chosen;
+}
+
+UseOpenCl::UseOpenCl(OpenClContext& context) : before_(current) { current = &context; }
+UseOpenCl::~UseOpenCl() { current = before_; }
 
 const cl::Program& OpenClContext::program(const std::string& source, const std::string& options) {
     const std::string key = options + '\n' + source;

@@ -709,6 +709,72 @@ def fdtd_cell():
     return f
 
 
+def cg_split():
+    f = Figure(330, "A grid shared out over two devices",
+               "The rows of the grid are cut into two parts. Each part needs one grid line of the other: its halo. The lines beside "
+               "the cut are the border; all others are inner rows, which are multiplied while the halo travels.")
+    size, x0, y0 = 26, 40, 52
+    f.text(x0, 34, "p, on device 0", 12, bold=True)
+    for j in range(4):
+        for i in range(8):
+            f.box(x0 + i * size, y0 + j * size, size, size, "orange" if j == 3 else "blue", radius=0)
+    for i in range(8):
+        f.box(x0 + i * size, y0 + 4 * size + 14, size, size, "idle", radius=0)
+    f.text(x0, y0 + 5 * size + 34, "halo: a copy of device 1's first line", 11, quiet=True)
+    x1 = 410
+    f.text(x1, 34, "p, on device 1", 12, bold=True)
+    for i in range(8):
+        f.box(x1 + i * size, y0, size, size, "idle", radius=0)
+    for j in range(4):
+        for i in range(8):
+            f.box(x1 + i * size, y0 + size + 14 + j * size, size, size, "orange" if j == 0 else "green", radius=0)
+    f.text(x1, y0 + 5 * size + 34, "halo above: a copy of device 0's last line", 11, quiet=True)
+    right = x0 + 8 * size
+    f.line(right + 6, y0 + 3.5 * size, x1 - 6, y0 + 0.5 * size, arrow=True, width=1.5)
+    f.line(x1 - 6, y0 + 1.5 * size + 14, right + 6, y0 + 4.5 * size + 14, arrow=True, width=1.5)
+    f.text((right + x1) / 2, y0 + 20, "8 numbers", 11, "middle", quiet=True)
+    f.text((right + x1) / 2, y0 + 5 * size + 14, "8 numbers", 11, "middle", quiet=True)
+    y = 256
+    f.box(x0, y, 18, 18, "blue", radius=0)
+    f.box(x0 + 20, y, 18, 18, "green", radius=0)
+    f.text(x0 + 46, y + 13, "inner rows: their product needs no halo, so it runs while the halo travels", 12)
+    f.box(x0, y + 28, 18, 18, "orange", radius=0)
+    f.text(x0 + 46, y + 41, "border: sent to the other device, and multiplied when the halo is there", 12)
+    return f
+
+
+def cg_iteration():
+    f = Figure(300, "One iteration on two devices",
+               "Both devices collect their border, multiply inner rows while the halo travels, multiply the border rows, share "
+               "p.q, update the residual, share r.r, and update x and p. Arrows cross between the devices three times.")
+    steps = (("collect", 48, "plain"), ("inner rows of A p", 150, "blue"), ("border", 56, "orange"), ("r, r\u00b7r", 92, "green"),
+             ("x and p", 92, "purple"))
+    gap = (2, 2, 34, 34)
+    for lane, (y, name) in enumerate(((60, "device 0"), (200, "device 1"))):
+        f.text(24, y + 20, name, 12, bold=True)
+        x = 104
+        places = []
+        for k, (words, width, colour) in enumerate(steps):
+            f.box(x, y, width, 32, colour, words, 11)
+            places.append((x, x + width))
+            x += width + (gap[k] if k < len(gap) else 0)
+        copy = (places[1][0] + 8, 104)
+        f.box(copy[0], y + (40 if lane == 0 else -30), copy[1], 22, "idle", "halo", 11)
+    y0, y1 = 92, 200
+    for k, words in ((2, "p\u00b7q"), (3, "r\u00b7r")):
+        x = places[k][1]
+        f.line(x + 3, y0, x + 31, y1, arrow=True)
+        f.line(x + 3, y1, x + 31, y0, arrow=True)
+        f.text(x + 17, y0 - 12, words, 11, "middle", quiet=True)
+    middle = copy[0] + copy[1] / 2
+    f.line(middle - 12, y0 + 32, middle + 12, y1 - 32, arrow=True)
+    f.line(middle - 12, y1 - 32, middle + 12, y0 + 32, arrow=True)
+    f.line(104, 262, 640, 262, arrow=True)
+    f.text(640, 280, "time", 11, "end", quiet=True)
+    f.text(104, 30, "The halo travels beside the inner rows; the two sums are waited for.", 12, quiet=True)
+    return f
+
+
 figures = {
     "kernel-words": kernel_words,
     "memory-hierarchy": memory_hierarchy,
@@ -722,6 +788,8 @@ figures = {
     "tridiagonal-dependencies": tridiagonal_dependencies,
     "lu-blocks": lu_blocks,
     "fdtd-cell": fdtd_cell,
+    "cg-split": cg_split,
+    "cg-iteration": cg_iteration,
 }
 
 if __name__ == "__main__":

@@ -204,7 +204,7 @@ TEST_CASE("a buffer is poisoned in pieces, all of it and nothing beside it", "[o
             std::vector<unsigned char> content(bytes);
             gpulab::detail::poison_memory(memory, bytes, 7, queue, 4096);
             queue.finish();
-            gpulab::detail::read_memory(memory.window, bytes, content.data());
+            gpulab::detail::read_memory(memory, bytes, content.data());
             CHECK(content == std::vector<unsigned char>(bytes, 7));
             CHECK_NOTHROW(gpulab::detail::check_guards(memory, bytes, 1));
         }

@@ -180,9 +180,73 @@ template <class T> Csr<T> banded(std::size_t rows, std::size_t half_width, std::
     return build<T>(rows, rows, length, fill);
 }
 
+template <class T> Csr<T> stiffness(std::size_t rows, std::uint64_t seed) {
+    const auto bar = [=](std::size_t i) { return 1 + 9 * random_unit(seed, i); }; // of the bar before node i
+    const auto length = [=](std::size_t i) { return std::size_t{1} + (i > 0) + (i + 1 < rows); };
+    const auto fill = [=](std::size_t i, std::int32_t* column, T* value) {
+        const auto put = [&](std::size_t j, double v) {
+            *column++ = static_cast<std::int32_t>(j), *value++ = static_cast<T>(v);
+        };
+        if (i > 0) put(i - 1, -bar(i));
+        put(i, bar(i) + bar(i + 1));
+        if (i + 1 < rows) put(i + 1, -bar(i + 1));
+    };
+    return build<T>(rows, rows, length, fill);
+}
+
+template <class T> Csr<T> springs(std::size_t nx, std::size_t ny, std::size_t nz, std::uint64_t seed) {
+    const std::size_t directions = nz > 1 ? 3 : 2, n[3] = {nx, ny, nz};
+    if (nx * ny * nz > max_sparse_order / directions)
+        throw UsageError(fmt::format("a net of {} masses is too large: at most {} rows are possible", nx * ny * nz,
+                                     max_sparse_order));
+    // Calls body(d, other) for the neighbours of a mass, itself among them, in ascending order.
+    const auto neighbours = [=](std::size_t mass, const auto& body) {
+        const auto at = std::array{mass % nx, mass / nx % ny, mass / nx / ny};
+        for (int dz = -1; dz <= 1; ++dz)
+            for (int dy = -1; dy <= 1; ++dy)
+                for (int dx = -1; dx <= 1; ++dx) {
+                    const std::array d{dx, dy, dz};
+                    bool inside = true;
+                    for (std::size_t c = 0; c < 3; ++c) // below 0 wraps around, beyond every size
+                        inside = inside && at[c] + static_cast<std::size_t>(d[c]) < n[c];
+                    if (!inside) continue;
+                    body(d, mass + static_cast<std::size_t>(dx) + nx * static_cast<std::size_t>(dy) +
+                                nx * ny * static_cast<std::size_t>(dz));
+                }
+    };
+    const auto strength = [=](std::size_t a, std::size_t b) { // of the spring between two masses
+        return 1e5 * (1 + 9 * random_unit(seed, std::min(a, b) * 27 + std::max(a, b) % 27));
+    };
+    // The share of a spring along d in the force along `row` when a mass moves along `column`.
+    const auto share = [](const std::array<int, 3>& d, std::size_t row, std::size_t column) {
+        return static_cast<double>(d[row] * d[column]) / (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+    };
+    const auto length = [=](std::size_t i) {
+        std::size_t count = 0;
+        neighbours(i / directions, [&](const auto&, std::size_t) { ++count; });
+        return count * directions;
+    };
+    const auto fill = [=](std::size_t i, std::int32_t* column, T* value) {
+        const std::size_t mass = i / directions, row = i % directions;
+        double own[3] = {0, 0, 0};
+        own[row] = 1e3; // a weak spring holds every mass, so that the net cannot float away
+        neighbours(mass, [&](const std::array<int, 3>& d, std::size_t other) {
+            if (other == mass) return;
+            for (std::size_t c = 0; c < directions; ++c) own[c] += strength(mass, other) * share(d, row, c);
+        });
+        neighbours(mass, [&](const std::array<int, 3>& d, std::size_t other) {
+            for (std::size_t c = 0; c < directions; ++c) {
+                *column++ = static_cast<std::int32_t>(other * directions + c);
+                *value++ = static_cast<T>(other == mass ? own[c] : -strength(mass, other) * share(d, row, c));
+            }
+        });
+    };
+    return build<T>(nx * ny * nz * directions, nx * ny * nz * directions, length, fill);
+}
+
 const char* const generator_help =
-    "lecture | laplace2d:N or NXxNY | laplace3d:N or NXxNYxNZ | random:ROWS[xCOLUMNS]:LENGTH or LEAST-MOST | "
-    "powerlaw:ROWS[xCOLUMNS]:MEAN[:EXPONENT] | banded:ROWS:HALFWIDTH";
+    "lecture | laplace2d:N or NXxNY | laplace3d:N or NXxNYxNZ | stiffness:N | springs:NXxNY or NXxNYxNZ | "
+    "random:ROWS[xCOLUMNS]:LENGTH or LEAST-MOST | powerlaw:ROWS[xCOLUMNS]:MEAN[:EXPONENT] | banded:ROWS:HALFWIDTH";
 
 namespace {
 
@@ -239,6 +303,17 @@ Recipe parse_recipe(const std::string& description) {
         const auto n = sizes(words[1], dimensions);
         if (n.size() != 1 && n.size() != dimensions) throw wrong("give one size or three");
         for (std::size_t d = 0; d < dimensions; ++d) r.n[d] = n.size() == 1 ? n[0] : n[d];
+    } else if (r.kind == "stiffness") {
+        parameters(1, 1);
+        r.n[0] = r.n[1] = sizes(words[1], 1)[0];
+    } else if (r.kind == "springs") {
+        parameters(1, 1);
+        const auto n = sizes(words[1], 3);
+        if (n.size() == 1) throw wrong("give two sizes or three");
+        double masses = 1;
+        for (std::size_t d = 0; d < n.size(); ++d) r.n[d] = n[d], masses *= static_cast<double>(n[d]);
+        if (masses > static_cast<double>(max_sparse_order) / 3)
+            throw wrong(fmt::format("at most {} masses are possible", max_sparse_order / 3));
     } else if (r.kind == "random") {
         parameters(2, 2);
         const auto n = sizes(words[1], 2);
@@ -279,6 +354,12 @@ MatrixSize generated_size(const std::string& description) {
         const std::size_t rows = r.n[0] * r.n[1] * r.n[2];
         return {rows, rows, 7 * static_cast<double>(rows)};
     }
+    if (r.kind == "stiffness") return {r.n[0], r.n[0], 3 * first};
+    if (r.kind == "springs") {
+        const bool flat = r.n[2] == 1;
+        const std::size_t rows = r.n[0] * r.n[1] * r.n[2] * (flat ? 2 : 3);
+        return {rows, rows, (flat ? 18.0 : 81.0) * static_cast<double>(rows)};
+    }
     if (r.kind == "random")
         return {r.n[0], r.n[1], first * (static_cast<double>(r.least) + static_cast<double>(r.most)) / 2};
     if (r.kind == "powerlaw") return {r.n[0], r.n[1], first * r.mean};
@@ -290,6 +371,8 @@ template <class T> Csr<T> generate_matrix(const std::string& description, std::u
     if (r.kind == "lecture") return lecture_example<T>();
     if (r.kind == "laplace2d") return laplace_2d<T>(r.n[0], r.n[1]);
     if (r.kind == "laplace3d") return laplace_3d<T>(r.n[0], r.n[1], r.n[2]);
+    if (r.kind == "stiffness") return stiffness<T>(r.n[0], seed);
+    if (r.kind == "springs") return springs<T>(r.n[0], r.n[1], r.n[2], seed);
     if (r.kind == "powerlaw") return power_law_rows<T>(r.n[0], r.n[1], r.mean, r.exponent, seed);
     if (r.kind == "banded") return banded<T>(r.n[0], r.half_width, seed);
     const auto length = [=](std::size_t i) {
@@ -306,6 +389,8 @@ template <class T> Csr<T> generate_matrix(const std::string& description, std::u
                                 std::uint64_t);                                                           \
     template Csr<T> power_law_rows(std::size_t, std::size_t, double, double, std::uint64_t);              \
     template Csr<T> banded(std::size_t, std::size_t, std::uint64_t);                                      \
+    template Csr<T> stiffness(std::size_t, std::uint64_t);                                                \
+    template Csr<T> springs(std::size_t, std::size_t, std::size_t, std::uint64_t);                        \
     template Csr<T> generate_matrix(const std::string&, std::uint64_t);
 INSTANTIATE(float)
 INSTANTIATE(double)

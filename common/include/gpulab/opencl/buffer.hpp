@@ -18,13 +18,14 @@ namespace detail {
 struct GuardedMemory {
     cl::Buffer whole;
     cl::Buffer window;
+    cl::CommandQueue queue; // of the device that it lies on, which need not be the current one later
     std::size_t guard = 0;
     unsigned char guard_value = guard_byte;
 };
-GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill);          // every byte set to `fill`
-GuardedMemory input_memory(const void* host, std::size_t bytes);              // copied in
-void read_memory(const cl::Buffer& from, std::size_t bytes, void* host);      // blocking
-void write_memory(const cl::Buffer& to, std::size_t bytes, const void* host); // blocking
+GuardedMemory guarded_memory(std::size_t bytes, unsigned char fill);             // every byte set to `fill`
+GuardedMemory input_memory(const void* host, std::size_t bytes);                 // copied in
+void read_memory(const GuardedMemory& from, std::size_t bytes, void* host);      // blocking
+void write_memory(const GuardedMemory& to, std::size_t bytes, const void* host); // blocking
 void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char fill, const cl::CommandQueue& queue,
                    std::size_t piece = std::size_t{1} << 30); // bytes filled by one command
 void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t element_bytes);
@@ -75,7 +76,7 @@ public:
     /// Copies in from an array of the same length.
     void copy_from(std::span<const T> host) {
         check_length(host.size());
-        detail::write_memory(data(), bytes(), host.data());
+        detail::write_memory(memory_, bytes(), host.data());
     }
 
     /// Poisons the elements again, in a queue: before each timed run, so that no run can pass off the result of an
@@ -88,7 +89,7 @@ public:
     /// @throws WrongResult when a kernel wrote outside the buffer
     void copy_to(std::span<T> host) const {
         check_length(host.size());
-        detail::read_memory(data(), bytes(), host.data());
+        detail::read_memory(memory_, bytes(), host.data());
         check_guard_bands();
     }
     /// The same into a vector.

@@ -14,6 +14,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
@@ -25,6 +26,8 @@ class OpenClContext {
 public:
     /// @pre device is one of devices(Backend::opencl)
     explicit OpenClContext(const Device& device);
+    /// The same for an OpenCL device that is not in that list: a part of one.
+    OpenClContext(const Device& description, const cl::Device& device);
     OpenClContext(const OpenClContext&) = delete;
     OpenClContext& operator=(const OpenClContext&) = delete;
 
@@ -53,6 +56,25 @@ private:
 /// The OpenCL device in use in this thread: the one given to use(), else the first found.
 /// @throws Unsupported when there is none
 OpenClContext& opencl();
+
+/// Parts of a device, for programs that share work out over several devices where there is only one. A CPU is cut into
+/// sub-devices of one compute unit each. There are no more parts than sub-devices, and a GPU is never cut: then several
+/// of the parts returned are the same. They live as long as the program.
+/// @param device one of devices(Backend::opencl) @param count at least 1
+std::vector<OpenClContext*> opencl_parts(const Device& device, std::size_t count);
+
+/// While it lives, opencl() of this thread is another context: buffers and kernels are made on its device.
+class UseOpenCl {
+public:
+    /// Makes this context the current one of this thread.
+    explicit UseOpenCl(OpenClContext& context);
+    ~UseOpenCl(); ///< gives the thread the context that it had before
+    UseOpenCl(const UseOpenCl&) = delete;
+    UseOpenCl& operator=(const UseOpenCl&) = delete;
+
+private:
+    OpenClContext* before_;
+};
 
 /// A kernel of a program in use on the current device: `opencl_kernel(one_item_cl, "saxpy")`.
 /// @throws Error with the build log, or naming the kernel that the program does not have

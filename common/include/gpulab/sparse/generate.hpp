@@ -22,6 +22,15 @@ template <class T> Csr<T> laplace_2d(std::size_t nx, std::size_t ny);
 /// is row (z * ny + y) * nx + x.
 template <class T> Csr<T> laplace_3d(std::size_t nx, std::size_t ny, std::size_t nz);
 
+/// The stiffness matrix of a chain of bars of random stiffness, fixed at both ends: tridiagonal. Symmetric positive
+/// definite.
+template <class T> Csr<T> stiffness(std::size_t rows, std::uint64_t seed);
+
+/// The stiffness matrix of a net of masses on an nx x ny x nz grid. Springs of random strength join each mass to its
+/// neighbours along the axes and the diagonals, and a weak spring holds each one in place. A mass has two rows, or
+/// three when nz is above 1: one for each direction in which it moves. Symmetric positive definite.
+template <class T> Csr<T> springs(std::size_t nx, std::size_t ny, std::size_t nz, std::uint64_t seed);
+
 /// Random values at random columns; row i has length(i) non-zeros. The columns of a row are distinct, sorted and spread
 /// evenly: one from each of length(i) equal parts of the row. Values are in (-1, 1), never 0.
 /// @param length gives the length of a row, at most `columns`
@@ -48,6 +57,7 @@ extern const char* const generator_help;
 MatrixSize generated_size(const std::string& description);
 
 /// A matrix from a description: `lecture`, `laplace2d:N` or `laplace2d:NXxNY`, `laplace3d:N` or `laplace3d:NXxNYxNZ`,
+/// `stiffness:N`, `springs:NXxNY` or `springs:NXxNYxNZ`,
 /// `random:ROWS[xCOLUMNS]:LENGTH` or `random:ROWS[xCOLUMNS]:LEAST-MOST` (lengths uniform in between),
 /// `powerlaw:ROWS[xCOLUMNS]:MEAN[:EXPONENT]` (the default exponent is 2.5), `banded:ROWS:HALFWIDTH`.
 /// Numbers are read by parse_size().

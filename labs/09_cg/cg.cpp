@@ -1,0 +1,200 @@
+#include "cg.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <type_traits>
+
+#include "gpulab/error.hpp"
+#include "gpulab/sparse/convert.hpp"
+#include "rungs.hpp"
+
+namespace cg {
+
+namespace {
+
+/// The number of the first element that is infinite or NaN, or the size.
+template <class T> std::size_t first_not_finite(const std::vector<T>& values) {
+    const auto bad = std::find_if(values.begin(), values.end(), [](T v) { return !std::isfinite(v); });
+    return static_cast<std::size_t>(bad - values.begin());
+}
+
+template <class T>
+void check_vector(const std::vector<T>& v, std::size_t n, const char* what, const std::string& name) {
+    if (v.size() != n)
+        throw gpulab::UsageError(fmt::format("{} has {} numbers, {} has {} rows", what, v.size(), name, n));
+    if (const std::size_t i = first_not_finite(v); i < n)
+        throw gpulab::UsageError(fmt::format("{}: number {} is {}", what, i + 1, v[i]));
+}
+
+/// Whether the columns of each row rise, without doubles.
+template <class T> bool is_sorted(const gpulab::Csr<T>& a) {
+    for (std::size_t i = 0; i < a.rows; ++i)
+        for (auto k = a.row_start[i] + 1; k < a.row_start[i + 1]; ++k)
+            if (a.column[static_cast<std::size_t>(k) - 1] >= a.column[static_cast<std::size_t>(k)]) return false;
+    return true;
+}
+
+/// Compares each row with the same row of the transpose. Two elements may differ by the last bits, as they do when a
+/// program has added them up in another order. @pre sorted
+template <class T> void check_symmetric(const gpulab::Csr<T>& a, const std::string& name) {
+    const gpulab::Csc<T> transpose = gpulab::to_csc(a); // column i of A is row i of the transpose
+    constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
+    for (std::size_t i = 0; i < a.rows; ++i) {
+        auto k = static_cast<std::size_t>(a.row_start[i]), l = static_cast<std::size_t>(transpose.column_start[i]);
+        const auto k_end = static_cast<std::size_t>(a.row_start[i + 1]);
+        const auto l_end = static_cast<std::size_t>(transpose.column_start[i + 1]);
+        while (k < k_end || l < l_end) {
+            const std::int32_t here = k < k_end ? a.column[k] : none, there = l < l_end ? transpose.row[l] : none;
+            const std::int32_t j = std::min(here, there);
+            const T upper = here == j ? a.value[k] : T{0}, lower = there == j ? transpose.value[l] : T{0};
+            const T allowed = 4 * std::numeric_limits<T>::epsilon() * std::max(std::abs(upper), std::abs(lower));
+            if (!(std::abs(upper - lower) <= allowed))
+                throw gpulab::UsageError(
+                    fmt::format("{} is not symmetric: element ({}, {}) is {}, element ({}, {}) is {}", name, i + 1,
+                                j + 1, upper, j + 1, i + 1, lower));
+            k += here == j, l += there == j;
+        }
+    }
+}
+
+} // namespace
+
+template <class T>
+Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> start, const Settings& settings,
+                        const std::string& name) {
+    gpulab::check_structure(matrix);
+    if (matrix.rows != matrix.columns)
+        throw gpulab::UsageError(
+            fmt::format("{} is not square: {} rows, {} columns", name, matrix.rows, matrix.columns));
+    if (!is_sorted(matrix)) matrix = gpulab::to_csr(gpulab::to_coo(matrix));
+    const std::size_t n = matrix.rows;
+    if (const std::size_t k = first_not_finite(matrix.value); k < matrix.nonzeros())
+        throw gpulab::UsageError(fmt::format("{}: non-zero {} is {}", name, k + 1, matrix.value[k]));
+    check_symmetric(matrix, name);
+    if (start.empty()) start.assign(n, T{0});
+    check_vector(b, n, "the right-hand side", name);
+    check_vector(start, n, "the start", name);
+
+    Problem<T> p;
+    if (settings.jacobi) {
+        p.inverse_diagonal.resize(n);
+        for (std::size_t i = 0; i < n; ++i) {
+            T diagonal = 0;
+            for (auto k = static_cast<std::size_t>(matrix.row_start[i]);
+                 k < static_cast<std::size_t>(matrix.row_start[i + 1]); ++k)
+                if (static_cast<std::size_t>(matrix.column[k]) == i) diagonal = matrix.value[k];
+            p.inverse_diagonal[i] = 1 / diagonal;
+            if (!(diagonal > 0) || !std::isfinite(p.inverse_diagonal[i]))
+                throw gpulab::UsageError(fmt::format(
+                    "{}: diagonal element {} is {}; the Jacobi preconditioner divides by it, so it must be positive",
+                    name, i + 1, diagonal));
+        }
+    }
+    double norm = 0;
+    for (const T v : b) norm += static_cast<double>(v) * v;
+    p.matrix = std::move(matrix), p.b = std::move(b), p.start = std::move(start);
+    p.method = settings.method, p.limit = settings.limit, p.parts = settings.parts, p.balance = settings.balance;
+    p.tuning = settings.tuning, p.trace = settings.trace;
+    p.stop_at = settings.tolerance * (settings.absolute ? 1 : std::sqrt(norm));
+    return p;
+}
+
+template <class T> std::string describe_end(const Problem<T>& p, const Output<T>& out) {
+    const double residual = out.history.empty() ? std::numeric_limits<double>::quiet_NaN() : out.history.back();
+    const std::size_t k = out.iterations();
+    switch (out.end) {
+    case End::converged:
+        return fmt::format("converged after {} iterations: residual {:.3g}, wanted {:.3g}", k, residual, p.stop_at);
+    case End::limit:
+        return fmt::format("not converged within {} iterations: residual {:.3g}, wanted {:.3g}", k, residual,
+                           p.stop_at);
+    case End::not_positive:
+        return fmt::format("the matrix is not positive definite: p.Ap = {:.3g} in iteration {}", out.curvature, k + 1);
+    case End::exhausted:
+        return fmt::format("after {} iterations the residual is rounding only: {:.3g}, wanted {:.3g}", k, residual,
+                           p.stop_at);
+    case End::not_finite:
+        return fmt::format("a number became infinite or NaN in iteration {}; the last residual was {:.3g}", k + 1,
+                           out.history.size() > 1 && !std::isfinite(residual) ? out.history[k - 1] : residual);
+    }
+    return "";
+}
+
+template <class T> End end_without_curvature(const std::vector<double>& history) {
+    // After so many digits the residual is the rounding error of its own update, and p . A p may underflow to zero.
+    const bool rounding = history.back() <= std::numeric_limits<T>::epsilon() * history.front();
+    return rounding ? End::exhausted : End::not_positive;
+}
+
+template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations) {
+    const auto nonzeros = static_cast<double>(p.matrix.nonzeros()), n = static_cast<double>(p.n());
+    const auto times = static_cast<double>(iterations);
+    const double vectors = p.jacobi() ? 12 : 10; // 1 / a_ii is read in two passes
+    return {.bytes = times * (nonzeros * (sizeof(T) + 4) + n * 4 + vectors * n * sizeof(T)),
+            .flops = times * (2 * nonzeros + 10 * n)};
+}
+
+template <class T> MemoryNeed memory_need(gpulab::MatrixSize size) {
+    const double rows = static_cast<double>(size.rows), entry = sizeof(T) + 4;
+    const double matrix = size.nonzeros * entry + 8 * rows;
+    // A device: the matrix, perhaps padded by a quarter, and seven vectors. The host: the matrix, its transpose for the
+    // check of symmetry and the parts of several devices; the vectors, and four of the reference in double.
+    return {1.25 * matrix + 7 * rows * sizeof(T), 3 * matrix + rows * (8 * sizeof(T) + 4 * 8)};
+}
+
+template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 1024; // a loop may count beyond the end
+    if (a.row_start.back() > most)
+        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than this variant's 32-bit offsets can count, {}",
+                                              a.row_start.back(), most));
+    return {a.row_start.begin(), a.row_start.end()};
+}
+
+bool takes_several_devices(std::string_view variant) { return variant.find("devices") != std::string_view::npos; }
+
+template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
+    using enum gpulab::Backend;
+    using V = gpulab::Variant<Run<T>>;
+    constexpr gpulab::Needs needs{.fp64 = std::is_same_v<T, double>};
+    constexpr gpulab::Needs cooperative{.fp64 = std::is_same_v<T, double>, .cooperative_launch = true};
+    static constexpr std::array table = {
+        V{"cpu_sequential", "the method as it is written, one loop after the other", cpu, cpu_sequential<T>},
+        V{"cpu_threads", "each thread has a range of rows for the whole solution", cpu, cpu_threads<T>},
+        V{"opencl_five_kernels", "the five kernels of the thesis, one group per compute unit", opencl,
+          GPULAB_IF_OPENCL(opencl_five_kernels<T>), needs},
+        V{"opencl_tuned", "the number of groups found by trying", opencl, GPULAB_IF_OPENCL(opencl_tuned<T>), needs},
+        V{"opencl_devices_whole", "several devices; all of p travels in every iteration", opencl,
+          GPULAB_IF_OPENCL(opencl_devices_whole<T>), needs},
+        V{"opencl_devices_halo", "several devices; only the halo travels, beside the inner rows", opencl,
+          GPULAB_IF_OPENCL(opencl_devices_halo<T>), needs},
+        V{"cuda_five_kernels", "the five kernels of the thesis, scalars on the host", cuda,
+          GPULAB_IF_CUDA(cuda_five_kernels<T>), needs},
+        V{"cuda_fused", "three kernels, scalars on the device", cuda, GPULAB_IF_CUDA(cuda_fused<T>), needs},
+        V{"cuda_sliced", "the same, the matrix in slices of 32 rows", cuda, GPULAB_IF_CUDA(cuda_sliced<T>), needs},
+        V{"cuda_graph", "the same, sixteen iterations as one graph", cuda, GPULAB_IF_CUDA(cuda_graph<T>), needs},
+        V{"cuda_persistent", "one cooperative kernel, the vectors in registers", cuda,
+          GPULAB_IF_CUDA(cuda_persistent<T>), cooperative},
+        V{"cuda_devices", "several GPUs; halo and sums by peer copies, beside the inner rows", cuda,
+          GPULAB_IF_CUDA(cuda_devices<T>), needs},
+        V{"cuda_cusparse_cublas", "the vendor's libraries, scalars on the host", cuda,
+          GPULAB_IF_CUDA(cuda_cusparse_cublas<T>), needs, true},
+    };
+    return table;
+}
+
+#define INSTANTIATE(T)                                                                                \
+    template Problem<T> make_problem(gpulab::Csr<T>, std::vector<T>, std::vector<T>, const Settings&, \
+                                     const std::string&);                                             \
+    template std::string describe_end(const Problem<T>&, const Output<T>&);                           \
+    template End end_without_curvature<T>(const std::vector<double>&);                                \
+    template gpulab::Work work(const Problem<T>&, std::size_t);                                       \
+    template MemoryNeed memory_need<T>(gpulab::MatrixSize);                                           \
+    template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);                         \
+    template std::span<const gpulab::Variant<Run<T>>> variants<T>();
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace cg

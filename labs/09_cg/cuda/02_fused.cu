@@ -1,0 +1,37 @@
+// CUDA rung 2: three kernels, and the scalars stay on the device.
+//
+// Changed: kernels that read the same vectors become one.
+//   - q = A p with p . q: p has just been read for the product.
+//   - r -= alpha q with r . r: the new r is in a register.
+//   - x += alpha p with p = z + beta p: both read p.
+// Ten passes over vectors are left of fourteen. And alpha and beta never leave the device: the block that ends last
+// adds up the partial sums (lab 02) and writes them where the next kernel finds them. So the host need not wait: it
+// launches 16 iterations, and looks now and then at a copy of the state whether the device has ended. Iterations that
+// are launched after the end return at once. Kernels in fused.cuh, the state in state.hpp.
+//
+// Limit: memory, where the loads of CSR with a thread per row are a row apart; for small systems the launches.
+#include "fused.cuh"
+
+namespace cg {
+
+template <class T> void cuda_fused(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
+    Fused<T, DeviceCsr<T>> system(problem);
+    system.name_tiles(watch);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            system.begin(stream);
+            system.state().until_stopped(stream, system.limit(), [&](std::size_t left) {
+                const std::size_t count = std::min<std::size_t>(left, 16);
+                for (std::size_t k = 0; k < count; ++k) system.iterate(stream);
+                return count;
+            });
+        },
+        [&](cudaStream_t stream) { system.reset(stream); });
+    system.result(out);
+}
+
+template void cuda_fused(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_fused(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace cg

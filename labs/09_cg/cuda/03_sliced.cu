@@ -1,0 +1,33 @@
+// CUDA rung 3: the kernels of rung 2 on a matrix in slices.
+//
+// Changed: the storage of the matrix only. Each 32 rows, the rows of a warp, are a slice: padded to the longest row
+// among them, and stored column by column. So the 32 threads of a warp read 32 neighbouring numbers in every step
+// (SELL: Kreutzer and others, SIAM J. Sci. Comput. 36, 2014), and there is one offset for 32 rows instead of one for
+// each. ELL (lab 04) pads all rows to the longest of the whole matrix; here one long row lengthens its own slice only.
+//
+// Limit: memory; for small systems the launches.
+#include "fused.cuh"
+
+namespace cg {
+
+template <class T> void cuda_sliced(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
+    Fused<T, DeviceSliced<T>> system(problem);
+    system.name_tiles(watch);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            system.begin(stream);
+            system.state().until_stopped(stream, system.limit(), [&](std::size_t left) {
+                const std::size_t count = std::min<std::size_t>(left, 16);
+                for (std::size_t k = 0; k < count; ++k) system.iterate(stream);
+                return count;
+            });
+        },
+        [&](cudaStream_t stream) { system.reset(stream); });
+    system.result(out);
+}
+
+template void cuda_sliced(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_sliced(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace cg

@@ -1,0 +1,67 @@
+// CUDA rung 4: sixteen iterations as one CUDA graph.
+//
+// Changed: only how the kernels of rung 3 are launched. A *graph* is a list of kernels with their arguments, recorded
+// once
+// ("captured" from a stream) and launched with a single call; the device then goes from kernel to kernel by itself.
+// That works because the host decides nothing between the kernels: alpha, beta and the end are on the device.
+//
+// Limit: memory; for small systems the begin and the end of three kernels per iteration.
+#include "fused.cuh"
+
+namespace cg {
+
+namespace {
+
+/// Iterations in a graph.
+constexpr std::size_t graph_iterations = 16;
+
+/// A recorded list of kernels.
+class Graph {
+public:
+    /// @param record `record(stream)` puts kernels into a stream; they are recorded and do not run
+    template <class Record> explicit Graph(const Record& record) {
+        const gpulab::Stream stream;
+        cudaGraph_t graph = nullptr;
+        CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+        record(static_cast<cudaStream_t>(stream));
+        CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+        const cudaError_t made = cudaGraphInstantiate(&executable_, graph, 0);
+        cudaGraphDestroy(graph);
+        CUDA_CHECK(made);
+    }
+    ~Graph() {
+        if (executable_) cudaGraphExecDestroy(executable_);
+    }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+    void launch(cudaStream_t stream) const { CUDA_CHECK(cudaGraphLaunch(executable_, stream)); }
+
+private:
+    cudaGraphExec_t executable_ = nullptr;
+};
+
+} // namespace
+
+template <class T> void cuda_graph(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
+    Fused<T, DeviceSliced<T>> system(problem);
+    const Graph graph([&](cudaStream_t stream) {
+        for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
+    });
+    system.name_tiles(watch);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            system.begin(stream);
+            system.state().until_stopped(stream, system.limit(), [&](std::size_t) {
+                graph.launch(stream); // those beyond the limit do nothing
+                return graph_iterations;
+            });
+        },
+        [&](cudaStream_t stream) { system.reset(stream); });
+    system.result(out);
+}
+
+template void cuda_graph(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_graph(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace cg

@@ -1,0 +1,157 @@
+/// @file
+/// Three kernels per iteration with the scalars on the device: what rungs 2 to 4 launch.
+#pragma once
+
+#include "device.hpp"
+#include "state.hpp"
+
+namespace cg {
+
+/// Before the first iteration: r = b - A x_0, p = z, and the scalars. @param partial two numbers per block
+template <class T, class Rows>
+__global__ void __launch_bounds__(block_threads)
+    begin_kernel(Rows a, const T* b, const T* start, const T* inverse, T* r, T* p, double* partial, State* s,
+                 double* history, Rules rules) {
+    T rr = 0, rho = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < a.rows;
+         i += gridDim.x * std::size_t{block_threads}) {
+        const T residual = b[i] - a.product(i, start);
+        const T z = inverse ? inverse[i] * residual : residual;
+        r[i] = residual;
+        p[i] = z;
+        rr += residual * residual;
+        rho += residual * z;
+    }
+    const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
+    if (!is_last_block(&s->tickets)) return;
+    const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
+    if (threadIdx.x == 0) {
+        s->rho = all_rho;
+        note_residual(s, history, 0, all_rr, rules);
+    }
+}
+
+/// q = A p, and alpha from p . q. @param partial one number per block
+template <class T, class Rows>
+__global__ void __launch_bounds__(block_threads) product_kernel(Rows a, const T* p, T* q, double* partial, State* s) {
+    if (s->stop != go_on) {
+        // The last next_kernel of this solution has run: those that are still launched must do nothing.
+        if (blockIdx.x == 0 && threadIdx.x == 0) atomicExch(&s->stop, stopped);
+        return;
+    }
+    T dot = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < a.rows;
+         i += gridDim.x * std::size_t{block_threads}) {
+        const T product = a.product(i, p);
+        q[i] = product;
+        dot += p[i] * product;
+    }
+    const double block_dot = block_sum(static_cast<double>(dot));
+    if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
+    if (!is_last_block(&s->tickets)) return;
+    const double pq = sum_of(partial, gridDim.x);
+    if (threadIdx.x == 0) note_product(s, pq);
+}
+
+/// r -= alpha q, and beta from r . z. @param partial two numbers per block
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, double* partial, State* s, double* history,
+                    Rules rules) {
+    if (s->stop != go_on) return;
+    const T alpha = static_cast<T>(s->alpha);
+    T rr = 0, rho = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
+         i += gridDim.x * std::size_t{block_threads}) {
+        const T residual = r[i] - alpha * q[i];
+        r[i] = residual;
+        rr += residual * residual;
+        rho += residual * (inverse ? inverse[i] * residual : residual);
+    }
+    const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
+    if (!is_last_block(&s->tickets)) return;
+    const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
+    if (threadIdx.x == 0) {
+        s->beta = rules.steepest ? 0 : all_rho / s->rho;
+        s->rho = all_rho;
+        note_residual(s, history, s->iteration + 1, all_rr, rules);
+    }
+}
+
+/// x += alpha p, p = z + beta p: one pass, because both read p.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, const State* s) {
+    if (s->stop == stopped) return; // `stopping`: x still lacks the step of the last iteration
+    const T alpha = static_cast<T>(s->alpha), beta = static_cast<T>(s->beta);
+    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
+         i += gridDim.x * std::size_t{block_threads}) {
+        const T direction = p[i];
+        x[i] += alpha * direction;
+        p[i] = (inverse ? inverse[i] * r[i] : r[i]) + beta * direction;
+    }
+}
+
+/// A system on the device, and its three kernels.
+template <class T, class Matrix> class Fused {
+public:
+    using Rows = typename Matrix::Rows;
+
+    explicit Fused(const Problem<T>& problem)
+        : matrix_(problem.matrix), v_(problem), rules_(rules_of(problem)), limit_(problem.limit),
+          blocks_(std::min(blocks_for(product_kernel<T, Rows>, v_.n), blocks_for(begin_kernel<T, Rows>, v_.n))),
+          update_blocks_(std::min(blocks_for(residual_kernel<T>, v_.n), blocks_for(next_kernel<T>, v_.n))),
+          partial_(2 * std::max(blocks_, update_blocks_)), state_(problem.limit) {}
+
+    /// Puts the beginning into a stream: the state of the device and the first residual.
+    void begin(cudaStream_t stream) {
+        state_.clear(stream);
+        begin_kernel<T><<<blocks_, block_threads, 0, stream>>>(matrix_.view(), v_.b.data(), v_.start.data(),
+                                                               v_.weights(), v_.r.data(), v_.p.data(), partial_.data(),
+                                                               state_.data(), state_.history(), rules_);
+    }
+    /// Puts one iteration into a stream.
+    void iterate(cudaStream_t stream) {
+        product_kernel<T><<<blocks_, block_threads, 0, stream>>>(matrix_.view(), v_.p.data(), v_.q.data(),
+                                                                 partial_.data(), state_.data());
+        residual_kernel<<<update_blocks_, block_threads, 0, stream>>>(
+            v_.q.data(), v_.weights(), v_.r.data(), v_.n, partial_.data(), state_.data(), state_.history(), rules_);
+        next_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
+                                                                  v_.n, state_.data());
+    }
+    void reset(cudaStream_t stream) {
+        v_.reset(stream);
+        gpulab::poisoning(partial_)(stream);
+        state_.poison(stream);
+    }
+    /// Copies out the solution, the history and the end.
+    void result(Output<T>& out) {
+        v_.solution(out.x);
+        state_.result(out);
+        partial_.check_guard_bands();
+    }
+    /// A block, and the whole grid of each kernel, behind which its threads take a second row.
+    void name_tiles(Stopwatch& watch) const {
+        watch.tile(block_threads, "rows");
+        for (const unsigned resident : {gpulab::resident_blocks(product_kernel<T, Rows>, block_threads),
+                                        gpulab::resident_blocks(begin_kernel<T, Rows>, block_threads),
+                                        gpulab::resident_blocks(residual_kernel<T>, block_threads),
+                                        gpulab::resident_blocks(next_kernel<T>, block_threads)})
+            watch.tile(std::size_t{resident} * block_threads, "rows");
+    }
+    DeviceState& state() { return state_; }
+    std::size_t limit() const { return limit_; }
+
+private:
+    Matrix matrix_;
+    DeviceVectors<T> v_;
+    Rules rules_;
+    std::size_t limit_;
+    unsigned blocks_, update_blocks_;
+    gpulab::DeviceBuffer<double> partial_;
+    DeviceState state_;
+};
+
+} // namespace cg

@@ -1,0 +1,120 @@
+/// @file
+/// The scalars of the iteration on the device, and the host's view of them.
+#pragma once
+
+#include <vector>
+
+#include "cg.hpp"
+#include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/stream.hpp"
+
+namespace cg {
+
+/// State::stop. The iteration that ends sets `stopping`; after its last kernel it becomes `stopped`.
+enum StopCode : int { go_on = 0, stopping = 1, stopped = 2 };
+
+/// State::end; 0 while it goes on.
+enum EndCode : int { ended_converged = 1, ended_limit = 2, ended_no_curvature = 3, ended_not_finite = 4 };
+
+/// The scalars on the device.
+struct State {
+    double rho, alpha, beta; ///< rho is r . z
+    double pq;               ///< p . q, of the last iteration
+    unsigned long long iteration;
+    int stop, end;
+    unsigned tickets; ///< of is_last_block()
+};
+
+/// What does not change.
+struct Rules {
+    double stop_at;
+    unsigned long long limit;
+    bool steepest; ///< beta is 0
+};
+template <class T> Rules rules_of(const Problem<T>& p) {
+    return {p.stop_at, p.limit, p.method == Method::steepest_descent};
+}
+
+#if defined(__CUDACC__)
+/// Takes p . q of this iteration. Called by one thread.
+__device__ inline void note_product(State* s, double pq) {
+    s->pq = pq;
+    if (pq > 0 && isfinite(pq)) {
+        s->alpha = s->rho / pq;
+    } else {
+        s->stop = stopped;
+        s->end = isfinite(pq) ? ended_no_curvature : ended_not_finite;
+    }
+}
+
+/// Takes r . r after iteration k. Called by one thread.
+__device__ inline void note_residual(State* s, double* history, unsigned long long k, double rr, const Rules& rules) {
+    const double norm = sqrt(rr);
+    history[k] = norm;
+    s->iteration = k;
+    s->end = !isfinite(norm)         ? ended_not_finite
+             : norm <= rules.stop_at ? ended_converged
+             : k >= rules.limit      ? ended_limit
+                                     : 0;
+    if (s->end != 0) s->stop = k == 0 ? stopped : stopping;
+}
+#endif
+
+/// The state and the history in device memory.
+class DeviceState {
+public:
+    explicit DeviceState(std::size_t limit) : state_(1), history_(limit + 1), seen_(2) {}
+
+    State* data() { return state_.data(); }
+    double* history() { return history_.data(); }
+
+    /// Zeros all scalars.
+    void clear(cudaStream_t stream) { CUDA_CHECK(cudaMemsetAsync(state_.data(), 0, state_.bytes(), stream)); }
+    void poison(cudaStream_t stream) {
+        state_.poison_async(stream);
+        history_.poison_async(stream);
+    }
+
+    /// Launches iterations until the device has ended. The host looks at a copy of the state that is one launch old, so
+    /// that the device never waits for it; what is launched after the end does nothing.
+    /// @param launch `launch(count)` puts at most `count` iterations into the stream and returns how many
+    template <class Launch> void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch) {
+        std::size_t launched = 0;
+        for (std::size_t slot = 0; launched < limit; slot = 1 - slot) {
+            const bool first = launched == 0;
+            launched += launch(limit - launched);
+            CUDA_CHECK(cudaMemcpyAsync(&seen_[slot], state_.data(), sizeof(State), cudaMemcpyDeviceToHost, stream));
+            arrived_[slot].record(stream);
+            if (first) continue;
+            arrived_[1 - slot].synchronize();
+            if (seen_[1 - slot].stop != go_on) break;
+        }
+    }
+
+    /// Copies the history and the end out. @pre the streams that use it are empty
+    template <class T> void result(Output<T>& out) const {
+        State s{};
+        CUDA_CHECK(cudaMemcpy(&s, state_.data(), sizeof s, cudaMemcpyDeviceToHost));
+        if (s.iteration >= history_.size())
+            throw gpulab::WrongResult("the device counts more iterations than the limit");
+        out.history.resize(s.iteration + 1);
+        CUDA_CHECK(cudaMemcpy(out.history.data(), history_.data(), out.history.size() * sizeof(double),
+                              cudaMemcpyDeviceToHost));
+        state_.check_guard_bands();
+        history_.check_guard_bands();
+        out.curvature = s.end == ended_no_curvature ? s.pq : 0;
+        out.end = s.end == ended_converged      ? End::converged
+                  : s.end == ended_limit        ? End::limit
+                  : s.end == ended_no_curvature ? end_without_curvature<T>(out.history)
+                                                : End::not_finite;
+        if (s.end == 0) throw gpulab::WrongResult("the device has not ended");
+    }
+
+private:
+    gpulab::DeviceBuffer<State> state_;
+    gpulab::DeviceBuffer<double> history_;
+    gpulab::PinnedBuffer<State> seen_; // copies of the state, used in turn
+    gpulab::Event arrived_[2] = {gpulab::Event(cudaEventDisableTiming), gpulab::Event(cudaEventDisableTiming)};
+};
+
+} // namespace cg

@@ -1,0 +1,42 @@
+#include "files.hpp"
+
+#include <fmt/format.h>
+#include <iterator>
+
+#include "gpulab/error.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
+
+namespace cg {
+
+template <class T> std::vector<T> read_vector(const std::string& path) {
+    const gpulab::Csr<T> table = gpulab::read_matrix_market<T>(path);
+    if (table.columns != 1 && table.rows != 1)
+        throw gpulab::UsageError(fmt::format("{}: {} x {} numbers are no vector", path, table.rows, table.columns));
+    std::vector<T> x(table.columns == 1 ? table.rows : table.columns); // what is not stored is zero
+    for (std::size_t row = 0; row < table.rows; ++row)
+        for (auto k = static_cast<std::size_t>(table.row_start[row]);
+             k < static_cast<std::size_t>(table.row_start[row + 1]); ++k)
+            x[table.columns == 1 ? row : static_cast<std::size_t>(table.column[k])] += table.value[k];
+    return x;
+}
+
+template <class T> std::string to_matrix_market(const std::vector<T>& x) {
+    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
+    for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
+    return text;
+}
+
+std::string history_csv(const std::vector<NamedHistory>& histories) {
+    std::string text = "variant,iteration,residual\n";
+    for (const NamedHistory& h : histories)
+        for (std::size_t k = 0; k < h.norms.size(); ++k)
+            fmt::format_to(std::back_inserter(text), "{},{},{}\n", h.variant, k, h.norms[k]);
+    return text;
+}
+
+template std::vector<float> read_vector(const std::string&);
+template std::vector<double> read_vector(const std::string&);
+template std::string to_matrix_market(const std::vector<float>&);
+template std::string to_matrix_market(const std::vector<double>&);
+
+} // namespace cg

@@ -1,0 +1,244 @@
+// The reference, and what a solution is held against.
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <type_traits>
+
+#include "cg.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab/parallel.hpp"
+
+namespace cg {
+
+namespace {
+
+/// Calls body(i) for all rows on all threads and adds up what it returns.
+template <class Body> double sum_over_rows(std::size_t n, const Body& body) {
+    const unsigned parts = gpulab::parts_for(n, 16384);
+    std::vector<double> sums(parts);
+    gpulab::for_parts(parts, [&](unsigned part) {
+        double sum = 0;
+        for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) sum += body(i);
+        sums[part] = sum;
+    });
+    double sum = 0;
+    for (const double s : sums) sum += s;
+    return sum;
+}
+
+/// The sum of the absolute terms of a row's product: what its rounding error is proportional to.
+template <class T> double row_size(const gpulab::Csr<T>& a, std::size_t i, const std::vector<double>& x) {
+    double sum = 0;
+    for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+        sum += std::abs(static_cast<double>(a.value[k]) * x[static_cast<std::size_t>(a.column[k])]);
+    return sum;
+}
+
+template <class Wide, class T, class Vector> Wide row_product(const gpulab::Csr<T>& a, std::size_t i, const Vector& x) {
+    Wide sum = 0;
+    for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+        sum += static_cast<Wide>(a.value[k]) * static_cast<Wide>(x[static_cast<std::size_t>(a.column[k])]);
+    return sum;
+}
+
+/// How large the random changes are.
+struct Noise {
+    double row = 0, sum = 0;
+};
+
+/// The method in double, with random changes: of every element of q by at most noise.row of its row's absolute terms,
+/// of both scalars by at most noise.sum of themselves.
+/// @return the history; `end` becomes why it ended, `cut` whether there would have been more
+template <class T>
+std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64_t seed, std::size_t most, End& end,
+                            bool& cut) {
+    const std::size_t n = p.n();
+    std::vector<double> r(n), d(p.start.begin(), p.start.end()), q(n);
+    std::uint64_t draw = 0;
+    const auto product = [&](std::size_t i, std::uint64_t at) {
+        const double exact = row_product<double>(p.matrix, i, d);
+        return noise.row > 0 ? exact + noise.row * (2 * gpulab::random_unit(seed, at) - 1) * row_size(p.matrix, i, d)
+                             : exact;
+    };
+    const auto changed = [&](double value, std::uint64_t at) {
+        return value * (1 + noise.sum * (2 * gpulab::random_unit(seed, at) - 1));
+    };
+    const auto weight = [&](std::size_t i) { return p.jacobi() ? static_cast<double>(p.inverse_diagonal[i]) : 1.0; };
+    double rho = 0;
+    std::vector<double> history;
+    const auto note = [&](double rr) {
+        history.push_back(std::sqrt(rr));
+        end = !std::isfinite(rr) ? End::not_finite : history.back() <= p.stop_at ? End::converged : End::limit;
+        return end == End::limit && history.size() <= p.limit;
+    };
+    cut = false;
+    sum_over_rows(n, [&](std::size_t i) { return r[i] = p.b[i] - product(i, i), 0.0; });
+    rho = sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i], r[i] * d[i]; });
+    bool more = note(sum_over_rows(n, [&](std::size_t i) { return r[i] * r[i]; }));
+    while (more) {
+        if (history.size() > most) {
+            cut = true;
+            break;
+        }
+        draw += n;
+        const double pq = sum_over_rows(n, [&](std::size_t i) {
+            q[i] = product(i, draw + i);
+            return d[i] * q[i];
+        });
+        if (!(pq > 0) || !std::isfinite(pq)) {
+            end = std::isfinite(pq) ? end_without_curvature<T>(history) : End::not_finite;
+            break;
+        }
+        const double alpha = changed(rho / pq, ++draw);
+        double next_rho = 0;
+        const double rr = sum_over_rows(n, [&](std::size_t i) { return r[i] -= alpha * q[i], r[i] * r[i]; });
+        next_rho = p.jacobi() ? sum_over_rows(n, [&](std::size_t i) { return weight(i) * r[i] * r[i]; }) : rr;
+        const double beta = p.method == Method::steepest_descent ? 0 : changed(next_rho / rho, ++draw);
+        rho = next_rho;
+        more = note(rr);
+        sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i] + beta * d[i], 0.0; });
+    }
+    return history;
+}
+
+} // namespace
+
+template <class T> double true_residual(const Problem<T>& p, const std::vector<T>& x) {
+    if (x.size() != p.n()) return std::numeric_limits<double>::quiet_NaN();
+    using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
+    return std::sqrt(sum_over_rows(p.n(), [&](std::size_t i) {
+        const auto r = static_cast<double>(static_cast<Wide>(p.b[i]) - row_product<Wide>(p.matrix, i, x));
+        return r * r;
+    }));
+}
+
+template <class T> Reference make_reference(const Problem<T>& p, double patience) {
+    constexpr double epsilon = std::numeric_limits<T>::epsilon();
+    const double step = static_cast<double>(p.matrix.nonzeros() + 5 * p.n()) + 1;
+    const auto most = static_cast<std::size_t>(std::clamp(patience / step, 3.0, 1e9));
+    Reference reference;
+    bool cut = false;
+    reference.history = iterate(p, {}, 0, most, reference.end, cut);
+    reference.complete = !cut;
+    const Noise noise{8 * epsilon, (16 + std::sqrt(static_cast<double>(p.n()))) * epsilon};
+    reference.allowed.resize(reference.history.size());
+    for (std::size_t k = 0; k < reference.history.size(); ++k) reference.allowed[k] = noise.sum * reference.history[k];
+    for (std::uint64_t run = 1; run <= 4; ++run) {
+        End end{};
+        const auto other = iterate(p, noise, run, most, end, cut);
+        for (std::size_t k = 0; k < reference.history.size(); ++k) {
+            const double deviation = k < other.size() ? std::abs(other[k] - reference.history[k]) : 0;
+            reference.allowed[k] = std::max(reference.allowed[k], 8 * deviation);
+        }
+    }
+    // In some iterations a deviation happens to pass through zero: relative to the norm, what has grown stays.
+    for (std::size_t k = 1; k < reference.allowed.size(); ++k)
+        if (reference.history[k - 1] > 0)
+            reference.allowed[k] = std::max(reference.allowed[k],
+                                            reference.allowed[k - 1] / reference.history[k - 1] * reference.history[k]);
+    return reference;
+}
+
+template <class T> double residual_gap(const Problem<T>& p, const Output<T>& out) {
+    double norm = 0, first = 0, last = 0;
+    std::size_t longest = 0;
+    for (std::size_t i = 0; i < p.n(); ++i) {
+        double row = 0;
+        for (auto k = static_cast<std::size_t>(p.matrix.row_start[i]);
+             k < static_cast<std::size_t>(p.matrix.row_start[i + 1]); ++k)
+            row += std::abs(static_cast<double>(p.matrix.value[k]));
+        norm = std::max(norm, row);
+        longest = std::max(longest, p.matrix.row_length(i));
+        first += static_cast<double>(p.start[i]) * p.start[i];
+        last += static_cast<double>(out.x[i]) * out.x[i];
+    }
+    const double size = std::max(std::sqrt(first), 2 * std::sqrt(last));
+    const double b = out.history.empty() ? 0 : out.history.front();
+    const auto k = static_cast<double>(out.iterations()) + 1;
+    return std::numeric_limits<T>::epsilon() * k * ((static_cast<double>(longest) + 4) * norm * size + 4 * b);
+}
+
+template <class T> gpulab::Comparison compare(const Problem<T>& p, const Reference& reference, const Output<T>& out) {
+    gpulab::Comparison result;
+    result.tolerance = 1; // errors count in units of what is allowed
+    result.error = 0;
+    const auto fail = [&](double error, std::string message) {
+        result.error = error;
+        result.message = std::move(message);
+        return result;
+    };
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    const std::size_t k = out.iterations();
+    if (out.history.empty()) return fail(nan, "it gives no history");
+    if (out.x.size() != p.n()) return fail(nan, fmt::format("x has {} elements, not {}", out.x.size(), p.n()));
+    if (k > p.limit) return fail(nan, fmt::format("{} iterations, at most {} are allowed", k, p.limit));
+
+    // Does it end where it should, by its own history?
+    for (std::size_t i = 0; i < k; ++i)
+        if (!(out.history[i] > p.stop_at))
+            return fail(nan, fmt::format("iteration {} has a residual of {:.9g} and it goes on; wanted {:.9g}", i,
+                                         out.history[i], p.stop_at));
+    const bool below = out.history[k] <= p.stop_at;
+    if (below != (out.end == End::converged) || (out.end == End::limit && k != p.limit))
+        return fail(nan, fmt::format("after {} iterations with a residual of {:.9g} it says: {}", k, out.history[k],
+                                     describe_end(p, out)));
+
+    // The history, as long as rounding lets it agree.
+    bool agreeing = true;
+    std::size_t i = 0;
+    for (; i <= k && i < reference.history.size() && agreeing; ++i) {
+        if (reference.allowed[i] > 0.1 * reference.history[i]) {
+            agreeing = false;
+            break;
+        }
+        const double difference = std::abs(out.history[i] - reference.history[i]);
+        if (!(difference <= reference.allowed[i]))
+            return fail(difference / reference.allowed[i],
+                        fmt::format("the residual after iteration {} is {:.9g}, expected {:.9g}; rounding explains a "
+                                    "difference of {:.2g}",
+                                    i, out.history[i], reference.history[i], reference.allowed[i]));
+        if (difference > 0) result.error = std::max(result.error, difference / reference.allowed[i]);
+    }
+    // The end.
+    if (reference.complete) {
+        const std::size_t wanted = reference.history.size() - 1;
+        if (agreeing && k != wanted) {
+            const std::size_t last = std::min(k, wanted);
+            if (std::abs(reference.history[last] - p.stop_at) > reference.allowed[last])
+                return fail(
+                    nan, fmt::format("it ends after {} iterations, expected {}: {}", k, wanted, describe_end(p, out)));
+        } else if (agreeing && out.end != reference.end) {
+            return fail(nan, "expected another end: " + describe_end(p, out));
+        } else if (!agreeing && (k > 2 * wanted + 10 || 2 * k + 10 < wanted)) {
+            return fail(nan, fmt::format("{} iterations, expected about {}", k, wanted));
+        }
+        if (!agreeing && (out.end == End::not_positive || out.end == End::not_finite) && out.end != reference.end)
+            return fail(nan, "expected another end: " + describe_end(p, out));
+    }
+    if (out.end == End::not_finite && !(reference.complete && reference.end == End::not_finite))
+        return fail(nan, describe_end(p, out));
+
+    // The solution itself.
+    if (out.end != End::not_finite) {
+        const double is = true_residual(p, out.x), gap = residual_gap(p, out),
+                     difference = std::abs(is - out.history[k]);
+        if (!(difference <= gap))
+            return fail(difference / gap, fmt::format("b - A x has a norm of {:.9g}, the last iteration claims {:.9g}; "
+                                                      "rounding explains a difference of {:.2g}",
+                                                      is, out.history[k], gap));
+        if (difference > 0) result.error = std::max(result.error, difference / gap);
+    }
+    result.passed = result.error <= result.tolerance;
+    return result;
+}
+
+#define INSTANTIATE(T)                                                       \
+    template double true_residual(const Problem<T>&, const std::vector<T>&); \
+    template Reference make_reference(const Problem<T>&, double);            \
+    template double residual_gap(const Problem<T>&, const Output<T>&);       \
+    template gpulab::Comparison compare(const Problem<T>&, const Reference&, const Output<T>&);
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace cg

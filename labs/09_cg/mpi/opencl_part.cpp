@@ -1,0 +1,78 @@
+// A process's share on an OpenCL device: the kernels of opencl/04_devices_halo.cpp.
+#include "../opencl/solve.hpp"
+#include "rank_part.hpp"
+
+namespace cg {
+
+namespace {
+
+template <class T> class OpenClRankPart final : public RankPart<T> {
+public:
+    OpenClRankPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part)
+        : part_(part), jacobi_(problem.jacobi()), device_(context, problem, part, false) {
+        tune(device_, problem);
+    }
+    void reset() override {
+        device_.reset();
+        device_.record().restart();
+    }
+    void pack(T* out) override {
+        const cl::Event copied = device_.send(out);
+        if (copied()) copied.wait();
+    }
+    void multiply_inner() override {
+        device_.multiply(part_.inner_begin, part_.inner_end);
+        device_.flush();
+    }
+    double multiply_border(const T* halo) override {
+        std::vector<cl::Event> arrived;
+        if (!part_.halo.empty()) arrived.push_back(device_.receive(0, halo, part_.halo.size()));
+        device_.multiply_with_halo(0, part_.inner_begin, arrived);
+        device_.multiply_with_halo(part_.inner_end, part_.rows(), arrived);
+        device_.dot_pq();
+        const double sum = device_.sum();
+        device_.record().collect(nullptr);
+        return sum;
+    }
+    ResidualSums update(T alpha, bool only_r) override {
+        if (!only_r) device_.next_x(alpha);
+        device_.next_r(alpha);
+        device_.dot_rr();
+        ResidualSums sums;
+        sums.rr = device_.sum();
+        if (jacobi_) device_.dot_rz();
+        sums.rho = jacobi_ ? device_.sum() : sums.rr;
+        return sums;
+    }
+    void next_p(T beta) override { device_.next_p(beta); }
+    void solution(T* out) override {
+        device_.finish();
+        std::vector<T> whole(part_.first + part_.rows());
+        device_.solution(whole);
+        std::copy(whole.begin() + static_cast<std::ptrdiff_t>(part_.first), whole.end(), out);
+    }
+    std::string device() const override { return device_.name(); }
+
+private:
+    const Part<T>& part_;
+    bool jacobi_;
+    ClPart<T> device_;
+};
+
+} // namespace
+
+template <class T>
+std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const Part<T>& part, int local_rank) {
+    std::vector<gpulab::Device> devices = gpulab::devices(gpulab::Backend::opencl);
+    if (devices.empty()) throw gpulab::UsageError("--on opencl: " + gpulab::why_no_devices(gpulab::Backend::opencl));
+    const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
+    if (std::ranges::any_of(devices, is_gpu)) std::erase_if(devices, [&](const auto& d) { return !is_gpu(d); });
+    const auto number = static_cast<std::size_t>(local_rank);
+    const auto parts = gpulab::opencl_parts(devices[number % devices.size()], number / devices.size() + 1);
+    return std::make_unique<OpenClRankPart<T>>(*parts.back(), problem, part);
+}
+
+template std::unique_ptr<RankPart<float>> make_opencl_part(const Problem<float>&, const Part<float>&, int);
+template std::unique_ptr<RankPart<double>> make_opencl_part(const Problem<double>&, const Part<double>&, int);
+
+} // namespace cg

@@ -1,0 +1,52 @@
+/// @file
+/// One process's share of the system: its rows and its pieces of the vectors, on a CPU core, an OpenCL device or a GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cg.hpp"
+#include "split.hpp"
+
+namespace cg {
+
+/// The sums of a residual.
+struct ResidualSums {
+    double rr = 0;  ///< r . r
+    double rho = 0; ///< r . z
+};
+
+/// What a process does in an iteration. Host memory is where the halo comes from and goes to.
+template <class T> class RankPart {
+public:
+    virtual ~RankPart() = default;
+    /// x = p = x_0, r = b.
+    virtual void reset() = 0;
+    /// Copies what others need of p, as part.send lists it.
+    virtual void pack(T* out) = 0;
+    /// Begins q = A p for the inner rows; need not have ended when this returns.
+    virtual void multiply_inner() = 0;
+    /// Takes the halo, multiplies the rows at the border. @return this part's share of p . q
+    virtual double multiply_border(const T* halo) = 0;
+    /// r -= alpha q, and x += alpha p unless `only_r`. @return this part's shares
+    virtual ResidualSums update(T alpha, bool only_r) = 0;
+    /// p = z + beta p
+    virtual void next_p(T beta) = 0;
+    /// Copies the own elements of x.
+    virtual void solution(T* out) = 0;
+    /// The device in words.
+    virtual std::string device() const = 0;
+};
+
+/// A part on one CPU core.
+template <class T> std::unique_ptr<RankPart<T>> make_cpu_part(const Problem<T>& problem, const Part<T>& part);
+/// The same on an OpenCL device; a lone CPU is cut into sub-devices.
+/// @param local_rank number of this process among those of its computer: each takes another device
+template <class T>
+std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
+/// The same on a GPU. @param local_rank as above
+template <class T>
+std::unique_ptr<RankPart<T>> make_cuda_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
+
+} // namespace cg

@@ -1,0 +1,28 @@
+// OpenCL rung 2: the number of work-groups found by trying.
+//
+// Changed: before the solution begins, each kernel runs with 1, 2, 3, ... groups per compute unit, until one more is
+// not faster: the first local minimum. More groups hide the latency of memory, up to the number that the device can
+// hold at once; beyond it they gain nothing. The best number differs from kernel to kernel and from device to device,
+// so each pair is tried; devices of the same name only once. What was found is kept for later runs of the program in
+// the file of
+// --tuning. The time of trying counts in the total time, not in that of the kernels.
+//
+// Limit: memory; and still the host's share of every iteration.
+#include "solve.hpp"
+
+namespace cg {
+
+template <class T> void opencl_tuned(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
+    const Part<T> all = make_part(problem.matrix, Split{{0, problem.n()}}, 0);
+    ClPart<T> device(gpulab::opencl(), problem, all, false);
+    const std::vector<Tuned> found = tune(device, problem);
+    watch.tile(device.local_size(), "rows");
+    watch.tile(device.local_size() * device.units() * device.groups.spmv, "rows");
+    solve_on_one_device(device, problem, out, watch);
+    out.notes.push_back(tuning_table(found));
+}
+
+template void opencl_tuned(const Problem<float>&, Output<float>&, Stopwatch&);
+template void opencl_tuned(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace cg

@@ -1,0 +1,24 @@
+#include "kernel_study.hpp"
+#include "solve.hpp"
+
+namespace cg {
+
+template <class T>
+std::vector<gpulab::Timing> kernel_times(const Problem<T>& problem, std::size_t groups, int repeats) {
+    const Part<T> all = make_part(problem.matrix, Split{{0, problem.n()}}, 0);
+    ClPart<T> device(gpulab::opencl(), problem, all, false);
+    device.clear();
+    std::vector<gpulab::Timing> timings;
+    for (const char* const kernel : kernel_names) {
+        std::vector<double> times;
+        for (int i = 0; i <= repeats; ++i) times.push_back(device.time_of(kernel, groups));
+        times.erase(times.begin()); // the first run may compile or fetch something
+        timings.push_back(gpulab::summarise(times));
+    }
+    return timings;
+}
+
+template std::vector<gpulab::Timing> kernel_times(const Problem<float>&, std::size_t, int);
+template std::vector<gpulab::Timing> kernel_times(const Problem<double>&, std::size_t, int);
+
+} // namespace cg

@@ -1,0 +1,328 @@
+/// @file
+/// One OpenCL device's share of the system: its rows, its pieces of the vectors, and the five kernels on them.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "01_five_kernels.cl.hpp"
+#include "04_devices_halo.cl.hpp"
+#include "cg.hpp"
+#include "gpulab/opencl/buffer.hpp"
+#include "gpulab/opencl/context.hpp"
+#include "split.hpp"
+#include "tuning.hpp"
+
+namespace cg {
+
+/// Build options for kernels in float or double.
+template <class T> std::string real_option() {
+    return std::is_same_v<T, double> ? "-DREAL=double -DREAL_IS_DOUBLE" : "-DREAL=float";
+}
+
+/// The commands of one device: how long each kind has taken and, when it is asked for, when each of them ran.
+class ClRecord {
+public:
+    /// @param lane of the device in the timeline; copies have the lane behind it
+    explicit ClRecord(int lane) : lane_(lane) {}
+    /// A place for the event of the next command, the last argument of an enqueue call.
+    cl::Event* add(const char* name, const char* kind, char symbol) {
+        marks_.push_back({name, kind, symbol, {}, now_us()});
+        return &marks_.back().event;
+    }
+    /// Takes the times of all commands, which must be complete.
+    void collect(gpulab::Timeline* timeline) {
+        for (const Mark& m : marks_) {
+            const auto time = [&](auto what) { return 1e-3 * static_cast<double>(what); };
+            const double queued = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
+            const double begin = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
+            const double end = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
+            if (m.symbol == '#') ms_[m.name] += 1e-3 * (end - begin);
+            if (!timeline) continue;
+            // Devices have clocks of their own. A command is queued at the host's time m.host_us, so this is one clock.
+            const int lane = 2 * lane_ + (m.symbol == '#' ? 0 : 1);
+            timeline->add({m.name, m.kind, m.symbol, lane, begin - queued + m.host_us, end - queued + m.host_us});
+        }
+        marks_.clear();
+    }
+    void restart() {
+        marks_.clear();
+        ms_.clear();
+    }
+    const std::map<std::string, double>& ms() const { return ms_; }
+
+private:
+    struct Mark {
+        const char* name;
+        const char* kind;
+        char symbol;
+        cl::Event event;
+        double host_us;
+    };
+    static double now_us() {
+        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    int lane_;
+    std::deque<Mark> marks_; // a deque, so that pointers stay valid
+    std::map<std::string, double> ms_;
+};
+
+/// One device's share. All functions but those that say so only put commands into the device's queue.
+template <class T> class ClPart {
+public:
+    /// @param problem the whole; this part has the rows from part.first on
+    /// @param whole_p whether p holds all elements of the whole vector, and columns count in it. Otherwise columns
+    /// count in
+    ///        the part's own elements and the halo behind them
+    ClPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part, bool whole_p, int lane = 0)
+        : context_(context), use_(std::in_place, context), record_(lane), part_(part), rows_(part.rows()),
+          first_(whole_p ? part.first : 0), jacobi_(problem.jacobi()),
+          copies_(context.context(), context.device(), CL_QUEUE_PROFILING_ENABLE),
+          row_start_(narrow_offsets(part.matrix)), column_(part.matrix.column), value_(part.matrix.value),
+          start_(piece(problem.start, part)),
+          inverse_(jacobi_ ? piece(problem.inverse_diagonal, part) : std::vector<T>()), b_(piece(problem.b, part)),
+          which_(whole_p ? std::vector<std::int32_t>() : part.send), x_(rows_), r_(rows_), q_(rows_),
+          p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
+          partial_(most_groups * units()), host_partial_(partial_.size()) {
+        const std::string real = real_option<T>();
+        for (const auto& [kernel, name] : {std::pair{&dot_, "dot_product"},
+                                           {&dot_jacobi_, "dot_jacobi"},
+                                           {&next_x_, "next_x"},
+                                           {&next_r_, "next_r"},
+                                           {&next_p_, jacobi_ ? "next_p_jacobi" : "next_p"},
+                                           {&spmv_, "spmv"}})
+            *kernel = gpulab::opencl_kernel(five_kernels_cl, name, real);
+        pack_ = gpulab::opencl_kernel(devices_halo_cl, "pack", real);
+        spmv_halo_ = gpulab::opencl_kernel(devices_halo_cl, "spmv_halo", real);
+        local_ = std::clamp<std::size_t>(std::bit_ceil(std::max<std::size_t>(rows_, 1)), 32, 256);
+        for (const cl::Kernel* kernel :
+             {&dot_, &dot_jacobi_, &next_x_, &next_r_, &next_p_, &spmv_, &pack_, &spmv_halo_})
+            local_ = std::min(local_, std::bit_floor(context.max_work_group(*kernel)));
+        use_.reset();
+    }
+    ClPart(const ClPart&) = delete;
+    ClPart& operator=(const ClPart&) = delete;
+
+    std::size_t rows() const { return rows_; }
+    const Part<T>& part() const { return part_; }
+    std::size_t units() const { return static_cast<std::size_t>(std::max(context_.description().compute_units, 1)); }
+    std::size_t local_size() const { return local_; }
+    gpulab::OpenClContext& context() { return context_; }
+    const std::string& name() const { return context_.description().name; }
+    ClRecord& record() { return record_; }
+    Groups groups; ///< per compute unit, of each kernel
+
+    /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. Of p the own elements only.
+    void reset() {
+        const cl::CommandQueue& queue = context_.queue();
+        for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &send_, &halo_, &partial_})
+            poison(*vector, queue);
+        queue.finish();
+        if (rows_ > 0) {
+            queue.enqueueCopyBuffer(start_.data(), x_.data(), 0, 0, rows_ * sizeof(T));
+            queue.enqueueCopyBuffer(start_.data(), p_.data(), 0, first_ * sizeof(T), rows_ * sizeof(T));
+            queue.enqueueCopyBuffer(b_.data(), r_.data(), 0, 0, rows_ * sizeof(T));
+        }
+        queue.finish();
+    }
+
+    /// Fills the vectors with zeros, for kernels that are only timed: some devices are slow with NaN.
+    void clear() {
+        for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &halo_})
+            if (vector->size() > 0) {
+                const std::vector<T> zeros(vector->size());
+                context_.queue().enqueueWriteBuffer(vector->data(), CL_TRUE, 0, vector->bytes(), zeros.data());
+            }
+    }
+
+    /// q = A p for some rows that need no halo.
+    void multiply(std::size_t begin, std::size_t end) {
+        if (begin == end) return;
+        gpulab::set_args(spmv_, row_start_.data(), column_.data(), value_.data(), p_.data(), q_.data(), cl_ulong{begin},
+                         cl_ulong{end});
+        run(spmv_, "spmv", groups.spmv);
+    }
+    /// q = A p for some rows that need the halo, when `arrived` has happened.
+    void multiply_with_halo(std::size_t begin, std::size_t end, const std::vector<cl::Event>& arrived) {
+        if (begin == end) return;
+        gpulab::set_args(spmv_halo_, row_start_.data(), column_.data(), value_.data(), p_.data(), halo_.data(),
+                         q_.data(), cl_ulong{begin}, cl_ulong{end}, cl_ulong{rows_});
+        run(spmv_halo_, "spmv", groups.spmv, &arrived);
+    }
+    /// p . q, for sum().
+    void dot_pq() {
+        gpulab::set_args(dot_, p_.data(), cl_ulong{first_}, q_.data(), cl_ulong{rows_}, partial_.data(),
+                         cl::Local(local_ * sizeof(T)));
+        run_dot(dot_);
+    }
+    /// r . r, for sum().
+    void dot_rr() {
+        gpulab::set_args(dot_, r_.data(), cl_ulong{0}, r_.data(), cl_ulong{rows_}, partial_.data(),
+                         cl::Local(local_ * sizeof(T)));
+        run_dot(dot_);
+    }
+    /// r . z with Jacobi, for sum().
+    void dot_rz() {
+        gpulab::set_args(dot_jacobi_, r_.data(), inverse_.data(), cl_ulong{rows_}, partial_.data(),
+                         cl::Local(local_ * sizeof(T)));
+        run_dot(dot_jacobi_);
+    }
+    /// Waits for the dot product that was put into the queue last, and so for all before it. @return this part's share
+    double sum() {
+        if (rows_ == 0) return 0;
+        context_.queue().finish();
+        return std::accumulate(host_partial_.begin(), host_partial_.begin() + static_cast<std::ptrdiff_t>(partials_),
+                               0.0);
+    }
+    /// x += alpha p
+    void next_x(T alpha) {
+        if (rows_ == 0) return;
+        gpulab::set_args(next_x_, x_.data(), p_.data(), cl_ulong{first_}, alpha, cl_ulong{rows_});
+        run(next_x_, "next_x", groups.next_x);
+    }
+    /// r -= alpha q
+    void next_r(T alpha) {
+        if (rows_ == 0) return;
+        gpulab::set_args(next_r_, r_.data(), q_.data(), alpha, cl_ulong{rows_});
+        run(next_r_, "next_r", groups.next_r);
+    }
+    /// p = z + beta p
+    void next_p(T beta) {
+        if (rows_ == 0) return;
+        if (jacobi_)
+            gpulab::set_args(next_p_, p_.data(), cl_ulong{first_}, r_.data(), inverse_.data(), beta, cl_ulong{rows_});
+        else gpulab::set_args(next_p_, p_.data(), cl_ulong{first_}, r_.data(), beta, cl_ulong{rows_});
+        run(next_p_, "next_p", groups.next_p);
+    }
+
+    /// Collects what others need of p and reads it to the host, beside the kernels that follow.
+    /// @param host as many numbers as part().send; valid when the event has happened
+    /// @return the event of the copy; null when there is nothing to send
+    cl::Event send(T* host) {
+        cl::Event packed, read;
+        if (part_.send.empty()) return read;
+        gpulab::set_args(pack_, p_.data(), which_.data(), send_.data(), cl_ulong{which_.size()});
+        run(pack_, "pack", 1);
+        packed = last_;
+        const std::vector<cl::Event> after{packed};
+        cl::Event* const place = record_.add("halo down", "copy", '<');
+        copies_.enqueueReadBuffer(send_.data(), CL_FALSE, 0, send_.bytes(), host, &after, place);
+        context_.queue().flush();
+        copies_.flush();
+        return *place;
+    }
+    /// Writes elements of the halo, beside the kernels. @param host must stay valid until the event has happened
+    cl::Event receive(std::size_t begin, const T* host, std::size_t count) {
+        cl::Event* const place = record_.add("halo up", "copy", '>');
+        copies_.enqueueWriteBuffer(halo_.data(), CL_FALSE, begin * sizeof(T), count * sizeof(T), host, nullptr, place);
+        copies_.flush();
+        return *place;
+    }
+    /// Reads the own elements of p into the whole vector on the host; waits for the queue.
+    void read_p(std::vector<T>& whole) {
+        if (rows_ > 0)
+            context_.queue().enqueueReadBuffer(p_.data(), CL_TRUE, first_ * sizeof(T), rows_ * sizeof(T),
+                                               whole.data() + part_.first, nullptr, record_.add("p down", "copy", '<'));
+    }
+    /// Writes the whole vector into p. @param whole must stay valid until the queue has been waited for
+    void write_p(const std::vector<T>& whole) {
+        if (rows_ > 0)
+            context_.queue().enqueueWriteBuffer(p_.data(), CL_FALSE, 0, p_.bytes(), whole.data(), nullptr,
+                                                record_.add("p up", "copy", '>'));
+        context_.queue().flush();
+    }
+
+    /// Waits for both queues.
+    void finish() {
+        context_.queue().finish();
+        copies_.finish();
+    }
+    /// Hands all commands so far to the device.
+    void flush() { context_.queue().flush(); }
+
+    /// Copies the own elements of x out and checks all guard bands that could be damaged.
+    void solution(std::vector<T>& x) const {
+        x_.copy_to(std::span<T>(x).subspan(part_.first, rows_));
+        r_.check_guard_bands(), q_.check_guard_bands(), p_.check_guard_bands(), halo_.check_guard_bands();
+    }
+
+    /// The time of one run of a kernel with so many groups per compute unit, in milliseconds; for the tuning and for
+    /// measuring how fast a device is.
+    double time_of(const char* kernel, std::size_t groups_per_unit);
+
+private:
+    static std::vector<T> piece(const std::vector<T>& whole, const Part<T>& part) {
+        const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(part.first);
+        return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part.rows()));
+    }
+    void run(cl::Kernel& kernel, const char* name, std::size_t groups_per_unit,
+             const std::vector<cl::Event>* after = nullptr) {
+        cl::Event* const place = record_.add(name, "kernel", '#');
+        context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups_per_unit * units() * local_, local_,
+                                              after && !after->empty() ? after : nullptr, place);
+        last_ = *place;
+    }
+    void run_dot(cl::Kernel& kernel) {
+        if (rows_ == 0) return;
+        run(kernel, "dot", groups.dot);
+        partials_ = groups.dot * units();
+        context_.queue().enqueueReadBuffer(partial_.data(), CL_FALSE, 0, partials_ * sizeof(T), host_partial_.data(),
+                                           nullptr, record_.add("sums down", "copy", '<'));
+        context_.queue().flush();
+    }
+
+    gpulab::OpenClContext& context_;
+    std::optional<gpulab::UseOpenCl> use_; // while this is constructed: what is below belongs to that context
+    ClRecord record_;
+    const Part<T>& part_;
+    std::size_t rows_, first_;
+    bool jacobi_;
+    cl::CommandQueue copies_; // of the halo: beside the kernels in the device's own queue
+    gpulab::ClBuffer<std::int32_t> row_start_, column_;
+    gpulab::ClBuffer<T> value_, start_, inverse_, b_;
+    gpulab::ClBuffer<std::int32_t> which_;
+    gpulab::ClBuffer<T> x_, r_, q_, p_, send_, halo_, partial_;
+    std::vector<T> host_partial_;
+    std::size_t partials_ = 0, local_ = 0;
+    cl::Kernel dot_, dot_jacobi_, next_x_, next_r_, next_p_, spmv_, pack_, spmv_halo_;
+    cl::Event last_;
+};
+
+template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t groups_per_unit) {
+    const std::string name = kernel;
+    const Groups before = std::exchange(groups, Groups::all(groups_per_unit));
+    record_.restart();
+    if (name == "dot") dot_rr();
+    else if (name == "next_x") next_x(T{0});
+    else if (name == "next_r") next_r(T{0});
+    else if (name == "next_p") next_p(T{0});
+    else multiply(0, part_.halo.empty() ? rows_ : 0), multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
+    finish();
+    record_.collect(nullptr);
+    const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;
+    record_.restart();
+    groups = before;
+    return ms;
+}
+
+/// The kernel times of all parts: of each kind the longest, because devices work at the same time.
+template <class T>
+std::vector<std::pair<std::string, double>> longest_times(std::vector<std::unique_ptr<ClPart<T>>>& parts) {
+    std::map<std::string, double> longest;
+    for (auto& part : parts)
+        for (const auto& [name, ms] : part->record().ms()) longest[name] = std::max(longest[name], ms);
+    return {longest.begin(), longest.end()};
+}
+
+} // namespace cg

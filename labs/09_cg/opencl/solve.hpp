@@ -1,0 +1,175 @@
+/// @file
+/// What the OpenCL rungs share: the loop on one device, tuning, and the parts of several devices.
+#pragma once
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "part.hpp"
+#include "scalars.hpp"
+
+namespace cg {
+
+/// The whole solution on one device, with the groups as they are.
+template <class T>
+void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
+    const std::size_t n = device.rows();
+    gpulab::Timeline* timeline = nullptr;
+    const auto solve = [&] {
+        Scalars<T> scalars(problem, out);
+        const auto residual = [&](const auto& take) { // r . r and r . z
+            device.dot_rr();
+            const double rr = device.sum();
+            if (problem.jacobi()) device.dot_rz();
+            take(rr, problem.jacobi() ? device.sum() : rr);
+        };
+        device.multiply(0, n); // p holds x_0 here
+        device.next_r(T{1});   // r = b - A x_0
+        residual([&](double rr, double rho) { scalars.begin(rr, rho); });
+        device.next_p(T{0}); // p = z
+        while (scalars.wants_more()) {
+            device.multiply(0, n);
+            device.dot_pq();
+            const bool positive = scalars.accepts(device.sum());
+            device.record().collect(out.iterations() == 2 ? timeline : nullptr); // sum() has waited for all commands
+            if (!positive) break;
+            const auto alpha = static_cast<T>(scalars.alpha());
+            device.next_x(alpha);
+            device.next_r(alpha);
+            residual([&](double rr, double rho) { scalars.next(rr, rho); });
+            device.next_p(static_cast<T>(scalars.beta()));
+        }
+        device.finish();
+        device.record().collect(nullptr);
+    };
+    watch.time(solve, [&] {
+        device.reset();
+        device.record().restart();
+        gpulab::poison(out.x);
+    });
+    out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
+    out.x.resize(problem.n());
+    device.solution(out.x);
+    if (!problem.trace) return;
+    watch.leave_out([&] {
+        gpulab::Timeline recorded;
+        const Output<T> kept = out;
+        device.reset();
+        timeline = &recorded;
+        solve();
+        out = kept;
+        out.timeline = recorded;
+    });
+}
+
+/// Times a solution on several parts, copies x out, and records one iteration when the problem asks for it.
+/// @param solve the solution; it gives `timeline` to ClRecord::collect() after the product of the third iteration, if
+/// it is
+///        not null: then the timeline is the second iteration from its next x on, and the product of the third
+template <class T, class Solve>
+void solve_on_parts(std::vector<std::unique_ptr<ClPart<T>>>& devices, const Problem<T>& problem, Output<T>& out,
+                    Stopwatch& watch, gpulab::Timeline*& timeline, const Solve& solve) {
+    const auto reset = [&] {
+        for (auto& device : devices) device->reset(), device->record().restart();
+    };
+    watch.time(solve, [&] {
+        reset();
+        gpulab::poison(out.x);
+    });
+    out.kernel_ms = longest_times(devices);
+    out.x.resize(problem.n());
+    for (auto& device : devices) device->solution(out.x);
+    if (!problem.trace) return;
+    watch.leave_out([&] {
+        gpulab::Timeline recorded;
+        const Output<T> kept = out;
+        reset();
+        timeline = &recorded;
+        solve();
+        timeline = nullptr;
+        out = kept;
+        out.timeline = recorded;
+    });
+}
+
+/// Finds the groups of a device, or takes them from what was found earlier. @return an entry for each kernel
+template <class T> std::vector<Tuned> tune(ClPart<T>& device, const Problem<T>& problem) {
+    static std::mutex mutex;
+    static auto* const caches = new std::map<std::string, TuningCache>; // by file; kept for the whole program
+    const std::lock_guard lock(mutex);
+    TuningCache& cache = caches->try_emplace(problem.tuning, problem.tuning).first->second;
+    const std::string name = device.context().description().name, type = sizeof(T) == 8 ? "double" : "float";
+    // Systems of about the same size share an entry: the next power of two.
+    const std::size_t size = std::bit_ceil(std::max<std::size_t>(device.rows(), 1));
+    std::vector<Tuned> found;
+    bool ready = false;
+    for (const char* const kernel : kernel_names) {
+        std::optional<Tuned> known = cache.find(name, kernel, type, size);
+        if (!known) {
+            if (!std::exchange(ready, true)) device.clear();
+            const bool small = device.rows() < 4096; // where trying cannot pay
+            const auto time = [&](std::size_t groups) {
+                double best = device.time_of(kernel, groups); // the first run may compile or fetch something
+                for (int run = 0; run < (small ? 1 : 4); ++run) best = std::min(best, device.time_of(kernel, groups));
+                return best;
+            };
+            known = first_local_minimum(time, small ? 2 : most_groups);
+            known->device = name, known->kernel = kernel, known->type = type, known->rows = size;
+            cache.store(*known);
+        }
+        device.groups.of(kernel) = known->groups;
+        found.push_back(*known);
+    }
+    return found;
+}
+
+/// The contexts of the parts: one for each device in use, several for each when there are more parts than devices. A
+/// lone CPU is cut into sub-devices.
+template <class T> std::vector<gpulab::OpenClContext*> part_contexts(const Problem<T>& problem) {
+    std::vector<gpulab::Device> devices = gpulab::devices_in_use();
+    std::erase_if(devices, [](const auto& d) { return d.backend != gpulab::Backend::opencl; });
+    if (devices.empty()) devices.push_back(gpulab::opencl().description());
+    const std::size_t count = problem.parts > 0 ? problem.parts : std::max<std::size_t>(devices.size(), 2);
+    if (devices.size() == 1) return gpulab::opencl_parts(devices.front(), count);
+    std::vector<gpulab::OpenClContext*> contexts;
+    for (std::size_t i = 0; i < count; ++i)
+        contexts.push_back(gpulab::opencl_parts(devices[i % devices.size()], 1).front());
+    return contexts;
+}
+
+/// How the rows are shared out over these devices: equally many non-zeros each, or by the speed with which each of them
+/// multiplies its equal share.
+template <class T>
+Split split_over(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts, Output<T>& out) {
+    std::vector<double> weights(contexts.size(), 1.0);
+    Split split = split_rows(problem.matrix, weights);
+    if (problem.balance != Balance::speed) return split;
+    const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        if (parts[i].rows() == 0) continue;
+        ClPart<T> part(*contexts[i], problem, parts[i], false);
+        part.clear();
+        std::vector<double> times;
+        for (int run = 0; run < 6; ++run) times.push_back(part.time_of("spmv", 8));
+        times.erase(times.begin()); // the first run may compile or fetch something
+        const double ms = gpulab::summarise(times).median;
+        if (ms > 0) weights[i] = static_cast<double>(parts[i].matrix.nonzeros() + parts[i].rows()) / ms;
+    }
+    // A part without a row was not measured: it gets what the slowest got.
+    double slowest = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (parts[i].rows() > 0 && (slowest == 0 || weights[i] < slowest)) slowest = weights[i];
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (parts[i].rows() == 0) weights[i] = slowest > 0 ? slowest : 1;
+    split = split_rows(problem.matrix, weights);
+    std::string line = "rows by measured speed:";
+    for (std::size_t i = 0; i < parts.size(); ++i) line += fmt::format(" {}", split.rows(i));
+    out.notes.push_back(line);
+    return split;
+}
+
+} // namespace cg

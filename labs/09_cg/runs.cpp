@@ -1,0 +1,82 @@
+#include "runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace cg {
+
+template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options) {
+    std::vector<gpulab::Job<Run<T>>> list;
+    for (auto& job : gpulab::jobs(variants<T>(), options)) {
+        if (takes_several_devices(job.variant.name) && job.skip.empty()) {
+            if (std::ranges::any_of(list, [&](const auto& j) { return j.variant.name == job.variant.name; })) continue;
+            std::vector<gpulab::Device> all = options.devices(job.variant.backend);
+            std::erase_if(all, [&](const auto& d) { return !gpulab::unmet_need(job.variant.needs, d).empty(); });
+            const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
+            if (!options.given("--device") && std::ranges::any_of(all, is_gpu))
+                std::erase_if(all, [&](const auto& d) { return !is_gpu(d); });
+            job.devices = all;
+        }
+        list.push_back(std::move(job));
+    }
+    return list;
+}
+
+template <class T>
+Notes<T>::Notes(gpulab::Report& report, const Problem<T>& p, const Output<T>& out)
+    : report_(report), problem_(p), out_(out) {
+    report.column("iterations", "iterations");
+    report.column("us_per_iteration", "us/iteration", "{:.2f}");
+}
+
+template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Result& result) {
+    if (result.status != gpulab::Result::Status::passed) return;
+    const auto iterations = static_cast<double>(std::max<std::size_t>(out_.iterations(), 1));
+    double norm = 0;
+    for (const T v : problem_.b) norm += static_cast<double>(v) * v;
+    const double residual = true_residual(problem_, out_.x);
+    result.extra = {{"iterations", out_.iterations()},
+                    {"us_per_iteration", 1000 * result.kernel.median / iterations},
+                    {"residual", norm > 0 ? residual / std::sqrt(norm) : residual}};
+    if (takes_several_devices(job.variant.name)) result.extra.push_back({"devices", job.devices.size()});
+    if (!out_.kernel_ms.empty()) {
+        double sum = 0;
+        for (const auto& [name, ms] : out_.kernel_ms) {
+            result.extra.push_back({"ms_" + name, ms});
+            sum += ms;
+        }
+        result.extra.push_back({"ms_overhead", std::max(0.0, result.kernel.median - sum)});
+    }
+    const std::string name = result.variant + " on " + result.device.id();
+    if (solved.variant.empty() || (solved.out.end != End::converged && out_.end == End::converged))
+        solved = {name, out_};
+    histories.push_back({name, out_.history});
+    if (!out_.timeline.empty()) timelines.emplace_back(name, out_.timeline);
+    for (const std::string& note : out_.notes)
+        if (std::ranges::find(said, note) == said.end()) said.push_back(note);
+}
+
+template <class T>
+gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const Settings& settings) {
+    return {{"matrix", matrix},
+            {"type", sizeof(T) == 8 ? "double" : "float"},
+            {"n", p.n()},
+            {"nonzeros", p.matrix.nonzeros()},
+            {"method", settings.method == Method::steepest_descent ? "steepest" : "cg"},
+            {"preconditioner", settings.jacobi ? "jacobi" : "none"},
+            {"tolerance", settings.tolerance},
+            {"criterion", settings.absolute ? "absolute" : "relative"},
+            {"limit", settings.limit},
+            {"parts", settings.parts},
+            {"balance", settings.balance == Balance::speed ? "speed" : "nnz"}};
+}
+
+#define INSTANTIATE(T)                                                         \
+    template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&); \
+    template class Notes<T>;                                                   \
+    template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const Settings&);
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace cg

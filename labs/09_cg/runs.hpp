@@ -1,0 +1,55 @@
+/// @file
+/// What single runs and studies share: which variant runs where, and what is said of each result.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg.hpp"
+#include "files.hpp"
+#include "gpulab/jobs.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+
+namespace cg {
+
+/// gpulab::jobs(), but a rung for several devices appears once, with all chosen devices of its back end: with the GPUs
+/// only, where there are some and the user has not chosen devices by name.
+template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options);
+
+/// A solution, and who found it.
+template <class T> struct Solved {
+    std::string variant; ///< empty: nobody yet
+    Output<T> out;
+};
+
+/// Adds the lab's own figures to the results, and keeps what is to be written into files.
+///
+/// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b), parts of several
+/// devices, and for rungs that time their kernels ms_dot, ms_next_x, ms_next_r, ms_next_p, ms_spmv and ms_overhead: the
+/// sum over the whole solution.
+template <class T> class Notes {
+public:
+    /// Gives iterations and us_per_iteration a column.
+    Notes(gpulab::Report& report, const Problem<T>& p, const Output<T>& out);
+    /// A note for gpulab::measure_all().
+    void add(const gpulab::Job<Run<T>>& job, gpulab::Result& result);
+
+    Solved<T> solved;                                                ///< by the first variant that has converged
+    std::vector<NamedHistory> histories;                             ///< of all that are right
+    std::vector<std::pair<std::string, gpulab::Timeline>> timelines; ///< of those that recorded one
+    std::vector<std::string> said;                                   ///< notes of the rungs, each once
+
+private:
+    gpulab::Report& report_;
+    const Problem<T>& problem_;
+    const Output<T>& out_;
+};
+
+/// The problem's parameters for the report.
+template <class T>
+gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const Settings& settings);
+
+} // namespace cg

@@ -1,0 +1,78 @@
+/// @file
+/// The scalars of the iteration, for the rungs whose host computes them.
+#pragma once
+
+#include <cmath>
+
+#include "cg.hpp"
+
+namespace cg {
+
+/// alpha, beta, the history and the end. A rung's loop:
+///
+///     Scalars<T> scalars(p, out);
+///     scalars.begin(rr, rho);                     // of the start
+///     while (scalars.wants_more()) {
+///         ... q = A p
+///         if (!scalars.accepts(pq)) break;        // p . q
+///         ... x += alpha p, r -= alpha q          // scalars.alpha()
+///         scalars.next(rr, rho);
+///         ... p = z + beta p                      // scalars.beta()
+///     }
+///
+/// rr is r . r, and rho is r . z, where z is r divided by the diagonal (Jacobi) or r itself.
+template <class T> class Scalars {
+public:
+    /// @param out its history and end are written
+    Scalars(const Problem<T>& p, Output<T>& out) : p_(p), out_(out) {}
+
+    /// Takes r . r and r . z of the start.
+    void begin(double rr, double rho) {
+        out_.history.clear();
+        out_.history.reserve(std::min<std::size_t>(p_.limit, 100000) + 1);
+        out_.curvature = 0;
+        rho_ = rho;
+        note(rr);
+    }
+
+    bool wants_more() const { return more_; }
+
+    /// Takes p . q of this iteration. @return false when it is not positive, which ends the iteration
+    bool accepts(double pq) {
+        if (pq > 0 && std::isfinite(pq)) {
+            alpha_ = rho_ / pq;
+            return true;
+        }
+        more_ = false;
+        out_.curvature = pq;
+        out_.end = std::isfinite(pq) ? end_without_curvature<T>(out_.history) : End::not_finite;
+        return false;
+    }
+    double alpha() const { return alpha_; }
+
+    /// Takes r . r and r . z of the new residual.
+    void next(double rr, double rho) {
+        beta_ = p_.method == Method::steepest_descent ? 0 : rho / rho_;
+        rho_ = rho;
+        note(rr);
+    }
+    double beta() const { return beta_; }
+
+private:
+    void note(double rr) {
+        const double norm = std::sqrt(rr);
+        out_.history.push_back(norm);
+        more_ = false;
+        if (!std::isfinite(norm)) out_.end = End::not_finite;
+        else if (norm <= p_.stop_at) out_.end = End::converged;
+        else if (out_.iterations() >= p_.limit) out_.end = End::limit;
+        else more_ = true;
+    }
+
+    const Problem<T>& p_;
+    Output<T>& out_;
+    double rho_ = 0, alpha_ = 0, beta_ = 0;
+    bool more_ = false;
+};
+
+} // namespace cg

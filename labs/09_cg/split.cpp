@@ -1,0 +1,148 @@
+#include "split.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "gpulab/error.hpp"
+
+namespace cg {
+
+std::size_t Split::owner(std::size_t row) const {
+    // The last part that begins at or before the row: an empty part begins where the next one does.
+    return static_cast<std::size_t>(std::upper_bound(first.begin(), first.end() - 1, row) - first.begin()) - 1;
+}
+
+template <class T> Split split_rows(const gpulab::Csr<T>& matrix, const std::vector<double>& weights) {
+    const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+    if (weights.empty() || !(sum > 0) || !std::isfinite(sum)) throw gpulab::Error("parts need positive weights");
+    const auto load = [&](std::size_t rows) { // of the first so many rows
+        return static_cast<double>(matrix.row_start[rows]) + static_cast<double>(rows);
+    };
+    const double all = load(matrix.rows);
+    Split split;
+    split.first.push_back(0);
+    double share = 0;
+    for (std::size_t part = 0; part + 1 < weights.size(); ++part) {
+        share += weights[part];
+        const double wanted = all * (share / sum);
+        std::size_t low = split.first.back(), high = matrix.rows; // the first row at which the load reaches the share
+        while (low < high) {
+            const std::size_t middle = low + (high - low) / 2;
+            if (load(middle) < wanted) low = middle + 1;
+            else high = middle;
+        }
+        if (low > split.first.back() && wanted - load(low - 1) < load(low) - wanted) --low; // nearer
+        split.first.push_back(low);
+    }
+    split.first.push_back(matrix.rows);
+    return split;
+}
+
+namespace {
+
+/// Row numbers outside a part that its rows refer to, ascending.
+template <class T>
+std::vector<std::int32_t> halo_of(const gpulab::Csr<T>& matrix, std::size_t first, std::size_t last) {
+    std::vector<std::int32_t> halo;
+    for (auto k = matrix.row_start[first]; k < matrix.row_start[last]; ++k) {
+        const std::int32_t j = matrix.column[static_cast<std::size_t>(k)];
+        if (static_cast<std::size_t>(j) < first || static_cast<std::size_t>(j) >= last) halo.push_back(j);
+    }
+    std::sort(halo.begin(), halo.end());
+    halo.erase(std::unique(halo.begin(), halo.end()), halo.end());
+    return halo;
+}
+
+/// The part without what it sends.
+template <class T> Part<T> cut_out(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
+    Part<T> part;
+    const std::size_t first = split.first[index], last = split.first[index + 1], rows = last - first;
+    part.first = first;
+    part.halo = halo_of(matrix, first, last);
+    gpulab::Csr<T>& a = part.matrix;
+    const auto begin = static_cast<std::size_t>(matrix.row_start[first]);
+    const auto end = static_cast<std::size_t>(matrix.row_start[last]);
+    a.rows = rows;
+    a.columns = rows + part.halo.size();
+    a.row_start.resize(rows + 1);
+    for (std::size_t i = 0; i <= rows; ++i) a.row_start[i] = matrix.row_start[first + i] - matrix.row_start[first];
+    a.value.assign(matrix.value.begin() + static_cast<std::ptrdiff_t>(begin),
+                   matrix.value.begin() + static_cast<std::ptrdiff_t>(end));
+    a.column.resize(end - begin);
+    std::size_t run = 0;
+    for (std::size_t i = 0; i < rows; ++i) {
+        bool inner = true;
+        for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k) {
+            const std::int32_t j = matrix.column[begin + k];
+            if (static_cast<std::size_t>(j) >= first && static_cast<std::size_t>(j) < last) {
+                a.column[k] = j - static_cast<std::int32_t>(first);
+            } else {
+                const auto at = std::lower_bound(part.halo.begin(), part.halo.end(), j) - part.halo.begin();
+                a.column[k] = static_cast<std::int32_t>(rows + static_cast<std::size_t>(at));
+                inner = false;
+            }
+        }
+        if (!inner) run = i + 1;
+        if (i + 1 - run > part.inner_end - part.inner_begin) part.inner_begin = run, part.inner_end = i + 1;
+    }
+    for (std::size_t k = 0; k < part.halo.size(); ++k) {
+        const std::size_t owner = split.owner(static_cast<std::size_t>(part.halo[k]));
+        if (part.receives.empty() || part.receives.back().part != owner) part.receives.push_back({owner, k, 0});
+        ++part.receives.back().count;
+    }
+    return part;
+}
+
+/// Adds what `part` sends to the part `to`, whose halo is given.
+template <class T>
+void add_send(Part<T>& part, const Split& split, std::size_t index, std::size_t to,
+              const std::vector<std::int32_t>& halo) {
+    const auto begin = std::lower_bound(halo.begin(), halo.end(), static_cast<std::int64_t>(split.first[index]));
+    const auto end = std::lower_bound(begin, halo.end(), static_cast<std::int64_t>(split.first[index + 1]));
+    if (begin == end) return;
+    part.sends.push_back({to, part.send.size(), static_cast<std::size_t>(end - begin)});
+    for (auto row = begin; row != end; ++row) part.send.push_back(*row - static_cast<std::int32_t>(split.first[index]));
+}
+
+} // namespace
+
+template <class T> std::vector<Part<T>> make_parts(const gpulab::Csr<T>& matrix, const Split& split) {
+    std::vector<Part<T>> parts;
+    for (std::size_t i = 0; i < split.parts(); ++i) parts.push_back(cut_out(matrix, split, i));
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        for (std::size_t to = 0; to < parts.size(); ++to)
+            if (to != i) add_send(parts[i], split, i, to, parts[to].halo);
+    return parts;
+}
+
+template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
+    Part<T> part;
+    const std::size_t first = split.first[index], last = split.first[index + 1];
+    const auto begin = static_cast<std::ptrdiff_t>(matrix.row_start[first]);
+    const auto end = static_cast<std::ptrdiff_t>(matrix.row_start[last]);
+    part.first = first, part.inner_end = last - first;
+    part.matrix.rows = last - first, part.matrix.columns = matrix.columns;
+    part.matrix.row_start.resize(last - first + 1);
+    for (std::size_t i = first; i <= last; ++i) part.matrix.row_start[i - first] = matrix.row_start[i] - begin;
+    part.matrix.column.assign(matrix.column.begin() + begin, matrix.column.begin() + end);
+    part.matrix.value.assign(matrix.value.begin() + begin, matrix.value.begin() + end);
+    return part;
+}
+
+template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
+    Part<T> part = cut_out(matrix, split, index);
+    for (std::size_t to = 0; to < split.parts(); ++to)
+        if (to != index) add_send(part, split, index, to, halo_of(matrix, split.first[to], split.first[to + 1]));
+    return part;
+}
+
+#define INSTANTIATE(T)                                                             \
+    template Split split_rows(const gpulab::Csr<T>&, const std::vector<double>&);  \
+    template std::vector<Part<T>> make_parts(const gpulab::Csr<T>&, const Split&); \
+    template Part<T> rows_of(const gpulab::Csr<T>&, const Split&, std::size_t);    \
+    template Part<T> make_part(const gpulab::Csr<T>&, const Split&, std::size_t);
+INSTANTIATE(float)
+INSTANTIATE(double)
+
+} // namespace cg

@@ -1,0 +1,60 @@
+/// @file
+/// Sharing the rows out over devices or processes, and what they must tell each other.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "gpulab/sparse/formats.hpp"
+
+namespace cg {
+
+/// Contiguous ranges of rows: part i has the rows [first[i], first[i + 1]). A part may be empty.
+struct Split {
+    std::vector<std::size_t> first; ///< parts + 1 numbers; the first is 0, the last the number of rows
+
+    std::size_t parts() const { return first.size() - 1; }
+    std::size_t rows(std::size_t part) const { return first[part + 1] - first[part]; }
+    /// The part that has a row.
+    std::size_t owner(std::size_t row) const;
+};
+
+/// Cuts the rows so that the non-zeros are shared out in proportion to the weights. A row counts as one more than it
+/// has non-zeros, because the vectors take time too.
+/// @param weights one positive number per part
+template <class T> Split split_rows(const gpulab::Csr<T>& matrix, const std::vector<double>& weights);
+
+/// What one part needs: its rows, and the elements of p that it needs from others (its *halo*).
+///
+/// The part's p has own elements 0 ... rows - 1 and then the halo, sorted by row number. So what comes from one other
+/// part lies side by side.
+template <class T> struct Part {
+    std::size_t first = 0;                      ///< the first row
+    gpulab::Csr<T> matrix;                      ///< its rows; the columns count in the part's p
+    std::size_t inner_begin = 0, inner_end = 0; ///< the longest run of rows that need no halo
+    std::vector<std::int32_t> halo;             ///< row numbers in the whole matrix, ascending
+
+    /// Elements that travel between this part and another.
+    struct Link {
+        std::size_t part = 0;             ///< the other one
+        std::size_t begin = 0, count = 0; ///< where, in this part's send buffer or halo
+    };
+    std::vector<std::int32_t> send; ///< own elements to be sent, as indices into the part's p, grouped by receiver
+    std::vector<Link> sends;        ///< pieces of `send`
+    std::vector<Link> receives;     ///< pieces of `halo`
+
+    std::size_t rows() const { return matrix.rows; }
+    std::size_t p_size() const { return matrix.rows + halo.size(); }
+};
+
+/// Cuts a matrix. Part i sends to part j exactly what part j has in its halo from part i, in the same order.
+template <class T> std::vector<Part<T>> make_parts(const gpulab::Csr<T>& matrix, const Split& split);
+
+/// The rows of a part with the columns as they are: they count in the whole vector, and there is no halo.
+template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
+
+/// One of them, for a process that needs no others.
+template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
+
+} // namespace cg

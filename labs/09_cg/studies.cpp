@@ -1,0 +1,268 @@
+#include "studies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/sparse/generate.hpp"
+#include "kernel_study.hpp"
+#include "runs.hpp"
+#include "tuning.hpp"
+
+namespace cg {
+
+using gpulab::Options;
+using gpulab::Report;
+
+namespace {
+
+/// The 5-point Laplacian with about so many unknowns.
+std::string laplacian(std::size_t rows) {
+    const auto side = static_cast<std::size_t>(std::max(2.0, std::round(std::sqrt(static_cast<double>(rows)))));
+    return fmt::format("laplace2d:{}", side);
+}
+
+template <class T> Problem<T> problem_of(const std::string& matrix, const Options& options, const Settings& settings) {
+    gpulab::Csr<T> a = gpulab::generate_matrix<T>(matrix, options.seed());
+    std::vector<T> b = gpulab::random_vector<T>(a.rows, options.seed());
+    return make_problem(std::move(a), std::move(b), {}, settings, matrix);
+}
+
+/// The method four ways on two matrices, by cpu_threads. Each way is a row of the table; the files have the residuals
+/// of some iterations besides, each iteration a run.
+template <class T> void history(const Options& options, Report& report, const StudySettings& study) {
+    report.column("method", "method"), report.column("preconditioner", "precond.");
+    gpulab::use(gpulab::devices(gpulab::Backend::cpu).front());
+    const auto side = static_cast<std::size_t>(std::max(4.0, std::sqrt(static_cast<double>(study.rows) / 2)));
+    for (const std::string& matrix : {laplacian(study.rows), fmt::format("springs:{}x{}", side, side)}) {
+        std::vector<std::pair<gpulab::Result, std::vector<double>>> ways; // with their histories
+        gpulab::Work work_of_all;
+        for (const Method method : {Method::conjugate_gradients, Method::steepest_descent})
+            for (const bool jacobi : {false, true}) {
+                Settings settings = study.settings;
+                settings.method = method, settings.jacobi = jacobi;
+                const Problem<T> p = problem_of<T>(matrix, options, settings);
+                gpulab::Parameters all = parameters(p, matrix, settings);
+                all.push_back({"iteration", 0}); // of the curves below
+                report.begin(all);
+                Output<T> out;
+                Notes<T> notes(report, p, out);
+                const Reference reference = make_reference(p);
+                for (const auto& job : jobs<T>(options)) {
+                    if (job.variant.name != "cpu_threads") continue;
+                    gpulab::Result result =
+                        gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
+                    notes.add(job, result);
+                    work_of_all = work(p, out.iterations());
+                    result = report.add(std::move(result), work_of_all);
+                    result.variant = std::string("cpu_") + (method == Method::steepest_descent ? "steepest" : "cg") +
+                                     (jacobi ? "_jacobi" : "");
+                    ways.emplace_back(result, out.history);
+                }
+            }
+        report.quiet(true); // the curves
+        const auto longest = std::ranges::max_element(ways, {}, [](const auto& way) { return way.second.size(); });
+        const std::size_t last = longest == ways.end() ? 0 : longest->second.size();
+        for (std::size_t k = 1; k < last; k += 1 + k / 8) {
+            report.begin({{"matrix", matrix}, {"type", sizeof(T) == 8 ? "double" : "float"}, {"iteration", k}});
+            for (const auto& [way, norms] : ways) {
+                if (k >= norms.size() || !(norms[k] > 0)) continue;
+                gpulab::Result point = way;
+                point.extra = {{"residual", norms[k] / norms[0]}};
+                report.add(std::move(point), work_of_all);
+            }
+        }
+        report.quiet(false);
+    }
+}
+
+/// So many iterations, whatever the residual is.
+Settings fixed_iterations(const Settings& given, std::size_t count) {
+    Settings settings = given;
+    settings.tolerance = 0, settings.limit = count;
+    return settings;
+}
+
+/// Runs the variants of these names and gives `each(result, out)` what it may add to before the report has it.
+template <class T, class Each>
+void some_variants(const Options& options, Report& report, const Problem<T>& p, const std::vector<std::string>& names,
+                   const Each& each) {
+    Output<T> out;
+    Notes<T> notes(report, p, out);
+    const Reference reference = make_reference(p);
+    for (const auto& job : jobs<T>(options)) {
+        if (std::ranges::find(names, job.variant.name) == names.end()) continue;
+        gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
+        notes.add(job, result);
+        each(result, out);
+        report.add(std::move(result), work(p, p.limit));
+    }
+}
+
+/// Table 4.4 and figures 4.8 to 4.12 of the thesis: each kernel with 1 to 16 groups per compute unit.
+template <class T> void table_4_4(const Options& options, Report& report, const StudySettings& study) {
+#if defined(GPULAB_WITH_OPENCL)
+    report.column("groups", "groups/CU"), report.column("saved_percent", "saved %", "{:.0f}");
+    const std::string matrix = laplacian(study.rows);
+    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(study.settings, 100));
+    for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
+        if (sizeof(T) == 8 && !device.fp64) continue;
+        gpulab::use(device);
+        std::vector<double> one(kernel_names.size());
+        for (std::size_t groups = 1; groups <= 16; ++groups) {
+            gpulab::Parameters all = parameters(p, matrix, study.settings);
+            all.push_back({"groups", groups});
+            report.begin(all);
+            const auto timings = kernel_times(p, groups, 5);
+            for (std::size_t k = 0; k < kernel_names.size(); ++k) {
+                if (groups == 1) one[k] = timings[k].median;
+                gpulab::Result result;
+                result.variant = kernel_names[k];
+                result.backend = gpulab::Backend::opencl;
+                result.device = device, result.has_device = true;
+                result.status = gpulab::Result::Status::passed;
+                result.kernel = timings[k];
+                result.extra = {{"saved_percent", one[k] > 0 ? 100 * (1 - timings[k].median / one[k]) : 0.0}};
+                report.add(std::move(result), kernel_work(p, kernel_names[k]));
+            }
+        }
+    }
+#else
+    (void)report, (void)study;
+#endif
+    if (options.devices(gpulab::Backend::opencl).empty())
+        throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
+}
+
+/// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over.
+template <class T>
+void kernel_table(const Options& options, Report& report, const StudySettings& study,
+                  const std::vector<std::string>& names) {
+    for (const char* const kernel : kernel_names)
+        report.column(fmt::format("ms_{}", kernel), fmt::format("{} ms", kernel), "{:.1f}");
+    report.column("ms_overhead", "overhead ms", "{:.1f}");
+    const std::string matrix = laplacian(study.rows);
+    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(study.settings, 100));
+    report.begin(parameters(p, matrix, study.settings));
+    some_variants(options, report, p, names, [](gpulab::Result&, const Output<T>&) {});
+}
+
+/// Tables 4.7 to 4.12 of the thesis: the rate of each kernel against what the memory allows, from its bytes.
+template <class T> void table_4_7(const Options& options, Report& report, const StudySettings& study) {
+    const std::string matrix = laplacian(study.rows);
+    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(study.settings, 100));
+    report.begin(parameters(p, matrix, study.settings));
+    Output<T> out;
+    const Reference reference = make_reference(p);
+    for (const auto& job : jobs<T>(options)) {
+        const std::string_view name = job.variant.name;
+        if (name != "opencl_five_kernels" && name != "opencl_tuned" && name != "cuda_five_kernels") continue;
+        const gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
+        if (result.status != gpulab::Result::Status::passed) {
+            report.add(result, work(p, p.limit));
+            continue;
+        }
+        for (const auto& [kernel, ms] : out.kernel_ms) {
+            // Once before the iterations and once in each; the dot product twice in each, and thrice with Jacobi.
+            const auto iterations = static_cast<double>(out.iterations());
+            const double calls = kernel == "dot"      ? (p.jacobi() ? 3 * iterations + 2 : 2 * iterations + 1)
+                                 : kernel == "next_x" ? iterations
+                                                      : iterations + 1;
+            gpulab::Result one = result;
+            one.variant = fmt::format("{}:{}", name, kernel);
+            one.kernel = {ms / calls, ms / calls, ms / calls, 1};
+            one.total_ms = 0, one.extra.clear();
+            report.add(std::move(one), kernel_work(p, kernel));
+        }
+    }
+}
+
+/// One device and several: a system of one size, and one that grows with them. And a model that says what more would
+/// give.
+template <class T> void scaling(const Options& options, Report& report, const StudySettings& study) {
+    report.column("scaling", "scaling"), report.column("parts", "parts");
+    std::map<std::string, std::map<std::string, double>> us; // by variant, then "strong 2"
+    for (const bool weak : {false, true})
+        for (const std::size_t parts : {1u, 2u}) {
+            Settings settings = fixed_iterations(study.settings, 50);
+            settings.parts = parts;
+            const std::string matrix = laplacian(weak ? study.rows * parts : study.rows);
+            const Problem<T> p = problem_of<T>(matrix, options, settings);
+            gpulab::Parameters all = parameters(p, matrix, settings);
+            all.push_back({"scaling", weak ? "weak" : "strong"});
+            report.begin(all);
+            some_variants(options, report, p, {"opencl_devices_halo", "cuda_devices"},
+                          [&](gpulab::Result& result, const Output<T>& out) {
+                              if (result.status != gpulab::Result::Status::passed) return;
+                              const double per_iteration =
+                                  1000 * result.kernel.median / static_cast<double>(out.iterations());
+                              us[result.variant][fmt::format("{} {}", weak ? "weak" : "strong", parts)] = per_iteration;
+                          });
+        }
+    for (auto& [variant, times] : us) {
+        const double one = times["strong 1"], two = times["strong 2"], wide = times["weak 2"];
+        if (!(one > 0 && two > 0 && wide > 0)) continue;
+        // The model: t(P) = t(1) / P + c, with what several devices cost, c, from both measurements with two.
+        const double c = std::max(0.0, ((two - one / 2) + (wide - one)) / 2);
+        std::string text =
+            fmt::format("{}, measured: {:.0f} us on one part, {:.0f} us on two ({:.2f} times as fast), {:.0f} us "
+                        "on two with twice the rows. Model t(P) = t(1)/P + c with c = {:.0f} us; it gives",
+                        variant, one, two, one / two, wide, c);
+        for (const int parts : {4, 8, 16, 32})
+            text += fmt::format(" {:.1f} times on {}{}", one / (one / parts + c), parts, parts < 32 ? "," : "");
+        report.say(text + ". A model, not a measurement: it takes the links between more devices for no slower.");
+    }
+}
+
+} // namespace
+
+template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel) {
+    const auto n = static_cast<double>(p.n()), nonzeros = static_cast<double>(p.matrix.nonzeros());
+    if (kernel == "dot") return {.bytes = 2 * n * sizeof(T), .flops = 2 * n};
+    if (kernel == "spmv") return {.bytes = nonzeros * (sizeof(T) + 4) + n * (4 + 2 * sizeof(T)), .flops = 2 * nonzeros};
+    return {.bytes = 3 * n * sizeof(T), .flops = 2 * n}; // next x, r or p: two read, one written
+}
+template gpulab::Work kernel_work(const Problem<float>&, const std::string&);
+template gpulab::Work kernel_work(const Problem<double>&, const std::string&);
+
+std::vector<gpulab::StudySummary> study_list() {
+    const std::vector<std::string> takes = {"--type", "--rows"};
+    return {{"table-4-4", "each OpenCL kernel with 1 to 16 work-groups per compute unit", takes},
+            {"table-4-5", "100 iterations on one device: the time of each kernel and the overhead", takes},
+            {"table-4-6",
+             "100 iterations on several devices: the time of each kernel and the overhead",
+             {"--type", "--rows", "--parts", "--balance"}},
+            {"table-4-7", "GFLOP/s of each kernel against what the memory allows", takes},
+            {"scaling",
+             "one and two devices, the same system and one that grows; a model for more",
+             {"--type", "--rows", "--balance"}},
+            {"history",
+             "conjugate gradients and steepest descent, with and without Jacobi: iterations and residuals",
+             {"--type", "--rows", "--tolerance", "--limit"}}};
+}
+
+template <class T> int run_study(const Options& options, const StudySettings& study) {
+    const std::size_t rows = options.study() == "scaling" ? 2 * study.rows : study.rows; // the larger of two
+    const MemoryNeed need = memory_need<T>({rows, rows, 5.0 * static_cast<double>(rows)});
+    gpulab::check_memory(options, need.device, need.host);
+    Report report(options);
+    const std::string& name = options.study();
+    if (name == "table-4-4") table_4_4<T>(options, report, study);
+    else if (name == "table-4-5")
+        kernel_table<T>(options, report, study, {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"});
+    else if (name == "table-4-6")
+        kernel_table<T>(options, report, study, {"opencl_devices_whole", "opencl_devices_halo", "cuda_devices"});
+    else if (name == "table-4-7") table_4_7<T>(options, report, study);
+    else if (name == "scaling") scaling<T>(options, report, study);
+    else history<T>(options, report, study);
+    return report.finish();
+}
+
+template int run_study<float>(const Options&, const StudySettings&);
+template int run_study<double>(const Options&, const StudySettings&);
+
+} // namespace cg

@@ -1,0 +1,113 @@
+#include "tuning.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <fstream>
+#include <sstream>
+
+#include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
+
+namespace cg {
+
+std::size_t& Groups::of(const std::string& kernel) {
+    if (kernel == "dot") return dot;
+    if (kernel == "next_x") return next_x;
+    if (kernel == "next_r") return next_r;
+    if (kernel == "next_p") return next_p;
+    if (kernel == "spmv") return spmv;
+    throw gpulab::Error("no kernel is called " + kernel);
+}
+
+Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::size_t most) {
+    Tuned tuned;
+    tuned.one_ms = tuned.best_ms = time(1);
+    for (std::size_t groups = 2; groups <= most; ++groups) {
+        const double now = time(groups);
+        if (!(now < tuned.best_ms)) break;
+        tuned.groups = groups, tuned.best_ms = now;
+    }
+    return tuned;
+}
+
+namespace {
+
+constexpr const char* heading = "device,kernel,type,rows,groups,one_ms,best_ms";
+
+std::string without_commas(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return c == ',' || c == '\n'; }, ' ');
+    return text;
+}
+
+template <class Number> bool read_number(const std::string& word, Number& number) {
+    const auto [stop, bad] = std::from_chars(word.data(), word.data() + word.size(), number);
+    return bad == std::errc{} && stop == word.data() + word.size();
+}
+
+} // namespace
+
+TuningCache::TuningCache(std::string path) : path_(std::move(path)) {
+    if (path_.empty()) return;
+    std::ifstream file(path_);
+    if (!file) return; // store() makes it
+    std::string line;
+    for (std::size_t number = 1; std::getline(file, line); ++number) {
+        const auto wrong = [&] {
+            return gpulab::UsageError(fmt::format("{}:{}: not a line of a table '{}'", path_, number, heading));
+        };
+        if (number == 1) {
+            if (line != heading) throw wrong();
+            continue;
+        }
+        std::vector<std::string> words;
+        std::istringstream rest(line);
+        for (std::string word; std::getline(rest, word, ',');) words.push_back(word);
+        Tuned t;
+        if (words.size() != 7 || !read_number(words[3], t.rows) || !read_number(words[4], t.groups) ||
+            !read_number(words[5], t.one_ms) || !read_number(words[6], t.best_ms) || t.groups < 1 ||
+            t.groups > most_groups)
+            throw wrong();
+        t.device = words[0], t.kernel = words[1], t.type = words[2];
+        entries_.push_back(t);
+    }
+}
+
+std::optional<Tuned> TuningCache::find(const std::string& device, const std::string& kernel, const std::string& type,
+                                       std::size_t rows) const {
+    for (const Tuned& t : entries_)
+        if (t.device == without_commas(device) && t.kernel == kernel && t.type == type && t.rows == rows) return t;
+    return {};
+}
+
+void TuningCache::store(const Tuned& entry) {
+    entries_.push_back(entry);
+    entries_.back().device = without_commas(entry.device);
+    if (!path_.empty()) gpulab::OutputFile(path_).write(text());
+}
+
+std::string TuningCache::text() const {
+    std::string text = std::string(heading) + "\n";
+    for (const Tuned& t : entries_)
+        text +=
+            fmt::format("{},{},{},{},{},{},{}\n", t.device, t.kernel, t.type, t.rows, t.groups, t.one_ms, t.best_ms);
+    return text;
+}
+
+std::string tuning_table(const std::vector<Tuned>& entries) {
+    std::string text;
+    const auto* previous = static_cast<const Tuned*>(nullptr);
+    for (const Tuned& t : entries) {
+        if (!previous || previous->device != t.device || previous->rows != t.rows || previous->type != t.type)
+            text += fmt::format("{}{}, {} rows in {}: groups per compute unit\n  {:<8}{:>12}{:>12}{:>8}{:>8}\n",
+                                text.empty() ? "" : "\n", t.device, t.rows, t.type, "kernel", "1: ms", "best: ms",
+                                "groups", "saved");
+        text += fmt::format("  {:<8}{:>12.4f}{:>12.4f}{:>8}{:>7.0f}%\n", t.kernel, t.one_ms, t.best_ms, t.groups,
+                            t.one_ms > 0 ? 100 * (1 - t.best_ms / t.one_ms) : 0.0);
+        previous = &t;
+    }
+    return text;
+}
+
+} // namespace cg

@@ -1,0 +1,70 @@
+/// @file
+/// How many work-groups per compute unit the OpenCL kernels get, found by trying.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace cg {
+
+/// The most groups per compute unit that are tried.
+inline constexpr std::size_t most_groups = 32;
+
+/// Work-groups per compute unit, of each of the five kernels.
+struct Groups {
+    std::size_t dot = 1, next_x = 1, next_r = 1, next_p = 1, spmv = 1;
+
+    static Groups all(std::size_t n) { return {n, n, n, n, n}; }
+    /// By the kernel's name: "dot", "next_x", "next_r", "next_p" or "spmv".
+    std::size_t& of(const std::string& kernel);
+    bool operator==(const Groups&) const = default;
+};
+
+/// The names of the five kernels.
+inline constexpr std::array<const char*, 5> kernel_names = {"dot", "next_p", "next_r", "next_x", "spmv"};
+
+/// What was found for one kernel on one kind of device.
+struct Tuned {
+    std::string device; ///< its name; identical devices have the same
+    std::string kernel;
+    std::string type;       ///< "float" or "double"
+    std::size_t rows = 0;   ///< of the problem that it was tried with
+    std::size_t groups = 1; ///< per compute unit
+    double one_ms = 0;      ///< with one group per compute unit
+    double best_ms = 0;     ///< with `groups`
+    bool operator==(const Tuned&) const = default;
+};
+
+/// Tries 1, 2, 3, ... groups and stops at the first local minimum: when one more group is not faster.
+/// @param time `time(groups)`: how long it takes, in any unit
+/// @return the groups, and the first and best time, in a Tuned without names
+Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::size_t most = most_groups);
+
+/// What has been found so far, in this program and, with a file, in earlier ones.
+class TuningCache {
+public:
+    /// @param path file to read now, if it exists, and to write with store(); empty: none
+    /// @throws gpulab::UsageError when the file is no such table
+    explicit TuningCache(std::string path);
+    /// The entry of a device, kernel, type and number of rows, if there is one.
+    std::optional<Tuned> find(const std::string& device, const std::string& kernel, const std::string& type,
+                              std::size_t rows) const;
+    /// Adds an entry, and writes the file.
+    void store(const Tuned& entry);
+    /// The file's text: CSV with a heading.
+    std::string text() const;
+
+private:
+    std::string path_;
+    std::vector<Tuned> entries_;
+};
+
+/// A table of entries for people, as table 4.4 of the thesis: the time of one group per compute unit, the best time,
+/// its number of groups, and what was saved.
+std::string tuning_table(const std::vector<Tuned>& entries);
+
+} // namespace cg

@@ -1,0 +1,209 @@
+/// @file
+/// The checks that right and wrong solvers go through.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpulab_testing/testing.hpp"
+#include "gpulab_testing/variants.hpp"
+#include "systems.hpp"
+
+namespace cg::testing {
+
+/// Solves every system on the current device. A variant may refuse one that does not fit (Unsupported).
+/// @return the first fault, with the system it was found at; "" when all solutions are right
+template <class T> std::string first_fault(Run<T>* run, const std::vector<Case<T>>& cases) {
+    std::size_t refused = 0;
+    for (const Case<T>& c : cases) {
+        const Reference reference = make_reference(c.problem);
+        Output<T> out;
+        out.x.resize(c.problem.n());
+        try {
+            const std::string fault =
+                gpulab::testing::fault_of(run, c.problem, out, [&] { return compare(c.problem, reference, out); });
+            if (!fault.empty()) return c.name + ": " + fault;
+        } catch (const gpulab::Unsupported&) {
+            ++refused;
+        }
+    }
+    return 2 * refused <= cases.size() ? "" : fmt::format("{} of {} systems were refused", refused, cases.size());
+}
+
+/// The system ((4, 1), (1, 3)) x = (1, 2) from the start (2, 1): the first residual is (-8, -3), and x = (1, 7) / 11.
+template <class T> std::string fault_by_hand(Run<T>* run) {
+    SymmetricMatrix<T> m(2);
+    m.add(0, 0, 4), m.add(0, 1, 1), m.add(1, 1, 3);
+    const Problem<T> p = make_problem<T>(m.matrix(), {1, 2}, {2, 1}, settings(0, 2));
+    Output<T> out;
+    out.x.resize(2);
+    return gpulab::testing::fault_of(run, p, out, [&] {
+        const double epsilon = std::numeric_limits<T>::epsilon();
+        gpulab::Comparison c = gpulab::compare<T>({T(1.0 / 11), T(7.0 / 11)}, out.x, 32 * epsilon);
+        const double first = std::sqrt(73.0), second = std::hypot(-0.2810, 0.7492); // r_1 to four digits
+        if (c.passed && (out.history.size() < 2 || std::abs(out.history[0] - first) > 8 * epsilon * first ||
+                         std::abs(out.history[1] - second) > 1e-3)) {
+            c.passed = false;
+            c.message = "the history does not begin with 8.544 and 0.800";
+        }
+        return c;
+    });
+}
+
+/// One iteration, without any rounding: see whole_numbers().
+template <class T> std::string whole_fault(Run<T>* run, const std::vector<std::size_t>& sizes, std::size_t parts = 0) {
+    for (const std::size_t n : sizes) {
+        Problem<T> p = whole_numbers<T>(n);
+        p.parts = parts;
+        Output<T> out;
+        out.x.resize(n);
+        std::vector<T> expected(n);
+        for (std::size_t i = 0; i < n; ++i) expected[i] = p.b[i] / 4;
+        const auto judge = [&] {
+            gpulab::Comparison c = gpulab::compare(expected, out.x, 0.0);
+            double bb = 0;
+            for (const T v : p.b) bb += static_cast<double>(v) * v;
+            const std::vector<double> history = n == 0 ? std::vector<double>{0} : std::vector<double>{std::sqrt(bb), 0};
+            if (c.passed && (out.end != End::converged || out.history != history)) {
+                c.passed = false;
+                c.message = "one iteration must leave a residual of zero; " + describe_end(p, out);
+            }
+            return c;
+        };
+        try {
+            const std::string fault = gpulab::testing::fault_of(run, p, out, judge);
+            if (!fault.empty()) return fmt::format("{} rows: {}", n, fault);
+        } catch (const gpulab::Unsupported&) { // it does not fit; first_fault() counts those
+        }
+    }
+    return "";
+}
+
+/// Iterations that end in a way of their own.
+template <class T> std::string ending_fault(Run<T>* run, std::size_t parts = 0) {
+    for (Ending<T>& e : endings<T>()) {
+        Problem<T>& p = e.system.problem;
+        p.parts = parts;
+        Output<T> out;
+        out.x.resize(p.n());
+        const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
+            gpulab::Comparison c;
+            c.passed = out.end == e.end && out.iterations() == e.iterations;
+            c.message = "it ends with: " + describe_end(p, out);
+            if (c.passed && e.end == End::not_positive && !(out.curvature <= 0)) {
+                c.passed = false;
+                c.message = fmt::format("p . A p is {}, it says", out.curvature);
+            }
+            if (c.passed) c = compare(p, make_reference(p), out);
+            return c;
+        });
+        if (!fault.empty()) return e.system.name + ": " + fault;
+    }
+    return "";
+}
+
+/// A square that overflows ends the iteration; in double, because some variants sum floats in double.
+inline std::string overflow_fault(Run<double>* run) {
+    SymmetricMatrix<double> m(3);
+    for (std::size_t i = 0; i < 3; ++i) m.add(i, i, 1);
+    const Problem<double> p = make_problem<double>(m.matrix(), {1, 1e200, 1}, {}, settings(1e-6, 10));
+    Output<double> out;
+    out.x.resize(3);
+    return gpulab::testing::fault_of(run, p, out, [&] {
+        gpulab::Comparison c;
+        c.passed = out.end == End::not_finite && out.history.size() == 1;
+        c.message = "it ends with: " + describe_end(p, out);
+        return c;
+    });
+}
+inline std::string overflow_fault(Run<float>*) { return ""; }
+
+/// Runs a variant once. @param tiles becomes the tiles that it names
+template <class T> std::string manners_fault(const gpulab::Variant<Run<T>>& v, std::vector<gpulab::Tile>& tiles) {
+    const Case<T> c = generated<T>("laplace2d:9", settings(0, 2));
+    Output<T> out;
+    out.x.resize(c.problem.n());
+    Stopwatch once;
+    gpulab::testing::in_turn([&] { v.run(c.problem, out, once); });
+    tiles = once.tiles();
+    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
+}
+
+/// The same systems, in other numbers of parts: uneven ones, more than rows, parts without a row.
+template <class T> std::string parts_fault(Run<T>* run, const std::vector<std::size_t>& counts) {
+    for (const std::size_t parts : counts) {
+        std::vector<Case<T>> cases;
+        cases.push_back(generated<T>("laplace2d:6x9", settings(0, 6), true));
+        cases.push_back(generated<T>("laplace2d:30x31", settings(1e-4, 300), true));
+        cases.push_back(generated<T>("springs:6x6", settings(0, 8, true), true));
+        cases.push_back(system<T>("arrow", arrow<T>(300), settings(1e-4, 50)));
+        cases.push_back(system<T>("random", random_spd<T>(300, 3), settings(0, 5), true));
+        cases.push_back(generated<T>("stiffness:3", settings(0, 2), true));
+        cases.push_back(generated<T>("stiffness:1", settings(1e-3, 2)));
+        cases.push_back(system<T>("no rows", {}, settings(1e-6, 4)));
+        for (Case<T>& c : cases) c.problem.parts = parts;
+        std::string fault = first_fault<T>(run, cases);
+        if (fault.empty()) fault = whole_fault<T>(run, {2, 5, 64, 1001}, parts);
+        if (fault.empty()) fault = ending_fault<T>(run, parts);
+        if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
+    }
+    return "";
+}
+
+/// Two tiny systems in three parts, for tools that take long.
+template <class T> std::string tiny_parts_fault(Run<T>* run) {
+    std::vector<Case<T>> cases;
+    cases.push_back(generated<T>("laplace2d:3x7", settings(0, 2), true));
+    cases.push_back(system<T>("random", random_spd<T>(20, 2), settings(0, 1), true));
+    for (Case<T>& c : cases) c.problem.parts = 3;
+    return first_fault<T>(run, cases);
+}
+
+/// All that every variant must do, on the current device.
+template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::testing::Faults& faults) {
+    std::vector<gpulab::Tile> tiles;
+    faults.check("two equations by hand", [&] { return fault_by_hand<T>(v.run); });
+    faults.check("whole numbers", [&] { return whole_fault<T>(v.run, {0, 1, 2, 3, 33, 64, 127, 129, 1000, 4097}); });
+    faults.check("every kind of system", [&] { return first_fault<T>(v.run, all_systems<T>()); });
+    faults.check("its end", [&] { return ending_fault<T>(v.run); });
+    faults.check("overflow", [&] { return overflow_fault(v.run); });
+    faults.check("sizes", [&] {
+        return first_fault<T>(v.run, chains<T>({0,   1,   2,   3,   31,  32,  33,  63,   64,   65,   127,  128,
+                                                129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025, 20011}));
+    });
+    faults.check("manners", [&] { return manners_fault(v, tiles); });
+    faults.check("sizes next to its tiles", [&]() -> std::string {
+        const std::size_t largest = std::size_t{1}
+                                    << (gpulab::testing::largest_near_tile(v.backend) > 1 << 21 ? 19 : 14);
+        const std::vector<std::size_t> sizes = gpulab::testing::sizes_next_to(tiles, largest, "rows");
+        const std::string fault = first_fault<T>(v.run, chains<T>(sizes, 2));
+        return fault.empty() ? whole_fault<T>(v.run, sizes) : fault;
+    });
+    if (takes_several_devices(v.name))
+        faults.check("several parts", [&] { return parts_fault<T>(v.run, {1, 2, 3, 4, 7}); });
+    if (takes_several_devices(v.name))
+        faults.check("parts by speed", [&] {
+            std::vector<Case<T>> cases = {generated<T>("laplace2d:40x50", settings(0, 10), true),
+                                          generated<T>("stiffness:2", settings(0, 2), true)};
+            for (Case<T>& c : cases) c.problem.parts = 3, c.problem.balance = Balance::speed;
+            return first_fault<T>(v.run, cases);
+        });
+}
+
+/// For rungs of several devices, on all devices in use: two of them at least.
+template <class T> std::string all_devices_fault(Run<T>* run) {
+    std::vector<Case<T>> cases;
+    cases.push_back(generated<T>("laplace2d:90x70", settings(1e-4, 500), true));
+    cases.push_back(system<T>("random", random_spd<T>(3000, 5), settings(1e-4, 100, true), true));
+    cases.push_back(generated<T>("springs:30x40", settings(0, 20, true)));
+    cases.push_back(generated<T>("laplace2d:1000x300", settings(0, 10), true));
+    for (const std::size_t parts : {0u, 3u, 5u})
+        for (const Balance balance : {Balance::nonzeros, Balance::speed}) {
+            for (Case<T>& c : cases) c.problem.parts = parts, c.problem.balance = balance;
+            const std::string fault = first_fault<T>(run, cases);
+            if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
+        }
+    return whole_fault<T>(run, {1, 2, 1001, 65536});
+}
+
+} // namespace cg::testing

@@ -1,0 +1,187 @@
+/// @file
+/// The systems of equations that solvers are tested with.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cg.hpp"
+#include "gpulab/input.hpp"
+#include "gpulab/sparse/convert.hpp"
+#include "gpulab/sparse/generate.hpp"
+#include "gpulab_testing/testing.hpp"
+
+namespace cg::testing {
+
+/// A system and what is special about it.
+template <class T> struct Case {
+    std::string name;
+    Problem<T> problem;
+};
+
+/// A matrix from entries on and above the diagonal, and those mirrored.
+template <class T> class SymmetricMatrix {
+public:
+    explicit SymmetricMatrix(std::size_t n) { entries_.rows = entries_.columns = n; }
+    void add(std::size_t i, std::size_t j, T value) {
+        put(i, j, value);
+        if (i != j) put(j, i, value);
+    }
+    gpulab::Csr<T> matrix() const { return gpulab::to_csr(entries_); }
+
+private:
+    void put(std::size_t i, std::size_t j, T value) {
+        entries_.row.push_back(static_cast<std::int32_t>(i));
+        entries_.column.push_back(static_cast<std::int32_t>(j));
+        entries_.value.push_back(value);
+    }
+    gpulab::Coo<T> entries_;
+};
+
+/// Random entries anywhere, and a diagonal that exceeds their sum: rows of many lengths, neighbours far away.
+template <class T> gpulab::Csr<T> random_spd(std::size_t n, std::size_t per_row) {
+    SymmetricMatrix<T> m(n);
+    std::vector<T> sum(n, T{1});
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t l = 0; l < per_row; ++l) {
+            const std::size_t draw = i * per_row + l, j = gpulab::random_bits(7, draw) % n;
+            if (j == i) continue;
+            const T value = gpulab::random_between<T>(8, draw, T{-1}, T{1});
+            m.add(i, j, value);
+            sum[i] += std::abs(value), sum[j] += std::abs(value);
+        }
+    for (std::size_t i = 0; i < n; ++i) m.add(i, i, sum[i]);
+    return m.matrix();
+}
+
+/// Row and column 0 full, otherwise a diagonal: one row as long as all others together.
+template <class T> gpulab::Csr<T> arrow(std::size_t n) {
+    SymmetricMatrix<T> m(n);
+    m.add(0, 0, static_cast<T>(n));
+    for (std::size_t i = 1; i < n; ++i) m.add(0, i, T(0.5)), m.add(i, i, static_cast<T>(1 + i % 3));
+    return m.matrix();
+}
+
+/// Row i is coupled with row n - 1 - i only: a + c = 4 on the diagonal and beside it, with several a. For a right-hand
+/// side that is equal in both rows, b is an eigenvector: one iteration gives x = b / 4, without any rounding when b
+/// holds small whole numbers.
+template <class T> Problem<T> whole_numbers(std::size_t n) {
+    SymmetricMatrix<T> m(n);
+    std::vector<T> b(n);
+    for (std::size_t i = 0; i < (n + 1) / 2; ++i) {
+        const std::size_t j = n - 1 - i;
+        b[i] = b[j] =
+            static_cast<T>(1 + gpulab::random_bits(3, i) % 3) * (gpulab::random_bits(4, i) % 2 ? T{1} : T{-1});
+        if (i == j) {
+            m.add(i, i, 4);
+            continue;
+        }
+        const T c = gpulab::random_bits(5, i) % 2 ? T{1} : T{-1};
+        m.add(i, i, 4 - c), m.add(j, j, 4 - c), m.add(i, j, c);
+    }
+    Settings settings;
+    settings.tolerance = 0, settings.limit = 5;
+    return make_problem<T>(m.matrix(), b, {}, settings);
+}
+
+/// A system with a random right-hand side.
+template <class T>
+Case<T> system(const std::string& name, gpulab::Csr<T> matrix, const Settings& settings, bool start = false) {
+    const std::size_t n = matrix.rows;
+    return {name, make_problem<T>(std::move(matrix), gpulab::random_vector<T>(n, gpulab::testing::seed),
+                                  start ? gpulab::random_vector<T>(n, gpulab::testing::seed + 1) : std::vector<T>(),
+                                  settings)};
+}
+
+template <class T> Case<T> generated(const std::string& what, const Settings& settings = {}, bool start = false) {
+    return system(what + (start ? ", from a random start" : ""),
+                  gpulab::generate_matrix<T>(what, gpulab::testing::seed), settings, start);
+}
+
+/// Settings in one line.
+inline Settings settings(double tolerance, std::size_t limit, bool jacobi = false,
+                         Method method = Method::conjugate_gradients) {
+    Settings s;
+    s.tolerance = tolerance, s.limit = limit, s.jacobi = jacobi, s.method = method;
+    return s;
+}
+
+/// Chains of so many rows, a few iterations each: sizes at which something is cut.
+template <class T> std::vector<Case<T>> chains(const std::vector<std::size_t>& sizes, std::size_t iterations = 4) {
+    std::vector<Case<T>> cases;
+    for (const std::size_t n : sizes)
+        cases.push_back(n == 0 ? system<T>("no rows", {}, settings(1e-6, 4))
+                               : generated<T>(fmt::format("stiffness:{}", n), settings(0, iterations), true));
+    return cases;
+}
+
+/// Every kind of matrix and every setting.
+template <class T> std::vector<Case<T>> all_systems() {
+    const double small = sizeof(T) == 8 ? 1e-10 : 1e-5;
+    std::vector<Case<T>> cases;
+    cases.push_back(generated<T>("laplace2d:17x23", settings(small, 1000)));
+    cases.push_back(generated<T>("laplace2d:17x23", settings(small, 1000), true));
+    cases.push_back(generated<T>("laplace2d:40", settings(0, 12)));
+    cases.push_back(generated<T>("laplace3d:7x8x9", settings(small, 1000), true));
+    cases.push_back(generated<T>("springs:9x5", settings(small, 1000, true)));
+    cases.push_back(generated<T>("springs:3x4x5", settings(small, 1000, true), true));
+    cases.push_back(system<T>("random", random_spd<T>(500, 6), settings(small, 200), true));
+    cases.push_back(system<T>("random, Jacobi", random_spd<T>(333, 3), settings(small, 200, true), true));
+    cases.push_back(system<T>("arrow", arrow<T>(700), settings(small, 50)));
+    cases.push_back(system<T>("arrow, Jacobi", arrow<T>(701), settings(small, 50, true)));
+    cases.push_back(generated<T>("laplace2d:11", settings(1e-3, 2000, false, Method::steepest_descent), true));
+    cases.push_back(generated<T>("springs:5x5", settings(0, 20, true, Method::steepest_descent)));
+    cases.push_back(generated<T>("laplace2d:20", settings(1e-30, 1))); // one iteration
+    Settings absolute = settings(0.25, 1000);
+    absolute.absolute = true;
+    cases.push_back(generated<T>("laplace2d:13", absolute));
+    return cases;
+}
+
+/// A tiny one of each kind, for tools that take long.
+template <class T> std::vector<Case<T>> tiny_systems() {
+    std::vector<Case<T>> cases;
+    cases.push_back(generated<T>("laplace2d:5x7", settings(0, 2), true));
+    cases.push_back(system<T>("random, Jacobi", random_spd<T>(40, 2), settings(0, 1, true), true));
+    return cases;
+}
+
+/// Iterations that end in a way of their own, with what must come out.
+template <class T> struct Ending {
+    Case<T> system;
+    End end;
+    std::size_t iterations;
+};
+template <class T> std::vector<Ending<T>> endings() {
+    std::vector<Ending<T>> list;
+    const auto diagonal = [](const std::vector<T>& values) {
+        SymmetricMatrix<T> m(values.size());
+        for (std::size_t i = 0; i < values.size(); ++i) m.add(i, i, values[i]);
+        return m.matrix();
+    };
+    const auto add = [&](const std::string& name, gpulab::Csr<T> a, std::vector<T> b, std::vector<T> start, Settings s,
+                         End end, std::size_t iterations) {
+        list.push_back({{name, make_problem<T>(std::move(a), std::move(b), std::move(start), s)}, end, iterations});
+    };
+    std::vector<T> ones(50, T{1}), zeros(50, T{0}), mixed(50, T{2});
+    mixed[33] = -100;
+    add("the start is the solution", diagonal(mixed), mixed, ones, settings(1e-6, 10), End::converged, 0);
+    add("b is zero", diagonal(mixed), zeros, zeros, settings(1e-6, 10), End::converged, 0);
+    add("negative definite", diagonal(std::vector<T>(50, T{-1})), ones, zeros, settings(1e-6, 10), End::not_positive,
+        0);
+    add("indefinite", diagonal(mixed), ones, zeros, settings(1e-6, 10), End::not_positive, 0);
+    // Positive along b, and negative along the direction that follows.
+    std::vector<T> bend(50, T{1});
+    bend[0] = T(-0.5);
+    add("indefinite along the second direction", diagonal(bend), ones, zeros, settings(1e-6, 10), End::not_positive, 1);
+    add("all of its iterations", gpulab::stiffness<T>(50, 1), ones, zeros, settings(0, 7), End::limit, 7);
+    add("one unknown", diagonal({T{3}}), {T{6}}, {T{0}}, settings(1e-6, 10), End::converged, 1);
+    return list;
+}
+
+} // namespace cg::testing

@@ -1,0 +1,101 @@
+// The parts, and what they tell each other: whole-numbered, so every product must be exact.
+#include <catch2/catch_test_macros.hpp>
+#include <numeric>
+
+#include "gpulab/error.hpp"
+#include "split.hpp"
+#include "systems.hpp"
+
+using cg::Part;
+using cg::Split;
+
+namespace {
+
+/// A p by the parts, with each halo filled through the lists; or a message.
+std::string fault_of_parts(const gpulab::Csr<double>& a, const Split& split) {
+    const auto parts = cg::make_parts(a, split);
+    std::vector<double> p(a.rows), expected(a.rows), q(a.rows, -1);
+    for (std::size_t i = 0; i < a.rows; ++i) p[i] = static_cast<double>(1 + i * i % 1009);
+    for (std::size_t i = 0; i < a.rows; ++i)
+        for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+            expected[i] += a.value[k] * p[static_cast<std::size_t>(a.column[k])];
+    for (std::size_t me = 0; me < parts.size(); ++me) {
+        const Part<double>& part = parts[me];
+        std::vector<double> local(part.p_size(), -1e300);
+        for (std::size_t i = 0; i < part.rows(); ++i) local[i] = p[part.first + i];
+        for (const auto& receive : part.receives) {
+            const Part<double>& other = parts[receive.part];
+            const auto send =
+                std::find_if(other.sends.begin(), other.sends.end(), [&](const auto& s) { return s.part == me; });
+            if (send == other.sends.end() || send->count != receive.count) return "what is received is not sent";
+            for (std::size_t k = 0; k < send->count; ++k)
+                local[part.rows() + receive.begin + k] =
+                    p[other.first + static_cast<std::size_t>(other.send[send->begin + k])];
+        }
+        for (std::size_t i = 0; i < part.rows(); ++i) {
+            double sum = 0;
+            bool inner = true;
+            for (auto k = static_cast<std::size_t>(part.matrix.row_start[i]);
+                 k < static_cast<std::size_t>(part.matrix.row_start[i + 1]); ++k) {
+                const auto j = static_cast<std::size_t>(part.matrix.column[k]);
+                inner = inner && j < part.rows();
+                sum += part.matrix.value[k] * local[j];
+            }
+            if (i >= part.inner_begin && i < part.inner_end && !inner) return "an inner row needs the halo";
+            q[part.first + i] = sum;
+        }
+        const Part<double> alone = cg::make_part(a, split, me);
+        if (alone.send != part.send || alone.halo != part.halo || !(alone.matrix == part.matrix))
+            return "make_part() and make_parts() differ";
+    }
+    return q == expected ? "" : "a product differs";
+}
+
+/// Random whole numbers at the places of a matrix.
+gpulab::Csr<double> whole(gpulab::Csr<double> a) {
+    for (std::size_t k = 0; k < a.value.size(); ++k)
+        a.value[k] = static_cast<double>(1 + gpulab::random_bits(1, k) % 7);
+    return a;
+}
+
+} // namespace
+
+TEST_CASE("parts with their halos multiply as the whole matrix does") {
+    for (const auto& a :
+         {whole(gpulab::laplace_2d<double>(13, 11)), whole(cg::testing::random_spd<double>(97, 3)),
+          whole(cg::testing::arrow<double>(50)), whole(gpulab::stiffness<double>(3, 1)), gpulab::Csr<double>{}})
+        for (const std::size_t parts : {1u, 2u, 3u, 4u, 9u, 200u}) {
+            INFO(a.rows << " rows, " << parts << " parts");
+            CHECK(fault_of_parts(a, cg::split_rows(a, std::vector<double>(parts, 1.0))) == "");
+        }
+    const auto a = whole(gpulab::laplace_2d<double>(13, 11));
+    CHECK(fault_of_parts(a, {{0, 0, 143, 143}}) == "");
+    CHECK(fault_of_parts(a, {{0, 1, 1, 142, 143}}) == "");
+}
+
+TEST_CASE("rows are shared out by their non-zeros, and in proportion to weights") {
+    const auto a = cg::testing::arrow<double>(1001); // row 0 has 1001 non-zeros, the others two
+    const Split halves = cg::split_rows(a, {1, 1});
+    CHECK(halves.first == std::vector<std::size_t>{0, 334, 1001}); // 1002 + 333 * 3 is half of 1002 + 1000 * 3
+    const auto b = gpulab::laplace_2d<double>(100, 100);
+    const Split thirds = cg::split_rows(b, {1, 2});
+    CHECK(thirds.rows(0) > 3300);
+    CHECK(thirds.rows(0) < 3370);
+    CHECK_THROWS_AS(cg::split_rows(b, {}), gpulab::Error);
+    CHECK_THROWS_AS(cg::split_rows(b, {0, 0}), gpulab::Error);
+}
+
+TEST_CASE("an empty part owns no row") {
+    const Split split{{0, 0, 3, 3, 5, 5}};
+    const std::vector<std::size_t> owners = {1, 1, 1, 3, 3};
+    for (std::size_t row = 0; row < 5; ++row) CHECK(split.owner(row) == owners[row]);
+}
+
+TEST_CASE("the halo of a Laplacian's part is one grid line on each side") {
+    const auto parts = cg::make_parts(gpulab::laplace_2d<double>(10, 9), {{0, 30, 60, 90}});
+    CHECK(parts[0].halo.size() == 10);
+    CHECK(parts[1].halo.size() == 20);
+    CHECK(parts[1].inner_begin == 10);
+    CHECK(parts[1].inner_end == 20);
+    CHECK(parts[1].sends.size() == 2);
+}

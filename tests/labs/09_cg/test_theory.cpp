@@ -1,0 +1,120 @@
+// What the theory of the method promises.
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "checks.hpp"
+
+using cg::End;
+using cg::Output;
+using cg::Problem;
+using cg::testing::generated;
+using cg::testing::settings;
+using cg::testing::SymmetricMatrix;
+
+namespace {
+template <class T> Output<T> solved(const Problem<T>& p) {
+    Output<T> out;
+    cg::Stopwatch once;
+    gpulab::run_of(cg::variants<T>(), "cpu_sequential")(p, out, once);
+    return out;
+}
+} // namespace
+
+TEST_CASE("a system of n unknowns is solved after n iterations") {
+    for (const std::size_t n : {1u, 2u, 3u, 5u, 8u, 12u}) {
+        const auto c = cg::testing::system<double>("", cg::testing::random_spd<double>(n, 2), settings(1e-9, n));
+        INFO(n << " unknowns: " << cg::describe_end(c.problem, solved(c.problem)));
+        CHECK(solved(c.problem).end == End::converged);
+    }
+}
+
+TEST_CASE("as many iterations are enough as there are different eigenvalues") {
+    SymmetricMatrix<double> m(300);
+    for (std::size_t i = 0; i < 300; ++i) m.add(i, i, std::vector<double>{1, 4, 20}[i % 3]);
+    const auto c = cg::testing::system<double>("", m.matrix(), settings(1e-10, 50));
+    CHECK(solved(c.problem).iterations() == 3);
+}
+
+TEST_CASE("the residuals of the 2-D Laplacian stay below the bound by its condition number") {
+    for (const std::size_t side : {10u, 31u, 64u}) {
+        const auto c = generated<double>(fmt::format("laplace2d:{}", side), settings(1e-9, 2000));
+        const Output<double> out = solved(c.problem);
+        REQUIRE(out.end == End::converged);
+        // Eigenvalues 4 (sin^2 + sin^2): the condition number is cot^2(pi / (2 side + 2)).
+        const double root = 1 / std::tan(std::numbers::pi / (2.0 * static_cast<double>(side) + 2));
+        const double factor = (root - 1) / (root + 1);
+        // The error in the norm of A falls by 2 factor^k (Saad, Iterative Methods, 2003, theorem 6.29); between that
+        // norm and the residual's lies a factor of at most the root of the condition number.
+        for (std::size_t k = 0; k <= out.iterations(); ++k)
+            CHECK(out.history[k] <= 2 * root * std::pow(factor, static_cast<double>(k)) * out.history[0]);
+        CHECK(out.iterations() > side); // news travels one point per iteration
+    }
+}
+
+TEST_CASE("steepest descent needs many more iterations, and Jacobi helps where the diagonal varies") {
+    const auto count = [](const std::string& what, bool jacobi, cg::Method method) {
+        return solved(generated<double>(what, settings(1e-6, 100000, jacobi, method)).problem).iterations();
+    };
+    using enum cg::Method;
+    CHECK(count("laplace2d:20", false, steepest_descent) > 10 * count("laplace2d:20", false, conjugate_gradients));
+    SymmetricMatrix<double> m(200);
+    for (std::size_t i = 0; i < 200; ++i) {
+        m.add(i, i, std::pow(1.3, static_cast<double>(i % 40)));
+        if (i > 0) m.add(i, i - 1, 0.1);
+    }
+    const auto plain = cg::testing::system<double>("", m.matrix(), settings(1e-8, 5000));
+    const auto jacobi = cg::testing::system<double>("", m.matrix(), settings(1e-8, 5000, true));
+    CHECK(solved(jacobi.problem).iterations() * 2 < solved(plain.problem).iterations());
+}
+
+TEST_CASE("with Jacobi on a constant diagonal the history is the same") {
+    const auto plain = solved(generated<double>("laplace2d:15", settings(1e-8, 500)).problem);
+    const auto jacobi = solved(generated<double>("laplace2d:15", settings(1e-8, 500, true)).problem);
+    CHECK(plain.iterations() == jacobi.iterations());
+}
+
+TEMPLATE_TEST_CASE("bad systems are refused with the numbers", "", float, double) {
+    using T = TestType;
+    const auto refusal = [](gpulab::Csr<T> a, std::vector<T> b, std::vector<T> start, bool jacobi) -> std::string {
+        try {
+            cg::make_problem<T>(std::move(a), std::move(b), std::move(start), settings(1e-6, 10, jacobi), "A.mtx");
+        } catch (const gpulab::UsageError& e) {
+            return e.what();
+        }
+        return "";
+    };
+    SymmetricMatrix<T> m(3);
+    m.add(0, 0, 2), m.add(1, 1, 2), m.add(2, 2, 2), m.add(0, 2, 1);
+    const gpulab::Csr<T> good = m.matrix();
+    const std::vector<T> b = {1, 2, 3};
+    REQUIRE(refusal(good, b, {}, true) == "");
+    gpulab::Csr<T> wide = good, skew = good, lost = good, zero = good, unfinished = good;
+    wide.columns = 4;
+    CHECK(refusal(wide, b, {}, false) == "A.mtx is not square: 3 rows, 4 columns");
+    skew.value[1] = 3;
+    CHECK(refusal(skew, b, {}, false) == "A.mtx is not symmetric: element (1, 3) is 3, element (3, 1) is 1");
+    lost = gpulab::Csr<T>{3, 3, {0, 2, 3, 4}, {0, 2, 1, 2}, {2, 1, 2, 2}};
+    CHECK(refusal(lost, b, {}, false) == "A.mtx is not symmetric: element (1, 3) is 1, element (3, 1) is 0");
+    zero.value[2] = 0; // (2, 2)
+    CHECK(refusal(zero, b, {}, false) == "");
+    CHECK(refusal(zero, b, {}, true).starts_with("A.mtx: diagonal element 2 is 0; the Jacobi preconditioner"));
+    zero.value[2] = -1;
+    CHECK(refusal(zero, b, {}, true).starts_with("A.mtx: diagonal element 2 is -1"));
+    CHECK(refusal(good, {1, 2}, {}, false) == "the right-hand side has 2 numbers, A.mtx has 3 rows");
+    CHECK(refusal(good, b, {1}, false) == "the start has 1 numbers, A.mtx has 3 rows");
+    CHECK(refusal(good, {1, std::numeric_limits<T>::quiet_NaN(), 3}, {}, false) ==
+          "the right-hand side: number 2 is nan");
+    CHECK(refusal(good, b, {1, 2, std::numeric_limits<T>::infinity()}, false) == "the start: number 3 is inf");
+    unfinished.value[0] = std::numeric_limits<T>::quiet_NaN();
+    CHECK(refusal(unfinished, b, {}, false) == "A.mtx: non-zero 1 is nan");
+}
+
+TEST_CASE("columns in any order, and entries at one place, are taken") {
+    gpulab::Csr<double> a{2, 2, {0, 3, 5}, {1, 0, 0, 1, 0}, {1, 2, 2, 3, 1}};
+    const auto p = cg::make_problem<double>(a, {1, 2}, {}, settings(1e-12, 5));
+    CHECK(p.matrix.value == std::vector<double>{4, 1, 1, 3});
+    const Output<double> out = solved(p);
+    CHECK(std::abs(out.x[0] - 1.0 / 11) < 1e-14);
+}

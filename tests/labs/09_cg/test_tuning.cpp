@@ -1,0 +1,78 @@
+// Group counts found by trying, and the matrices that this lab's tests and users generate.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <vector>
+
+#include "gpulab/error.hpp"
+#include "gpulab_testing/program.hpp"
+#include "systems.hpp"
+#include "tuning.hpp"
+
+TEST_CASE("trying stops at the first local minimum") {
+    const auto found = [](std::vector<double> times) {
+        std::size_t tried = 0;
+        const cg::Tuned t = cg::first_local_minimum(
+            [&](std::size_t groups) {
+                tried = groups;
+                return times.at(groups - 1);
+            },
+            times.size());
+        return std::vector<double>{static_cast<double>(t.groups), t.one_ms, t.best_ms, static_cast<double>(tried)};
+    };
+    CHECK(found({5, 4, 3, 3.5, 1}) == std::vector<double>{3, 5, 3, 4}); // 1 is not reached
+    CHECK(found({5, 6, 1}) == std::vector<double>{1, 5, 5, 2});
+    CHECK(found({5, 5, 1}) == std::vector<double>{1, 5, 5, 2}); // not faster
+    CHECK(found({5, 4, 3}) == std::vector<double>{3, 5, 3, 3}); // as many as may be tried
+    CHECK(found({5}) == std::vector<double>{1, 5, 5, 1});
+}
+
+TEST_CASE("what was found is kept in a file, by device, kernel, type and size") {
+    const gpulab::testing::ScratchFile file;
+    {
+        cg::TuningCache cache(file.path());
+        CHECK_FALSE(cache.find("GPU, large", "dot", "float", 1024));
+        cache.store({"GPU, large", "dot", "float", 1024, 5, 2.5, 0.5});
+    }
+    const cg::TuningCache again(file.path());
+    REQUIRE(again.find("GPU, large", "dot", "float", 1024));
+    CHECK(again.find("GPU, large", "dot", "float", 1024)->groups == 5);
+    CHECK_FALSE(again.find("GPU, large", "dot", "double", 1024));
+    CHECK_FALSE(again.find("GPU, large", "spmv", "float", 1024));
+    CHECK_FALSE(again.find("GPU, large", "dot", "float", 2048));
+    CHECK(file.text() == "device,kernel,type,rows,groups,one_ms,best_ms\nGPU  large,dot,float,1024,5,2.5,0.5\n");
+    for (const char* const broken : {"x\n", "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5\n",
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,0,2.5,0.5\n",
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,33,2.5,0.5\n",
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,many,5,2.5,0.5\n"}) {
+        file.write(broken);
+        CHECK_THROWS_AS(cg::TuningCache(file.path()), gpulab::UsageError);
+    }
+}
+
+TEST_CASE("stiffness matrices are symmetric and positive definite") {
+    const auto chain = gpulab::stiffness<double>(4, 3);
+    CHECK(chain.row_start == std::vector<std::int64_t>{0, 2, 5, 8, 10});
+    for (const char* const what :
+         {"stiffness:1", "stiffness:50", "springs:1x1", "springs:7x4", "springs:3x4x2", "springs:1x9"}) {
+        INFO(what);
+        const auto c = cg::testing::generated<double>(what, cg::testing::settings(0, 1)); // checks the symmetry
+        const gpulab::Csr<double>& a = c.problem.matrix;
+        CHECK(gpulab::generated_size(what).rows == a.rows);
+        CHECK(gpulab::generated_size(what).nonzeros >= static_cast<double>(a.nonzeros()));
+        // Cholesky's pivots are all positive.
+        std::vector<double> l = gpulab::to_dense(a);
+        const std::size_t n = a.rows;
+        bool positive = true;
+        for (std::size_t j = 0; j < n; ++j) {
+            for (std::size_t k = 0; k < j; ++k)
+                for (std::size_t i = j; i < n; ++i) l[i * n + j] -= l[i * n + k] * l[j * n + k];
+            positive = positive && l[j * n + j] > 0;
+            const double root = std::sqrt(l[j * n + j]);
+            for (std::size_t i = j; i < n; ++i) l[i * n + j] /= root;
+        }
+        CHECK(positive);
+    }
+    CHECK(gpulab::generate_matrix<float>("springs:3x3", 1) == gpulab::springs<float>(3, 3, 1, 1));
+    CHECK_THROWS_AS(gpulab::generate_matrix<float>("springs:9", 1), gpulab::UsageError);
+    CHECK_THROWS_AS(gpulab::generate_matrix<float>("springs:50000x50000", 1), gpulab::UsageError);
+}
