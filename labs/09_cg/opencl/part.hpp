@@ -21,15 +21,11 @@
 #include "cg.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/opencl/real.hpp"
 #include "split.hpp"
 #include "tuning.hpp"
 
 namespace cg {
-
-/// Build options for kernels in float or double.
-template <class T> std::string real_option() {
-    return std::is_same_v<T, double> ? "-DREAL=double -DREAL_IS_DOUBLE" : "-DREAL=float";
-}
 
 /// The commands of one device: how long each kind has taken and, when it is asked for, when each of them ran.
 class ClRecord {
@@ -95,7 +91,7 @@ public:
           which_(whole_p ? std::vector<std::int32_t>() : part.send), x_(rows_), r_(rows_), q_(rows_),
           p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
           partial_(most_groups * units()), host_partial_(partial_.size()) {
-        const std::string real = real_option<T>();
+        const std::string real = gpulab::real_option<T>();
         for (const auto& [kernel, name] : {std::pair{&dot_, "dot_product"},
                                            {&dot_jacobi_, "dot_jacobi"},
                                            {&next_x_, "next_x"},

@@ -1,4 +1,4 @@
-#ifdef USE_DOUBLE
+#ifdef REAL_IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 

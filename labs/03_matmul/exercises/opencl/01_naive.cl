@@ -1,5 +1,5 @@
 // One work-item per element of C; dimension 0 runs along the columns. REAL is float or double (a build option).
-#if defined(FP64)
+#if defined(REAL_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 

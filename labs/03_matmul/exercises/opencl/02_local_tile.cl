@@ -1,5 +1,5 @@
 // Tiles of A and B in local memory, TILE x TILE. A work-item loads one element of each and computes one of C.
-#if defined(FP64)
+#if defined(REAL_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 

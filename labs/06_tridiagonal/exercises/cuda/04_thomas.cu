@@ -33,6 +33,7 @@ __global__ void thomas_kernel(const T* a, const T* b, const T* c, const T* d, T*
 }
 
 template <class T> void cuda_thomas(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    check_one_thread(p.n);
     const DeviceProblem<T> in(p);
     DeviceOutput<T> result(p);
     gpulab::DeviceBuffer<T> c_new(p.size());

@@ -2,10 +2,11 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// A group of at least n items per system. a, b, c, d: n numbers each, the copies that the neighbours read.
-kernel void pcr(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in, global const REAL* d_in,
-                global REAL* x_out, global int* zero_pivot, uint n, local REAL* a, local REAL* b, local REAL* c,
-                local REAL* d) {
+// A group of GROUP >= n items per system. A compiler that is not told the size may use so many registers that only a
+// small group fits: NVIDIA's then takes 256 items. a, b, c, d: n numbers each, the copies that the neighbours read.
+kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void
+pcr(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in, global const REAL* d_in,
+    global REAL* x_out, global int* zero_pivot, uint n, local REAL* a, local REAL* b, local REAL* c, local REAL* d) {
     local uint zero;
     const uint i = get_local_id(0);
     const bool inside = i < n; // items beyond the last equation only take part in barriers
