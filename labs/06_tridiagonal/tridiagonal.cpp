@@ -54,13 +54,6 @@ template <class W, class T> std::array<W, 4> row_of(const Problem<T>& p, std::si
 
 } // namespace
 
-void check_one_thread(std::size_t n) {
-    if (n > most_for_one_thread)
-        throw gpulab::Unsupported(
-            fmt::format("one thread per system would take {:.0f} s for {} unknowns, 1 us for each",
-                        1e-6 * static_cast<double>(n), n));
-}
-
 template <class T>
 Problem<T> make_problem(const std::string& kind, std::size_t n, std::size_t systems, std::uint64_t seed) {
     if (n == 0 || systems == 0) throw gpulab::UsageError("at least one system of at least one unknown");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpulab/compare.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/poison.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/stopwatch.hpp"
@@ -47,7 +48,11 @@ inline constexpr std::int32_t no_zero_pivot = -1;
 inline constexpr std::size_t most_for_one_thread = std::size_t{1} << 20;
 
 /// @throws Unsupported when a system has more than most_for_one_thread unknowns
-void check_one_thread(std::size_t n);
+inline void check_one_thread(std::size_t n) {
+    if (n > most_for_one_thread)
+        throw gpulab::Unsupported("one thread per system would take " + std::to_string(n / 1'000'000) + " s for " +
+                                  std::to_string(n) + " unknowns, 1 us for each");
+}
 
 /// The solutions, and what went wrong.
 template <class T> struct Output {
