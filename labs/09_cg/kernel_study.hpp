@@ -1,5 +1,6 @@
 /// @file
-/// The five OpenCL kernels alone, for the study of group counts.
+/// The five OpenCL kernels alone, for the study of group counts: the times of each on one device and one matrix, with a
+/// given number of groups per compute unit.
 #pragma once
 
 #include <string>

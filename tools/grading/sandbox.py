@@ -14,6 +14,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -147,7 +148,7 @@ class Sandbox:
         except (ProcessLookupError, PermissionError):
             pass
         if self.as_root and self.kind != "none":
-            kill_all_of(self.user_of(slot))
+            kill_all_of(self.user_of(slot), process.pid)
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
@@ -194,21 +195,30 @@ def threads_of(user: int) -> int:
     return count
 
 
-def kill_all_of(user: int) -> None:
-    """Kills all processes of a user who belongs to a slot, until none is left."""
-    for _ in range(100):
-        alive = 0
+def kill_all_of(user: int, child: int = 0) -> None:
+    """Kills all processes of a user who belongs to a slot, until none is left.
+
+    A process that was killed counts against the user's limit until its parent has waited for it. For those that have
+    lost theirs the system does so, sooner or later; until then the next program of the slot could start no thread.
+    @param child a process for which the caller waits itself
+    """
+    patience = time.monotonic() + 10
+    while time.monotonic() < patience:
+        alive = ended = 0
         for process in processes_of(user):
             try:
                 with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
                     if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
+                        ended += process != child
                         continue
                 os.kill(process, signal.SIGKILL)
                 alive += 1
             except OSError:
                 pass
-        if alive == 0:
+        if alive == 0 and ended == 0:
             return
+        if alive == 0:
+            time.sleep(0.01)
 
 
 def works(kind: str) -> bool:
