@@ -1,6 +1,6 @@
 /// @file
-/// A system in device memory: the matrix in CSR form or in slices, the right-hand side, and the vectors of the iteration,
-/// which all CUDA rungs share.
+/// A system in device memory: the matrix in CSR form or in slices, the right-hand side, and the vectors of the
+/// iteration, which all CUDA rungs share.
 #pragma once
 
 #include <algorithm>
