@@ -1,3 +1,5 @@
+// The five OpenCL kernels alone, for the study of group counts: vectors of the size of the problem are made on the
+// current device, and each kernel is timed by itself with a given number of groups per compute unit.
 #include "kernel_study.hpp"
 #include "solve.hpp"
 
