@@ -681,10 +681,7 @@ def fdtd_cell():
                 f.box(x + size / 2 - 11, y + size / 2 - 11, 22, 22, "blue", "U", 11)
     f.text(x0, 316, "x \u2192  (index i);  y upwards (index j). Grey: border edges, which never change.", 11, quiet=True)
 
-    def group(x, y, title):
-        f.text(x, y, title, 12, bold=True)
-
-    group(330, 46, "A step of U: from time n to n + 1")
+    f.text(330, 46, "A step of U: from time n to n + 1", 12, bold=True)
     x, y = 372, 76
     f.box(x, y, 60, 60, "idle", radius=0)
     f.box(x + 18, y + 18, 24, 24, "blue", "U", 11)
@@ -694,7 +691,7 @@ def fdtd_cell():
     f.text(460, 112, "+ (P above \u2212 P below) \u00b7 \u0394t / (m \u0394y)", 12)
     f.text(460, 132, "\u2212 (Q right \u2212 Q left) \u00b7 \u0394t / (m \u0394x)", 12)
 
-    group(330, 180, "A step of P and Q: from n + \u00bd to n + 3/2")
+    f.text(330, 180, "A step of P and Q: from n + \u00bd to n + 3/2", 12, bold=True)
     x, y = 372, 200
     f.box(x, y, 60, 60, "idle", radius=0)
     f.box(x + 19, y + 51, 22, 18, "orange", "P", 11)
