@@ -172,7 +172,7 @@ bool only_its_owner_replaces([[maybe_unused]] const std::string& path) {
 #endif
 }
 
-/// Opens what is not a regular file. A named pipe that no program reads is waited for, but not for ever.
+/// Opens what is not a regular file. It waits for the program that reads a named pipe, but not for ever.
 /// @return nullptr, with `why`, when it cannot be opened
 std::FILE* open_special(const std::string& path, std::string& why) {
 #if !defined(_WIN32)

@@ -25,11 +25,11 @@ namespace gpulab {
 
 namespace fs = std::filesystem;
 
-namespace {
-
 UsageError cannot_read(const std::string& path, const std::string& why) {
     return UsageError(fmt::format("cannot read {}: {}", path, why));
 }
+
+namespace {
 
 #if !defined(_WIN32)
 /// Opens a named pipe, which waits until a program writes to it, but not for ever.
@@ -66,7 +66,8 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     if (!pipe_) bytes_ = fs::file_size(path_, failed);
     errno = 0;
 #if !defined(_WIN32)
-    const int descriptor = pipe_ ? open_pipe(path_) : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    // O_NONBLOCK: /proc/kmsg is a regular file whose reader waits for the next message. Files on disks ignore it.
+    const int descriptor = pipe_ ? open_pipe(path_) : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) throw cannot_read(path_, std::strerror(errno));
     file_.reset(gzdopen(descriptor, "rb"));
     if (!file_) ::close(descriptor);

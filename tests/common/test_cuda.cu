@@ -175,6 +175,19 @@ TEST_CASE("what a CUDA kernel reads outside an input is NaN, and a poisoned outp
     }
 }
 
+TEST_CASE("a stream of high priority comes before the others", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    int least = 0, greatest = 0, normal = 1, high = 1;
+    CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    const gpulab::Stream usual, other(gpulab::Stream::Priority::normal), first(gpulab::Stream::Priority::high);
+    CUDA_CHECK(cudaStreamGetPriority(first, &high));
+    CHECK(high == greatest);
+    for (const gpulab::Stream* const stream : {&usual, &other}) {
+        CUDA_CHECK(cudaStreamGetPriority(*stream, &normal));
+        CHECK(normal == least);
+    }
+}
+
 TEST_CASE("what a CUDA kernel reads outside an input or an output is what GuardBands says", "[cuda]") {
     if (gpulab::guard_bytes() == 0) SKIP("without guard bands there is nothing to read");
     gpulab::use(devices_or_skip(Backend::cuda).front());

@@ -7,12 +7,12 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
-#include <random>
 #include <string>
 #include <thread>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab_testing/program.hpp"
 
 #if !defined(_WIN32)
 #include <csignal>
@@ -24,125 +24,120 @@
 #endif
 
 namespace fs = std::filesystem;
+using gpulab::testing::bytes_of;
 
 namespace {
 
-/// A folder that is gone after the test.
-struct Folder {
-    fs::path path = fs::temp_directory_path() / ("gpulab_test_file_" + std::to_string(std::random_device{}()));
-    Folder() { fs::create_directory(path); }
-    ~Folder() { fs::remove_all(path); }
-    std::string at(const char* name) const { return (path / name).string(); }
-    auto files() const { return std::distance(fs::directory_iterator(path), fs::directory_iterator{}); }
+struct Folder : gpulab::testing::ScratchFolder {
+    auto files() const { return std::distance(fs::directory_iterator(path()), fs::directory_iterator{}); }
 };
-
-std::string content(const std::string& path) {
-    std::ifstream file(path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
 
 } // namespace
 
 TEST_CASE("a file appears whole and under its own name only") {
     const Folder folder;
-    gpulab::OutputFile file(folder.at("a.json"));
+    gpulab::OutputFile file(folder.path("a.json"));
     CHECK(folder.files() == 0); // nothing is left behind by a program that is stopped while it computes
     file.write("complete\n");
-    CHECK(content(folder.at("a.json")) == "complete\n");
+    CHECK(bytes_of(folder.path("a.json")) == "complete\n");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a file that is never written leaves nothing behind and an old one untouched") {
     const Folder folder;
-    std::ofstream(folder.at("old.json")) << "old";
+    std::ofstream(folder.path("old.json")) << "old";
     {
-        const gpulab::OutputFile replaced(folder.at("old.json"));
-        const gpulab::OutputFile fresh(folder.at("new.json"));
+        const gpulab::OutputFile replaced(folder.path("old.json"));
+        const gpulab::OutputFile fresh(folder.path("new.json"));
     }
-    CHECK(content(folder.at("old.json")) == "old");
+    CHECK(bytes_of(folder.path("old.json")) == "old");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a place that cannot be written is refused at once, with its name") {
     const Folder folder;
-    CHECK_THROWS_AS(gpulab::OutputFile(folder.at("missing/a.json")), gpulab::UsageError);
-    CHECK_THROWS_AS(gpulab::OutputFile(folder.path.string()), gpulab::UsageError);
+    CHECK_THROWS_AS(gpulab::OutputFile(folder.path("missing/a.json")), gpulab::UsageError);
+    CHECK_THROWS_AS(gpulab::OutputFile(folder.path()), gpulab::UsageError);
     CHECK(folder.files() == 0);
 }
 
 TEST_CASE("a file of the user's that has the name of a temporary one is left alone") {
     const Folder folder;
-    std::ofstream(folder.at("a.part")) << "precious";
-    gpulab::OutputFile(folder.at("a")).write("x");
-    CHECK(content(folder.at("a.part")) == "precious");
-    CHECK(content(folder.at("a")) == "x");
+    std::ofstream(folder.path("a.part")) << "precious";
+    gpulab::OutputFile(folder.path("a")).write("x");
+    CHECK(bytes_of(folder.path("a.part")) == "precious");
+    CHECK(bytes_of(folder.path("a")) == "x");
 }
 
 TEST_CASE("a link stays a link, and what it points to is written") {
     const Folder folder;
-    std::ofstream(folder.at("target")) << "old";
-    fs::create_symlink(folder.at("target"), folder.at("link"));
-    gpulab::OutputFile(folder.at("link")).write("new");
-    CHECK(fs::is_symlink(folder.at("link")));
-    CHECK(content(folder.at("target")) == "new");
+    std::ofstream(folder.path("target")) << "old";
+    fs::create_symlink(folder.path("target"), folder.path("link"));
+    gpulab::OutputFile(folder.path("link")).write("new");
+    CHECK(fs::is_symlink(folder.path("link")));
+    CHECK(bytes_of(folder.path("target")) == "new");
     CHECK(folder.files() == 2);
 }
 
 TEST_CASE("a link to what is not there yet, and one in another folder, lead to the file that is written") {
     const Folder folder;
-    fs::create_directory(folder.at("inner"));
-    fs::create_symlink("new", folder.at("link"));
-    fs::create_symlink("../link", folder.at("inner/link"));
-    gpulab::OutputFile(folder.at("inner/link")).write("x");
-    CHECK(fs::is_symlink(folder.at("link")));
-    CHECK(fs::is_symlink(folder.at("inner/link")));
-    CHECK_FALSE(fs::is_symlink(folder.at("new")));
-    CHECK(content(folder.at("new")) == "x");
-    fs::create_symlink("circle", folder.at("circle"));
+    fs::create_directory(folder.path("inner"));
+    fs::create_symlink("new", folder.path("link"));
+    fs::create_symlink("../link", folder.path("inner/link"));
+    gpulab::OutputFile(folder.path("inner/link")).write("x");
+    CHECK(fs::is_symlink(folder.path("link")));
+    CHECK(fs::is_symlink(folder.path("inner/link")));
+    CHECK_FALSE(fs::is_symlink(folder.path("new")));
+    CHECK(bytes_of(folder.path("new")) == "x");
+    fs::create_symlink("circle", folder.path("circle"));
     CHECK_THROWS_MATCHES(
-        gpulab::OutputFile(folder.at("circle")), gpulab::UsageError,
-        Catch::Matchers::Message("cannot write " + folder.at("circle") + ": Too many levels of symbolic links"));
-    fs::create_symlink("inner", folder.at("to_folder"));
-    CHECK_THROWS_AS(gpulab::OutputFile(folder.at("to_folder")), gpulab::UsageError);
+        gpulab::OutputFile(folder.path("circle")), gpulab::UsageError,
+        Catch::Matchers::Message("cannot write " + folder.path("circle") + ": Too many levels of symbolic links"));
+    fs::create_symlink("inner", folder.path("to_folder"));
+    CHECK_THROWS_AS(gpulab::OutputFile(folder.path("to_folder")), gpulab::UsageError);
 }
 
 TEST_CASE("two names of one file are seen as one, through links and before there is a file") {
     const Folder folder;
-    fs::create_directory(folder.at("inner"));
-    fs::create_symlink("new", folder.at("link"));
-    fs::create_symlink("inner", folder.at("folder"));
+    fs::create_directory(folder.path("inner"));
+    fs::create_symlink("new", folder.path("link"));
+    fs::create_symlink("inner", folder.path("folder"));
     using gpulab::same_file;
     for (const bool exists : {false, true}) {
-        if (exists) std::ofstream(folder.at("new")) << "x";
-        CHECK(same_file(folder.at("new"), folder.at("new")));
-        CHECK(same_file(folder.at("new"), folder.at("inner/../new")));
-        CHECK(same_file(folder.at("link"), folder.at("new")));
-        CHECK(same_file(folder.at("inner/a"), folder.at("folder/a")));
-        CHECK_FALSE(same_file(folder.at("new"), folder.at("inner/new")));
-        CHECK_FALSE(same_file(folder.at("new"), folder.at("other")));
+        if (exists) std::ofstream(folder.path("new")) << "x";
+        CHECK(same_file(folder.path("new"), folder.path("new")));
+        CHECK(same_file(folder.path("new"), folder.path("inner/../new")));
+        CHECK(same_file(folder.path("link"), folder.path("new")));
+        CHECK(same_file(folder.path("inner/a"), folder.path("folder/a")));
+        CHECK_FALSE(same_file(folder.path("new"), folder.path("inner/new")));
+        CHECK_FALSE(same_file(folder.path("new"), folder.path("other")));
     }
-    fs::create_hard_link(folder.at("new"), folder.at("hard"));
-    CHECK(same_file(folder.at("new"), folder.at("hard")));
-    fs::create_symlink("circle", folder.at("circle"));
-    CHECK_FALSE(same_file(folder.at("new"), folder.at("circle")));
+    fs::create_hard_link(folder.path("new"), folder.path("hard"));
+    CHECK(same_file(folder.path("new"), folder.path("hard")));
+    fs::create_symlink("circle", folder.path("circle"));
+    CHECK_FALSE(same_file(folder.path("new"), folder.path("circle")));
 }
 
 TEST_CASE("a name may be as long as the system allows, and a longer one is refused at once") {
     const Folder folder;
-    std::string longest;
-    for (int i = 0; i < 127; ++i) longest += "\xC3\xA4"; // 254 bytes of UTF-8
-    for (const std::string& name : {std::string(250, 'a'), std::string(255, 'a'), longest}) {
-        gpulab::OutputFile file(folder.at(name.c_str()));
+    std::string accents = "x";
+    for (int i = 0; i < 127; ++i) accents += "\xC3\xA4"; // 255 bytes of UTF-8, of which a temporary has the first 99
+    for (const std::string& name : {std::string(250, 'a'), std::string(255, 'a'), accents}) {
+        gpulab::OutputFile file(folder.path(name));
         file.prepare("x");
-        for (const auto& entry : fs::directory_iterator(folder.path)) { // the temporary has no half of a character
+        int temporaries = 0;
+        for (const auto& entry : fs::directory_iterator(folder.path())) {
             const std::string temporary = entry.path().filename().string();
-            if (temporary.ends_with(".part")) CHECK(temporary.rfind('.', temporary.size() - 6) % 2 == 0);
+            if (!temporary.ends_with(".part")) continue;
+            ++temporaries;
+            if (name == accents) CHECK(temporary.rfind('.', temporary.size() - 6) == 99); // no half of a character
         }
+        CHECK(temporaries == 1);
         file.commit();
-        CHECK(content(folder.at(name.c_str())) == "x");
+        CHECK(bytes_of(folder.path(name)) == "x");
     }
     CHECK(folder.files() == 3);
-    const std::string too_long = folder.at(std::string(256, 'a').c_str());
+    const std::string too_long = folder.path(std::string(256, 'a'));
     CHECK_THROWS_MATCHES(gpulab::OutputFile(too_long), gpulab::UsageError,
                          Catch::Matchers::Message("cannot write " + too_long + ": File name too long"));
 }
@@ -150,63 +145,63 @@ TEST_CASE("a name may be as long as the system allows, and a longer one is refus
 TEST_CASE("a relative link to itself is refused") {
     const Folder folder;
     const fs::path before = fs::current_path();
-    fs::current_path(folder.path);
+    fs::current_path(folder.path());
     fs::create_symlink("l", "l");
     CHECK_THROWS_AS(gpulab::OutputFile("l"), gpulab::UsageError);
     fs::current_path(before);
-    CHECK(fs::is_symlink(folder.at("l")));
+    CHECK(fs::is_symlink(folder.path("l")));
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("moving a file moves the duty to clean up") {
     const Folder folder;
-    gpulab::OutputFile a(folder.at("a"));
+    gpulab::OutputFile a(folder.path("a"));
     gpulab::OutputFile b(std::move(a));
     gpulab::OutputFile c;
     c = std::move(b);
     c.write("x");
-    CHECK(content(folder.at("a")) == "x");
+    CHECK(bytes_of(folder.path("a")) == "x");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("between prepare and commit the old file stands, and one temporary beside it") {
     const Folder folder;
-    std::ofstream(folder.at("a")) << "old";
+    std::ofstream(folder.path("a")) << "old";
     {
-        gpulab::OutputFile file(folder.at("a"));
+        gpulab::OutputFile file(folder.path("a"));
         file.prepare("first");
-        CHECK(content(folder.at("a")) == "old");
+        CHECK(bytes_of(folder.path("a")) == "old");
         CHECK(folder.files() == 2);
         file.prepare("second"); // takes the place of the first
-        CHECK(content(folder.at("a")) == "old");
+        CHECK(bytes_of(folder.path("a")) == "old");
         CHECK(folder.files() == 2);
         file.commit();
-        CHECK(content(folder.at("a")) == "second");
+        CHECK(bytes_of(folder.path("a")) == "second");
         CHECK(folder.files() == 1);
         file.commit(); // nothing is left to do
-        CHECK(content(folder.at("a")) == "second");
+        CHECK(bytes_of(folder.path("a")) == "second");
         file.prepare("third");
     } // never committed
-    CHECK(content(folder.at("a")) == "second");
+    CHECK(bytes_of(folder.path("a")) == "second");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("an old file is replaced, not written over: who holds it open keeps the old content") {
     const Folder folder;
-    std::ofstream(folder.at("a")) << "old";
-    std::ifstream reader(folder.at("a"));
-    gpulab::OutputFile(folder.at("a")).write("much longer than before");
+    std::ofstream(folder.path("a")) << "old";
+    std::ifstream reader(folder.path("a"));
+    gpulab::OutputFile(folder.path("a")).write("much longer than before");
     CHECK(std::string{std::istreambuf_iterator<char>(reader), {}} == "old");
-    CHECK(content(folder.at("a")) == "much longer than before");
-    gpulab::OutputFile(folder.at("a")).write("");
-    CHECK(content(folder.at("a")).empty());
+    CHECK(bytes_of(folder.path("a")) == "much longer than before");
+    gpulab::OutputFile(folder.path("a")).write("");
+    CHECK(bytes_of(folder.path("a")).empty());
 }
 
 TEST_CASE("a file that cannot take its name leaves nothing behind") {
     const Folder folder;
-    gpulab::OutputFile file(folder.at("a"));
+    gpulab::OutputFile file(folder.path("a"));
     file.prepare("x");
-    fs::create_directory(folder.at("a")); // meanwhile
+    fs::create_directory(folder.path("a")); // meanwhile
     CHECK_THROWS_AS(file.commit(), gpulab::Error);
     CHECK(folder.files() == 1);
 }
@@ -214,17 +209,17 @@ TEST_CASE("a file that cannot take its name leaves nothing behind") {
 TEST_CASE("assigning to a file that was prepared drops what it had prepared") {
     const Folder folder;
     {
-        gpulab::OutputFile a(folder.at("a")), b(folder.at("b"));
+        gpulab::OutputFile a(folder.path("a")), b(folder.path("b"));
         a.prepare("x");
         b.prepare("y");
         a = std::move(b);
-        CHECK(a.path() == folder.at("b"));
+        CHECK(a.path() == folder.path("b"));
         a.commit();
     }
-    CHECK(content(folder.at("b")) == "y");
+    CHECK(bytes_of(folder.path("b")) == "y");
     CHECK(folder.files() == 1);
     CHECK_FALSE(gpulab::OutputFile());
-    CHECK(gpulab::OutputFile(folder.at("a")));
+    CHECK(gpulab::OutputFile(folder.path("a")));
 }
 
 #if !defined(_WIN32)
@@ -269,30 +264,31 @@ struct Umask {
 TEST_CASE("a new file has the permissions that the umask leaves, a replaced one those that it had") {
     const Folder folder;
     const Umask strict(027);
-    gpulab::OutputFile(folder.at("new")).write("x");
-    CHECK(mode_of(folder.at("new")) == 0640);
+    gpulab::OutputFile(folder.path("new")).write("x");
+    CHECK(mode_of(folder.path("new")) == 0640);
     for (const mode_t mode : {0600u, 0644u, 0666u, 0755u}) {
-        const std::string path = folder.at("old");
+        const std::string path = folder.path("old");
         std::ofstream(path) << "old";
         REQUIRE(::chmod(path.c_str(), mode) == 0);
         gpulab::OutputFile file(path);
         file.prepare("new");
-        for (const auto& entry : fs::directory_iterator(folder.path)) // no one else may read the temporary either
+        CHECK(folder.files() == 3);
+        for (const auto& entry : fs::directory_iterator(folder.path())) // no one else may read the temporary either
             if (entry.path().extension() == ".part") CHECK(mode_of(entry.path().string()) == mode);
         file.commit();
         CHECK(mode_of(path) == mode);
-        CHECK(content(path) == "new");
+        CHECK(bytes_of(path) == "new");
     }
-    fs::create_symlink("old", folder.at("link"));
-    REQUIRE(::chmod(folder.at("old").c_str(), 0604) == 0);
-    gpulab::OutputFile(folder.at("link")).write("x");
-    CHECK(mode_of(folder.at("old")) == 0604);
+    fs::create_symlink("old", folder.path("link"));
+    REQUIRE(::chmod(folder.path("old").c_str(), 0604) == 0);
+    gpulab::OutputFile(folder.path("link")).write("x");
+    CHECK(mode_of(folder.path("old")) == 0604);
 }
 
 TEST_CASE("a replaced file keeps its owner and group") {
     if (::geteuid() != 0) SKIP("only the superuser can give files away");
     const Folder folder;
-    const std::string path = folder.at("a");
+    const std::string path = folder.path("a");
     std::ofstream(path) << "old";
     REQUIRE(::chown(path.c_str(), 12345, 23456) == 0);
     gpulab::OutputFile(path).write("new");
@@ -304,10 +300,10 @@ TEST_CASE("a replaced file keeps its owner and group") {
 
 TEST_CASE("a file that may not be written is refused, and stays") {
     const Folder folder;
-    const std::string path = folder.at("a");
+    const std::string path = folder.path("a");
     std::ofstream(path) << "precious";
     REQUIRE(::chmod(path.c_str(), 0444) == 0);
-    REQUIRE(::chmod(folder.path.c_str(), 0777) == 0); // it could be replaced
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0); // it could be replaced
     const int code = in_child([&] {
         if (::geteuid() == 0 && ::setuid(65534) != 0) return 3; // the superuser may write anything
         try {
@@ -318,13 +314,13 @@ TEST_CASE("a file that may not be written is refused, and stays") {
         }
     });
     CHECK(code == 0);
-    CHECK(content(path) == "precious");
+    CHECK(bytes_of(path) == "precious");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a file that does not fit leaves the old one and no temporary") {
     const Folder folder;
-    const std::string path = folder.at("a");
+    const std::string path = folder.path("a");
     std::ofstream(path) << "old";
     const int code = in_child([&] {
         std::signal(SIGXFSZ, SIG_IGN);
@@ -340,13 +336,13 @@ TEST_CASE("a file that does not fit leaves the old one and no temporary") {
         }
     });
     CHECK(code == 0);
-    CHECK(content(path) == "old");
+    CHECK(bytes_of(path) == "old");
     CHECK(folder.files() == 1);
 }
 
 TEST_CASE("a pipe is written at once, and stays a pipe") {
     const Folder folder;
-    const std::string path = folder.at("pipe");
+    const std::string path = folder.path("pipe");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
     REQUIRE(reader >= 0);
@@ -365,7 +361,7 @@ TEST_CASE("a pipe is written at once, and stays a pipe") {
 
 TEST_CASE("a pipe that is moved stays a pipe") {
     const Folder folder;
-    const std::string path = folder.at("pipe");
+    const std::string path = folder.path("pipe");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
     REQUIRE(reader >= 0);
@@ -383,7 +379,7 @@ TEST_CASE("a pipe that is moved stays a pipe") {
 
 TEST_CASE("a pipe that no program reads is an error, not an endless wait") {
     const Folder folder;
-    const std::string path = folder.at("pipe");
+    const std::string path = folder.path("pipe");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     gpulab::OutputFile file(path);
     CHECK_THROWS_MATCHES(file.write("x"), gpulab::Error,
@@ -393,13 +389,13 @@ TEST_CASE("a pipe that no program reads is an error, not an endless wait") {
 
 TEST_CASE("a pipe whose reader comes late is written, however much goes through it") {
     const Folder folder;
-    const std::string path = folder.at("pipe");
+    const std::string path = folder.path("pipe");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     const std::string text(1'000'000, 'x'); // more than a pipe holds
     std::string got;
     std::thread reader([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        got = content(path);
+        got = bytes_of(path);
     });
     gpulab::OutputFile(path).write(text);
     reader.join();
@@ -440,11 +436,11 @@ TEST_CASE("a signal that ends the program leaves no temporary file, and still en
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
         INFO("signal " << signal);
         const Folder folder;
-        REQUIRE(::chmod(folder.path.c_str(), 0777) == 0);
-        std::ofstream(folder.at("a")) << "old";
-        REQUIRE(::chmod(folder.at("a").c_str(), 0666) == 0);
+        REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+        std::ofstream(folder.path("a")) << "old";
+        REQUIRE(::chmod(folder.path("a").c_str(), 0666) == 0);
         const int status = status_of_user([&] {
-            gpulab::OutputFile a(folder.at("a")), b(folder.at("b")), c(folder.at("c"));
+            gpulab::OutputFile a(folder.path("a")), b(folder.path("b")), c(folder.path("c"));
             a.prepare("new");
             b.prepare("new");
             c.write("kept"); // has its name already
@@ -455,29 +451,29 @@ TEST_CASE("a signal that ends the program leaves no temporary file, and still en
         REQUIRE(WIFSIGNALED(status));
         CHECK(WTERMSIG(status) == signal);
         CHECK(folder.files() == 2);
-        CHECK(content(folder.at("a")) == "old");
-        CHECK(content(folder.at("c")) == "kept");
+        CHECK(bytes_of(folder.path("a")) == "old");
+        CHECK(bytes_of(folder.path("c")) == "kept");
     }
 }
 
 TEST_CASE("a signal that the program was started to ignore stays ignored") {
     const Folder folder;
-    REQUIRE(::chmod(folder.path.c_str(), 0777) == 0);
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
     CHECK(code_of_user([&] {
               std::signal(SIGHUP, SIG_IGN); // as nohup does
-              gpulab::OutputFile file(folder.at("a"));
+              gpulab::OutputFile file(folder.path("a"));
               file.prepare("x");
               ::raise(SIGHUP);
               file.commit();
               return 0;
           }) == 0);
-    CHECK(content(folder.at("a")) == "x");
+    CHECK(bytes_of(folder.path("a")) == "x");
 }
 
 TEST_CASE("a file beyond the limit of file sizes is an error, not a signal, and leaves nothing behind") {
     const Folder folder;
-    REQUIRE(::chmod(folder.path.c_str(), 0777) == 0);
-    const std::string path = folder.at("a");
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+    const std::string path = folder.path("a");
     CHECK(code_of_user([&] {
               gpulab::OutputFile file(path);
               const rlimit least{1000, 1000};
@@ -494,47 +490,47 @@ TEST_CASE("a file beyond the limit of file sizes is an error, not a signal, and 
 
 TEST_CASE("a file that may be written in a folder that may not is overwritten, only by commit") {
     const Folder folder;
-    const std::string path = folder.at("a");
+    const std::string path = folder.path("a");
     for (const mode_t mode : {0555u, 01777u}) { // sticky, like /tmp: only the owner of the file may replace it
         INFO("mode " << std::oct << mode);
         std::ofstream(path) << "old, and longer than the new content";
         REQUIRE(::chmod(path.c_str(), 0666) == 0);
-        REQUIRE(::chmod(folder.path.c_str(), mode) == 0);
+        REQUIRE(::chmod(folder.path().c_str(), mode) == 0);
         if (::geteuid() != 0 && mode == 01777u) continue; // the file would be the user's own
-        fs::create_symlink(path, folder.at("link"));
+        fs::create_symlink(path, folder.path("link"));
         CHECK(code_of_user([&] {
                   gpulab::OutputFile first(path), second;
                   first.prepare("not committed");
-                  if (content(path) != "old, and longer than the new content") return 1;
-                  second = gpulab::OutputFile(folder.at("link"));
+                  if (bytes_of(path) != "old, and longer than the new content") return 1;
+                  second = gpulab::OutputFile(folder.path("link"));
                   second.prepare("new");
-                  if (content(path) != "old, and longer than the new content") return 2;
+                  if (bytes_of(path) != "old, and longer than the new content") return 2;
                   second.commit();
                   second.commit(); // nothing is left to do
                   return folder.files() == 2 ? 0 : 3;
               }) == 0);
-        CHECK(content(path) == "new");
+        CHECK(bytes_of(path) == "new");
         CHECK(mode_of(path) == 0666);
-        REQUIRE(::chmod(folder.path.c_str(), 0755) == 0);
-        fs::remove(folder.at("link"));
+        REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
+        fs::remove(folder.path("link"));
     }
-    REQUIRE(::chmod(folder.path.c_str(), 0555) == 0);
+    REQUIRE(::chmod(folder.path().c_str(), 0555) == 0);
     CHECK(code_of_user([&] {
               try {
-                  gpulab::OutputFile file(folder.at("new"));
+                  gpulab::OutputFile file(folder.path("new"));
               } catch (const gpulab::UsageError& e) {
-                  return std::string(e.what()) == "cannot write " + folder.at("new") + ": Permission denied" ? 0 : 2;
+                  return std::string(e.what()) == "cannot write " + folder.path("new") + ": Permission denied" ? 0 : 2;
               }
               return 1;
           }) == 0);
-    REQUIRE(::chmod(folder.path.c_str(), 0755) == 0);
+    REQUIRE(::chmod(folder.path().c_str(), 0755) == 0);
 }
 
 TEST_CASE("what goes to the file that stdout or stderr goes to follows what was printed there") {
     for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
         for (const bool by_name : {false, true}) {
             const Folder folder;
-            const std::string path = folder.at("out.txt");
+            const std::string path = folder.path("out.txt");
             const int code = in_child([&] {
                 const int out = ::open(path.c_str(), O_CREAT | O_WRONLY | O_TRUNC, 0600);
                 if (out < 0 || ::dup2(out, stream) < 0) return 3;
@@ -548,7 +544,7 @@ TEST_CASE("what goes to the file that stdout or stderr goes to follows what was 
                 return 0;
             });
             CHECK(code == 0);
-            CHECK(content(path) == "table\nrow\njson\nend\n");
+            CHECK(bytes_of(path) == "table\nrow\njson\nend\n");
             CHECK(folder.files() == 1);
         }
 }

@@ -6,7 +6,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <string>
 #include <thread>
 
@@ -16,6 +15,7 @@
 #include "gpulab_testing/program.hpp"
 #include "gzip.hpp"
 
+using gpulab::testing::bytes_of;
 using gpulab::testing::ScratchFile;
 
 namespace {
@@ -37,11 +37,6 @@ std::string long_text(std::size_t bytes) {
     for (unsigned x = 1; text.size() < bytes; x = x * 1664525 + 1013904223) text += std::to_string(x) + '\n';
     text.resize(bytes);
     return text;
-}
-
-std::string bytes_of(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
 }
 
 } // namespace
@@ -111,6 +106,13 @@ TEST_CASE("what is no readable file is refused with its name and the reason") {
     CHECK(complaint(closed.path()) == "Permission denied");
 }
 
+TEST_CASE("a file of the system whose reader waits for more is an error, not an endless wait") {
+    if (!std::filesystem::is_regular_file("/proc/kmsg")) SKIP("there is no /proc/kmsg");
+    const std::string said = complaint("/proc/kmsg"); // the kernel's messages; only the superuser may read them
+    CHECK((said == "Resource temporarily unavailable" || said == "Permission denied" ||
+           said == "Operation not permitted"));
+}
+
 TEST_CASE("a pipe is read to its end, compressed or not, and one that nobody writes to is an error") {
     const ScratchFile pipe;
     REQUIRE(::mkfifo(pipe.path().c_str(), 0600) == 0);
@@ -124,8 +126,8 @@ TEST_CASE("a pipe is read to its end, compressed or not, and one that nobody wri
 }
 
 TEST_CASE("an output whose name ends with .gz is compressed, the same each time, and reads back the same") {
-    const ScratchFile plain;
-    const std::string path = plain.path() + ".gz", again = plain.path() + "-2.gz";
+    const gpulab::testing::ScratchFolder folder;
+    const std::string path = folder.path("a.gz"), again = folder.path("b.gz"), plain = folder.path("a");
     for (const std::size_t bytes : {0, 1, 3'000'000}) {
         const std::string text = long_text(bytes);
         gpulab::OutputFile(path).write(text);
@@ -135,8 +137,7 @@ TEST_CASE("an output whose name ends with .gz is compressed, the same each time,
         CHECK(bytes_of(path).starts_with("\x1f\x8b"));
         CHECK(bytes_of(path) == bytes_of(again));
         CHECK(gpulab::content_of(path, 1 << 22) == text);
-        gpulab::OutputFile(plain.path()).write(text);
-        CHECK(bytes_of(plain.path()) == text);
+        gpulab::OutputFile(plain).write(text);
+        CHECK(bytes_of(plain) == text);
     }
-    std::filesystem::remove(path), std::filesystem::remove(again);
 }

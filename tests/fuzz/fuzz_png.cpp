@@ -3,27 +3,18 @@
 // checksums and, for image data, right compression, because random bytes never have them.
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 
 #include "fuzzed_file.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
+#include "tests/support/gpulab_testing/png.hpp"
+
+using gpulab::testing::png_chunk;
 
 namespace {
-
-std::string number(std::uint32_t v) {
-    std::string s;
-    for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
-    return s;
-}
-
-std::string chunk(const std::string& type, const std::string& data) {
-    const std::string checked = type + data;
-    const auto sum = crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()));
-    return number(static_cast<std::uint32_t>(data.size())) + checked + number(static_cast<std::uint32_t>(sum));
-}
 
 std::string compressed(const std::string& data) {
     std::string packed(compressBound(data.size()), '\0');
@@ -38,7 +29,7 @@ std::string file_of(std::string_view in) {
     std::string file = "\x89PNG\r\n\x1a\n";
     std::string header(in.substr(1, 13));
     header[0] = header[1] = header[4] = header[5] = 0; // below 65536 pixels wide and high
-    file += chunk("IHDR", header);
+    file += png_chunk("IHDR", header);
     in.remove_prefix(14);
     while (in.size() >= 2) {
         constexpr const char* types[] = {"IDAT", "PLTE", "tRNS", "IDAT", "tEXt", "gAMA", "sBIT", "bKGD",
@@ -49,13 +40,13 @@ std::string file_of(std::string_view in) {
         if (kind & 16) data.append(std::size_t{kind} * 8, '\0'); // rows of zeros
         if (kind & 32) data = compressed(data);
         if (kind & 64 && !data.empty()) { // in two chunks
-            file += chunk(types[kind % 16], data.substr(0, data.size() / 2));
+            file += png_chunk(types[kind % 16], data.substr(0, data.size() / 2));
             data.erase(0, data.size() / 2);
         }
-        file += chunk(types[kind % 16], data);
+        file += png_chunk(types[kind % 16], data);
         in.remove_prefix(2 + length);
     }
-    return file + chunk("IEND", "");
+    return file + png_chunk("IEND", "");
 }
 
 } // namespace

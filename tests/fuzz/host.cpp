@@ -3,9 +3,8 @@
 
 namespace gpulab {
 
-std::uint64_t host_memory_bytes() {
-    return std::uint64_t{1} << 28;
-} // memory for what a file announces must not be taken
+// Little memory: none may be taken for what a file only announces.
+std::uint64_t host_memory_bytes() { return std::uint64_t{1} << 28; }
 int hardware_threads() { return 3; }
 
 } // namespace gpulab

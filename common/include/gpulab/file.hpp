@@ -9,18 +9,17 @@
 
 namespace gpulab {
 
-/// A file to be. The place is tried early, so that an unwritable one is known before the work is done; the content goes
-/// to a temporary file beside it, which takes the final name only when it is complete. An existing file stays as it was
-/// until then. Move-only.
+/// A file that will be written. Its place is tried early, so that an unwritable one is known before the work is done.
+/// The content goes to a temporary file beside it, which takes the final name only when it is complete; until then an
+/// existing file stays as it was. Move-only.
 ///
 /// - A new file gets the permissions that the umask leaves. One that replaces another keeps its permissions, and its
 ///   owner and group where the system lets it. Further hard links to the old file keep the old content.
 /// - A file whose name ends with .gz is compressed with gzip.
 /// - A symbolic link stays one; the file that it leads to is written, also where that does not exist yet.
 /// - A file that may not be written (mode 444) and a directory are refused.
-/// - A file that may be written but not replaced, because its folder may not be written, is overwritten by commit():
-/// not
-///   all or nothing.
+/// - A file that may be written, but not replaced because its folder may not be written, is overwritten by commit().
+///   An error may then leave a part of the content.
 /// - A signal that ends the program (Ctrl-C, kill, a closed terminal) removes the temporary file. A file larger than
 ///   `ulimit -f` allows is an error.
 /// - A named pipe that no program reads is an error after five seconds.

@@ -7,12 +7,17 @@
 #include <memory>
 #include <string>
 
+#include "gpulab/error.hpp"
+
 struct gzFile_s; // zlib's
 
 namespace gpulab {
 
+/// The error of a file that cannot be read: "cannot read PATH: WHY".
+UsageError cannot_read(const std::string& path, const std::string& why);
+
 /// A file that is read from its beginning. What is compressed with gzip is decompressed, whatever the file is called.
-/// Regular files and pipes only: a device may never end. Errors begin with "cannot read PATH: ". Move-only.
+/// Regular files and pipes only: a device may never end. Errors are those of cannot_read(). Move-only.
 class InputFile {
 public:
     /// Opens the file. A named pipe that no program writes to is an error after five seconds.
@@ -21,8 +26,9 @@ public:
 
     /// Reads on until the text has this many bytes, or to the end.
     /// @return false at the end
-    /// @throws UsageError when the file cannot be read, its gzip data is truncated or damaged, or the text of a pipe or
-    ///         a compressed file takes more than half of main memory
+    /// @throws UsageError when the file cannot be read (/proc has files that would wait for more, such as kmsg), its
+    ///         gzip data is truncated or damaged, or the text of a pipe or a compressed file takes more than half of
+    ///         main memory
     /// @throws std::bad_alloc
     bool read(std::string& text, std::size_t most);
 

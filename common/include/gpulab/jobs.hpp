@@ -24,9 +24,8 @@ namespace gpulab {
 /// One variant on the devices that it needs, or the reason why it cannot run.
 template <class Run> struct Job {
     Variant<Run> variant;
-    std::vector<Device>
-        devices;      ///< as many as variant.needs.devices, of its back end; fewer where there are not enough
-    std::string skip; ///< not empty: do not run, and say this
+    std::vector<Device> devices; ///< variant.needs.devices of them; fewer where there are not enough
+    std::string skip;            ///< not empty: do not run, and say this
 
     /// The first device, or one of no name where there is none.
     Device device() const { return devices.empty() ? Device{} : devices.front(); }

@@ -84,9 +84,9 @@ public:
     /// @throws UsageError with one line that says what is wrong
     bool parse(int argc, const char* const* argv);
 
-    /// Refuses outputs that would overwrite a file that the program reads, for files that no option of it names. After
-    /// parse().
-    /// @param input the file @param reader of it, for the message: "the scene"
+    /// Refuses outputs that would overwrite a file that the program reads although no option names it.
+    /// @pre parse() has been called
+    /// @param input the file @param reader what reads it, for the message: "the scene"
     /// @throws UsageError "OPTION would overwrite the file that READER reads, FILE"
     void check_read(const std::string& input, const std::string& reader) const;
 
@@ -115,7 +115,7 @@ public:
     std::vector<Device> devices(Backend backend) const;
 
 private:
-    /// Refuses - for a file of the lab: --json and --csv take it for stdout, so it must not become a file's name.
+    /// Refuses "-" as the name of a file of the lab: for --json and --csv it means stdout.
     void refuse_dash(const std::string& name, const std::string& value, const std::string& stream);
     /// Refuses an option without its value: the parser would take the next option for it.
     void check_values(int argc, const char* const* argv) const;

@@ -1,9 +1,6 @@
 #include "gpulab/grading/worker.hpp"
 
-#include <array>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <unistd.h>
@@ -44,13 +41,13 @@ std::string Worker::answer(std::string_view message) const {
     try {
         Reader in(message);
         std::string type;
-        std::int32_t warmup = 0, repeats = 1;
-        in(type, warmup, repeats);
+        std::int32_t repeats = 1;
+        in(type, repeats);
         if (devices(backend_).empty()) return refusal(Answer::no_device, why_no_devices(backend_));
         use(devices(backend_).front());
         const auto run = runs_.find(type);
         if (run == runs_.end()) return refusal(Answer::unsupported, "the rung has no type '" + type + "'");
-        Stopwatch watch(warmup, repeats);
+        Stopwatch watch(0, repeats);
         Writer out;
         run->second(in, watch, out);
         return out.bytes();

@@ -230,7 +230,7 @@ Image decode(const std::string& path, const std::string& file) {
 Image read_png(const std::string& path) try {
     return decode(path, content_of(path, 2 * most_png_bytes));
 } catch (const std::bad_alloc&) {
-    throw UsageError(fmt::format("cannot read {}: there is not enough main memory", path));
+    throw cannot_read(path, "there is not enough main memory");
 }
 
 std::string encoded_png(const Image& image) {

@@ -312,8 +312,8 @@ Recipe parse_recipe(const std::string& description) {
         if (n.size() == 1) throw wrong("give two sizes or three");
         double masses = 1;
         for (std::size_t d = 0; d < n.size(); ++d) r.n[d] = n[d], masses *= static_cast<double>(n[d]);
-        if (masses > static_cast<double>(max_sparse_order) / 3)
-            throw wrong(fmt::format("at most {} masses are possible", max_sparse_order / 3));
+        const std::size_t most = max_sparse_order / (r.n[2] > 1 ? 3 : 2); // a row for each direction
+        if (masses > static_cast<double>(most)) throw wrong(fmt::format("at most {} masses are possible", most));
     } else if (r.kind == "random") {
         parameters(2, 2);
         const auto n = sizes(words[1], 2);

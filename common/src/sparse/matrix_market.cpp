@@ -379,12 +379,12 @@ template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::
     std::int64_t entries = 0;
     bool below = false, above = false; // which triangles of a symmetric file have entries
     for (const Part<T>& part : list) {
-        // The first entry of the second triangle. Both would add up to twice what was meant.
-        const auto& other = above   ? part.below
-                            : below ? part.above
-                            : part.below.line > 0 && part.above.line > 0
-                                ? part.below.line > part.above.line ? part.below : part.above
-                                : typename Part<T>::Place{};
+        // The first entry of the second triangle, if there are both: their entries would be added up.
+        typename Part<T>::Place other;
+        if (above) other = part.below;
+        else if (below) other = part.above;
+        else if (part.below.line > 0 && part.above.line > 0)
+            other = part.below.line > part.above.line ? part.below : part.above;
         const bool too_many = part.entries > h.entries - entries;
         const std::size_t surplus = too_many ? line_of_entry(part.text, h.entries - entries) : 0;
         if (other.line > 0 && (!too_many || other.line < surplus))
@@ -428,8 +428,7 @@ bool holds_header(std::string_view beginning) {
     Lines lines(beginning);
     std::string_view line;
     if (!lines.next(line)) return false;
-    constexpr std::size_t longest_banner =
-        1000; // much longer than any: a file without line ends is no Matrix Market file
+    constexpr std::size_t longest_banner = 1000; // none is so long: a file without line ends is no Matrix Market file
     if (lines.rest().empty()) return beginning.size() > longest_banner;
     if (line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
     if (Words words(line); words.empty() || lower(words.next()) != "%%matrixmarket") return true; // known to be wrong

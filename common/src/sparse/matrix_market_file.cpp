@@ -16,10 +16,6 @@ namespace gpulab {
 
 namespace {
 
-UsageError cannot_read(const std::string& path, const std::string& why) {
-    return UsageError(fmt::format("cannot read {}: {}", path, why));
-}
-
 constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
 
 std::string read_all(InputFile& source, const std::string& path, std::string text) {

@@ -12,7 +12,17 @@ namespace gpulab {
 /// A CUDA stream that does not wait for the legacy default stream. Move-only.
 class Stream {
 public:
+    /// Which of two streams comes first when blocks of both could start. A block that runs is not interrupted.
+    enum class Priority { normal, high };
+
     Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+    /// A stream whose kernels come before those of the others, or not.
+    explicit Stream(Priority priority) {
+        int least = 0, greatest = 0; // the smaller number comes first
+        CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+        CUDA_CHECK(cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking,
+                                                priority == Priority::high ? greatest : least));
+    }
     ~Stream() {
         if (stream_) cudaStreamDestroy(stream_);
     }

@@ -25,8 +25,8 @@ struct Image {
 /// The most bytes of pixels that read_png() and write_png() take: 512 MiB.
 inline constexpr std::size_t most_png_bytes = std::size_t{1} << 29;
 
-/// Reads a PNG file. A palette becomes RGB or RGBA; 16 bits per channel are rounded to 8, fewer bits are scaled up
-/// to 8.
+/// Reads a PNG file. A palette becomes RGB or RGBA; channels of 16 bits are rounded to 8, those of fewer bits scaled
+/// up.
 /// @throws UsageError with one line that names the file and the fault, when the file cannot be read, is not a PNG, is
 ///         truncated or damaged, announces more than most_png_bytes, or main memory does not suffice
 Image read_png(const std::string& path);
