@@ -8,6 +8,7 @@
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/report.hpp"
+#include "gpulab/too_slow.hpp"
 
 namespace matmul {
 
@@ -135,10 +136,10 @@ template <class T> int run_study(const Options& options, std::size_t n) {
 
 template <class T>
 std::string too_slow(const Options& options, std::string_view variant, const Device& device, const Problem<T>& p) {
-    const bool on_cpu = device.backend == Backend::cpu || device.is_cpu;
-    if (!on_cpu || cost(p) <= patience_flops || options.named(variant)) return "";
-    return fmt::format("{:.3g} operations for {:.3g} elements take long on a CPU; --variant {} runs it anyway",
-                       p.flops(), static_cast<double>(p.size()), variant);
+    if (cost(p) <= patience_flops) return "";
+    return gpulab::too_slow_on_cpu(
+        options, variant, device,
+        fmt::format("{:.3g} operations for {:.3g} elements", p.flops(), static_cast<double>(p.size())));
 }
 
 template <class T> double sequential_ms(const Problem<T>& p) {

@@ -10,15 +10,18 @@
 #define DEPTH 16 // columns of A and rows of B in a tile
 
 // Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end and outside the matrix.
-// vload8 asks only for the alignment of a single number, so a compiler may make eight loads of it. Where the address is
-// a multiple of eight numbers, the cast to REAL8 says so. (A test of `length` instead does not change in the kernel's
-// loop; LLVM then makes two loops of it, each with the barriers, and PoCL 5 stops at that.)
-#define AT(s) (inside && first + s < length ? row[first + s] : 0)
+// vload8 asks only for the alignment of a single number, so a compiler may make eight loads of it. When eight divides
+// the lengths of all rows (WHOLE_LINES, which the host defines), every line is aligned to eight numbers, and the cast
+// to REAL8 says so. This is decided when the kernel is built: a test in the kernel would be the same in every pass of
+// its loop, LLVM makes two loops of that, each with the barriers, and PoCL 5 stops there.
 REAL8 load_line(global const REAL* row, int first, int length, int inside) {
-    if (inside && first + EACH <= length)
-        return (size_t)(row + first) % sizeof(REAL8) == 0 ? *(global const REAL8*)(row + first)
-                                                          : vload8(0, row + first);
+#if defined(WHOLE_LINES)
+    return inside && first < length ? *(global const REAL8*)(row + first) : (REAL8)0;
+#else
+#define AT(s) (inside && first + s < length ? row[first + s] : 0)
+    if (inside && first + EACH <= length) return vload8(0, row + first);
     return (REAL8)(AT(0), AT(1), AT(2), AT(3), AT(4), AT(5), AT(6), AT(7));
+#endif
 }
 
 // The steps between two barriers are written out, not in a loop. PoCL runs the items of a group one after another. With

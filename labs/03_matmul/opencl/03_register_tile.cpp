@@ -13,7 +13,8 @@
 namespace matmul {
 
 template <class T> void opencl_register_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {
-    opencl_multiply(register_tile_cl, {"", 64, 64, 16, 8, 8}, p, c, watch);
+    const bool whole_lines = p.k % 8 == 0 && p.n % 8 == 0;
+    opencl_multiply(register_tile_cl, {whole_lines ? "-DWHOLE_LINES" : "", 64, 64, 16, 8, 8}, p, c, watch);
 }
 
 template void opencl_register_tile(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -83,11 +83,6 @@ inline Sizes sizes_for(std::string_view variant, Sizes sizes) {
     return sizes;
 }
 
-/// Our own CUDA rungs, without the libraries': for VariantCases.
-inline bool own_cuda(std::string_view variant, Backend backend) {
-    return backend == Backend::cuda && variant.find("cub") == std::string_view::npos;
-}
-
 /// Whether the current device of a back end adds denormals of type T. OpenCL leaves it to the device for floats.
 template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
 #if defined(GPULAB_WITH_OPENCL)

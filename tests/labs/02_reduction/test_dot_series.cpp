@@ -231,16 +231,16 @@ template <class T> void check_sanitized_series(const Sequence<T>& v, Faults& fau
 
 const VariantCases sanitizer_float_dots(reduction::dot_variants<float>(),
                                         "multiplies and adds floats under compute-sanitizer", "[.sanitizer]",
-                                        check_sanitized_dot<float>, reduction::testing::own_cuda);
+                                        check_sanitized_dot<float>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_double_dots(reduction::dot_variants<double>(),
                                          "multiplies and adds doubles under compute-sanitizer", "[.sanitizer]",
-                                         check_sanitized_dot<double>, reduction::testing::own_cuda);
+                                         check_sanitized_dot<double>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_float_series(reduction::series_variants<float>(),
                                           "adds up a series of floats under compute-sanitizer", "[.sanitizer]",
-                                          check_sanitized_series<float>, reduction::testing::own_cuda);
+                                          check_sanitized_series<float>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_double_series(reduction::series_variants<double>(),
                                            "adds up a series of doubles under compute-sanitizer", "[.sanitizer]",
-                                           check_sanitized_series<double>, reduction::testing::own_cuda);
+                                           check_sanitized_series<double>, gpulab::testing::own_cuda);
 
 } // namespace
 #endif

@@ -134,11 +134,11 @@ template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
 }
 
 const VariantCases sanitizer_floats(reduction::scan_variants<float>(), "scans floats under compute-sanitizer",
-                                    "[.sanitizer]", check_sanitized<float>, reduction::testing::own_cuda);
+                                    "[.sanitizer]", check_sanitized<float>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_doubles(reduction::scan_variants<double>(), "scans doubles under compute-sanitizer",
-                                     "[.sanitizer]", check_sanitized<double>, reduction::testing::own_cuda);
+                                     "[.sanitizer]", check_sanitized<double>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_ints(reduction::scan_variants<int>(), "scans whole numbers under compute-sanitizer",
-                                  "[.sanitizer]", check_sanitized<int>, reduction::testing::own_cuda);
+                                  "[.sanitizer]", check_sanitized<int>, gpulab::testing::own_cuda);
 } // namespace
 
 TEST_CASE("cuda_scan_one_block refuses more than 1024 elements", "[cuda]") {

@@ -174,9 +174,9 @@ template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
 }
 
 const VariantCases sanitizer_floats(reduction::sum_variants<float>(), "adds up floats under compute-sanitizer",
-                                    "[.sanitizer]", check_sanitized<float>, reduction::testing::own_cuda);
+                                    "[.sanitizer]", check_sanitized<float>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_doubles(reduction::sum_variants<double>(), "adds up doubles under compute-sanitizer",
-                                     "[.sanitizer]", check_sanitized<double>, reduction::testing::own_cuda);
+                                     "[.sanitizer]", check_sanitized<double>, gpulab::testing::own_cuda);
 
 } // namespace
 
