@@ -1,14 +1,5 @@
 // One work-item per 16 bytes of a strip. A strip begins with a pixel, so a byte's place among the 16 tells its channel.
-// Arithmetic on uchar vectors is modulo 256, as the definition of the work demands.
-
-uchar16 transform(uchar16 v, uchar16 colour, uint work) {
-    uchar16 w = v;
-    for (uint round = 0; round < work; ++round) {
-        w = w * (uchar16)(181) + (uchar16)(97);
-        w ^= w >> (uchar16)(3);
-    }
-    return (~w & colour) | (v & ~colour); // 255 - w is ~w; alpha stays
-}
+// What is done with a byte is in rounds.cl.
 
 // colours: bit i, of 4, says whether byte i of four neighbouring bytes is colour. The mask is built in words and used
 // as bytes, which assumes a little-endian device.
@@ -16,16 +7,6 @@ uchar16 colour_mask(uint colours) {
     const uint four = (colours & 1 ? 255u : 0) | (colours & 2 ? 255u << 8 : 0) | (colours & 4 ? 255u << 16 : 0) |
                       (colours & 8 ? 255u << 24 : 0);
     return as_uchar16((uint4)(four));
-}
-
-// One byte of a ragged end, in plain scalars.
-uchar transform_byte(uchar v, bool colour, uint work) {
-    if (!colour) return v;
-    for (uint round = 0; round < work; ++round) {
-        v = (uchar)(v * 181 + 97);
-        v ^= v >> 3;
-    }
-    return (uchar)(255 - v);
 }
 
 // first: the strip's first byte in both buffers

@@ -9,9 +9,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
-#include <iterator>
 #include <limits>
-#include <random>
 #include <thread>
 
 #include "checks.hpp"
@@ -19,6 +17,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
+#include "gpulab_testing/program.hpp"
 
 namespace fs = std::filesystem;
 using gpulab::Csr;
@@ -108,10 +107,8 @@ TEST_CASE("a real hermitian file is a symmetric one, and a symmetric file may ho
 }
 
 TEST_CASE("the size of a matrix is found behind any number of comments, compressed or not, and through a pipe") {
-    const fs::path folder = fs::temp_directory_path() / ("gpulab_mtx_" + std::to_string(std::random_device{}()));
-    fs::create_directory(folder);
-    const std::string plain = (folder / "a.mtx").string(), packed = (folder / "a.mtx.gz").string(),
-                      pipe = (folder / "pipe").string();
+    const gpulab::testing::ScratchFolder folder;
+    const std::string plain = folder.path("a.mtx"), packed = folder.path("a.mtx.gz"), pipe = folder.path("pipe");
     std::string text = real_general;
     while (text.size() < 3'000'000) text += "% a comment of the many that are in some files\n";
     text += "3 4 5\n1 2 1\n1 3 2\n2 2 3\n2 4 4\n3 1 5\n";
@@ -143,7 +140,6 @@ TEST_CASE("the size of a matrix is found behind any number of comments, compress
     CHECK(complaint(pipe) == "cannot read " + pipe + ": no program writes to this pipe");
     std::ofstream(plain) << real_general << "1 1 2\n1 1 3e38\n1 1 3e38\n";
     CHECK(complaint(plain).starts_with(plain + ": entries at the same place add up to more"));
-    fs::remove_all(folder);
 }
 
 TEST_CASE("every malformed file gives an error that names file and line") {
@@ -241,17 +237,16 @@ TEMPLATE_TEST_CASE("a matrix written and read again is the same to the last bit"
 }
 
 TEST_CASE("files are written and read, and an error names a file that cannot be read") {
-    const fs::path folder = fs::temp_directory_path() / ("gpulab_mtx_" + std::to_string(std::random_device{}()));
-    fs::create_directory(folder);
-    const std::string path = (folder / "a.mtx").string();
+    const gpulab::testing::ScratchFolder folder;
+    const std::string path = folder.path("a.mtx");
     const Csr<double> m = gpulab::laplace_2d<double>(30, 20);
     gpulab::write_matrix_market(path, m);
     CHECK(gpulab::read_matrix_market<double>(path) == m);
-    CHECK_THROWS_AS(gpulab::read_matrix_market<double>((folder / "missing.mtx").string()), gpulab::UsageError);
-    CHECK_THROWS_AS(gpulab::read_matrix_market<double>(folder.string()), gpulab::UsageError);
+    CHECK_THROWS_AS(gpulab::read_matrix_market<double>(folder.path("missing.mtx")), gpulab::UsageError);
+    CHECK_THROWS_AS(gpulab::read_matrix_market<double>(folder.path()), gpulab::UsageError);
     CHECK_THROWS_AS(gpulab::read_matrix_market<double>("/dev/zero"), gpulab::UsageError); // would never end
     CHECK_THROWS_AS(gpulab::matrix_market_size("/dev/zero"), gpulab::UsageError);
-    CHECK_THROWS_AS(gpulab::matrix_market_size((folder / "missing.mtx").string()), gpulab::UsageError);
+    CHECK_THROWS_AS(gpulab::matrix_market_size(folder.path("missing.mtx")), gpulab::UsageError);
     const gpulab::MatrixSize size = gpulab::matrix_market_size(path);
     CHECK((size.rows == 600 && size.columns == 600 && size.nonzeros == static_cast<double>(m.nonzeros())));
     // What the header says is believed as far as the file is long.
@@ -264,7 +259,6 @@ TEST_CASE("files are written and read, and an error names a file that cannot be 
     } catch (const gpulab::Error& e) {
         CHECK(std::string(e.what()) == path + ":3: the value 'x' is not a number");
     }
-    fs::remove_all(folder);
 }
 
 TEST_CASE("the size of a matrix is known from the header alone") {
@@ -284,10 +278,8 @@ TEST_CASE("the size of a matrix is known from the header alone") {
 TEST_CASE("every file of the fuzzer's corpus is read, or refused with its line") {
     std::size_t files = 0;
     for (const auto& entry : fs::directory_iterator(SPMV_CORPUS)) {
-        std::ifstream file(entry.path(), std::ios::binary);
-        const std::string text{std::istreambuf_iterator<char>(file), {}};
         INFO(entry.path());
-        CHECK(spmv::testing::broken_property(text) == "");
+        CHECK(spmv::testing::broken_property(gpulab::testing::bytes_of(entry.path().string())) == "");
         ++files;
     }
     CHECK(files >= 8);

@@ -328,6 +328,12 @@ TEST_CASE("the size of a generated matrix agrees with sizes counted by hand") {
     CHECK(size("powerlaw:3000x2000:8") == std::vector<double>{3000, 2000, 24000});
     CHECK(size("powerlaw:100:2.5:3") == std::vector<double>{100, 100, 250});
     CHECK(size("banded:500:3") == std::vector<double>{500, 500, 3500});
+    CHECK(size("stiffness:5") == std::vector<double>{5, 5, 15});
+    CHECK(size("springs:30x20") == std::vector<double>{1200, 1200, 21600});
+    CHECK(size("springs:2x3x4") == std::vector<double>{72, 72, 5832});
+    CHECK(size("springs:32767x32767")[0] == 2147352578); // the largest flat net
+    for (const char* const net : {"springs:32768x32768", "springs:32767x32767x2"})
+        CHECK_THROWS_AS(gpulab::generated_size(net), gpulab::UsageError);
     CHECK(size("banded:5:100") == std::vector<double>{5, 5, 25});
 }
 

@@ -67,10 +67,6 @@ const VariantCases oclgrind_double(spmv::variants<double>(), "in double under oc
 
 #if defined(GPULAB_WITH_CUDA)
 namespace {
-// Without the vendor's kernels: racecheck reports hazards inside cuSPARSE, which are not ours to mend.
-bool our_cuda(std::string_view variant, Backend backend) {
-    return backend == Backend::cuda && variant.find("cusparse") == std::string_view::npos;
-}
 // For compute-sanitizer: two tiles and a ragged one of every rung, rows across their edges.
 template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faults& faults) {
     faults.check("small matrices", [&] {
@@ -85,9 +81,9 @@ template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faul
     });
 }
 const VariantCases sanitizer_float(spmv::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
-                                   check_tools<float>, our_cuda);
+                                   check_tools<float>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_double(spmv::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
-                                    check_tools<double>, our_cuda);
+                                    check_tools<double>, gpulab::testing::own_cuda);
 
 // More rows than all multiprocessors together have sums for: a multiprocessor takes several bins.
 const VariantCases large(
@@ -113,7 +109,7 @@ const VariantCases large(
                     return "";
                 });
     },
-    our_cuda);
+    gpulab::testing::own_cuda);
 } // namespace
 #endif
 

@@ -1,12 +1,10 @@
 // PNG files: what is written reads back the same, and a file that is not a PNG gives one clear line.
-#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 
 #if !defined(_WIN32)
 #include <sys/resource.h>
@@ -16,45 +14,33 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
+#include "gpulab_testing/png.hpp"
+#include "gpulab_testing/program.hpp"
 #include "streams.hpp"
 
 namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using gpulab::testing::png_chunk;
+using gpulab::testing::png_number;
+using gpulab::testing::ScratchFile;
 
 namespace {
 
-struct TemporaryPath {
-    std::string path = (fs::temp_directory_path() / ("gpulab_png_" + std::to_string(std::random_device{}()))).string();
-    ~TemporaryPath() {
-        std::error_code ignored;
-        fs::remove(path, ignored);
-    }
-};
-
-std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void put(const std::string& path, const std::string& bytes) {
-    std::ofstream(path, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-}
-
 /// The bytes of a right PNG.
 std::string right_png(std::size_t width, std::size_t height, int channels) {
-    const TemporaryPath file;
-    gpulab::OutputFile out(file.path);
+    const ScratchFile file;
+    gpulab::OutputFile out(file.path());
     gpulab::write_png(out, streams::random_image(width, height, channels, 7));
-    return content(file.path);
+    return file.text();
 }
 
 /// What read_png says about these bytes.
 std::string complaint(const std::string& bytes) {
-    const TemporaryPath file;
-    put(file.path, bytes);
+    const ScratchFile file;
+    file.write(bytes);
     try {
-        (void)gpulab::read_png(file.path);
+        (void)gpulab::read_png(file.path());
     } catch (const gpulab::UsageError& e) {
         return e.what();
     }
@@ -68,10 +54,10 @@ TEST_CASE("an image written as PNG reads back the same, at every number of chann
         for (const auto& [width, height] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 100}, {100, 1}, {67, 41}}) {
             INFO(width << " x " << height << " x " << channels);
             const gpulab::Image image = streams::random_image(width, height, channels, 3);
-            const TemporaryPath file;
-            gpulab::OutputFile out(file.path);
+            const ScratchFile file;
+            gpulab::OutputFile out(file.path());
             gpulab::write_png(out, image);
-            const gpulab::Image again = gpulab::read_png(file.path);
+            const gpulab::Image again = gpulab::read_png(file.path());
             CHECK(again.width == width);
             CHECK(again.height == height);
             CHECK(again.channels == channels);
@@ -109,40 +95,19 @@ TEST_CASE("a file that is not a PNG is refused with its name", "[cpu]") {
 }
 
 namespace {
-std::string number(std::uint32_t v) {
-    std::string s;
-    for (int shift = 24; shift >= 0; shift -= 8) s += static_cast<char>(v >> shift & 255);
-    return s;
-}
-
-/// A chunk with the right checksum.
-std::string chunk(const std::string& type, const std::string& data) {
-    static const auto table = [] {
-        std::array<std::uint32_t, 256> t{};
-        for (std::uint32_t i = 0; i < 256; ++i) {
-            t[i] = i;
-            for (int bit = 0; bit < 8; ++bit) t[i] = t[i] & 1 ? 0xEDB88320u ^ (t[i] >> 1) : t[i] >> 1;
-        }
-        return t;
-    }();
-    std::uint32_t crc = 0xFFFFFFFFu;
-    for (const char byte : type + data) crc = table[(crc ^ static_cast<unsigned char>(byte)) & 255] ^ (crc >> 8);
-    return number(static_cast<std::uint32_t>(data.size())) + type + data + number(~crc);
-}
-
 /// A PNG of a header, these chunks and an end.
 std::string png_with(unsigned width, unsigned height, char depth, char colour, const std::string& chunks) {
     return std::string("\x89PNG\r\n\x1a\n") +
-           chunk("IHDR", number(width) + number(height) + depth + colour + std::string(3, '\0')) + chunks +
-           chunk("IEND", "");
+           png_chunk("IHDR", png_number(width) + png_number(height) + depth + colour + std::string(3, '\0')) + chunks +
+           png_chunk("IEND", "");
 }
 
 /// A PNG of a palette unless empty and one data chunk.
 std::string png_of(unsigned width, unsigned height, char depth, char colour, const std::string& compressed,
                    const std::string& palette = "") {
     return png_with(width, height, depth, colour,
-                    (palette.empty() ? "" : chunk("PLTE", palette)) +
-                        (compressed.empty() ? "" : chunk("IDAT", compressed)));
+                    (palette.empty() ? "" : png_chunk("PLTE", palette)) +
+                        (compressed.empty() ? "" : png_chunk("IDAT", compressed)));
 }
 
 /// The same with data for no pixel at all.
@@ -201,20 +166,20 @@ std::string stored(const std::string& pixels) {
 } // namespace
 
 TEST_CASE("16 bits per channel are rounded to 8", "[cpu]") {
-    const TemporaryPath file;
-    put(file.path, png_of(3, 1, 16, 0, stored(std::string("\x12\x00\xFF\xFF\x80\x80", 6))));
-    const gpulab::Image image = gpulab::read_png(file.path);
+    const ScratchFile file;
+    file.write(png_of(3, 1, 16, 0, stored(std::string("\x12\x00\xFF\xFF\x80\x80", 6))));
+    const gpulab::Image image = gpulab::read_png(file.path());
     CHECK((image.width == 3 && image.height == 1 && image.channels == 1));
     CHECK(image.pixels == std::vector<unsigned char>{0x12, 255, 0x80});
 }
 
 TEST_CASE("a palette's colours are read, and one that is missing, empty or too long is refused", "[cpu]") {
-    const TemporaryPath file;
+    const ScratchFile file;
     const std::string two("\x0A\x14\x1E\x28\x32\x3C");
-    put(file.path, png_of(2, 1, 8, 3, stored(std::string("\x01\x00", 2)), two));
-    CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{40, 50, 60, 10, 20, 30});
-    put(file.path, png_of(2, 1, 1, 3, stored("\x40"), two)); // one bit each
-    CHECK(gpulab::read_png(file.path).pixels == std::vector<unsigned char>{10, 20, 30, 40, 50, 60});
+    file.write(png_of(2, 1, 8, 3, stored(std::string("\x01\x00", 2)), two));
+    CHECK(gpulab::read_png(file.path()).pixels == std::vector<unsigned char>{40, 50, 60, 10, 20, 30});
+    file.write(png_of(2, 1, 1, 3, stored("\x40"), two)); // one bit each
+    CHECK(gpulab::read_png(file.path()).pixels == std::vector<unsigned char>{10, 20, 30, 40, 50, 60});
     CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x02"), two)), ContainsSubstring("colour 2 of a palette of 2"));
     CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x01"))), ContainsSubstring("is damaged")); // no palette
     CHECK_THAT(complaint(png_of(2, 1, 1, 3, stored("\x40"), two + "abc")), ContainsSubstring("is damaged: PLTE"));
@@ -222,20 +187,20 @@ TEST_CASE("a palette's colours are read, and one that is missing, empty or too l
 }
 
 TEST_CASE("a palette's transparency is read", "[cpu]") {
-    const TemporaryPath file;
-    const std::string colours = chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"),
-                      data = chunk("IDAT", stored(std::string("\x01\x00", 2)));
-    put(file.path, png_with(2, 1, 8, 3, colours + chunk("tRNS", "\x07") + data)); // the second colour is opaque
-    const gpulab::Image image = gpulab::read_png(file.path);
+    const ScratchFile file;
+    const std::string colours = png_chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"),
+                      data = png_chunk("IDAT", stored(std::string("\x01\x00", 2)));
+    file.write(png_with(2, 1, 8, 3, colours + png_chunk("tRNS", "\x07") + data)); // the second colour is opaque
+    const gpulab::Image image = gpulab::read_png(file.path());
     CHECK(image.channels == 4);
     CHECK(image.pixels == std::vector<unsigned char>{40, 50, 60, 255, 10, 20, 30, 7});
 }
 
 TEST_CASE("chunks that are twice there, too long, apart, empty or in the wrong place are refused", "[cpu]") {
-    const std::string colours = chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"), clear = chunk("tRNS", "\x01\x02"),
-                      whole = stored(std::string("\x01\x00", 2)), data = chunk("IDAT", whole),
-                      half = chunk("IDAT", whole.substr(0, 6)), rest = chunk("IDAT", whole.substr(6)),
-                      none = chunk("IDAT", ""), text = chunk("tEXt", std::string("a\0b", 3));
+    const std::string colours = png_chunk("PLTE", "\x0A\x14\x1E\x28\x32\x3C"), clear = png_chunk("tRNS", "\x01\x02"),
+                      whole = stored(std::string("\x01\x00", 2)), data = png_chunk("IDAT", whole),
+                      half = png_chunk("IDAT", whole.substr(0, 6)), rest = png_chunk("IDAT", whole.substr(6)),
+                      none = png_chunk("IDAT", ""), text = png_chunk("tEXt", std::string("a\0b", 3));
     // All these are right.
     for (const std::string& chunks : {colours + clear + data, colours + half + rest, colours + half + none + rest,
                                       text + colours + text + data + text}) {
@@ -244,24 +209,24 @@ TEST_CASE("chunks that are twice there, too long, apart, empty or in the wrong p
     }
     for (const auto& [what, chunks] : {std::pair{"two PLTE", colours + colours + data},
                                        {"PLTE behind the data", data + colours},
-                                       {"an empty PLTE", chunk("PLTE", "") + data},
+                                       {"an empty PLTE", png_chunk("PLTE", "") + data},
                                        {"two tRNS", colours + clear + clear + data},
-                                       {"a tRNS of three for two colours", colours + chunk("tRNS", "abc") + data},
-                                       {"an empty tRNS", colours + chunk("tRNS", "") + data},
+                                       {"a tRNS of three for two colours", colours + png_chunk("tRNS", "abc") + data},
+                                       {"an empty tRNS", colours + png_chunk("tRNS", "") + data},
                                        {"tRNS before PLTE", clear + colours + data},
                                        {"IDAT apart", colours + half + text + rest},
                                        {"an empty IDAT alone", colours + none},
                                        {"no IDAT", colours},
-                                       {"a chunk that must be understood", colours + chunk("ABCD", "") + data},
-                                       {"two headers", colours + chunk("IHDR", std::string(13, '\1')) + data}}) {
+                                       {"a chunk that must be understood", colours + png_chunk("ABCD", "") + data},
+                                       {"two headers", colours + png_chunk("IHDR", std::string(13, '\1')) + data}}) {
         const std::string said = complaint(png_with(2, 1, 8, 3, chunks));
         INFO(what << ": " << said);
         CHECK_THAT(said, ContainsSubstring("is damaged: "));
         CHECK(said.find('\n') == std::string::npos);
     }
     // A grey image has one transparent value of two bytes.
-    CHECK(complaint(png_with(2, 1, 8, 0, chunk("tRNS", std::string("\0\1", 2)) + data)) == "");
-    CHECK_THAT(complaint(png_with(2, 1, 8, 0, chunk("tRNS", "\1") + data)), ContainsSubstring("is damaged"));
+    CHECK(complaint(png_with(2, 1, 8, 0, png_chunk("tRNS", std::string("\0\1", 2)) + data)) == "");
+    CHECK_THAT(complaint(png_with(2, 1, 8, 0, png_chunk("tRNS", "\1") + data)), ContainsSubstring("is damaged"));
     CHECK_THAT(complaint(png_with(2, 1, 8, 0, colours + data)), ContainsSubstring("is damaged")); // grey has no palette
 }
 
@@ -292,11 +257,10 @@ TEST_CASE("a PNG whose data expands far beyond its pixels is refused, not expand
 
 #if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) // they reserve terabytes
 TEST_CASE("an image that main memory is too small for is not called damaged", "[cpu]") {
-    constexpr unsigned height = 258 * 32 + 1,
-                       width = height - 1; // with a filter byte in each row, 1 + 258 * 264256 bytes
-    const TemporaryPath file;
-    put(file.path, png_of(width, height, 8, 0, zeros(264256)));
-    REQUIRE(gpulab::read_png(file.path).pixels == std::vector<unsigned char>(std::size_t{width} * height));
+    constexpr unsigned width = 258 * 32, height = width + 1; // with a filter byte per row, 1 + 258 * 264256 bytes
+    const ScratchFile file;
+    file.write(png_of(width, height, 8, 0, zeros(264256)));
+    REQUIRE(gpulab::read_png(file.path()).pixels == std::vector<unsigned char>(std::size_t{width} * height));
     int refused = 0;
     for (rlim_t more = 0; more <= 160; more += 4) { // MiB, besides what the process has; the image takes 65
         const pid_t child = ::fork();
@@ -307,10 +271,11 @@ TEST_CASE("an image that main memory is too small for is not called damaged", "[
             const rlimit most{bytes, bytes};
             if (::setrlimit(RLIMIT_AS, &most) != 0) ::_exit(3);
             try {
-                ::_exit(gpulab::read_png(file.path).pixels.size() == std::size_t{width} * height ? 0 : 4);
+                ::_exit(gpulab::read_png(file.path()).pixels.size() == std::size_t{width} * height ? 0 : 4);
             } catch (const gpulab::UsageError& e) {
-                ::_exit(std::string(e.what()) == "cannot read " + file.path + ": there is not enough main memory" ? 1
-                                                                                                                  : 2);
+                ::_exit(std::string(e.what()) == "cannot read " + file.path() + ": there is not enough main memory"
+                            ? 1
+                            : 2);
             } catch (...) {
                 ::_exit(5);
             }
@@ -355,21 +320,22 @@ TEST_CASE("malformed PNG files each give one line that says what is wrong", "[cp
 TEST_CASE("an image without pixels, beyond the limit or of another size than its pixels is not written, and the old "
           "file stays",
           "[cpu]") {
-    const TemporaryPath file;
-    put(file.path, "old");
+    const gpulab::testing::ScratchFolder folder;
+    const std::string path = folder.path("a.png");
+    std::ofstream(path) << "old";
     {
-        gpulab::OutputFile out(file.path);
+        gpulab::OutputFile out(path);
         CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{0, 5, 3, {}}), gpulab::UsageError);
     }
     {
-        gpulab::OutputFile out(file.path);
+        gpulab::OutputFile out(path);
         CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{1 << 20, 1 << 20, 4, {}}), gpulab::UsageError);
     }
     for (const std::size_t pixels : {std::size_t{44}, std::size_t{46}, std::size_t{0}}) { // 5 x 3 x 3 are 45
-        gpulab::OutputFile out(file.path);
+        gpulab::OutputFile out(path);
         CHECK_THROWS_AS(gpulab::write_png(out, gpulab::Image{5, 3, 3, std::vector<unsigned char>(pixels)}),
                         gpulab::Error);
     }
-    CHECK(content(file.path) == "old");
-    CHECK_FALSE(fs::exists(file.path + ".part"));
+    CHECK(gpulab::testing::bytes_of(path) == "old");
+    CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 1); // no temporary file
 }
