@@ -27,9 +27,8 @@ Dense read_dense(const std::string& path);
 void check_square(const std::string& path, std::size_t rows, std::size_t columns);
 
 /// The same for a matrix to factorise.
-/// @throws UsageError as well when it is not square, has no rows or more than most_rows, or when the magnitudes of a
-/// row
-///         add up to more than a double holds
+/// @throws UsageError as well when it is not square, has no rows or more than most_rows, or when the magnitudes in a
+///         row add up to more than a double holds
 Problem read_problem(const std::string& path);
 
 /// The text of an `array real general` file, column after column, every value with as many digits as it takes to read

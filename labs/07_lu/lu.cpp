@@ -26,6 +26,11 @@ void poison(Factors& f) {
     gpulab::poison(f.pivots);
 }
 
+void restore(const Problem& p, Factors& f) {
+    f.lu = p.a;
+    gpulab::poison(f.pivots);
+}
+
 Singular::Singular(std::size_t column)
     : Error(fmt::format("the matrix is singular: column {} has no pivot other than zero", column + 1)),
       column_(column) {}

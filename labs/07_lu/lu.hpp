@@ -44,6 +44,10 @@ struct Factors {
 /// Fills the factors with NaN and invalid pivots before a variant runs; see gpulab::poison().
 void poison(Factors& factors);
 
+/// Puts the matrix into the factors and poisons the pivots: before each run of a rung that works in the place of the
+/// matrix.
+void restore(const Problem& p, Factors& f);
+
 /// A variant: from host data to host data. `f` has the size of the matrix. A variant without pivoting exchanges no rows
 /// and gives pivots[k] = k.
 /// @throws Singular, or ZeroPivot from a variant without pivoting

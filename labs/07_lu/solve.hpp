@@ -54,8 +54,8 @@ double backward_error(const SolveProblem& p, const Solution& x);
 gpulab::Comparison compare(const SolveProblem& p, const Solution& x, bool refined);
 
 /// An estimate of norm(A) norm(A^-1) in the 1-norm, from the factors: at most the condition number, and rarely less
-/// than a third of it (Higham, section 15.2, algorithm of Hager). Infinity when a pivot is
-/// zero or the inverse overflows.
+/// than a third of it (Higham, section 15.2, algorithm of Hager).
+/// @return infinity when a pivot is zero or the inverse overflows
 double condition_estimate(const Problem& p, const Factors& f);
 
 /// Bytes that must move and operations that must be done, the same for all variants.

@@ -11,6 +11,7 @@
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
+#include "gpulab/too_slow.hpp"
 
 namespace lu {
 
@@ -135,7 +136,6 @@ void pivoting(const Options& options, Report& report) {
 
 /// Panels of 8 to 64 columns (256 on the CPU).
 void block(const Options& options, Report& report, std::size_t n) {
-    using OfWidth = void(const Problem&, Factors&, Stopwatch&, int);
     struct Row {
         std::string_view name;
         Backend backend;
@@ -176,7 +176,6 @@ void block(const Options& options, Report& report, std::size_t n) {
 
 /// The update of one panel of 64 columns alone, beside the vendor's product.
 void update(const Options& options, Report& report) {
-    using Update = void(const Problem&, std::vector<double>&, Stopwatch&, int);
     constexpr std::size_t width = 64;
     const std::vector<Device> found = options.devices(Backend::cuda);
     if (found.empty()) throw gpulab::UsageError("--study update needs a CUDA device");
@@ -261,10 +260,8 @@ int run_study(const Options& options, std::size_t n) {
 }
 
 std::string too_slow(const Options& options, std::string_view variant, const Device& device, double flops) {
-    const bool on_cpu = device.backend == Backend::cpu || device.is_cpu;
-    if (!on_cpu || flops <= patience_flops || options.named(variant)) return "";
-    return fmt::format("{:.3g} operations are long to wait for on a CPU; --variant {} runs it all the same", flops,
-                       variant);
+    if (flops <= patience_flops) return "";
+    return gpulab::too_slow_on_cpu(options, variant, device, fmt::format("{:.3g} operations", flops));
 }
 
 double sequential_ms(const Problem& p) {

@@ -29,17 +29,16 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
 /// The median time of cpu_right_looking_pivot, which speed-ups refer to; 0 when it is too long to wait for.
 double sequential_ms(const Problem& p);
 
-// For the study `block`: rungs with another width of the panel.
-void cpu_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width);
-void cuda_blocked_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width); ///< at most 64 columns
-void cuda_cluster_of_width(const Problem& p, Factors& f, Stopwatch& watch, int width); ///< at most 64 columns
+/// For the study `block`: a rung with panels of `width` columns.
+using OfWidth = void(const Problem& p, Factors& f, Stopwatch& watch, int width);
+OfWidth cpu_blocked_of_width;
+OfWidth cuda_blocked_of_width; ///< at most 64 columns
+OfWidth cuda_cluster_of_width; ///< at most 64 columns
 
-// For the study `update`: C = A22 - A21 A12 alone, where A11 has `width` rows and columns. C, row by row, is the
-// output.
-void cuda_update_tiled(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width);
-void cuda_update_tensor(const Problem& p, std::vector<double>& c, Stopwatch& watch,
-                        int width); ///< of cuda_tensor_pivot
-void cuda_update_cublas(const Problem& p, std::vector<double>& c, Stopwatch& watch,
-                        int width); ///< the vendor's library
+/// For the study `update`: c = A22 - A21 A12 alone, row by row, where A11 has `width` rows and columns.
+using Update = void(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width);
+Update cuda_update_tiled;  ///< the product of cuda_blocked_pivot
+Update cuda_update_tensor; ///< that of cuda_tensor_pivot
+Update cuda_update_cublas; ///< the vendor's library
 
 } // namespace lu

@@ -11,8 +11,8 @@
 //   - its number of steps comes from rounding the mean of two logarithms. Here the loop counts.
 // The program ends with two equations for two unknowns; here one further step leaves one equation.
 // On one core this can be faster than Thomas although it does about twice the operations: the divisions of a step do
-// not wait for each other, so the processor works on several at a time. Limit: once a system no longer fits the caches,
-// steps that jump further and further through memory.
+// not wait for each other, so the processor works on several at a time.
+// Limit: once a system no longer fits the caches, steps that jump further and further through memory.
 #include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 

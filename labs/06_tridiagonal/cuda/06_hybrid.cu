@@ -4,8 +4,8 @@
 // system smaller until a block of 128 threads has one thread for each equation that is left; PCR solves these,
 // neighbours in registers and a compact copy in shared memory; CR's way back finds the others. Each equation is divided
 // by its pivot when the neighbours are about to use it, so that a step of PCR has one division instead of two, and
-// shared memory holds a, c and d only. Limit: shared memory. Every step goes through it and ends with a barrier, and
-// the strides of CR meet in its banks.
+// shared memory holds a, c and d only.
+// Limit: shared memory. Every step goes through it and ends with a barrier, and the strides of CR meet in its banks.
 #include <algorithm>
 
 #include "device_problem.hpp"

@@ -11,8 +11,9 @@
 // cuda_registers: 2^24 unknowns take three levels. To load a chunk twice moves fewer bytes than to store what the
 // elimination makes of it: 9 numbers for each unknown, 4 + 4 read and 1 written. The zero pivot of a coarse level is
 // reported as the row from which its equation came. Blocks meet there with atomicMin(), so zero_pivot must be -1
-// before; this clearing is part of the time. Limit: memory, nine arrays instead of five. The coarse levels have too few
-// warps for the device; each costs a launch and the latency of one chunk, twice.
+// before; this clearing is part of the time.
+// Limit: memory, nine arrays instead of five. The coarse levels have too few warps for the device; each costs a launch
+// and the latency of one chunk, twice.
 #include <vector>
 
 #include "device_problem.hpp"

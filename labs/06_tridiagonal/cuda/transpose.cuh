@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "device_problem.hpp"
@@ -51,9 +50,11 @@ public:
     explicit InterleavedProblem(const Problem<T>& p)
         : n_(static_cast<unsigned>(p.n)), systems_(static_cast<unsigned>(p.systems)),
           transposes_(p.layout == Layout::separate), a(p.size()), b(p.size()), c(p.size()), d(p.size()), x(p.size()) {
-        for (const auto& [from, to] : {std::pair{&p.a, &a}, {&p.b, &b}, {&p.c, &c}, {&p.d, &d}}) {
-            if (transposes_) given_.emplace_back(*from);
-            else to->copy_from(interleave(*from, p.n, p.systems));
+        const std::vector<T>* const from[] = {&p.a, &p.b, &p.c, &p.d};
+        gpulab::DeviceBuffer<T>* const to[] = {&a, &b, &c, &d};
+        for (std::size_t k = 0; k < 4; ++k) {
+            if (transposes_) given_.emplace_back(*from[k]);
+            else to[k]->copy_from(interleave(*from[k], p.n, p.systems));
         }
         if (transposes_) x_separate_.emplace_back(p.size());
     }

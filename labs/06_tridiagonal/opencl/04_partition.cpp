@@ -3,9 +3,9 @@
 // Changed: a system is cut into chunks of 64 equations, an item for each, so that a single system has many. In a first
 // pass each item eliminates all of its chunk but the first and the last equation; these are two equations of a coarse
 // system, 32 times smaller, which is solved in the same way until it has no more than 64 equations. Then the unknowns
-// on both sides of each chunk are known, and a second pass solves the chunks with Thomas. Limit: nine arrays of memory
-// traffic and c' beside them instead of five; on a GPU neighbouring items read numbers that lie 64 apart.
-// cuda_partition has neighbouring lanes read neighbours.
+// on both sides of each chunk are known, and a second pass solves the chunks with Thomas.
+// Limit: nine arrays of memory traffic and c' beside them instead of five; on a GPU neighbouring items read numbers
+// that lie 64 apart. cuda_partition has neighbouring lanes read neighbours.
 #include <vector>
 
 #include "04_partition.cl.hpp"

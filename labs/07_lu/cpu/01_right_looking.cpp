@@ -6,25 +6,13 @@
 // Limit: memory. Each step passes over the whole submatrix for two operations per element, and a large one does not
 // stay in the cache from step to step.
 #include <algorithm>
-#include <cmath>
 
 #include "lu.hpp"
+#include "pivoting.hpp"
 
 namespace lu {
 
 namespace {
-
-/// The row of the largest magnitude in column i, from row i down; of several the first. NaN is never the largest.
-std::size_t pivot_row(const Factors& f, std::size_t i) {
-    std::size_t best = i;
-    double largest = 0;
-    for (std::size_t j = i; j < f.n; ++j)
-        if (std::abs(f.lu[j * f.n + i]) > largest) {
-            best = j;
-            largest = std::abs(f.lu[j * f.n + i]);
-        }
-    return best;
-}
 
 void eliminate(Factors& f, bool pivoting) {
     const std::size_t n = f.n;
@@ -42,10 +30,7 @@ void eliminate(Factors& f, bool pivoting) {
 }
 
 void factorise(const Problem& p, Factors& f, Stopwatch& watch, bool pivoting) {
-    watch.time([&] { eliminate(f, pivoting); }, [&] { // the algorithm works in place: it needs the matrix again
-        f.lu = p.a;
-        gpulab::poison(f.pivots);
-    });
+    watch.time([&] { eliminate(f, pivoting); }, [&] { restore(p, f); }); // it works in place: it needs the matrix again
     check_pivots(f, pivoting);
 }
 

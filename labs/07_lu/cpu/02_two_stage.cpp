@@ -2,12 +2,12 @@
 //
 // Changed: first all of column i is divided by the pivot, then all of the submatrix is updated. Within a stage no
 // element depends on another one of the same stage, so each stage can run in parallel. The stages become the two
-// kernels of the GPU. Limit: memory, as before. On one core nothing is gained: the column, with one element per cache
-// line, is read twice.
+// kernels of the GPU.
+// Limit: memory, as before. On one core nothing is gained: the column, with one element per cache line, is read twice.
 #include <algorithm>
-#include <cmath>
 
 #include "lu.hpp"
+#include "pivoting.hpp"
 
 namespace lu {
 
@@ -17,12 +17,7 @@ void eliminate(Factors& f, bool pivoting) {
     const std::size_t n = f.n;
     double* const a = f.lu.data();
     for (std::size_t i = 0; i < n; ++i) {
-        std::size_t best = i;
-        if (pivoting)
-            for (std::size_t j = i + 1; j < n; ++j)
-                // The second half passes over NaN on the diagonal.
-                if (std::abs(a[j * n + i]) > std::abs(a[best * n + i]) || (a[best * n + i] != a[best * n + i]))
-                    best = j;
+        const std::size_t best = pivoting ? pivot_row(f, i) : i;
         f.pivots[i] = static_cast<std::int32_t>(best);
         if (best != i) std::swap_ranges(a + i * n, a + (i + 1) * n, a + best * n);
 
@@ -36,11 +31,7 @@ void eliminate(Factors& f, bool pivoting) {
 }
 
 void factorise(const Problem& p, Factors& f, Stopwatch& watch, bool pivoting) {
-    watch.time([&] { eliminate(f, pivoting); },
-               [&] {
-                   f.lu = p.a;
-                   gpulab::poison(f.pivots);
-               });
+    watch.time([&] { eliminate(f, pivoting); }, [&] { restore(p, f); });
     check_pivots(f, pivoting);
 }
 

@@ -2,8 +2,8 @@
 //
 // Changed: 64 columns, the panel, are eliminated first, as in cpu_two_stage. Its row exchanges are applied to the other
 // columns, a triangular solve gives 64 rows of U, and then the rest of the matrix is updated once: A22 - L21 U12, a
-// matrix product. An element of the submatrix is loaded for 128 operations instead of two. Limit: one core, and a
-// matrix product that is not packed (see lab 03).
+// matrix product. An element of the submatrix is loaded for 128 operations instead of two.
+// Limit: one core, and a matrix product that is not packed (see lab 03).
 #include "blocks.hpp"
 #include "lu.hpp"
 #include "studies.hpp"
@@ -26,11 +26,7 @@ void eliminate(Factors& f, bool pivoting, std::size_t width) {
 
 void factorise(const Problem& p, Factors& f, Stopwatch& watch, bool pivoting, std::size_t width = block_columns) {
     watch.tile(width), watch.tile(block_rows);
-    watch.time([&] { eliminate(f, pivoting, width); },
-               [&] {
-                   f.lu = p.a;
-                   gpulab::poison(f.pivots);
-               });
+    watch.time([&] { eliminate(f, pivoting, width); }, [&] { restore(p, f); });
     check_pivots(f, pivoting);
 }
 

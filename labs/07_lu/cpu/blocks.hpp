@@ -3,10 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include "lu.hpp"
+#include "pivoting.hpp"
 
 namespace lu {
 
@@ -18,10 +18,7 @@ inline void factorise_panel(Factors& f, std::size_t k0, std::size_t k1, bool piv
     const std::size_t n = f.n;
     double* const a = f.lu.data();
     for (std::size_t i = k0; i < k1; ++i) {
-        std::size_t best = i;
-        if (pivoting)
-            for (std::size_t j = i + 1; j < n; ++j)
-                if (std::abs(a[j * n + i]) > std::abs(a[best * n + i]) || a[best * n + i] != a[best * n + i]) best = j;
+        const std::size_t best = pivoting ? pivot_row(f, i) : i;
         f.pivots[i] = static_cast<std::int32_t>(best);
         if (best != i) std::swap_ranges(a + i * n + k0, a + i * n + k1, a + best * n + k0);
         for (std::size_t j = i + 1; j < n; ++j) {

@@ -2,7 +2,8 @@
 //
 // Changed: after the first solution, A D = R is solved with the same factors for the residual R = B - A X, and D is
 // added to X. One step corrects the effect of growth in the factors, unless A is close to singular (Higham,
-// section 12.1). Limit: memory. The factors are read twice, and A once.
+// section 12.1).
+// Limit: memory. The factors are read twice, and A once.
 #include "gpulab/poisoning.hpp"
 #include "solve_blocks.hpp"
 

@@ -17,6 +17,7 @@
 #include <cooperative_groups.h>
 
 #include "built_for.hpp"
+#include "cluster.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -27,7 +28,7 @@ namespace lu {
 
 namespace {
 
-constexpr int most_blocks = 16; // of a cluster; more than 8 must be allowed for each kernel
+constexpr int most_blocks = most_cluster_blocks;
 
 /// A row that may become the pivot's: the magnitude of its element in the current column, and its position. A block
 /// that has no rows left has a candidate of magnitude -1.
@@ -130,21 +131,7 @@ __global__ void __launch_bounds__(THREADS) cluster_panel_kernel(DeviceMatrix d, 
 
 /// Launches one cluster with a thread for each row from k0 down.
 template <int W, int THREADS> void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
-    unsigned blocks = 1;
-    while (blocks * THREADS < static_cast<unsigned>(d.n - k0)) blocks *= 2;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = blocks;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(THREADS);
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    CUDA_CHECK(
-        cudaFuncSetAttribute(cluster_panel_kernel<W, THREADS>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    CUDA_CHECK(cudaLaunchKernelEx(&config, cluster_panel_kernel<W, THREADS>, d, k0, width));
+    launch_cluster(cluster_panel_kernel<W, THREADS>, d.n - k0, THREADS, THREADS, stream, d, k0, width);
 }
 
 /// Columns for which a cluster has registers, when the panel has so many rows; 0: too many rows.

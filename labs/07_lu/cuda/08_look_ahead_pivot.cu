@@ -8,7 +8,8 @@
 // - The panels' stream updates the columns of panel k + 1 when the other stream has finished step k - 1, which also
 //   updates these columns.
 // The panels' stream has the higher priority: when a multiprocessor has room for a block, blocks of this stream go
-// first. Limit: for small n the chain of panels, when it takes longer than the product.
+// first.
+// Limit: for small n the chain of panels, when it takes longer than the product.
 #include <algorithm>
 #include <utility>
 

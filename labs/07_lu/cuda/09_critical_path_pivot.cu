@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "built_for.hpp"
+#include "cluster.hpp"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -30,7 +31,7 @@ namespace lu {
 
 namespace {
 
-constexpr int most_blocks = 16; // of a cluster
+constexpr int most_blocks = most_cluster_blocks;
 
 #if __CUDA_ARCH__ >= 900
 constexpr unsigned all_lanes = 0xffffffffu;
@@ -288,21 +289,7 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
 /// Launches one cluster for the rows from k0 down.
 template <int W, int THREADS, int ROWS>
 void launch_panel(const DeviceMatrix& d, int k0, int width, cudaStream_t stream) {
-    unsigned blocks = 1;
-    while (blocks * THREADS * ROWS < static_cast<unsigned>(d.n - k0)) blocks *= 2;
-    cudaLaunchAttribute attribute{};
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = blocks;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(blocks);
-    config.blockDim = dim3(THREADS);
-    config.stream = stream;
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    const auto kernel = message_panel_kernel<W, THREADS, ROWS>;
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, d, k0, width));
+    launch_cluster(message_panel_kernel<W, THREADS, ROWS>, d.n - k0, THREADS * ROWS, THREADS, stream, d, k0, width);
 }
 
 constexpr int lanes = 32; // columns of a block of the next kernel
@@ -312,9 +299,8 @@ constexpr int each = most_panel_columns / warps; // rows of U that a warp has
 /// Exchanges rows as exchange_rows() does, and solves as solve_unit_lower() does. One block per 32 columns.
 __global__ void __launch_bounds__(lanes* warps)
     exchange_and_solve_kernel(DeviceMatrix d, int k0, int k1, int begin, int end) {
-    __shared__ int steps[most_panel_columns]; // the pivots
-    __shared__ int
-        from[2 * most_panel_columns]; // the rows whose contents come to the diagonal, and to the pivots' rows
+    __shared__ int steps[most_panel_columns];    // the pivots
+    __shared__ int from[2 * most_panel_columns]; // rows whose contents come to the diagonal, and to the pivots' rows
     __shared__ double lower[most_panel_columns][most_panel_columns];
     __shared__ double solved[2][each][lanes]; // rows of U; for even and odd warps
     const int t = threadIdx.x, lane = t % lanes, warp = t / lanes, width = k1 - k0;

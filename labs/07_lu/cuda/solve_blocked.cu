@@ -2,9 +2,9 @@
 //
 // There are two kernels per block of 64 unknowns. One solves with the 64 x 64 numbers on the diagonal, in shared
 // memory, with a block of threads for 32 right-hand sides. The other eliminates the solved unknowns from all other
-// equations, with the product of cuda_blocked_pivot. First L from the top down, then U from the bottom up. Limit: for
-// few right-hand sides the launches, and most threads have no column to work on. For many, memory: the factors are read
-// once for every 64 right-hand sides.
+// equations, with the product of cuda_blocked_pivot. First L from the top down, then U from the bottom up.
+// Limit: for few right-hand sides the launches, and most threads have no column to work on. For many, memory: the
+// factors are read once for every 64 right-hand sides.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

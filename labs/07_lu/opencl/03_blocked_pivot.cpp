@@ -2,8 +2,10 @@
 //
 // Changed: one group factorises a panel of 32 columns in one launch, in global memory, with barriers between the steps.
 // A second kernel applies the exchanges to each other column and computes its rows of U. A third one updates the
-// submatrix with tiles in local memory. That makes three commands for 32 columns instead of 128. Limit: the panel,
-// which runs in a single group.
+// submatrix with tiles in local memory. That makes three commands for 32 columns instead of 128.
+// Limit: the panel, which runs in a single group.
+#include <string>
+
 #include "03_blocked_pivot.cl.hpp"
 #include "device_factors.hpp"
 
@@ -12,7 +14,7 @@ namespace lu {
 void opencl_blocked_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     constexpr std::size_t items = 64, line = 64, width = 32, side = 32, spread = 8;
     const ClFactors d(p);
-    const char* const options = "-DITEMS=64";
+    const std::string options = "-DITEMS=" + std::to_string(items);
     cl::Kernel panel = gpulab::opencl_kernel(blocked_pivot_cl, "panel", options);
     cl::Kernel follow = gpulab::opencl_kernel(blocked_pivot_cl, "follow", options);
     cl::Kernel update = gpulab::opencl_kernel(blocked_pivot_cl, "update", options);

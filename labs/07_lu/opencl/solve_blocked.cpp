@@ -1,8 +1,8 @@
 // OpenCL solver: substitution in blocks. (Alfaro Vigo & Rossetto, exercise 3.5)
 //
 // There are two kernels per block of 32 unknowns: one solves with the numbers on the diagonal, with an item per
-// right-hand side; the other eliminates the solved unknowns from all other equations. Limit: with few right-hand sides
-// the first kernel, which has few work-items, and the number of commands.
+// right-hand side; the other eliminates the solved unknowns from all other equations.
+// Limit: with few right-hand sides the first kernel, which has few work-items, and the number of commands.
 #include "device_factors.hpp"
 #include "solve.hpp"
 #include "solve_blocked.cl.hpp"

@@ -39,8 +39,8 @@ template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Fau
 }
 
 const VariantCases in_double(tridiagonal::variants<double>(), "solves in double", "", check<double>);
-// The two methods that work in registers, played on the host; named so that the checks allow them what they allow
-// those.
+// The two methods that work in registers, played on the host. Their names contain those of the rungs, so that
+// may_refuse() treats both alike.
 template <class T>
 constexpr gpulab::Variant<tridiagonal::Run<T>> emulated[] = {
     {"emulated cuda_registers", "", Backend::cpu, tridiagonal::testing::emulated_registers<T>},
@@ -71,10 +71,6 @@ const VariantCases oclgrind_double(tridiagonal::variants<double>(), "in double u
 
 #if defined(GPULAB_WITH_CUDA)
 namespace {
-// Without the vendor's kernels: racecheck reports hazards inside cuSPARSE, which are not ours to mend.
-bool our_cuda(std::string_view variant, Backend backend) {
-    return backend == Backend::cuda && variant.find("cusparse") == std::string_view::npos;
-}
 // For compute-sanitizer: one warp and several, several systems in a warp, three levels; of one kind of matrix, because
 // the accesses do not depend on the numbers.
 template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
@@ -91,9 +87,9 @@ template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& 
         });
 }
 const VariantCases sanitizer_double(tridiagonal::variants<double>(), "in double under compute-sanitizer",
-                                    "[.sanitizer]", check_tools<double>, our_cuda);
+                                    "[.sanitizer]", check_tools<double>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_float(tridiagonal::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
-                                   check_tools<float>, our_cuda);
+                                   check_tools<float>, gpulab::testing::own_cuda);
 
 // A thread of a GPU takes seconds for such a system.
 const VariantCases too_long(
@@ -231,7 +227,7 @@ TEST_CASE("every row of every system counts in the residual") {
     }
     // 4 x = 8 with x = 3: |12 - 8| / (4 * 3 + 8)
     tridiagonal::Output<double> out(1, 1);
-    out.x = {3}, out.zero_pivot = {tridiagonal::no_zero_pivot};
+    out.x[0] = 3, out.zero_pivot[0] = tridiagonal::no_zero_pivot;
     CHECK(tridiagonal::relative_residual<double>({1, 1, {0}, {4}, {0}, {8}}, out) == 0.2);
 }
 

@@ -16,9 +16,8 @@ using WrongVariant = gpulab::testing::WrongVariant<Run>;
 using WrongSolver = gpulab::testing::WrongVariant<SolveRun>;
 
 // Names of checks, as in checks() and solver_checks().
-inline constexpr std::string_view by_sizes = "every size", by_manners = "manners", by_tiles = "sizes next to its tiles",
-                                  by_special = "special matrices", by_singular = "singular matrices",
-                                  by_nan = "NaN and infinities", by_many = "many panels";
+inline constexpr std::string_view by_sizes = "every size", by_special = "special matrices",
+                                  by_singular = "singular matrices", by_nan = "NaN and infinities";
 
 // Without pivoting, and with it.
 std::span<const WrongVariant> cpu_plain(), cpu_pivoting();

@@ -2,10 +2,10 @@
 //
 // Changed: block s has system s, whose rows begin at s * n. Blocks do not know of each other, so any number of systems
 // is solved by one launch. A thread takes every blockDim.x-th equation of a step, so that n is not bound to the size of
-// a block, only to its shared memory; x takes the place of d, which saves a fifth of it. Limit: bank conflicts. Shared
-// memory lies in 32 banks of 4 bytes; the equations of a step are 2 step apart, so from step to step twice as many
-// threads of a warp meet in the same bank and wait for each other. And the last steps have fewer equations than a warp
-// has lanes, but their barriers take as long.
+// a block, only to its shared memory; x takes the place of d, which saves a fifth of it.
+// Limit: bank conflicts. Shared memory lies in 32 banks of 4 bytes; the equations of a step are 2 step apart, so from
+// step to step twice as many threads of a warp meet in the same bank and wait for each other. And the last steps have
+// fewer equations than a warp has lanes, but their barriers take as long.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

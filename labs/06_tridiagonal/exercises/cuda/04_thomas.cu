@@ -1,9 +1,9 @@
 // CUDA rung 4: Thomas, a thread for each system. (Book, exercise 3.3)
 //
 // Changed: no work is shared within a system. Thousands of systems keep thousands of threads busy, each with the loop
-// of cpu_thomas and its eight operations per unknown. Limit: neighbouring threads read numbers that lie n apart, so
-// each load of a warp touches 32 different stretches of memory where two would do for 32 doubles side by side. And a
-// single system has a single thread.
+// of cpu_thomas and its eight operations per unknown.
+// Limit: neighbouring threads read numbers that lie n apart, so each load of a warp touches 32 different stretches of
+// memory where two would do for 32 doubles side by side. And a single system has a single thread.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

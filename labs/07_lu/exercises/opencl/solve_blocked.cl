@@ -4,8 +4,8 @@
 kernel void lower(global const double* lu, global double* x, int n, int count, int k0, int k1) {
     const int c = get_global_id(0);
     if (c >= count) return;
-    // TODO: substitution from the top down with the unit lower triangle of the factors, for the unknowns k0 ... k1
-    // - 1.
+    // TODO: substitution from the top down with the unit lower triangle of the factors,
+    // for the unknowns k0 ... k1 - 1.
     // END TODO
 }
 
@@ -13,8 +13,8 @@ kernel void lower(global const double* lu, global double* x, int n, int count, i
 kernel void upper(global const double* lu, global double* x, int n, int count, int k0, int k1) {
     const int c = get_global_id(0);
     if (c >= count) return;
-    // TODO: substitution from the bottom up with the upper triangle of the factors, for the unknowns k0 ... k1 -
-    // 1.
+    // TODO: substitution from the bottom up with the upper triangle of the factors,
+    // for the unknowns k0 ... k1 - 1.
     // END TODO
 }
 
