@@ -129,14 +129,15 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     r.inner = {layer(scene.left), layer(scene.bottom), r.nx - layer(scene.right), r.ny - layer(scene.top)};
     r.layers = r.inner.x0 > 0 || r.inner.y0 > 0 || r.inner.x1 < r.nx || r.inner.y1 < r.ny;
     if (r.layers) {
-        double speed = 0; // of the fastest medium
-        for (const Material& m : scene.materials)
-            speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
+        const double speed = largest_speed(scene);
         for (const double offset : {0.5, 0.0})
             add_factors(p.layers, scene.left, scene.right, scene.nx, offset, p.dx, speed, p.dt);
         for (const double offset : {0.5, 0.0})
             add_factors(p.layers, scene.bottom, scene.top, scene.ny, offset, p.dy, speed, p.dt);
     }
+
+    // Rules have room for most_sources sources, and for as many probes.
+    static_assert(std::size(Rules<T>{}.patch) == most_sources && std::size(Rules<T>{}.probe_x) == most_sources);
 
     // Sources. U goes from time k - 1 to k in step k, so its current is that of k - 1/2; P and Q go from k - 1/2 to
     // k + 1/2, with the current of k. In TM mode P and Q are -Hx and -Hy.

@@ -126,8 +126,8 @@ std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned de
         }
         std::string frame;
         add_number(frame, sequence++);
-        add_number(frame, static_cast<std::uint32_t>(image.width)),
-            add_number(frame, static_cast<std::uint32_t>(image.height));
+        add_number(frame, static_cast<std::uint32_t>(image.width));
+        add_number(frame, static_cast<std::uint32_t>(image.height));
         add_number(frame, 0), add_number(frame, 0); // its place
         add_number(frame, delay_ms, 2), add_number(frame, 1000, 2);
         frame += '\0', frame += '\0'; // leave it, replace what is there

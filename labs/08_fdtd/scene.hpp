@@ -107,6 +107,9 @@ struct Scene {
     double time_step() const; ///< dt, or what `courant` gives
 };
 
+/// The speed of a wave in the fastest of the materials, in m/s.
+double largest_speed(const Scene& scene);
+
 /// The largest dt that is stable (Courant, Friedrichs and Lewy), for the fastest of the materials in the grid:
 /// 1 / (v sqrt(1/dx^2 + 1/dy^2)).
 double largest_stable_dt(const Scene& scene);

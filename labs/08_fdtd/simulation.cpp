@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "gpulab/jobs.hpp"
+#include "gpulab/too_slow.hpp"
 
 namespace fdtd {
 
@@ -69,9 +70,8 @@ template <class T> Reference<T> judge_for(const Scene& scene, const Problem<T>& 
 
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double cell_steps) {
-    const bool on_cpu = device.backend == gpulab::Backend::cpu || device.is_cpu;
-    if (!on_cpu || cell_steps <= patience || options.named(variant)) return "";
-    return fmt::format("{:.2g} cell updates take long on a CPU; --variant {} runs it anyway", cell_steps, variant);
+    if (cell_steps <= patience) return "";
+    return gpulab::too_slow_on_cpu(options, variant, device, fmt::format("{:.2g} cell updates", cell_steps));
 }
 
 template <class T> double sequential_ms(const Scene& scene) {

@@ -53,7 +53,7 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
 /// The time of cpu_sequential for all steps in milliseconds; measured with fewer steps where it takes long.
 template <class T> double sequential_ms(const Scene& scene);
 
-/// Bytes that a problem takes: an output, or a field with its start and a second set of arrays.
+/// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);
 
 } // namespace fdtd

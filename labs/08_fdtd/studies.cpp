@@ -20,7 +20,7 @@ using gpulab::Result;
 
 namespace {
 
-/// The book's example on n x n cells: vacuum, and a soft source in the middle, so that the field does not stay small.
+/// The book's example on n x n cells: vacuum, and the book's hard source in the middle.
 Scene square(std::size_t n, std::size_t steps, bool layers) {
     Scene scene;
     scene.nx = scene.ny = n;
@@ -179,6 +179,7 @@ template <class T> void figure_4_4(const Options& options, Report& report, const
 }
 
 template <class T> void ladder(const Options& options, Report& report, const StudySettings& settings) {
+    if (settings.largest < 300) throw gpulab::UsageError("--study ladder: at least --nx 300 is needed");
     report.column("gain", "gain");
     for (const bool layers : {false, true})
         for (const std::size_t n : {300, 1000, 1500, 6900}) {

@@ -1,5 +1,5 @@
 /// @file
-/// A problem on an OpenCL device: what the host half of the three OpenCL rungs has in common.
+/// A problem on an OpenCL device: what the host half of every OpenCL rung has in common.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ private:
     std::string options_;
 };
 
-/// Columns .s[0] to .s[2] and rows .s[1] to .s[3] of cells that are at no border and in no layer. Nothing where media
+/// Columns .s[0] to .s[2] and rows .s[1] to .s[3] of the cells that are at no border and in no layer. Empty where media
 /// differ.
 template <class T> cl_int4 region_of(const Rules<T>& r) {
     if (r.mapped) return {{0, 0, 0, 0}};

@@ -171,7 +171,7 @@ template <class T> std::string fault_by_hand(const Rung<T>& rung) {
     return "";
 }
 
-/// Sizes of the check "every kind": 3 x 3, odd ones, one long and thin, several tiles.
+/// Every kind of scene in both modes, at several sizes: 3 x 3, odd ones, one long and thin, several tiles.
 template <class T> std::string every_kind_fault(const Rung<T>& rung) {
     int computed = 0;
     for (const Kind kind : kinds())
@@ -330,8 +330,8 @@ template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_
                 if (rung.as_printed) continue;
                 throw;
             }
-            if (std::string fault = compare(e.problem, e.answer, out).message; !fault.empty())
-                return e.name + ": " + fault;
+            if (const gpulab::Comparison c = compare(e.problem, e.answer, out); !c.passed)
+                return e.name + ": " + c.message;
         }
     return "";
 }

@@ -1,6 +1,8 @@
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 
 #include "checks.hpp"
+#include "gpulab/options.hpp"
 #include "rungs.hpp"
 #include "simulation.hpp"
 
@@ -80,4 +82,19 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
         for (std::size_t i = 0; i < scene.nx; ++i)
             REQUIRE(recording.snapshots.back().values[j * scene.nx + i] ==
                     static_cast<float>(out.field.u[j * whole.pitch() + i]));
+}
+
+TEST_CASE("a CPU is not asked for steps that take minutes") {
+    gpulab::Options options("fdtd", "");
+    options.variants(variants<double>());
+    REQUIRE(options.parse(3, std::array{"fdtd", "--variant", "cpu_threads"}.data()));
+    gpulab::Device cpu, opencl_cpu, gpu;
+    opencl_cpu.backend = gpu.backend = Backend::opencl;
+    opencl_cpu.is_cpu = true;
+    CHECK(too_slow(options, "cpu_sequential", cpu, patience) == "");
+    CHECK(too_slow(options, "cpu_sequential", cpu, 2 * patience) ==
+          "2e+09 cell updates take long on a CPU; --variant cpu_sequential runs it anyway");
+    CHECK(too_slow(options, "opencl_plain", opencl_cpu, 2 * patience) != "");
+    CHECK(too_slow(options, "opencl_plain", gpu, 2 * patience) == "");
+    CHECK(too_slow(options, "cpu_threads", cpu, 2 * patience) == ""); // asked for by name
 }

@@ -1,4 +1,6 @@
 // Pictures and field files: their structure, and that they are written to the end or not at all.
+#include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>

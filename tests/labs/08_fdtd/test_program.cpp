@@ -52,14 +52,26 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     const ScratchFile wrong, number;
     wrong.write(R"({"nx": 20, "ny": 10, "dx": 0.01, "colour": "red"})");
     number.write(R"({"nx": 20, "ny": 10, "dx": 0.01, "courant": 2})");
-    for (const std::string& arguments :
-         {std::string("--nx 2"), std::string("--ny 0"), std::string("--steps 0"), std::string("--steps x"),
-          std::string("--nx 40000"), std::string("--type half"), std::string("--scene nowhere"),
-          std::string("--scene /dev/zero"), std::string("--scene ''"), "--scene " + wrong.path(),
-          "--scene " + number.path(), std::string("--variant cuda_magic"), std::string("--study speed"),
-          std::string("--study ladder --scene book"), std::string("--study figure-4-4 --nx 30"),
-          std::string("--field /nonexistent/folder/x.csv"), std::string("--probes x.csv --field ./x.csv"),
-          "--scene " + number.path() + " --nx 30", std::string("stray")}) {
+    for (const std::string& arguments : {std::string("--nx 2"),
+                                         std::string("--ny 0"),
+                                         std::string("--steps 0"),
+                                         std::string("--steps x"),
+                                         std::string("--nx 40000"),
+                                         std::string("--type half"),
+                                         std::string("--scene nowhere"),
+                                         std::string("--scene /dev/zero"),
+                                         std::string("--scene ''"),
+                                         "--scene " + wrong.path(),
+                                         "--scene " + number.path(),
+                                         std::string("--variant cuda_magic"),
+                                         std::string("--study speed"),
+                                         std::string("--study ladder --scene book"),
+                                         std::string("--study ladder --nx 299"),
+                                         std::string("--study figure-4-4 --nx 30"),
+                                         std::string("--field /nonexistent/folder/x.csv"),
+                                         std::string("--probes x.csv --field ./x.csv"),
+                                         "--scene " + number.path() + " --nx 30",
+                                         std::string("stray")}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
     }

@@ -1,8 +1,6 @@
 // The reader of scenes: what it takes, and what it refuses with which words.
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
@@ -14,8 +12,7 @@ using namespace fdtd;
 namespace {
 
 std::string text_of(const std::string& scene) {
-    std::ifstream file(std::string(FDTD_SCENES) + "/" + scene + ".json");
-    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    return gpulab::testing::bytes_of(std::string(FDTD_SCENES) + "/" + scene + ".json");
 }
 
 /// What the reader says, or "" when it takes the scene.

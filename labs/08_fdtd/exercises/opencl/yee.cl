@@ -44,8 +44,8 @@ size_t plane_of(constant Rules* r) { return (size_t)r->pitch * (r->ny + 1); }
 
 Coefficients medium_u(PROBLEM, size_t at) { return MAPPED ? table[map[at]] : r->u; }
 Coefficients medium_edge(PROBLEM, int component, size_t at) {
-    // TODO: the coefficients of P (component 1) or Q (component 2) at `at`: r->e in a uniform medium (MAPPED is
-    // 0), else the entry of the table that the map names. Indices of P and Q count from r->materials_u on.
+    // TODO: the coefficients of P (component 1) or Q (component 2) at `at`. In a uniform medium (MAPPED is 0) they are
+    // r->e, else the entry of the table that the map names. Indices of P and Q count from r->materials_u on.
     return r->e;
     // END TODO
 }

@@ -1,0 +1,88 @@
+// Rung 5: four steps per pass over the memory, in registers.
+//
+// Changed: a warp owns a strip of 24 columns and moves through it row by row. It loads 32 columns: four more on
+// each side, because after each step the outermost column on both sides is no longer right (its neighbour is
+// missing). Each lane holds one column. The numbers to the left and right come from the neighbouring lanes by
+// shuffles, those above and below from the rows that the lane has seen before. So there is no shared memory and no
+// barrier.
+// Index: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
+// above. In each iteration every step advances by one row, and row j - 4 is done with all four. At its lower and
+// upper end a strip also begins and ends four rows further out, as it does at its sides.
+// A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. What
+// depends on the column is looked up once (facts.cuh), what depends on the row once per row, and in each iteration
+// the warp takes the shortest of three codes that is right there: without any tests, for borders and layers, or
+// also for sources and probes. The kernel is in strip.cuh.
+// Limit: memory, on large grids. It is passed once per four steps: 32 columns of 24 are read, 24 written, 14 bytes
+// per cell and step in double. On small grids the warps are few, and what counts is how long one takes for a row.
+#include <algorithm>
+
+#include "fused.cuh"
+#include "gpulab/cuda/occupancy.hpp"
+#include "strip.cuh"
+
+namespace fdtd {
+
+namespace {
+constexpr int steps_per_pass = 4;
+constexpr int warps = 4; // of a block; they have nothing to do with each other
+} // namespace
+
+/// Four steps from one field to another; any grid. A block is four strips wide and `rows` rows high. With four blocks
+/// on a multiprocessor each thread has up to 128 registers, which the layers need; with five, up to 96.
+template <bool mapped, bool layers, class T>
+__global__ void __launch_bounds__(32 * warps, layers ? 4 : 5)
+    steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
+                 int rows) {
+    constexpr int width = Strip<steps_per_pass, mapped, layers, T>::width;
+    // TODO: these lines have a mistake. Find it and repair it.
+    const int x0 = (blockIdx.x * warps + threadIdx.x / 32) * width;
+    const int y0 = blockIdx.y * rows, y1 = min(y0 + rows, g.rules.ny);
+    // END TODO
+    if (x0 <= g.rules.nx) march<steps_per_pass, mapped, layers>(g, from, to, x0, y0, y1, first_step); // or no warp
+}
+
+namespace {
+
+/// The kernel for a problem: what the problem does not have is left out.
+template <class T> auto kernel_for(const Rules<T>& r) {
+    if (r.mapped) return r.layers ? steps_kernel<true, true, T> : steps_kernel<true, false, T>;
+    return r.layers ? steps_kernel<false, true, T> : steps_kernel<false, false, T>;
+}
+
+/// Rows of a block: few, so that all blocks run at the same time, but not so few that most are computed twice.
+int rows_of_block(int all_rows, unsigned blocks_across, unsigned resident) {
+    const unsigned blocks_up = std::max(resident / blocks_across, 1u);
+    return std::clamp(static_cast<int>(gpulab::ceil_div(std::size_t(all_rows), std::size_t(blocks_up))), 4, 64);
+}
+
+} // namespace
+
+template <class T> void cuda_steps(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    const Rules<T>& r = p.rules;
+    const auto kernel = kernel_for(r);
+    constexpr unsigned block_width = warps * (32 - 2 * steps_per_pass);
+    const unsigned across = gpulab::grid_size(p.nx() + 1, block_width);
+    const int rows = rows_of_block(r.ny + 1, across, gpulab::resident_blocks(kernel, 32 * warps, 0));
+    const dim3 grid(across, gpulab::grid_size(p.ny() + 1, unsigned(rows)));
+    const dim3 fused_grid = blocks_over(r, fused_x, fused_y);
+    watch.tile(block_width / warps, "nx"), watch.tile(block_width, "nx"), watch.tile(std::size_t(rows), "ny");
+    watch.tile(steps_per_pass, "steps");
+    run_in_turns(p, out, watch, [&](cudaStream_t stream, const View<T>& g, FieldPointers<T> from, FieldPointers<T> to) {
+        int step = 0;
+        bool in_other = false;
+        for (; step + steps_per_pass <= r.steps; step += steps_per_pass) {
+            kernel<<<grid, 32 * warps, 0, stream>>>(g, from, to, step, rows);
+            std::swap(from, to), in_other = !in_other;
+        }
+        for (; step < r.steps; ++step) {
+            fused_kernel<<<fused_grid, dim3(fused_x, fused_y), 0, stream>>>(g, from, to, step);
+            std::swap(from, to), in_other = !in_other;
+        }
+        return in_other;
+    });
+}
+
+template void cuda_steps(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_steps(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace fdtd
