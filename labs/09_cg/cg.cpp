@@ -179,6 +179,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
           GPULAB_IF_CUDA(cuda_persistent<T>), cooperative},
         V{"cuda_devices", "several GPUs; halo and sums by peer copies, beside the inner rows", cuda,
           GPULAB_IF_CUDA(cuda_devices<T>), needs},
+        V{"cuda_devices_stores", "the same, stored by kernels in the memory of the other GPUs", cuda,
+          GPULAB_IF_CUDA(cuda_devices_stores<T>), needs},
         V{"cuda_cusparse_cublas", "the vendor's libraries, scalars on the host", cuda,
           GPULAB_IF_CUDA(cuda_cusparse_cublas<T>), needs, true},
     };

@@ -132,10 +132,11 @@ struct Reference {
 /// A variant rounds in every operation. What that does to an element of q = A p and of r is at most a few epsilon of
 /// the absolute terms of the row, and what it does to a sum of n terms grows like the root of n. So the iteration is
 /// repeated in double with random changes: of every element of q by up to 8 epsilon of its row's absolute terms, of
-/// both scalars by up to 16 + sqrt(n) epsilon. `allowed` is twice the largest deviation in each iteration over four
-/// such runs, and at least 16 + sqrt(n) epsilon of the norm. The deviation grows with the iterations, because the
-/// directions lose their conjugacy. Where it exceeds a tenth of the norm itself, histories of right variants need not
-/// agree, and compare() stops comparing.
+/// both scalars by up to 16 + sqrt(n) epsilon. `allowed` is eight times the largest deviation in each iteration over
+/// four such runs, because four samples rarely meet the worst case, and at least 16 + sqrt(n) epsilon of the norm.
+/// Relative to the norm it never falls from one iteration to the next: a deviation may pass through zero by chance. The
+/// deviation grows with the iterations, because the directions lose their conjugacy. Where `allowed` exceeds a tenth of
+/// the norm itself, histories of right variants need not agree, and compare() stops comparing.
 /// @param patience bound of non-zeros times iterations; a longer reference is cut off
 template <class T> Reference make_reference(const Problem<T>& p, double patience = 4e8);
 

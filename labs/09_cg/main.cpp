@@ -48,8 +48,8 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const std::string name = from_file ? c.matrix : c.generate;
     const cg::MemoryNeed need =
         cg::memory_need<T>(from_file ? gpulab::matrix_market_size(c.matrix) : gpulab::generated_size(c.generate));
-    gpulab::check_memory(options, need.device, need.host); // before anything is allocated
-    const auto jobs = cg::jobs<T>(options);                // which variant runs where
+    gpulab::check_memory(options, need.device, need.host, name); // before anything is allocated
+    const auto jobs = cg::jobs<T>(options);                      // which variant runs where
     gpulab::Csr<T> matrix =
         from_file ? gpulab::read_matrix_market<T>(c.matrix) : gpulab::generate_matrix<T>(c.generate, options.seed());
     std::vector<T> b =

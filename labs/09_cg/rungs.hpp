@@ -18,6 +18,7 @@ template <class T> Run<T> cuda_sliced;
 template <class T> Run<T> cuda_graph;
 template <class T> Run<T> cuda_persistent;
 template <class T> Run<T> cuda_devices;
+template <class T> Run<T> cuda_devices_stores;
 template <class T> Run<T> cuda_cusparse_cublas;
 
 } // namespace cg

@@ -27,9 +27,9 @@ template <class T> struct Solved {
 
 /// Adds the lab's own figures to the results, and keeps what is to be written into files.
 ///
-/// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b), parts of several
-/// devices, and for rungs that time their kernels ms_dot, ms_next_x, ms_next_r, ms_next_p, ms_spmv and ms_overhead: the
-/// sum over the whole solution.
+/// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b); the number of
+/// devices, for rungs that take several; and for rungs that time their kernels ms_dot, ms_next_x, ms_next_r, ms_next_p,
+/// ms_spmv and ms_overhead, each the sum over the whole solution.
 template <class T> class Notes {
 public:
     /// Gives iterations and us_per_iteration a column.

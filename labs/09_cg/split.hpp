@@ -51,10 +51,10 @@ template <class T> struct Part {
 /// Cuts a matrix. Part i sends to part j exactly what part j has in its halo from part i, in the same order.
 template <class T> std::vector<Part<T>> make_parts(const gpulab::Csr<T>& matrix, const Split& split);
 
+/// Part `index` of make_parts(), for a process that needs no others.
+template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
+
 /// The rows of a part with the columns as they are: they count in the whole vector, and there is no halo.
 template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
-
-/// One of them, for a process that needs no others.
-template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
 
 } // namespace cg

@@ -181,8 +181,7 @@ template <class T> void table_4_7(const Options& options, Report& report, const 
     }
 }
 
-/// One device and several: a system of one size, and one that grows with them. And a model that says what more would
-/// give.
+/// One part and two: a system of one size, and one that grows with the parts. A model says what more parts would give.
 template <class T> void scaling(const Options& options, Report& report, const StudySettings& study) {
     report.column("scaling", "scaling"), report.column("parts", "parts");
     std::map<std::string, std::map<std::string, double>> us; // by variant, then "strong 2"
@@ -195,7 +194,7 @@ template <class T> void scaling(const Options& options, Report& report, const St
             gpulab::Parameters all = parameters(p, matrix, settings);
             all.push_back({"scaling", weak ? "weak" : "strong"});
             report.begin(all);
-            some_variants(options, report, p, {"opencl_devices_halo", "cuda_devices"},
+            some_variants(options, report, p, {"opencl_devices_halo", "cuda_devices", "cuda_devices_stores"},
                           [&](gpulab::Result& result, const Output<T>& out) {
                               if (result.status != gpulab::Result::Status::passed) return;
                               const double per_iteration =

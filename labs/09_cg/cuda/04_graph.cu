@@ -1,9 +1,8 @@
 // CUDA rung 4: sixteen iterations as one CUDA graph.
 //
 // Changed: only how the kernels of rung 3 are launched. A *graph* is a list of kernels with their arguments, recorded
-// once
-// ("captured" from a stream) and launched with a single call; the device then goes from kernel to kernel by itself.
-// That works because the host decides nothing between the kernels: alpha, beta and the end are on the device.
+// once ("captured" from a stream) and launched with a single call; the device then goes from kernel to kernel by
+// itself. That works because the host decides nothing between the kernels: alpha, beta and the end are on the device.
 //
 // Limit: memory; for small systems the begin and the end of three kernels per iteration.
 #include "fused.cuh"

@@ -4,6 +4,7 @@
 
 #include "device.hpp"
 #include "state.hpp"
+#include "steps.cuh"
 
 namespace cg {
 
@@ -60,15 +61,7 @@ __global__ void __launch_bounds__(block_threads)
     residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, double* partial, State* s, double* history,
                     Rules rules) {
     if (s->stop != go_on) return;
-    const T alpha = static_cast<T>(s->alpha);
-    T rr = 0, rho = 0;
-    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
-         i += gridDim.x * std::size_t{block_threads}) {
-        const T residual = r[i] - alpha * q[i];
-        r[i] = residual;
-        rr += residual * residual;
-        rho += residual * (inverse ? inverse[i] * residual : residual);
-    }
+    const auto [rr, rho] = update_residual(static_cast<T>(s->alpha), q, inverse, r, n);
     const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
     if (!is_last_block(&s->tickets)) return;
@@ -85,13 +78,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, const State* s) {
     if (s->stop == stopped) return; // `stopping`: x still lacks the step of the last iteration
-    const T alpha = static_cast<T>(s->alpha), beta = static_cast<T>(s->beta);
-    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
-         i += gridDim.x * std::size_t{block_threads}) {
-        const T direction = p[i];
-        x[i] += alpha * direction;
-        p[i] = (inverse ? inverse[i] * r[i] : r[i]) + beta * direction;
-    }
+    update_x_and_p(static_cast<T>(s->alpha), static_cast<T>(s->beta), r, inverse, x, p, n);
 }
 
 /// A system on the device, and its three kernels.

@@ -32,9 +32,11 @@ template <class T> struct SlicedRows {
         const std::size_t slice = i / 32;
         const int end = slice_start[slice + 1];
         T sum = 0;
+#pragma unroll 4
         for (int k = slice_start[slice] + static_cast<int>(i % 32); k < end; k += 32) {
             const int j = __ldcs(&column[k]); // read once: the cache is for p
-            if (j >= 0) sum += __ldcs(&value[k]) * p[j];
+            const T a = __ldcs(&value[k]);    // before j is known, so that both are under way
+            if (j >= 0) sum += a * p[j];
         }
         return sum;
     }

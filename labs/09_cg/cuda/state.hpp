@@ -13,8 +13,14 @@ namespace cg {
 /// State::stop. The iteration that ends sets `stopping`; after its last kernel it becomes `stopped`.
 enum StopCode : int { go_on = 0, stopping = 1, stopped = 2 };
 
-/// State::end; 0 while it goes on.
-enum EndCode : int { ended_converged = 1, ended_limit = 2, ended_no_curvature = 3, ended_not_finite = 4 };
+/// State::end; 0 while it goes on. ended_lost: another GPU did not answer.
+enum EndCode : int {
+    ended_converged = 1,
+    ended_limit = 2,
+    ended_no_curvature = 3,
+    ended_not_finite = 4,
+    ended_lost = 5
+};
 
 /// The scalars on the device.
 struct State {
@@ -78,7 +84,9 @@ public:
     /// Launches iterations until the device has ended. The host looks at a copy of the state that is one launch old, so
     /// that the device never waits for it; what is launched after the end does nothing.
     /// @param launch `launch(count)` puts at most `count` iterations into the stream and returns how many
-    template <class Launch> void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch) {
+    /// @param wait `wait(event)` returns when the event has been reached, or throws
+    template <class Launch, class Wait>
+    void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch, const Wait& wait) {
         std::size_t launched = 0;
         for (std::size_t slot = 0; launched < limit; slot = 1 - slot) {
             const bool first = launched == 0;
@@ -86,15 +94,20 @@ public:
             CUDA_CHECK(cudaMemcpyAsync(&seen_[slot], state_.data(), sizeof(State), cudaMemcpyDeviceToHost, stream));
             arrived_[slot].record(stream);
             if (first) continue;
-            arrived_[1 - slot].synchronize();
+            wait(arrived_[1 - slot]);
             if (seen_[1 - slot].stop != go_on) break;
         }
+    }
+    /// The same, where an event is all that there is to wait for.
+    template <class Launch> void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch) {
+        until_stopped(stream, limit, launch, [](const gpulab::Event& event) { event.synchronize(); });
     }
 
     /// Copies the history and the end out. @pre the streams that use it are empty
     template <class T> void result(Output<T>& out) const {
         State s{};
         CUDA_CHECK(cudaMemcpy(&s, state_.data(), sizeof s, cudaMemcpyDeviceToHost));
+        if (s.end == ended_lost) throw gpulab::WrongResult("a GPU has waited in vain for another");
         if (s.iteration >= history_.size())
             throw gpulab::WrongResult("the device counts more iterations than the limit");
         out.history.resize(s.iteration + 1);

@@ -1,18 +1,11 @@
 // A process's share on a GPU: fused kernels, the halo and the sums through host memory.
-#include "../cuda/device.hpp"
+#include "../cuda/part.cuh"
 #include "gpulab/device.hpp"
 #include "rank_part.hpp"
 
 namespace cg {
 
 namespace {
-
-/// Collects what others need: out[k] = p[which[k]].
-template <class T> __global__ void pack_kernel(const T* p, const int* which, T* out, std::size_t n) {
-    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
-         k += gridDim.x * std::size_t{block_threads})
-        out[k] = p[which[k]];
-}
 
 /// q = A p for the rows begin ... end - 1, and behind them from `second` on: `rows` rows in all. A partial sum of p . q
 /// for each block.
@@ -62,8 +55,9 @@ template <class T> class CudaPart final : public RankPart<T> {
 public:
     CudaPart(const Problem<T>& problem, const Part<T>& part, std::string name)
         : part_(part), name_(std::move(name)), rows_(part.rows()), inner_(part.inner_end - part.inner_begin),
-          jacobi_(problem.jacobi()), matrix_(part.matrix), b_(piece(problem.b)), start_(piece(problem.start)),
-          inverse_(jacobi_ ? piece(problem.inverse_diagonal) : std::vector<T>()), which_(part.send), x_(rows_),
+          jacobi_(problem.jacobi()), matrix_(part.matrix), b_(piece(problem.b, part)),
+          start_(piece(problem.start, part)),
+          inverse_(jacobi_ ? piece(problem.inverse_diagonal, part) : std::vector<T>()), which_(part.send), x_(rows_),
           r_(rows_), q_(rows_), p_(part.p_size()), send_(part.send.size()),
           inner_blocks_(blocks_for(multiply_kernel<T>, inner_)),
           border_blocks_(blocks_for(multiply_kernel<T>, rows_ - inner_)),
@@ -128,10 +122,6 @@ public:
     std::string device() const override { return name_; }
 
 private:
-    std::vector<T> piece(const std::vector<T>& whole) const {
-        const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(part_.first);
-        return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part_.rows()));
-    }
     void copy(gpulab::DeviceBuffer<T>& to, const gpulab::DeviceBuffer<T>& from) {
         CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream_));
     }
@@ -161,13 +151,17 @@ private:
 
 } // namespace
 
+std::string pci_address(const gpulab::Device& gpu) {
+    char text[32] = "";
+    CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof text, gpu.index));
+    return text;
+}
+
 template <class T>
 std::unique_ptr<RankPart<T>> make_cuda_part(const Problem<T>& problem, const Part<T>& part, int local_rank) {
-    const auto& devices = gpulab::devices(gpulab::Backend::cuda);
-    if (devices.empty()) throw gpulab::UsageError("--on cuda: " + gpulab::why_no_devices(gpulab::Backend::cuda));
-    const gpulab::Device& device = devices[static_cast<std::size_t>(local_rank) % devices.size()];
-    gpulab::use(device);
-    return std::make_unique<CudaPart<T>>(problem, part, device.name);
+    const gpulab::Device& gpu = device_of_rank(gpulab::Backend::cuda, local_rank);
+    gpulab::use(gpu);
+    return std::make_unique<CudaPart<T>>(problem, part, gpu.name);
 }
 
 template std::unique_ptr<RankPart<float>> make_cuda_part(const Problem<float>&, const Part<float>&, int);

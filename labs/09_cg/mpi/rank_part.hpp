@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cg.hpp"
+#include "gpulab/device.hpp"
 #include "split.hpp"
 
 namespace cg {
@@ -48,5 +49,15 @@ std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const P
 /// The same on a GPU. @param local_rank as above
 template <class T>
 std::unique_ptr<RankPart<T>> make_cuda_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
+
+/// The device of the rank with this number on its computer; ranks share devices where there are fewer.
+/// @pre the back end has devices
+inline const gpulab::Device& device_of_rank(gpulab::Backend backend, int local_rank) {
+    const auto& devices = gpulab::devices(backend);
+    return devices[static_cast<std::size_t>(local_rank) % devices.size()];
+}
+/// Where on its computer a CUDA device is, as "0000:3b:00.0". Two numbers of devices may be one device to two
+/// processes, and one number two devices (CUDA_VISIBLE_DEVICES); this address says what is what.
+std::string pci_address(const gpulab::Device& gpu);
 
 } // namespace cg

@@ -19,7 +19,7 @@ template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>
     Output<T> measured; // for its notes
     const Split split = split_over(problem, contexts, measured);
     const std::vector<Part<T>> pieces = make_parts(problem.matrix, split);
-    std::vector<std::unique_ptr<ClPart<T>>> devices;
+    ClParts<T> devices;
     std::vector<std::vector<T>> sent, halo; // by each device, and for each, on the host
     for (std::size_t i = 0; i < split.parts(); ++i) {
         devices.push_back(std::make_unique<ClPart<T>>(*contexts[i], problem, pieces[i], false, static_cast<int>(i)));
@@ -27,24 +27,10 @@ template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>
         sent.emplace_back(pieces[i].send.size());
         halo.emplace_back(pieces[i].halo.size());
     }
-    for (auto& device : devices) {
-        watch.tile(device->local_size(), "rows");
-        watch.tile(device->local_size() * device->units() * device->groups.spmv, "rows");
-    }
-    gpulab::Timeline* timeline = nullptr;
-    const auto each = [&](const auto& command) {
-        for (auto& device : devices) command(*device);
-        for (auto& device : devices) device->flush();
-    };
-    const auto sum = [&] {
-        double all = 0;
-        for (auto& device : devices) all += device->sum();
-        return all;
-    };
     const auto multiply = [&] {
         std::vector<cl::Event> copied;
         for (std::size_t i = 0; i < devices.size(); ++i) copied.push_back(devices[i]->send(sent[i].data()));
-        each([](ClPart<T>& d) { d.multiply(d.part().inner_begin, d.part().inner_end); });
+        on_all(devices, [](ClPart<T>& d) { d.multiply(d.part().inner_begin, d.part().inner_end); });
         for (const cl::Event& event : copied)
             if (event()) event.wait();
         for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -61,33 +47,7 @@ template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>
             devices[i]->flush();
         }
     };
-    const auto residual = [&](const auto& take) {
-        each([](ClPart<T>& d) { d.dot_rr(); });
-        const double rr = sum();
-        if (problem.jacobi()) each([](ClPart<T>& d) { d.dot_rz(); });
-        take(rr, problem.jacobi() ? sum() : rr);
-    };
-    const auto solve = [&] {
-        Scalars<T> scalars(problem, out);
-        multiply(); // p holds x_0 here
-        each([](ClPart<T>& d) { d.next_r(T{1}); });
-        residual([&](double rr, double rho) { scalars.begin(rr, rho); });
-        each([](ClPart<T>& d) { d.next_p(T{0}); });
-        while (scalars.wants_more()) {
-            multiply();
-            each([](ClPart<T>& d) { d.dot_pq(); });
-            const bool positive = scalars.accepts(sum());
-            each([&](ClPart<T>& d) { d.record().collect(out.iterations() == 2 ? timeline : nullptr); });
-            if (!positive) break;
-            const auto alpha = static_cast<T>(scalars.alpha());
-            each([&](ClPart<T>& d) { d.next_x(alpha); });
-            each([&](ClPart<T>& d) { d.next_r(alpha); });
-            residual([&](double rr, double rho) { scalars.next(rr, rho); });
-            each([&](ClPart<T>& d) { d.next_p(static_cast<T>(scalars.beta())); });
-        }
-        each([](ClPart<T>& d) { d.finish(), d.record().collect(nullptr); });
-    };
-    solve_on_parts(devices, problem, out, watch, timeline, solve);
+    solve_on_parts(devices, problem, out, watch, multiply);
     out.notes.insert(out.notes.end(), measured.notes.begin(), measured.notes.end());
 }
 

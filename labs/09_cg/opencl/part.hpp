@@ -19,6 +19,7 @@
 #include "01_five_kernels.cl.hpp"
 #include "04_devices_halo.cl.hpp"
 #include "cg.hpp"
+#include "dot.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 #include "gpulab/opencl/real.hpp"
@@ -78,9 +79,8 @@ private:
 template <class T> class ClPart {
 public:
     /// @param problem the whole; this part has the rows from part.first on
-    /// @param whole_p whether p holds all elements of the whole vector, and columns count in it. Otherwise columns
-    /// count in
-    ///        the part's own elements and the halo behind them
+    /// @param whole_p whether p is the whole vector, in which the columns count. Otherwise the columns count in the
+    ///        part's own elements and the halo behind them
     ClPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part, bool whole_p, int lane = 0)
         : context_(context), use_(std::in_place, context), record_(lane), part_(part), rows_(part.rows()),
           first_(whole_p ? part.first : 0), jacobi_(problem.jacobi()),
@@ -92,9 +92,9 @@ public:
           p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
           partial_(most_groups * units()), host_partial_(partial_.size()) {
         const std::string real = gpulab::real_option<T>();
-        for (const auto& [kernel, name] : {std::pair{&dot_, "dot_product"},
-                                           {&dot_jacobi_, "dot_jacobi"},
-                                           {&next_x_, "next_x"},
+        dot_ = gpulab::opencl_kernel(dot_cl, "dot_product", real);
+        dot_jacobi_ = gpulab::opencl_kernel(dot_cl, "dot_jacobi", real);
+        for (const auto& [kernel, name] : {std::pair{&next_x_, "next_x"},
                                            {&next_r_, "next_r"},
                                            {&next_p_, jacobi_ ? "next_p_jacobi" : "next_p"},
                                            {&spmv_, "spmv"}})
@@ -314,9 +314,9 @@ template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t gro
 
 /// The kernel times of all parts: of each kind the longest, because devices work at the same time.
 template <class T>
-std::vector<std::pair<std::string, double>> longest_times(std::vector<std::unique_ptr<ClPart<T>>>& parts) {
+std::vector<std::pair<std::string, double>> longest_times(const std::vector<std::unique_ptr<ClPart<T>>>& parts) {
     std::map<std::string, double> longest;
-    for (auto& part : parts)
+    for (const auto& part : parts)
         for (const auto& [name, ms] : part->record().ms()) longest[name] = std::max(longest[name], ms);
     return {longest.begin(), longest.end()};
 }

@@ -14,6 +14,22 @@
 
 namespace cg {
 
+/// Solves once more, outside the times, and gives `out` the timeline of one iteration.
+/// @param timeline where solve() finds the timeline to be filled
+/// @param solve the solution, from its beginning
+template <class T, class Solve>
+void add_timeline(Output<T>& out, Stopwatch& watch, gpulab::Timeline*& timeline, const Solve& solve) {
+    watch.leave_out([&] {
+        gpulab::Timeline recorded;
+        const Output<T> kept = out;
+        timeline = &recorded;
+        solve();
+        timeline = nullptr;
+        out = kept;
+        out.timeline = recorded;
+    });
+}
+
 /// The whole solution on one device, with the groups as they are.
 template <class T>
 void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
@@ -54,46 +70,81 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
     out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
     out.x.resize(problem.n());
     device.solution(out.x);
-    if (!problem.trace) return;
-    watch.leave_out([&] {
-        gpulab::Timeline recorded;
-        const Output<T> kept = out;
-        device.reset();
-        timeline = &recorded;
-        solve();
-        out = kept;
-        out.timeline = recorded;
-    });
+    if (problem.trace)
+        add_timeline(out, watch, timeline, [&] {
+            device.reset();
+            solve();
+        });
 }
 
-/// Times a solution on several parts, copies x out, and records one iteration when the problem asks for it.
-/// @param solve the solution; it gives `timeline` to ClRecord::collect() after the product of the third iteration, if
-/// it is
-///        not null: then the timeline is the second iteration from its next x on, and the product of the third
-template <class T, class Solve>
-void solve_on_parts(std::vector<std::unique_ptr<ClPart<T>>>& devices, const Problem<T>& problem, Output<T>& out,
-                    Stopwatch& watch, gpulab::Timeline*& timeline, const Solve& solve) {
-    const auto reset = [&] {
-        for (auto& device : devices) device->reset(), device->record().restart();
+/// The parts of several devices.
+template <class T> using ClParts = std::vector<std::unique_ptr<ClPart<T>>>;
+
+/// Puts `command(part)` into the queue of every part, and then hands all queues to their devices.
+template <class T, class Command> void on_all(const ClParts<T>& parts, const Command& command) {
+    for (const auto& part : parts) command(*part);
+    for (const auto& part : parts) part->flush();
+}
+
+/// The whole solution on several parts: the loop of solve_on_one_device(), each command for all parts.
+///
+/// The timeline of a problem that asks for one is the second iteration from its next x on, and the product of the
+/// third.
+/// @param multiply `multiply()` computes q = A p on all parts, with what they need of each other's p
+template <class T, class Multiply>
+void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
+                    const Multiply& multiply) {
+    gpulab::Timeline* timeline = nullptr;
+    const auto sum = [&] {
+        double all = 0;
+        for (const auto& part : parts) all += part->sum();
+        return all;
     };
+    const auto residual = [&](const auto& take) {
+        on_all(parts, [](ClPart<T>& d) { d.dot_rr(); });
+        const double rr = sum();
+        if (problem.jacobi()) on_all(parts, [](ClPart<T>& d) { d.dot_rz(); });
+        take(rr, problem.jacobi() ? sum() : rr);
+    };
+    const auto solve = [&] {
+        Scalars<T> scalars(problem, out);
+        multiply(); // p holds x_0 here
+        on_all(parts, [](ClPart<T>& d) { d.next_r(T{1}); });
+        residual([&](double rr, double rho) { scalars.begin(rr, rho); });
+        on_all(parts, [](ClPart<T>& d) { d.next_p(T{0}); });
+        while (scalars.wants_more()) {
+            multiply();
+            on_all(parts, [](ClPart<T>& d) { d.dot_pq(); });
+            const bool positive = scalars.accepts(sum());
+            for (const auto& part : parts) part->record().collect(out.iterations() == 2 ? timeline : nullptr);
+            if (!positive) break;
+            const auto alpha = static_cast<T>(scalars.alpha());
+            on_all(parts, [&](ClPart<T>& d) { d.next_x(alpha); });
+            on_all(parts, [&](ClPart<T>& d) { d.next_r(alpha); });
+            residual([&](double rr, double rho) { scalars.next(rr, rho); });
+            on_all(parts, [&](ClPart<T>& d) { d.next_p(static_cast<T>(scalars.beta())); });
+        }
+        for (const auto& part : parts) part->finish(), part->record().collect(nullptr);
+    };
+    const auto reset = [&] {
+        for (const auto& part : parts) part->reset(), part->record().restart();
+    };
+    for (const auto& part : parts) {
+        watch.tile(part->local_size(), "rows");
+        watch.tile(part->local_size() * part->units() * part->groups.spmv, "rows");
+    }
     watch.time(solve, [&] {
         reset();
         gpulab::poison(out.x);
     });
-    out.kernel_ms = longest_times(devices);
+    out.kernel_ms = longest_times(parts);
     out.x.resize(problem.n());
-    for (auto& device : devices) device->solution(out.x);
-    if (!problem.trace) return;
-    watch.leave_out([&] {
-        gpulab::Timeline recorded;
-        const Output<T> kept = out;
-        reset();
-        timeline = &recorded;
-        solve();
-        timeline = nullptr;
-        out = kept;
-        out.timeline = recorded;
-    });
+    for (const auto& part : parts) part->solution(out.x);
+    if (problem.trace)
+        add_timeline(out, watch, timeline, [&] {
+            reset();
+            solve();
+        });
 }
 
 /// Finds the groups of a device, or takes them from what was found earlier. @return an entry for each kernel

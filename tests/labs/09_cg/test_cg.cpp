@@ -26,10 +26,6 @@ const VariantCases oclgrind_float(cg::variants<float>(), "in float under oclgrin
                                   gpulab::testing::only_on<Backend::opencl>);
 #endif
 #if defined(GPULAB_WITH_CUDA)
-// Without the vendor's kernels: racecheck reports hazards inside them, which are not ours to mend.
-bool our_cuda(std::string_view variant, Backend backend) {
-    return backend == Backend::cuda && variant.find("cusparse") == std::string_view::npos;
-}
 template <class T> void check_tools(const gpulab::Variant<cg::Run<T>>& v, Faults& faults) {
     check_tiny<T>(v, faults);
     faults.check("whole numbers", [&] { return cg::testing::whole_fault<T>(v.run, {33}); });
@@ -39,9 +35,9 @@ template <class T> void check_tools(const gpulab::Variant<cg::Run<T>>& v, Faults
     });
 }
 const VariantCases sanitizer_double(cg::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
-                                    check_tools<double>, our_cuda);
+                                    check_tools<double>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_float(cg::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
-                                   check_tools<float>, our_cuda);
+                                   check_tools<float>, gpulab::testing::own_cuda);
 #endif
 
 /// The rungs for several devices, on all devices of a back end at once; skipped where there is one.

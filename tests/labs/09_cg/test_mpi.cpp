@@ -2,12 +2,15 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
+#include <iostream>
+#include <sstream>
 #include <string>
 
 #include "files.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/program.hpp"
+#include "mpi/link.hpp"
 #include "systems.hpp"
 
 using gpulab::testing::Environment;
@@ -16,19 +19,46 @@ using gpulab::testing::ScratchFile;
 
 namespace {
 
-/// Runs cg_mpi with so many ranks.
-Outcome mpi(int ranks, const std::string& arguments) {
+#if defined(CG_WITH_NCCL)
+constexpr bool with_nccl = true;
+#else
+constexpr bool with_nccl = false;
+#endif
+
+/// Runs a command, which is cg_mpi unless told, as so many ranks.
+Outcome mpi(int ranks, const std::string& arguments, const std::string& command = CG_MPI_PROGRAM) {
     const Environment root("OMPI_ALLOW_RUN_AS_ROOT", "1"), confirm("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // One compute unit for each rank's OpenCL device; no shared memory files that a sandbox may lack.
     const Environment units("POCL_MAX_PTHREAD_COUNT", "1");
     static const gpulab::testing::Program timeout("cg_mpi", "/usr/bin/timeout");
-    return timeout(fmt::format("120 " CG_MPIRUN " -np {} {} {}", ranks, CG_MPI_PROGRAM, arguments));
+    return timeout(fmt::format("120 " CG_MPIRUN " -np {} {} {}", ranks, command, arguments));
 }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// A solution by ranks is held against that of one core. @param matrix to generate @param jacobi whether to use it
-void check_ranks(const std::string& on, const std::string& matrix, std::vector<int> counts, bool jacobi = false) {
+/// The first `most` numbers of ranks from 1 on that have a GPU each.
+std::vector<int> with_a_gpu_each(int most) {
+    std::vector<int> counts;
+    for (int n = 1; n <= std::min<int>(most, static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size())); ++n)
+        counts.push_back(n);
+    return counts;
+}
+
+/// Skips the running test case where NCCL cannot be used. @param gpus as many are needed
+void nccl_or_skip(std::size_t gpus) {
+    const std::size_t found = gpulab::testing::devices_or_skip(gpulab::Backend::cuda).size();
+    std::string reason;
+    if (found < gpus) reason = fmt::format("needs {} GPUs, and there is {}", gpus, found);
+    if (!with_nccl) reason = "cg_mpi is built without NCCL";
+    if (reason.empty()) return;
+    std::cout << "skipped: " << reason << std::endl; // in one line, for cmake/SkipReasons.cmake
+    SKIP(reason);
+}
+
+/// A solution by ranks is held against that of one core.
+/// @param matrix to generate @param jacobi whether to use it @param link host, nccl, or auto: whatever fits
+void check_ranks(const std::string& on, const std::string& matrix, std::vector<int> counts, bool jacobi = false,
+                 const std::string& link = "auto") {
     const auto c = cg::testing::generated<double>(matrix, cg::testing::settings(1e-10, 10000, jacobi));
     const ScratchFile rhs;
     rhs.write(cg::to_matrix_market(c.problem.b));
@@ -38,13 +68,13 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
     double size = 0;
     for (const double v : expected.x) size = std::max(size, std::abs(v));
     for (const int ranks : counts) {
-        INFO(matrix << " with " << ranks << " ranks on " << on);
-        const ScratchFile file, json;
+        INFO(matrix << " with " << ranks << " ranks on " << on << ", link " << link);
+        const ScratchFile file, json, history;
         const Outcome outcome = mpi(
             ranks, fmt::format("--on {} --generate {} --seed {} --rhs {} --tolerance 1e-10 --repeat 1 --solution {} "
-                               "--json {} {}",
-                               on, matrix, gpulab::testing::seed, rhs.path(), file.path(), json.path(),
-                               jacobi ? "--preconditioner jacobi" : ""));
+                               "--json {} --history {} --link {} {}",
+                               on, matrix, gpulab::testing::seed, rhs.path(), file.path(), json.path(), history.path(),
+                               link, jacobi ? "--preconditioner jacobi" : ""));
         INFO(outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
         const auto x = cg::read_vector<double>(file.path());
@@ -53,7 +83,57 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
         const auto run = json.json()["variants"][0];
         CHECK(run["ranks"] == ranks);
         CHECK(run["status"] == "passed"); // the program compares the history, too
+        const auto gpus = static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size());
+        const std::string fits = on == "cuda" && with_nccl && ranks <= gpus ? "nccl" : "host";
+        CHECK(run["link"] == (link == "auto" ? fits : link));
+        CHECK(has(outcome.out, run["link"] == "nccl" ? ", by NCCL " : ", by host memory"));
+
+        std::istringstream lines(history.text());
+        std::string line;
+        REQUIRE(std::getline(lines, line));
+        CHECK(line == "variant,iteration,residual");
+        std::size_t count = 0;
+        double norm = 0;
+        for (; std::getline(lines, line); ++count) {
+            const std::string before = fmt::format("mpi on {} ranks,{},", ranks, count);
+            REQUIRE(line.starts_with(before));
+            norm = std::stod(line.substr(before.size()));
+            if (count == 0) CHECK(std::abs(norm - expected.history[0]) <= 1e-12 * norm);
+        }
+        CHECK(count == run["iterations"].get<std::size_t>() + 1);
+        CHECK(norm <= c.problem.stop_at); // converged
     }
+}
+
+/// A rank that dies ends the others. @param with options of cg_mpi
+void check_death(int ranks, const std::string& with) {
+    const Environment fault("CG_MPI_FAULT", fmt::format("die:{}", ranks - 1));
+    const auto begin = std::chrono::steady_clock::now();
+    const Outcome outcome = mpi(ranks, with + " --generate laplace2d:40");
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.exit_code != 124); // of timeout: it hung
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+}
+
+/// A rank that stops ends the others after the time limit. @param seconds that limit
+void check_halt(int ranks, const std::string& with, int seconds) {
+    const Environment fault("CG_MPI_FAULT", "stop:1");
+    const Outcome outcome = mpi(ranks, fmt::format("{} --generate laplace2d:40 --patience {}", with, seconds));
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.exit_code != 124);
+    CHECK(has(outcome.err, fmt::format("no progress for {} s; another rank does not answer", seconds)));
+}
+
+/// The exit codes and messages of solutions that fail.
+void check_ends(int ranks, const std::string& with) {
+    Outcome outcome = mpi(ranks, with + " --generate laplace2d:20 --limit 3 --repeat 1");
+    CHECK(outcome.exit_code == 1);
+    CHECK(has(outcome.err, "not converged within 3 iterations"));
+    const ScratchFile matrix;
+    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 2 -5\n3 3 1\n");
+    outcome = mpi(ranks, with + " --repeat 1 --matrix " + matrix.path());
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, "the matrix is not positive definite: p.Ap = -"));
 }
 
 } // namespace
@@ -79,36 +159,128 @@ TEST_CASE("one to four ranks on GPUs give the same answer", "[cuda]") {
     });
 }
 
-TEST_CASE("a rank that dies ends the others with an error", "[cpu]") {
-    const Environment fault("CG_MPI_FAULT", "die:2");
-    const auto begin = std::chrono::steady_clock::now();
-    const Outcome outcome = mpi(4, "--on cpu --generate laplace2d:40");
-    CHECK(outcome.exit_code != 0);
-    CHECK(outcome.exit_code != 124); // of timeout: it hung
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
+TEST_CASE("ranks linked by host memory give the same answer, also when they share a GPU", "[cuda]") {
+    gpulab::testing::devices_or_skip(gpulab::Backend::cuda);
+    gpulab::testing::in_turn([] { check_ranks("cuda", "laplace2d:31x17", {1, 2, 3}, true, "host"); });
+    const int ranks = static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size()) + 1;
+    gpulab::testing::in_turn([&] {
+        Outcome outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1");
+        INFO(outcome.out << outcome.err);
+        CHECK(outcome.exit_code == 0);
+        const std::string shared = fmt::format("ranks 0 and {} share a GPU, and NCCL needs one for each", ranks - 1);
+        CHECK(has(outcome.out, ", by host memory (" + shared + ")\n"));
+        outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1 --link nccl");
+        CHECK(outcome.exit_code == 2);
+        CHECK(has(outcome.err, "cg_mpi: --link nccl: " + shared + "\n"));
+    });
 }
 
-TEST_CASE("a rank that stops ends the others after the time limit", "[cpu]") {
-    const Environment fault("CG_MPI_FAULT", "stop:1");
-    const Outcome outcome = mpi(4, "--on cpu --generate laplace2d:40 --patience 2");
-    CHECK(outcome.exit_code != 0);
-    CHECK(outcome.exit_code != 124);
-    CHECK(has(outcome.err, "no progress for 2 s; another rank does not answer"));
+TEST_CASE("one rank linked by NCCL gives the same answer, and every end has its exit code", "[cuda]") {
+    nccl_or_skip(1);
+    gpulab::testing::in_turn([] {
+        check_ranks("cuda", "laplace2d:31x17", {1}, false, "nccl");
+        check_ranks("cuda", "springs:5x6", {1}, true, "nccl");
+        check_ends(1, "--on cuda --link nccl");
+    });
+}
+
+TEST_CASE("two to four ranks linked by NCCL give the same answer", "[cuda]") {
+    nccl_or_skip(2);
+    gpulab::testing::in_turn([] {
+        check_ranks("cuda", "laplace2d:31x17", with_a_gpu_each(4), false, "nccl");
+        check_ranks("cuda", "springs:5x6", with_a_gpu_each(3), true, "nccl");
+    });
+    gpulab::testing::in_turn([] {
+        check_ranks("cuda", "stiffness:3", with_a_gpu_each(4), false, "nccl"); // four: fewer rows than ranks
+        check_ends(2, "--on cuda --link nccl");
+        // More rows than run at a time, so that the halo comes between blocks of the inner rows. The program compares.
+        const Outcome outcome =
+            mpi(2, "--on cuda --link nccl --generate laplace2d:1500 --type float --tolerance 0 --limit 30 --repeat 2");
+        INFO(outcome.out << outcome.err);
+        CHECK(outcome.exit_code == 0);
+        CHECK(has(outcome.out, ", by NCCL "));
+    });
+}
+
+TEST_CASE("a rank that dies or stops ends those linked to it by NCCL", "[cuda]") {
+    nccl_or_skip(2);
+    gpulab::testing::in_turn([] { check_death(2, "--on cuda --link nccl"); });
+    gpulab::testing::in_turn([] { check_halt(2, "--on cuda --link nccl", 15); }); // NCCL takes seconds to begin
+}
+
+TEST_CASE("a rank that dies ends the others with an error", "[cpu]") { check_death(4, "--on cpu"); }
+
+TEST_CASE("a rank that stops ends the others after the time limit", "[cpu]") { check_halt(4, "--on cpu", 2); }
+
+TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
+    using cg::Place;
+    const auto gpu = [](int computer, const std::string& pci) {
+        Place place;
+        place.on = Place::On::cuda, place.computer = computer;
+        cg::copy_text(pci, place.pci);
+        return place;
+    };
+    const std::vector<Place> apart = {gpu(0, "0000:01:00.0"), gpu(0, "0000:02:00.0"), gpu(2, "0000:01:00.0")};
+    CHECK(cg::why_not_nccl(apart, true).empty());
+    CHECK(cg::why_not_nccl(apart, false) == "cg_mpi is built without NCCL");
+    std::vector<Place> places = apart;
+    places.push_back(gpu(2, "0000:01:00.0"));
+    const std::string shared = "ranks 2 and 3 share a GPU, and NCCL needs one for each";
+    CHECK(cg::why_not_nccl(places, true) == shared);
+    places = apart;
+    places[1] = Place();
+    CHECK(cg::why_not_nccl(places, true) == "rank 1 computes on a CPU core, and NCCL is for GPUs");
+    places[1].on = Place::On::opencl;
+    CHECK(cg::why_not_nccl(places, true) == "rank 1 computes on an OpenCL device, and NCCL is for GPUs");
+
+    CHECK(cg::takes_nccl("auto", ""));
+    CHECK(cg::takes_nccl("nccl", ""));
+    CHECK_FALSE(cg::takes_nccl("host", ""));
+    CHECK_FALSE(cg::takes_nccl("auto", shared));
+    CHECK_FALSE(cg::takes_nccl("host", shared));
+    CHECK_THROWS_AS(cg::takes_nccl("nccl", shared), gpulab::UsageError);
+}
+
+TEST_CASE("a link that cannot be is refused once", "[cpu]") {
+    Outcome outcome = mpi(3, "--on cpu --link nccl");
+    CHECK(outcome.exit_code == 2);
+    const std::string message = "cg_mpi: --link nccl: rank 0 computes on a CPU core, and NCCL is for GPUs\n";
+    CHECK(has(outcome.err, message));
+    CHECK(outcome.err.find(message) == outcome.err.rfind(message));
+    outcome = mpi(2, "--on cpu --link carrier-pigeon");
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, "cg_mpi: --link: 'carrier-pigeon' is not auto, host or nccl\n"));
+}
+
+TEST_CASE("what one rank alone refuses ends all of them", "[cpu]") {
+    const ScratchFile matrix;
+    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 2\n");
+    // Only rank 0 finds its matrix. Open MPI and MPICH tell a process its number by different names.
+    const std::string number = "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}";
+    Outcome outcome =
+        mpi(3,
+            fmt::format("-c 'if [ \"{0}\" = 0 ]; then m={1}; else m={1}.{0}; fi; exec {2} --on cpu --matrix $m'",
+                        number, matrix.path(), CG_MPI_PROGRAM),
+            "sh");
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, "cg_mpi: rank 1: "));
+    CHECK(has(outcome.err, matrix.path() + ".1"));
+    // Only rank 0 opens files that are written.
+    for (const std::string option : {"--json", "--csv", "--solution", "--history"}) {
+        outcome = mpi(2, "--on cpu --generate laplace2d:20 --repeat 1 " + option + " " + matrix.path() + ".folder/x");
+        INFO(option << ": " << outcome.err);
+        CHECK(outcome.exit_code == 2);
+        CHECK(has(outcome.err, "cg_mpi: cannot write " + matrix.path() + ".folder/x: "));
+    }
 }
 
 TEST_CASE("what all ranks refuse is said once, and every end has its exit code", "[cpu]") {
     const ScratchFile matrix;
     matrix.write("%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 2\n1 2 1\n2 2 2\n");
-    Outcome outcome = mpi(3, "--on cpu --matrix " + matrix.path());
+    const Outcome outcome = mpi(3, "--on cpu --matrix " + matrix.path());
     CHECK(outcome.exit_code == 2);
     CHECK(
         has(outcome.err, "cg_mpi: " + matrix.path() + " is not symmetric: element (1, 2) is 1, element (2, 1) is 0\n"));
     CHECK(outcome.err.find("symmetric") == outcome.err.rfind("symmetric"));
-    outcome = mpi(2, "--on cpu --generate laplace2d:20 --limit 3 --repeat 1");
-    CHECK(outcome.exit_code == 1);
-    CHECK(has(outcome.err, "not converged within 3 iterations"));
-    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n1 1 1\n2 2 -5\n3 3 1\n");
-    outcome = mpi(2, "--on cpu --repeat 1 --matrix " + matrix.path());
-    CHECK(outcome.exit_code == 2);
-    CHECK(has(outcome.err, "the matrix is not positive definite: p.Ap = -"));
+    check_ends(2, "--on cpu");
 }

@@ -201,8 +201,10 @@ TEST_CASE("group counts are kept in the file of --tuning, and rows are shared ou
 }
 
 TEST_CASE("memory is counted before it is taken") {
-    const Outcome outcome = program("--generate laplace2d:40000");
-    CHECK(has(outcome.err, "this problem needs"));
+    CHECK(program("--generate laplace2d:40000").err.starts_with("cg: laplace2d:40000: this problem needs"));
+    const ScratchFile matrix;
+    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2147483647 2147483647 0\n");
+    CHECK(program("--matrix " + matrix.path()).err.starts_with("cg: " + matrix.path() + ": this problem needs"));
 }
 
 TEST_CASE("every study runs and writes a list of runs") {

@@ -1,0 +1,51 @@
+/// @file
+/// How ranks tell each other the halo and the sums: by host memory and MPI, or from GPU to GPU by NCCL.
+#pragma once
+
+#include <cstring>
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
+#include "gpulab/error.hpp"
+
+namespace cg {
+
+/// Where a rank computes, in a form that all ranks can be told.
+struct Place {
+    /// The kind of device.
+    enum class On : int { cpu, opencl, cuda };
+
+    On on = On::cpu;
+    int computer = 0;  ///< the first rank of this rank's computer
+    char pci[32] = ""; ///< of a GPU: pci_address()
+};
+
+/// Copies a text into an array of characters, as much of it as there is room for.
+template <std::size_t size> void copy_text(const std::string& text, char (&to)[size]) {
+    to[text.copy(to, size - 1)] = '\0';
+}
+
+/// Why ranks in these places cannot use NCCL, or "". NCCL needs a GPU of its own for every rank.
+/// @param built whether the program has been built with NCCL
+inline std::string why_not_nccl(const std::vector<Place>& places, bool built) {
+    for (std::size_t i = 0; i < places.size(); ++i)
+        if (places[i].on != Place::On::cuda)
+            return fmt::format("rank {} computes on {}, and NCCL is for GPUs", i,
+                               places[i].on == Place::On::cpu ? "a CPU core" : "an OpenCL device");
+    for (std::size_t i = 0; i < places.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j)
+            if (places[i].computer == places[j].computer && std::strcmp(places[i].pci, places[j].pci) == 0)
+                return fmt::format("ranks {} and {} share a GPU, and NCCL needs one for each", j, i);
+    return built ? "" : "cg_mpi is built without NCCL";
+}
+
+/// Whether the ranks use NCCL. All of them come to the same answer.
+/// @param wish auto, host or nccl @param obstacle see why_not_nccl()
+/// @throws gpulab::UsageError when NCCL is wanted and cannot be
+inline bool takes_nccl(const std::string& wish, const std::string& obstacle) {
+    if (wish == "nccl" && !obstacle.empty()) throw gpulab::UsageError("--link nccl: " + obstacle);
+    return wish != "host" && obstacle.empty();
+}
+
+} // namespace cg

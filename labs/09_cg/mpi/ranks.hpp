@@ -1,0 +1,69 @@
+/// @file
+/// This process among all of them, and what ends it when the others do not answer.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <string>
+#include <thread>
+
+#include "gpulab/error.hpp"
+
+namespace cg {
+
+/// This process among all of them.
+struct Ranks {
+    int me = 0, count = 1;
+    int local = 0;    ///< number among those of this computer
+    int computer = 0; ///< the first rank of this computer
+};
+
+/// Ends the program when it makes no progress while it is watched: a rank that hangs, or one whose neighbour does not
+/// answer. mpirun then ends the other ranks. What runs on a GPU ends with its process.
+class Watchdog {
+public:
+    Watchdog(double seconds, int rank)
+        : rank_(rank), thread_([this, seconds](const std::stop_token& stop) { watch(seconds, stop); }) {}
+    void begin() {
+        progress();
+        watching_ = true;
+    }
+    void progress() { ++count_; }
+    void end() { watching_ = false; }
+
+private:
+    void watch(double seconds, const std::stop_token& stop) {
+        using Clock = std::chrono::steady_clock;
+        auto last = Clock::now();
+        std::uint64_t seen = 0;
+        while (!stop.stop_requested()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            if (const std::uint64_t now = count_; now != seen || !watching_) seen = now, last = Clock::now();
+            if (std::chrono::duration<double>(Clock::now() - last).count() > seconds) {
+                fmt::print(stderr, "cg_mpi: rank {}: no progress for {} s; another rank does not answer\n", rank_,
+                           seconds);
+                std::fflush(stderr);
+                std::_Exit(gpulab::exit_failure);
+            }
+        }
+    }
+    std::atomic<std::uint64_t> count_ = 0;
+    std::atomic<bool> watching_ = false;
+    int rank_;
+    std::jthread thread_;
+};
+
+/// For tests: CG_MPI_FAULT=die:RANK or stop:RANK makes that rank end, or stop without an end, in its third iteration.
+inline void fault_for_tests(const Ranks& ranks, std::size_t iteration) {
+    const char* const wish = std::getenv("CG_MPI_FAULT");
+    if (!wish || iteration != 2) return;
+    if (wish == fmt::format("die:{}", ranks.me)) std::raise(SIGKILL);
+    while (wish == fmt::format("stop:{}", ranks.me)) std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
+} // namespace cg
