@@ -9,19 +9,40 @@ target_link_libraries(gpulab_grading PUBLIC gpulab_common PRIVATE gpulab_compile
 add_library(gpulab_judging STATIC ${GPULAB_ROOT}/common/src/grading/judge.cpp)
 target_link_libraries(gpulab_judging PUBLIC gpulab_common nlohmann_json::nlohmann_json PRIVATE gpulab_compile)
 
+# How a submission in CUDA is found out that computes on the CPU: see docs/grading.md. Both lie where the programs lie,
+# because the judge looks for them there.
+if(GPULAB_WITH_CUDA)
+    add_library(gpulab_no_launches STATIC ${GPULAB_ROOT}/common/src/grading/no_launches.cpp)
+    target_link_libraries(gpulab_no_launches PRIVATE gpulab_compile)
+    set_target_properties(gpulab_no_launches PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    if(TARGET CUDA::cupti)
+        add_library(gpulab_launches SHARED ${GPULAB_ROOT}/common/src/grading/launches.cpp)
+        target_link_libraries(gpulab_launches PRIVATE CUDA::cupti Threads::Threads gpulab_compile)
+        set_target_properties(gpulab_launches PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+    else()
+        message(STATUS "CUPTI: not found (grading will say that kernel launches were not counted)")
+    endif()
+endif()
+
 # add_judge(<lab> [FOLDERS <further include folders>]): judge_<lab>, from judge.cpp beside the calling CMakeLists.txt.
 function(add_judge lab)
     cmake_parse_arguments(JUDGE "" "" "FOLDERS" ${ARGN})
     add_executable(judge_${lab} judge.cpp)
     target_include_directories(judge_${lab} PRIVATE ${JUDGE_FOLDERS})
     target_link_libraries(judge_${lab} PRIVATE ${lab}_lab gpulab_judging gpulab_compile)
+    foreach(library gpulab_no_launches gpulab_launches)
+        if(TARGET ${library})
+            add_dependencies(judge_${lab} ${library})
+        endif()
+    endforeach()
 endfunction()
 
 # add_worker(<lab> <rung> TASK <type of tasks.hpp> [TYPES <element types>] SOURCE <file>
 #            [KERNELS <.cl files>] [EMBEDDED] [HELPERS <files of the lab that the rung needs>])
 #
 # worker_<lab>_<rung>. All files are relative to the lab. The kernels of an OpenCL rung are not embedded: the worker reads them
-# when it runs. EMBEDDED: the rung has other kernels as well, which are embedded as in the lab. With TYPES, rung and task are templates.
+# when it runs. EMBEDDED: the rung has other kernels as well, which are embedded as in the lab. With TYPES, rung and task are
+# templates.
 function(add_worker lab rung)
     cmake_parse_arguments(WORKER "EMBEDDED" "TASK;SOURCE" "TYPES;KERNELS;HELPERS" ${ARGN})
     if(rung MATCHES "^cuda_" AND NOT GPULAB_WITH_CUDA OR rung MATCHES "^opencl_" AND NOT GPULAB_WITH_OPENCL)
@@ -62,7 +83,7 @@ inline const char* const @name@ = @name@_text.c_str();
     list(TRANSFORM WORKER_HELPERS PREPEND ${folder}/)
     add_executable(worker_${lab}_${rung} ${generated}/main.cpp ${WORKER_HELPERS})
     target_include_directories(worker_${lab}_${rung} PRIVATE ${generated} ${folder})
-    if(WORKER_HELPERS) # in them the table of all rungs, which is not used and goes out again, with what it refers to
+    if(WORKER_HELPERS) # one has the table of all rungs, which is not used: the linker drops it, with what it refers to
         target_compile_options(worker_${lab}_${rung} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
         target_link_options(worker_${lab}_${rung} PRIVATE -Wl,--gc-sections)
     endif()
@@ -74,7 +95,7 @@ inline const char* const @name@ = @name@_text.c_str();
             add_dependencies(worker_${lab}_${rung} ${lab}_lab)
         endif()
         target_link_libraries(worker_${lab}_${rung} PRIVATE gpulab_grading gpulab_compile)
-    else() # from the lab's library: a grader links the student's file in its place
+    else() # the rung comes from the lab's library; a grader links the student's file in its place
         target_link_libraries(worker_${lab}_${rung} PRIVATE ${lab}_lab gpulab_grading gpulab_compile)
     endif()
 endfunction()

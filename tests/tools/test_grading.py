@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import xml.etree.ElementTree
 import zipfile
@@ -22,10 +23,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import cuda, grade, handout, student  # noqa: E402
+from grading import cuda, grade, handout, report, student  # noqa: E402
 from grading.exercises import is_unsolved, load, same_outside_todo  # noqa: E402
 from grading.fault import Fault  # noqa: E402
-from grading.judge import NOT_GRADED, OUTCOMES, PASSED, UNSOLVED, Judge, ratio_of, share_for  # noqa: E402
+from grading.judge import (BUILD_ERROR, CRASHED, CUT_OFF, ELSEWHERE, FAILED, NO_KERNEL, NOT_COUNTED,  # noqa: E402
+                           NOT_GRADED, NOT_ITS_KERNELS, OUTCOMES, PASSED, TIMED_OUT, UNSOLVED, Judge, Result,
+                           ratio_of, share_for)
+from grading.launches import LIBRARY, Counter  # noqa: E402
 from grading.sandbox import Sandbox, best  # noqa: E402
 from grading.submission import read  # noqa: E402
 
@@ -87,6 +91,17 @@ def files_of(judge, part, text_of):
     return {file: text_of(file).encode() for file in part.files}
 
 
+COMMAND = [sys.executable, "-m", "grading", str(ROOT)]  # what ./lab calls, with these variables
+VARIABLES = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+
+
+def command(*words, rc=0):
+    """Runs a command of the tools and looks at its exit code."""
+    ran = subprocess.run([*COMMAND, *map(str, words)], text=True, capture_output=True, check=False, env=VARIABLES)
+    equal(ran.returncode, rc, f"{words}: {ran.stdout} {ran.stderr}")
+    return ran
+
+
 HAS_OCLGRIND = shutil.which("oclgrind") is not None  # without it tests for races are not graded
 
 
@@ -124,6 +139,9 @@ def stub_and_rung(name, check):
                       f"{exercise.name} in {part.backend} without a device")
             elif any(one.outcome != PASSED for one in rung):
                 fail(f"the rung of {exercise.name} in {part.backend}: {told(rung)}")
+            for name in [one.name for one in wanted.tests if (exercise.name, one.name) in judge.trials]:
+                holds(any(judge.trials[exercise.name, name].needs_kernels),
+                      f"{exercise.name} in {part.backend}: '{name}' is right without a kernel")
             if part.backend == "opencl":  # begun, but not solved
                 todo = files_of(judge, part, lambda file: judge.lab.stub(file) + "\n// my own line\n")
                 begun = judge.judge(with_tests(wanted, lambda one: one.visible), part, todo, 0)
@@ -166,6 +184,57 @@ def called(call):
     return lambda source, kernel: source + "\n" + call.format(kernel) + "\n"
 
 
+def mistake(number, more, *names):
+    """For files in which the macro MISTAKE chooses. Some kernels are renamed, `more` calls them by the exercise's names."""
+    def text(source, _):
+        for name in names:
+            source = re.sub(rf"\b{name}\b", f"{name}_of_test", source)
+        return f"#define MISTAKE {number}\n{source}\n{more}\n"
+    return text
+
+
+def edited(old, new, times=1):
+    """The same mistake as in tests/wrong, where its kernel takes other arguments: made in the rung's."""
+    def text(_, rung):
+        equal(rung.count(old), times, f"'{old}' in the rung")
+        return rung.replace(old, new)
+    text.takes_rung = True
+    return text
+
+
+def per_byte(source, kernel):
+    """The kernels of lab 05 have an item per byte, the rung one per 16 bytes: it calls them as functions, 16 times. Their
+    rounds have the name of those in rounds.cl, which the build puts before."""
+    source = source.replace("kernel void", "void").replace("uint work\n", "uint work, size_t item\n", 1)
+    source = source.replace("get_global_id(0)", "item")
+    return source + (
+        "kernel void invert(global const uchar* restrict in, global uchar* restrict out, ulong first, ulong bytes,"
+        " uint colours, uint work) {\n"
+        "    for (size_t k = 0; k < 16; ++k)\n"
+        f"        {kernel}(in, out, first, bytes, colours, colours == 7 ? 4 : 3, work, get_global_id(0) * 16 + k);\n"
+        "}\n")
+
+
+def tridiagonal(own, of_rung):
+    """The kernels of lab 06 take their mistake as an argument: here a macro."""
+    return lambda source, name: f"#define mistake {name}\n" + re.sub(
+        r"(?s)(kernel void wrong_\w+\([^)]*), int mistake\)", r"\1)", source).replace(own, of_rung)
+
+
+def four_steps(number):
+    """The kernel of lab 08 does two steps with 16 x 16 items: here as many as the rung is told."""
+    def text(source, _):
+        for old, new in (("two_steps", "some_steps"), ("[16][16]", "[LY][LX]"), ("MISTAKE == 2 ? 1 : 2", "MISTAKE == 2 ? STEPS - 1 : STEPS"),
+                         ("get_group_id(0) * (16", "get_group_id(0) * (LX"), ("get_group_id(1) * (16", "get_group_id(1) * (LY"),
+                         ("min(x + 1, 15)", "min(x + 1, LX - 1)"), ("min(y + 1, 15)", "min(y + 1, LY - 1)"),
+                         ("x < 16 - ring", "x < LX - ring"), ("y < 16 - ring", "y < LY - ring")):
+            holds(old in source, f"'{old}' is not in the kernel")
+            source = source.replace(old, new)
+        return f"#define MISTAKE {number}\n{source}"
+    return text
+
+
+CR, PCR = tridiagonal("wrong_cr", "cr"), tridiagonal("wrong_pcr", "pcr")
 SAXPY = "kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {{ {}(k, a, b, c, n); }}"
 SUM = "kernel void tree_sequential(global const float* a, ulong n, local float* x, global float* sums) {{ {}(a, n, x, sums); }}"
 DOT = ("kernel void dot_product(global const float* a, global const float* b, ulong n, local float* x, global float* sums)"
@@ -173,6 +242,30 @@ DOT = ("kernel void dot_product(global const float* a, global const float* b, ul
 SPMV = ("kernel void spmv(global const int* row_start, global const int* column, global const float* value,"
         " global const float* x, global float* y, ulong rows)"
         " {{ {}(row_start, column, value, x, y, rows, 1UL << 30, 1UL << 30); }}")
+CG_DOT = """
+kernel void dot_product(global const REAL* a, ulong first, global const REAL* b, ulong n, global REAL* partial,
+                        local REAL* sums) { dot_product_of_test(a + first, b, n, partial, sums); }
+kernel void dot_jacobi(global const REAL* r, global const REAL* inverse, ulong n, global REAL* partial, local REAL* sums) {
+    if (get_local_id(0) > 0) return;
+    REAL sum = 0;
+    for (size_t first = get_global_id(0); first < n; first += get_global_size(0))
+        for (size_t i = first; i < min(first + get_local_size(0), (size_t)n); ++i) sum += r[i] * (inverse[i] * r[i]);
+    partial[get_group_id(0)] = sum;
+}"""
+CG_UPDATES = """
+kernel void next_x(global REAL* x, global const REAL* p, ulong first, REAL alpha, ulong n) { add(x, p + first, alpha, n); }
+kernel void next_r(global REAL* r, global const REAL* q, REAL alpha, ulong n) { add(r, q, -alpha, n); }
+kernel void next_p(global REAL* p, ulong first, global const REAL* r, REAL beta, ulong n) {
+    next_p_of_test(p + first, r, beta, n);
+}
+kernel void next_p_jacobi(global REAL* p, ulong first, global const REAL* r, global const REAL* inverse, REAL beta,
+                          ulong n) {
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0))
+        p[first + i] = inverse[i] * r[i] + beta * p[first + i];
+}
+kernel void spmv(global const int* row_start, global const int* column, global const REAL* value, global const REAL* p,
+                 global REAL* q, ulong begin, ulong end) { spmv_of_test(row_start, column, value, p, q, end); }"""
+WRONG_TYPE = {"cg": "double", "tridiagonal": "double", "fdtd": ""}  # the others compute with float; "": with any type
 WRONG = {
     "saxpy": [
         ("many-blocks", "right", SAXPY, ""),
@@ -233,6 +326,10 @@ WRONG = {
         ("thread-per-row", "empty_rows_unwritten", called(SPMV), "rows of different lengths"),
         ("thread-per-row", "x_by_position", called(SPMV), "the matrix of the lecture"),
         ("thread-per-row", "transposed", called(SPMV), "the matrix of the lecture"),
+        ("repair-ell", "x_by_position", edited("x[j]", "x[s * rows + i < rows ? s * rows + i : 0]"), "the matrix of the lecture"),
+        ("repair-ell", "accumulates", edited("y[i] = sum", "y[i] += sum"), "the matrix of the lecture"),
+        ("repair-ell", "padding looked up", edited("if (j >= 0)", ""), "no access outside the arrays"),
+        ("repair-ell", "no_bounds_check", edited("if (i >= rows) return;", ""), "no access outside the arrays"),
     ],
     "lu": [
         ("two-kernels", "right", chosen("right"), ""),
@@ -240,29 +337,89 @@ WRONG = {
         ("two-kernels", "ROW_FOR_COLUMN", chosen("right"), "small matrices"),
         ("two-kernels", "PAST_THE_EDGE", chosen("right"), "some rows"),
     ],
+    "streams": [  # but first_strip_only: the rungs give each strip a buffer of its own
+        ("invert", "no_mistake", per_byte, ""),
+        ("invert", "inverts_alpha", per_byte, "whole vectors"),
+        ("invert", "rgb_as_rgba", per_byte, "whole vectors"),
+        ("invert", "rgba_as_rgb", per_byte, "whole vectors"),
+        ("invert", "no_bounds_check", per_byte, "a ragged end"),
+        ("invert", "one_round_short", per_byte, "strips, channels and work"),
+        ("invert", "minus_from_256", per_byte, "whole vectors"),
+        ("repair-rounds", "minus_from_256", edited("(~w & colour)", "(-w & colour)"), "a few rounds"),
+        ("repair-rounds", "one_round_short", edited("uint round = 0", "uint round = 1", 2), "a few rounds"),
+        ("repair-rounds", "counts_in_a_byte", edited("round < work", "round < (uchar)work", 2), "many rounds"),
+        ("repair-rounds", "counts_in_16_bits", edited("round < work", "round < (ushort)work", 2), "many rounds"),
+        ("repair-rounds", "at_most_4096_in_vectors", edited("w = v;", "w = v; work = min(work, 4096u);"), "many rounds"),
+        ("repair-rounds", "at_most_4096_in_the_end", edited("return v;", "return v; work = min(work, 4096u);"), "many rounds"),
+    ],
+    "tridiagonal": [
+        ("cr", "none", CR, ""),
+        ("cr", "printed_c", CR, "any n, float and double"),
+        ("cr", "printed_x", CR, "small systems"),
+        ("cr", "clamped", CR, "any n, float and double"),
+        ("cr", "power_of_two", CR, "any n, float and double"),
+        ("cr", "edge_from_neighbour", CR, "any n, float and double"),
+        ("cr", "silent_zero", CR, "a zero pivot"),
+        ("cr", "row_of_thread", CR, "a zero pivot"),
+        ("pcr", "none", PCR, ""),
+        ("pcr", "a_of_row_0", PCR, "any n, float and double"),
+        ("pcr", "stale", PCR, "small systems"),
+        ("pcr", "no_barrier", PCR, "no data race"),
+        ("pcr", "barrier_in_branch", PCR, "no data race"),
+    ],
+    "fdtd": [
+        ("repair-steps", "right", four_steps(0), ""),
+        ("repair-steps", "no_barrier", four_steps(1), "no data race"),
+        ("repair-steps", "ring_too_narrow", four_steps(2), "several passes"),
+        ("repair-steps", "last_column_lost", four_steps(3), "one pass"),
+        ("repair-steps", "wrong_neighbour", four_steps(4), "one pass"),
+        ("repair-steps", "reads_past_end", four_steps(5), "no data race"),
+        ("repair-steps", "split_not_split", four_steps(6), "absorbing layers, media and sources"),
+        ("repair-steps", "split_forgotten", four_steps(7), "absorbing layers, media and sources"),
+    ],
+    "cg": [
+        ("dot", "right", mistake(0, CG_DOT, "dot_product"), ""),
+        ("dot", "no_barrier", mistake(1, CG_DOT, "dot_product"), "no data race"),
+        ("dot", "half_a_group", mistake(2, CG_DOT, "dot_product"), "the norm of b"),
+        ("dot", "dot_tail", mistake(3, CG_DOT, "dot_product"), "the norm of b"),
+        ("product", "right", mistake(0, CG_UPDATES, "next_p", "spmv"), ""),
+        ("product", "one_element", mistake(4, CG_UPDATES, "next_p", "spmv"), "many rows"),
+        ("product", "last_direction", mistake(5, CG_UPDATES, "next_p", "spmv"), "rows of different lengths"),
+        ("product", "q_not_cleared", mistake(6, CG_UPDATES, "next_p", "spmv"), "a few rows"),
+        ("product", "offset_too_many", mistake(7, CG_UPDATES, "next_p", "spmv"), "no access outside the arrays"),
+        ("halo", "halo_short", edited("k < n;", "k + 1 < n;"), "two parts"),
+        ("halo", "halo_shifted", edited("p[which[k]];", "p[max(which[k] - 1, 0)];"), "two parts"),
+        ("halo", "halo_of_the_first", edited("halo[j - rows]", "halo[(j - rows) % 8]"), "a part in the middle"),
+        ("halo", "border_row_twice", edited("q[i] = sum", "q[i] += sum"), "two parts"),
+        ("halo", "one element per item", edited("out[k] = p[which[k]];", "{ out[k] = p[which[k]]; break; }"), "many parts"),
+        ("halo", "first of the halo as own", edited("j < rows", "j <= rows"), "no access outside the arrays"),
+    ],
 }
 
 
 @test
 def wrong_kernels(_, name):
     """each known-wrong kernel that fits an exercise of a lab loses the points of the test aimed at it"""
+    holds(name in WRONG, f"no known-wrong kernel is held against the exercises of {name}")
     with judge_of(name) as judge:
         folder = load(ROOT, name).folder
         source = (ROOT / f"tests/wrong/{folder}/wrong_{name}.cl").read_text(encoding="utf-8")
         for exercise in judge.lab.exercises:
-            part = exercise.parts["opencl"]
             for of, kernel, call, aimed in WRONG[name]:
                 if of != exercise.name:
                     continue
-                # Built for double, these kernels of floats do not fit: only the tests of floats count.
-                def of_floats(one):
-                    return one.check != "speed" and (one.name == aimed if aimed else
-                                                     all(case.get("type", "float") == "float" for case in one.cases))
-                wanted = with_tests(exercise, of_floats)
+                part = exercise.parts["opencl"]
+                # Built for another type these kernels do not fit: only the cases of theirs count.
+                own = WRONG_TYPE.get(name, "float")
+                fitting = [dataclasses.replace(one, cases=[c for c in one.problems() if c.get("type") in (None, own) or not own])
+                           for one in exercise.tests]
+                wanted = dataclasses.replace(exercise, tests=[
+                    one for one in fitting if one.cases and one.check != "speed" and one.name == (aimed or one.name)])
                 if not HAS_OCLGRIND and any(one.check == "races" for one in wanted.tests):
                     continue
                 holds(wanted.tests, f"{exercise.name} has no test '{aimed}'")
-                text = (call if callable(call) else called(call))(source, kernel)
+                call = call if callable(call) else called(call)
+                text = call(source, judge.lab.rung(part.files[0]) if hasattr(call, "takes_rung") else kernel)
                 results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 0)
                 if not aimed:
                     holds(all(one.outcome == PASSED for one in results), f"{kernel}, which is right: {told(results)}")
@@ -278,18 +435,24 @@ def headers(text):
     return dict(re.findall(r"(?m)^// (most|outcome|tests): (.*)$", text))
 
 
-def tampering(name, kind):
-    text = (TAMPERING / f"{name}.cl").read_text(encoding="utf-8")
+def tampering(name, kind, backend="opencl"):
+    text = (TAMPERING / f"{name}.{'cl' if backend == 'opencl' else 'cu'}").read_text(encoding="utf-8")
     about = headers(text)
     text = text.replace("@ROOT@", str(ROOT)).replace("@BUILD@", str(PROGRAMS.parent))
-    text = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8") + text
+    if backend == "opencl":
+        text = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8") + text
     names = about["tests"].split(", ")
     before = hashlib.sha256((PROGRAMS / "judge_saxpy").read_bytes()).hexdigest()
-    with judge_of("saxpy", kind, seconds=6) as judge:
+    with judge_of("saxpy", kind, seconds=6 if backend == "opencl" else 20) as judge:
         exercise = next(one for one in judge.lab.exercises if one.name == "many-blocks")
         holds(all(any(one.name == name for one in exercise.tests) for name in names), f"a test of {names} is unknown")
         wanted = with_tests(exercise, lambda one: one.name in names)
-        part = exercise.parts["opencl"]
+        part = exercise.parts[backend]
+        if judge.why_not(part):
+            if backend == "cuda" and judge.worker_program(part).is_file():  # it compiles, at least
+                judge.sandbox.fill(judge.sandbox.base / "files", {Path(part.files[0]).name: text.encode()}, 7)
+                cuda.build(judge.lab, judge.build, part, judge.sandbox.base / "files", judge.sandbox, 7)
+            skip(judge.why_not(part))
         results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 7)
         score = sum(one.score for one in results)
         print(told(results))
@@ -308,6 +471,12 @@ def tampering(name, kind):
 def tampers(_, name):
     """a submission that tampers scores no more than its honest part"""
     tampering(name, "")
+
+
+@test
+def tampers_in_cuda(_, name):
+    """a submission in CUDA that does not use its kernels scores nothing"""
+    tampering(name, "", "cuda")
 
 
 @test
@@ -408,10 +577,15 @@ def hand_out_faults(folder):
     (folder / "full").mkdir()
     (folder / "full/file").write_text("mine")
     for words, told_of in ((["saxpy", str(folder / "full")], "not empty"), (["nothing", str(folder / "new")], "saxpy"),
-                           (["--all", "saxpy", str(folder / "new")], "--all"), ([str(folder / "new")], "one lab"), ([], "DIR"), (["--bogus"], "DIR")):
-        ran = subprocess.run([sys.executable, "-m", "grading", str(ROOT), "handout", *words], text=True,
-                             capture_output=True, check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "tools")})
-        equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"{words}: {ran.stderr}")
+                           (["--all", "saxpy", str(folder / "new")], "--all"), ([str(folder / "new")], "one lab"), ([], "DIR"),
+                           (["--bogus"], "DIR"), (["saxpy", str(folder / "full/file/new")], "full/file/new")):
+        ran = command("handout", *words, rc=2)
+        equal(ran.stderr.count("\n"), 1, f"{words}: {ran.stderr}")
+        holds(told_of in ran.stderr, f"{words}: {ran.stderr}")
+    for words, told_of in ((["saxpy", folder / "none/a.zip"], "none"), (["saxpy", folder / "full/file"], "exists"),
+                           (["saxpy", folder / "full/a.tar"], ".zip")):
+        ran = command("package-autograder", *words, rc=2)
+        equal(ran.stderr.count("\n"), 1, f"{words}: {ran.stderr}")
         holds(told_of in ran.stderr, f"{words}: {ran.stderr}")
     equal(os.listdir(folder), ["full"], "what it left behind")
     equal(os.listdir(folder / "full"), ["file"], "the full folder")
@@ -445,6 +619,15 @@ def student_sees(folder):
     equal(len(names), 7, f"files in {names}")
     equal(read(lab, target / "hand-in.zip").files["opencl/02_one_item.cl"].decode(),
           lab.rung("opencl/02_one_item.cl"), "what was packed")
+    results = [Result("sizes", PASSED, 2, 2), Result("races", NOT_GRADED, 0, 1, "oclgrind is not installed"),
+               Result("time", FAILED, 1.5, 3, "2.00 times the time of the rung")]
+    exercise = lab.exercises[0]
+    exercise = dataclasses.replace(exercise, tests=[dataclasses.replace(exercise.tests[0], name=one.test) for one in results])
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        student.show(exercise, exercise.parts["opencl"], "wrong", results, "")
+    for words in ("not tested  races (0 of 1)", "wrong  time (1.5 of 3)"):
+        holds(words in said.getvalue(), f"'{words}' is not in: {said.getvalue()}")
     try:
         student.main([str(target), "test", "nothing"])
         fail("an unknown exercise is accepted")
@@ -460,8 +643,6 @@ def student_watches(folder):
     seen = []
     student.test = lambda root, names: seen.append(names)
     file = target / "labs/01_saxpy/opencl/02_one_item.cl"
-    import threading
-
     threading.Timer(0.5, lambda: (file.write_text("new"), os.utime(file, (1, 1)))).start()
     student.watch(target, [], rounds=1)
     equal(seen, [[], ["many-blocks"]], "what was tested")
@@ -521,6 +702,20 @@ def submissions(folder):
     equal(found.files, {"opencl/02_one_item.cl": rung}, "a zip file")
     equal(sum("leads outside" in note for note in found.notes), 2, found.notes)
     holds(not list(folder.rglob("escaped.cl")), "a file was unpacked")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("./x//opencl/02_one_item.cl", rung)
+        file.writestr("labs\\01_saxpy\\opencl\\distances.cl", rung)  # some programs for Windows write such names
+        file.writestr("opencl/03_grid_stride.cl", rung)
+    equal(set(read(lab, archive).files), {"opencl/02_one_item.cl", "opencl/distances.cl", "opencl/03_grid_stride.cl"},
+          "names that are written in another way")
+    damaged = bytearray(archive.read_bytes())
+    begin = damaged.find(b"03_grid_stride.cl")  # its name; its compressed content follows
+    for at in range(begin + 17, begin + 27):
+        damaged[at] ^= 0xFF
+    archive.write_bytes(damaged)
+    found = read(lab, archive)
+    equal(set(found.files), {"opencl/02_one_item.cl", "opencl/distances.cl"}, "a zip file in which one file is damaged")
+    holds(any("opencl/03_grid_stride.cl cannot be read" in note for note in found.notes), found.notes)
     archive.write_bytes(b"PK\x03\x04" + b"x" * 500)
     holds(read(lab, archive).notes, "a broken zip file")
     (folder / "text.txt").write_text("hello")
@@ -532,12 +727,17 @@ def submissions(folder):
 # Grading a class
 
 
-def graded(*words, rc=0, **environment):
-    ran = subprocess.run([sys.executable, "-m", "grading", str(ROOT), "grade", *map(str, words)], text=True,
-                         capture_output=True, check=False,
-                         env={**os.environ, "PYTHONPATH": str(ROOT / "tools"), **environment})
-    equal(ran.returncode, rc, f"{words}: {ran.stdout} {ran.stderr}")
-    return ran
+def needs_a_closed_repository():
+    """Skips where `./lab grade` refuses to work: without bubblewrap submissions could read the tests."""
+    sandbox = best()
+    open_to_all = sandbox.can_read(ROOT / "README.md")
+    sandbox.close()
+    if open_to_all:
+        skip("bubblewrap does not work here, and every user can read the repository")
+
+
+def graded(*words, rc=0):
+    return command("grade", *words, rc=rc)
 
 
 def made(folder, name, **files):
@@ -559,6 +759,7 @@ def books(out):
 @test
 def a_class(folder):
     """a class is graded: results for Gradescope, JUnit, feedback, gradebook and page, again, resumed and in another order"""
+    needs_a_closed_repository()
     with judge_of("saxpy"):
         pass
     lab = load(ROOT, "saxpy")
@@ -621,6 +822,25 @@ def a_class(folder):
     graded("saxpy", folder / "nobody", "--out", out, rc=2)
     graded("saxpy", *everybody, "--out", folder, rc=2)
     graded("saxpy", *everybody, "--out", out, "--jobs", 0, rc=2)
+    graded("saxpy", *everybody, "--out", out, "--export-sources", folder / "sources", rc=2)
+
+
+@test
+def hidden_inputs(_):
+    """feedback names no input of a hidden test, whatever the program printed or answered"""
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+    told_by_program = "n = 257, float: 0.01 times the time of the rung"
+    for outcome in (FAILED, CRASHED, TIMED_OUT, BUILD_ERROR, NOT_GRADED):
+        tests = [Result(one.name, outcome, 0, one.points, told_by_program).as_dict() for one in exercise.tests]
+        result = {"name": "ada", "score": 0, "max_score": lab.points, "notes": [], "seconds": 1,
+                  "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
+        shown = sum(one.visible for one in exercise.tests)
+        holds(0 < shown < len(exercise.tests), "the exercise needs tests of both kinds")
+        equal(report.feedback(lab, result).count("n = 257"), shown, f"inputs named: {outcome}")
+        equal(report.gradescope(lab, result).count("n = 257"), shown, f"inputs named in results.json: {outcome}")
+    speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
+    equal(report.said_to_student({"visible": False, "hint": ""}, speed), "right: 1.10 times the time of the rung", "a time")
 
 
 @test
@@ -636,6 +856,9 @@ def regrading(folder):
         marked = {one.key: dataclasses.replace(one, message="kept") for one in first}
         second = judge.judge(mended, part, files, 0, marked)
         equal([(one.message, one.score) for one in second], [("kept", 3), ("", 9)], "results")
+        marked = {key: dataclasses.replace(one, outcome=NOT_GRADED) for key, one in marked.items()}
+        again = judge.judge(exercise, part, files, 0, marked)
+        equal([(one.message, one.outcome) for one in again], [("", PASSED)] * 2, "what had not been graded")
     out = folder / "out"
     out.mkdir()
     lab = judge.lab
@@ -651,15 +874,16 @@ def regrading(folder):
 @test
 def interrupted(folder):
     """a run that is killed goes on where it stopped, and leaves no process behind"""
+    needs_a_closed_repository()
     with judge_of("saxpy"):
         pass
     stride = load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl")
     names = [f"s{number}" for number in range(6)]
     everybody = [str(made(folder, name, stride=stride)) for name in names]
     out = folder / "out"
-    command = [sys.executable, "-m", "grading", str(ROOT), "grade", "saxpy", *everybody, "--out", str(out), "--jobs", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
-    with subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as running:
+    words = ["grade", "saxpy", *everybody, "--out", str(out), "--jobs", "1"]
+    with subprocess.Popen([*COMMAND, *words], env=VARIABLES, stderr=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL) as running:
         end = time.monotonic() + 50
         while len(list(out.glob("submissions/*/graded.json"))) < 2 and time.monotonic() < end:
             time.sleep(0.05)
@@ -678,10 +902,8 @@ def autograder(folder):
     """the autograder's zip, laid out as Gradescope does, writes results.json for a submission"""
     with judge_of("saxpy"):
         pass
-    tools = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
-    package = [sys.executable, "-m", "grading", str(ROOT), "package-autograder", "saxpy"]
     for name in ("one.zip", "two.zip"):
-        subprocess.run([*package, str(folder / name), "--seed", "s"], check=True, env=tools, stdout=subprocess.DEVNULL)
+        command("package-autograder", "saxpy", folder / name, "--seed", "s")
     equal((folder / "one.zip").read_bytes(), (folder / "two.zip").read_bytes(), "the same zip made again")
     place = folder / "autograder"
     for name in ("source", "submission", "results"):
@@ -707,15 +929,20 @@ def autograder(folder):
 @test
 def classroom(folder):
     """the template for GitHub Classroom is the hand-out with a workflow that tests it"""
-    words = [sys.executable, "-m", "grading", str(ROOT)]
-    tools = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
-    subprocess.run([*words, "package-classroom", "saxpy", str(folder / "one")], check=True, env=tools)
-    subprocess.run([*words, "handout", "saxpy", str(folder / "two")], check=True, env=tools)
+    command("package-classroom", "saxpy", folder / "one")
+    command("handout", "saxpy", folder / "two")
     template = tree_of(folder / "one")
     workflow = template.pop(".github/workflows/exercises.yml").decode()
     holds("run: ./lab test" in workflow and "actions/checkout" in workflow, workflow)
     equal(template, tree_of(folder / "two"), "the template without its workflow")
     equal(leaks(load(ROOT, "saxpy"), tree_of(folder / "one")), [], "leaks")
+
+
+@test
+def link_words(_):
+    """a CUDA submission is linked without the file in which CMake 4 lets the linker note what it read"""
+    line = ": && g++ -O3 -Wl,--dependency-file=a/link.d a.o -o bin/a lib.a && :"
+    equal(cuda.link_words(line), ["g++", "-O3", "a.o", "-o", "bin/a", "lib.a"], "the words")
 
 
 @test
@@ -736,13 +963,215 @@ def cuda_file(_):
         except cuda.DoesNotCompile as error:
             holds("No such file" in str(error), str(error))
         sandbox.fill(files, {name: lab.rung(part.files[0]).encode()}, 0)
-        program = cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0)
+        program = cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0).whole
         worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
                                environment={})
         equal(worker.communicate(timeout=60)[0], b"", "the answers to no message")
         equal(worker.returncode, 0, "exit code")
     finally:
         sandbox.close()
+
+
+# Launches of CUDA submissions. What needs a GPU is in tampering/*.cu.
+
+STARTS_A_KERNEL = """
+#include <cstdio>
+__device__ int value = 0;
+__global__ void sets_it() { value = 1; }
+static const bool started = [] {
+    int found = 0;
+    const auto* const kernel = reinterpret_cast<const void*>(sets_it);
+    const cudaError_t launched = cudaLaunchKernel(kernel, dim3(1), dim3(1), nullptr, 0, nullptr);
+    sets_it<<<1, 1>>>();
+    cudaMemcpyFromSymbol(&found, value, sizeof found);
+    std::fprintf(stderr, "launched %d found %d", static_cast<int>(launched), found);
+    return true;
+}();
+"""
+
+
+@test
+def without_launches(_):
+    """a CUDA submission that is linked without its launches launches nothing, and calls that a success"""
+    text = (ROOT / "common/src/grading/no_launches.cpp").read_text(encoding="utf-8")
+    equal(sorted(re.findall(r"(?m)^GPULAB_NO\((\w+)\)", text)), sorted(cuda.LAUNCHES), "the functions that do nothing")
+    lab = load(ROOT, "saxpy")
+    part = lab.exercises[0].parts["cuda"]
+    if not (PROGRAMS / f"worker_saxpy_{part.rung}").is_file():
+        skip("built without CUDA")
+    sandbox = best()
+    try:
+        files = sandbox.base / "files"
+        sandbox.fill(files, {Path(part.files[0]).name: (lab.rung(part.files[0]) + STARTS_A_KERNEL).encode()}, 0)
+        programs = cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0)
+        equal(programs.whole.name, programs.without_kernels.name, "the names of both programs")
+
+        def said_by(program):
+            worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
+                                   environment={}, gpu=True)
+            said = worker.communicate(timeout=60)[1].decode()
+            equal(worker.returncode, 0, said)
+            return said.splitlines()[0]
+
+        whole = said_by(programs.whole)
+        holds(whole == "launched 0 found 1" or re.fullmatch("launched [1-9][0-9]* found 0", whole), whole)  # or no GPU
+        equal(said_by(programs.without_kernels), "launched 0 found 0", "without launches")
+        cuda.rung_without_kernels(PROGRAMS.parent, lab, part, sandbox.base / "rung")
+        equal(subprocess.run([sandbox.base / "rung"], stdin=subprocess.DEVNULL, check=False).returncode, 0, "the rung")
+    finally:
+        sandbox.close()
+
+
+@test
+def counter_answers(_):
+    """the library that counts kernels answers the judge, for a worker in the sandbox, and tells what CUPTI says"""
+    program = PROGRAMS / "worker_saxpy_cuda_many_blocks"
+    if not (PROGRAMS / LIBRARY).is_file() or not program.is_file():
+        skip("built without CUPTI")
+    sandbox = best()
+    try:
+        counter = Counter()
+        library, copy = sandbox.installed(PROGRAMS / LIBRARY), sandbox.installed(program)
+        worker = sandbox.start([*counter.command(library), str(copy)], slot=0, scratch=sandbox.folder("try", 0),
+                               readable=[copy, library], environment={}, gpu=True, inherited=(counter.other.fileno(),))
+        counter.other.close()
+        equal([counter.ask(), counter.ask()], [0, 0], "kernels of a worker without a message")
+        holds(Path("/dev/nvidiactl").exists() or counter.trouble, "without a GPU CUPTI records nothing, and says so")
+        sandbox.end(worker, 0)
+        equal(counter.ask(), None, "kernels of a worker that has ended")
+        counter.close()
+    finally:
+        sandbox.close()
+
+
+@test
+def rung_is_counted(_):
+    """the kernels of a rung are counted, and its answers are wrong without them"""
+    with judge_of("saxpy") as judge:
+        exercise = with_tests(judge.lab.exercises[0], lambda one: one.name == "any length")
+        part = exercise.parts["cuda"]
+        if judge.why_not(part):
+            skip(judge.why_not(part))
+        if not (PROGRAMS / LIBRARY).is_file():
+            skip("built without CUPTI")
+        [result] = judge.judge(exercise, part, files_of(judge, part, judge.lab.rung), 0)
+        [trial] = judge.trials.values()
+        if "CUPTI reports" in trial.why_not_counted:
+            skip(trial.why_not_counted)
+        equal((result.outcome, result.message, trial.why_not_counted), (PASSED, "", ""), "the rung")
+        equal(trial.needs_kernels, [one["n"] > 0 for one in exercise.tests[0].problems()], "which cases need kernels")
+
+
+WORKER = """#!/usr/bin/python3
+# Answers SAXPY as a worker does, and counts kernels as the preloaded library does.
+import array, os, struct, sys, threading, time
+RIGHT, KERNELS, TROUBLE, FORGES = {right}, {kernels}, {trouble}, {forges}
+def count(file):
+    while len(question := os.read(file, 16)) == 16:
+        os.write(file, (bytes(16) if FORGES else question) + struct.pack("<QQ", TROUBLE, KERNELS))
+if "GPULAB_LAUNCHES" in os.environ:
+    threading.Thread(target=count, args=(int(os.environ["GPULAB_LAUNCHES"]),), daemon=True).start()
+while length := sys.stdin.buffer.read(8):
+    message = sys.stdin.buffer.read(struct.unpack("<Q", length)[0])
+    at = 8 + struct.unpack_from("<Q", message)[0] + 4
+    k, n = struct.unpack_from("<fQ", message, at)
+    a = array.array("f", message[at + 12:at + 12 + 4 * n])
+    b = array.array("f", message[at + 20 + 4 * n:at + 20 + 8 * n])
+    if RIGHT is None:
+        sys.exit(3)
+    if RIGHT == "late":
+        time.sleep(60)
+    c = array.array("f", [k * x + y if RIGHT else float("nan") for x, y in zip(a, b)])
+    answer = struct.pack("<BQQ", 0, 0, n) + c.tobytes()
+    sys.stdout.buffer.write(struct.pack("<Q", len(answer)) + answer)
+    sys.stdout.buffer.flush()
+"""
+
+
+@test
+def kernels_count(folder):
+    """a CUDA submission whose kernels do not compute its answers loses its points, and where none are counted it is said"""
+    if not (PROGRAMS / "judge_saxpy").is_file():
+        skip("judge_saxpy has not been built")
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+    part = exercise.parts["cuda"]
+    programs = folder / "build/bin"
+    programs.mkdir(parents=True)
+    (programs / "judge_saxpy").symlink_to(PROGRAMS / "judge_saxpy")
+    values = with_tests(exercise, lambda one: one.name == "one block")
+    sandbox = best()
+    trials = {}  # of the same rung, tried once
+
+    def worker(right, kernels=1, trouble=0, forges=False):
+        text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges)
+        path = folder / f"worker-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        path.write_text(text)
+        return sandbox.installed(path)
+
+    def result(whole, without, rung=None, rung_without=None, wanted=values):
+        """What a submission gets that is these programs. The rung: wrong without its kernel, one of which is counted."""
+        judge = Judge(lab, folder / "build", sandbox, b"secret of the tests")
+        judge.devices = {"cuda": {"names": ["a GPU that is none"], "why": ""}}
+        judge.worker_program = lambda part: rung or worker(True)
+        judge.rung_without_kernels = lambda part: rung_without or worker(False)
+        judge.trials = trials.setdefault((rung, rung_without, repr(wanted), (programs / LIBRARY).exists()), {})
+        judge.case_seconds = 4
+        cuda.build = lambda *_: cuda.Programs(whole, without)
+        [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
+        return one.outcome, one.score, one.message
+
+    try:
+        no_library = f"{NOT_COUNTED}: GPU Labs was built without CUPTI"
+        equal(result(worker(True), worker(False)), (PASSED, 1, no_library), "without the library")
+        equal(result(worker(True, 0), worker(True)), ("failed", 0, NOT_ITS_KERNELS), "on the CPU, without the library")
+        (programs / LIBRARY).write_text("the workers of this test count by themselves")
+        equal(result(worker(True), worker(False)), (PASSED, 1, ""), "one that uses its kernels")
+        equal(result(worker(True), worker("late")), (PASSED, 1, ""), "one that waits for its kernels")
+        equal(result(worker(True), worker(None)), (PASSED, 1, ""), "one that ends without its kernels")
+        equal(result(worker(True, 0), worker(False)), ("failed", 0, NO_KERNEL), "one without kernels")
+        equal(result(worker(True), worker(True)), ("failed", 0, NOT_ITS_KERNELS), "one with an empty kernel")
+        equal(result(worker(True, forges=True), worker(False)), ("failed", 0, CUT_OFF), "one that forges the count")
+        holds(result(worker(False), worker(False))[2] not in ("", *ELSEWHERE), "one that is wrong is told why")
+        equal(result(worker(True, 0), worker(True), rung_without=worker(True)), (PASSED, 1, ""),
+              "where the rung needs no kernel either")
+        counted = f"{NOT_COUNTED}: CUPTI reports error 15"
+        equal(result(worker(True, 0), worker(False), rung=worker(True, 0, 15)), (PASSED, 1, counted), "without a right to count")
+        counted = f"{NOT_COUNTED}: CUPTI does not see the kernels of the rung"
+        equal(result(worker(True, 0), worker(False), rung=worker(True, 0)), (PASSED, 1, counted), "where CUPTI sees nothing")
+        none = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": [0, 5]}])])
+        equal(result(worker(True, 0), worker(False), wanted=none), ("failed", 0, NO_KERNEL), "n = 0 and another")
+        none.tests[0].cases[0]["n"] = 0
+        equal(result(worker(True, 0), worker(False), wanted=none), (PASSED, 1, ""), "n = 0, which needs no kernel")
+        fast = with_tests(exercise, lambda one: one.check == "speed")
+        fast = dataclasses.replace(fast, tests=[dataclasses.replace(fast.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
+        equal(result(worker(True), worker(True), wanted=fast), ("failed", 0, NOT_ITS_KERNELS), "as fast, but on the CPU")
+        equal(result(worker(True), worker(False), wanted=fast)[:2], (PASSED, 2), "as fast")
+
+        hidden = {"visible": False, "hint": "Look again."}
+        for message in ELSEWHERE:
+            equal(report.said_to_student(hidden, {"outcome": "failed", "message": message}), f"not counted: {message}",
+                  "what the student reads")
+        one = {"name": "ada", "score": 1, "max_score": 25, "notes": [], "exercises": {}, "warnings": [counted]}
+        holds(counted in report.gradebook(lab, [one], []), "the gradebook does not say that launches were not counted")
+        holds("Launches were not counted: CUPTI" in report.page(lab, [one], 1), "the page does not say it")
+    finally:
+        sandbox.close()
+
+
+@test
+def one_tree(folder):
+    """CUDA files that are compiled at the same time wait until the headers beside them are there"""
+    lab = load(ROOT, "saxpy")
+    sandbox = Sandbox("none", folder)
+    whole = []
+    threads = [threading.Thread(target=lambda: whole.append(
+        (cuda.hand_out(lab, sandbox) / "labs" / lab.folder / "answers.md").is_file())) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    equal(whole, [True] * 8, "whether the hand-out was whole")
 
 
 @test

@@ -91,8 +91,10 @@ calls() { # calls TEXT: how many calls of the fakes contain it
 
 case $* in
     "an unknown command ends with 2 and one line that names the commands")
-        try "$root/lab" rum
-        ends_with 2 && says_one_line && names "$err" rum "${commands[@]}" ;;
+        for command in rum "run test"; do
+            try "$root/lab" "$command"
+            ends_with 2 && says_one_line && names "$err" "$command" "${commands[@]}"
+        done ;;
 
     "an unknown lab ends with 2 and one line that names the labs")
         for command in run test; do
@@ -165,16 +167,20 @@ END
 
     "doctor ends with 0 and speaks of each thing a lab can use")
         try "$root/lab" doctor
-        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format matplotlib
+        ends_with 0 && names "$out" compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format matplotlib Python bubblewrap
         grep -qE '^ok +CMake +.*[0-9]\.[0-9]' "$scratch/out" || fail "CMake runs this test, but: $out" ;;
 
     "doctor says what is missing on a bare machine, and how to get it")
-        bare
+        bare chmod
         try bash "$root/tools/doctor.sh"
         ends_with 0
-        for thing in compiler CMake Ninja clinfo MPI oclgrind Doxygen clang-format; do
+        for thing in compiler CMake Ninja clinfo MPI oclgrind Doxygen clang-format Python bubblewrap; do
             grep -A1 "^missing *$thing " "$scratch/out" | grep -q -- '-> .' || fail "nothing said about $thing: $out"
-        done ;;
+        done
+        fake clang-format 'echo clang-format version 19.1.7' # the format check refuses it
+        try bash "$root/tools/doctor.sh"
+        ends_with 0
+        grep -q "^missing *clang-format .*14.*19\.1\.7" "$scratch/out" || fail "clang-format 19 will do: $out" ;;
 
     "a machine without apt is told what it needs, and nothing is tried")
         mkdir -p "$scratch/copy/build"
@@ -420,12 +426,17 @@ END
         rm -r "$scratch/copy/build" "$scratch/bin/oclgrind"
         fake apt-cache '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"'
         try env UPDATE="$hit"$'\n'"$broken" "$scratch/copy/lab" run a
-        ends_with 0
+        ends_with 0 && names "$err" "the apt sources do not have them: oclgrind." "tests skipped"
         : >"$scratch/called"
         try env UPDATE="$hit"$'\n'"$broken" "$scratch/copy/lab" run a
         [[ $(calls apt-get) == 0 ]] || fail "it asks again: $(<"$scratch/called")"
+        # What they have of the missing packages is installed all the same.
+        rm -r "$scratch/copy/build" "$scratch/bin/clinfo"
+        try "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "not in the apt sources: oclgrind." "tests skipped"
+        [[ $(calls "install -y .* clinfo$") == 1 ]] || fail "not clinfo alone: $(<"$scratch/called")"
         # Without network nothing is known of the packages either: a later run tries again.
-        rm -r "$scratch/copy/build"
+        rm -r "$scratch/copy/build" "$scratch/bin/oclgrind"
         fake apt-cache ''
         : >"$scratch/called"
         try env UPDATE="W: Failed to fetch: no network" "$scratch/copy/lab" run a
@@ -482,17 +493,20 @@ END
         line=$(grep 'apt-get install' "$scratch/err")
         names "$line" "needed: fmt, CLI11, nlohmann_json, Catch2" libfmt-dev libcli11-dev nlohmann-json3-dev libcatch2-dev
         [[ $(wc -l <"$scratch/err") -lt 10 ]] || fail "CMake says more than its ten lines of an error: $err"
-        # ./lab shows nothing but this line.
+        # ./lab shows nothing but this line, and so does that of a hand-out.
         mkdir -p "$scratch/copy/labs/01_a"
         cp -r "$root/lab" "$root/tools" "$scratch/copy/"
-        for program in ninja c++; do fake $program ''; done
+        cp "$root/tools/grading/student/lab" "$scratch/copy/student"
+        for program in ninja c++ python3; do fake $program ''; done
         fake cmake "if [ \"\$1\" = --version ]; then echo cmake version 9.9; else cat '$scratch/err' && exit 1; fi"
         cp "$scratch/err" "$scratch/cmake_says"
         sed -i "s|$scratch/err|$scratch/cmake_says|" "$scratch/bin/cmake"
-        try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" run a
-        ends_with 2
-        [[ $(tail -n 1 "$scratch/err") == "lab: ${line#"${line%%[! ]*}"}" ]] || fail "the last line is not '$line': $err"
-        [[ $err != *"CMake Error"* ]] || fail "more than a line: $err" ;;
+        for script in lab student; do
+            try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/$script" run a
+            ends_with 2
+            [[ $(tail -n 1 "$scratch/err") == "lab: ${line#"${line%%[! ]*}"}" ]] || fail "the last line is not '$line': $err"
+            [[ $err != *"CMake Error"* ]] || fail "more than a line: $err"
+        done ;;
 
     "a lab that is configured alone has its tests")
         options=()

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from . import grade, handout, package
-from .fault import Fault
+from .fault import exit_code
 
 COMMANDS = {
     "handout": handout.main,
@@ -14,10 +14,4 @@ COMMANDS = {
 }
 
 if __name__ == "__main__":
-    try:
-        sys.exit(COMMANDS[sys.argv[2]](Path(sys.argv[1]), sys.argv[3:]))
-    except Fault as fault:
-        print(f"lab: {fault}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(exit_code(lambda: COMMANDS[sys.argv[2]](Path(sys.argv[1]), sys.argv[3:])))

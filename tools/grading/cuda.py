@@ -4,20 +4,37 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 import shlex
 import shutil
 import subprocess
+import threading
+from dataclasses import dataclass
 from pathlib import Path
 
 from .exercises import Lab, Part
 from .fault import Fault
 from .sandbox import Limits, Sandbox
 
+MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
 COMPILE = Limits(cpu_seconds=240, memory_bytes=16 << 30, processes=64)
+
+# What launches kernels, and the library in which these functions do nothing: common/src/grading/no_launches.cpp.
+LAUNCHES = [name + stream for name in ("__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernelExC",
+                                       "cudaLaunchCooperativeKernel", "cudaGraphLaunch") for stream in ("", "_ptsz")]
+NO_LAUNCHES = "libgpulab_no_launches.a"
 
 
 class DoesNotCompile(Exception):
     """What the compiler or the linker said."""
+
+
+@dataclass(frozen=True)
+class Programs:
+    """A submission as a worker."""
+
+    whole: Path
+    without_kernels: Path  # the same, but its launches do nothing
 
 
 def compile_command(build: Path, source: Path) -> list[str]:
@@ -29,14 +46,36 @@ def compile_command(build: Path, source: Path) -> list[str]:
     raise Fault(f"the build does not know {source}")
 
 
+def link_words(line: str) -> list[str]:
+    """A command of Ninja that links, without the file in which a newer CMake lets the linker note what it read: its folder
+    is in the build, which submissions must not change."""
+    words = shlex.split(line.removeprefix(": && ").removesuffix(" && :"))
+    return [word for word in words if not re.match("-Wl,--dependency-file|-Xlinker=--dependency-file", word)]
+
+
 def link_command(build: Path, target: str) -> list[str]:
     """The command that the build links a program with."""
     ran = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "-s", f"bin/{target}"], capture_output=True,
                          text=True, check=False)
     for line in ran.stdout.splitlines():
         if f"-o bin/{target} " in line:
-            return shlex.split(line.removeprefix(": && ").removesuffix(" && :"))
+            return link_words(line)
     raise Fault(f"the build does not know how to link {target}")
+
+
+def without_launches(link: list[str]) -> list[str]:
+    """The same command, in the folder of the build, for a program whose launches do nothing."""
+    return [*link, *(f"-Wl,--wrap={name}" for name in LAUNCHES), f"bin/{NO_LAUNCHES}"]
+
+
+def rung_without_kernels(build: Path, lab: Lab, part: Part, target: Path) -> None:
+    """Links the worker of a rung so that its launches do nothing."""
+    link = without_launches(link_command(build, f"worker_{lab.name}_{part.rung}"))
+    link[link.index("-o") + 1] = str(target)
+    ran = subprocess.run(link, cwd=build, capture_output=True, text=True, check=False)
+    if ran.returncode != 0:
+        raise Fault(f"the worker of {part.rung} cannot be linked without launches: {ran.stderr.strip()[-300:]}")
+    target.chmod(0o755)
 
 
 def source_of(lab: Lab, part: Part) -> str:
@@ -47,16 +86,25 @@ def source_of(lab: Lab, part: Part) -> str:
     raise Fault(f"no file defines {part.rung}")
 
 
-def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int) -> Path:
-    """Compiles and links a submission in the sandbox. Returns the program.
+def hand_out(lab: Lab, sandbox: Sandbox) -> Path:
+    """What students get of a lab: no rung that gives an answer away can be included. Made once, by the first who asks."""
+    from .handout import write_tree  # not part of a hand-out itself
+
+    tree = sandbox.base / "tree"
+    with MAKING:
+        if not tree.is_dir():
+            write_tree([lab], tree)
+    return tree
+
+
+def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int) -> Programs:
+    """Compiles a submission in the sandbox and links it twice, as it is and without its launches.
+
+    Both programs have the same name, in folders whose names tell nothing: they should not know which of them they are.
 
     @param files the folder with the student's files
     """
-    tree = sandbox.base / "tree"
-    if not tree.is_dir():  # what students get: no rung that gives an answer away can be included
-        from .handout import write_tree  # not part of a hand-out itself
-
-        write_tree([lab], tree)
+    tree = hand_out(lab, sandbox)
     scratch = sandbox.folder(f"slot{slot}-build", slot)
     sources = scratch / "src"  # the folder of the lab's CUDA files, with the student's in their place
     shutil.copytree(tree / "labs" / lab.folder / "cuda", sources)
@@ -81,15 +129,28 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     fetched = [path for path in [folder / "_deps"] if path.is_dir()]
     run(sandbox, command, slot, scratch, [tree, *fetched])
     link = link_command(folder, f"worker_{lab.name}_{part.rung}")
-    program = scratch / f"worker_{lab.name}_{part.rung}"
-    link[link.index("-o") + 1] = str(program)
     link = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]
     at = next(i for i, word in enumerate(link) if word.endswith(".o"))
     link = link[:at + 1] + [str(target)] + link[at + 1:]
-    link = [str(folder / word) if not word.startswith(("-", "/")) and "/" in word or word.endswith(".a") and
-            not word.startswith("/") else word for word in link]
-    run(sandbox, link, slot, scratch, [folder])
-    return program
+    programs = []
+    for command in (link, without_launches(link)):
+        place = sandbox.folder(f"{scratch.name}/{secrets.token_hex(4)}", slot)
+        programs.append(place / f"worker_{lab.name}_{part.rung}")
+        command[command.index("-o") + 1] = str(programs[-1])
+        run(sandbox, with_copies(command, folder, place), slot, place, [target])
+    return Programs(*programs)
+
+
+def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
+    """A command with copies of the files that it names in the build, whose folder may be closed to the user of a slot."""
+    words = list(command)
+    for number, word in enumerate(words):
+        if not word.startswith(("-", "/")) and (folder / word).is_file():
+            copy = scratch / f"{number}-{Path(word).name}"
+            shutil.copy(folder / word, copy)
+            copy.chmod(0o644)
+            words[number] = str(copy)
+    return words
 
 
 def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path]) -> None:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from . import report
-from .exercises import Exercise, Lab, load
-from .fault import Fault, Parser
+from .exercises import Lab, load
+from .fault import Fault, Parser, new_folder
 from .handout import questions
-from .judge import NOT_GRADED, UNSOLVED, Judge, Result
+from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
 from .sandbox import best
-from .submission import ANSWERS, Submission, read
+from .submission import ANSWERS, Submission, name_of, read
 
 
 def better(one: list[Result], other: list[Result]) -> bool:
@@ -38,6 +38,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
     """All exercises of a submission. Of several back ends the better one counts."""
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
+    warnings: set[str] = set()
     for exercise in judge.lab.exercises:
         counted: tuple[str, list[Result]] | None = None
         for part in exercise.parts.values():
@@ -46,6 +47,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             if counted is None or better(results, counted[1]):
                 counted = (part.backend, results)
         assert counted
+        warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
         exercises[exercise.name] = {
             "backend": counted[0],
             "score": round(sum(one.score for one in counted[1]), 2),
@@ -58,6 +60,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         "max_score": judge.lab.points,
         "seconds": round(time.perf_counter() - begin, 1),
         "notes": submission.notes,
+        "warnings": sorted(warnings),
         "exercises": exercises,
     }
 
@@ -93,7 +96,7 @@ def named(paths: list[str]) -> dict[str, Path]:
         path = Path(text)
         if not path.exists():
             raise Fault(f"there is no submission {path}")
-        name = path.stem if path.suffix.lower() == ".zip" else path.resolve().name
+        name = name_of(path)
         if name in found:
             raise Fault(f"two submissions are named '{name}'")
         if not re.fullmatch(r"[^/\x00-\x1f]+", name) or name.startswith("."):
@@ -110,7 +113,7 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path)
     """All answers to the questions in one file for each question, and a table for their points."""
     count = len(questions(lab))
     folder = out / "answers"
-    rows = []
+    rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
     texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
     for name, one in sorted(submissions.items()):
         sections = re.split(r"(?m)^## Question (\d+)[ \t]*$", one.get("answers", ""))
@@ -119,19 +122,14 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path)
             lines = [line for line in given.get(number, "").splitlines() if not line.startswith(">")]
             answer = "\n".join(lines).strip()
             texts[number].append(f"## {report.printable(name)}\n\n{report.printable(answer) or '(no answer)'}\n")
-            rows.append([report.safe_cell(report.printable(name)), number, "yes" if answer else "no", ""])
+            rows.append([report.printable(name), number, "yes" if answer else "no", ""])
     for number, answers in texts.items():
         report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
-    with open(out / "answers.csv", "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["submission", "question", "answered", "points"])
-        writer.writerows(rows)
+    report.write(out / "answers.csv", report.table(rows))
 
 
 def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> None:
-    """One folder per submission with its sources side by side, as JPlag and MOSS take them."""
-    if target.exists() and os.listdir(target):
-        raise Fault(f"{target} is not empty")
+    """In an empty folder, one folder per submission with its sources side by side, as JPlag and MOSS take them."""
     for submission in submissions:
         folder = target / submission.name
         folder.mkdir(parents=True)
@@ -179,7 +177,6 @@ class Grading:
         slot = self.slots.get()
         try:
             submission = read(self.lab, path)
-            submission.name = name
             digest = digest_of(submission)
             before = self.earlier(name)
             known: dict[str, Result] = {}
@@ -244,6 +241,8 @@ def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) ->
             raise Fault(f"{path} cannot be read; name another --out") from None
     elif out.exists() and os.listdir(out):
         raise Fault(f"{out} is not empty and holds no results; name another --out")
+    if known and not {"lab", "seed", "tests"} <= set(known):
+        raise Fault(f"{path} is not a file of this program; name another --out")
     if known and known["lab"] != lab.name:
         raise Fault(f"{out} holds results of lab {known['lab']}; name another --out")
     if known and seed and known["seed"] != seed:
@@ -269,7 +268,7 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder for the results")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="submissions at a time")
     parser.add_argument("--roster", metavar="FILE.csv", help="a column 'submission'; its other columns go to the gradebook")
-    parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run, and only that")
+    parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run and what was not graded, and only that")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
     parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
     parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
@@ -281,7 +280,8 @@ def main(root: Path, words: list[str]) -> int:
     submissions = named(options.submissions)
     out = Path(options.out)
     if options.export_sources:
-        export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
+        export_sources(lab, [read(lab, path) for path in submissions.values()],
+                       new_folder(options.export_sources))
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
@@ -291,6 +291,8 @@ def main(root: Path, words: list[str]) -> int:
         judge.secret = state_of(out, lab, fingerprint_of(lab, judge), options.regrade, options.seed)
         grading = Grading(lab, judge, out, options)
         grading.all(submissions)
+        for warning in report.warnings(list(grading.done.values())):
+            print(warning, file=sys.stderr)
     finally:
         sandbox.close()
     print(out / "class.html")

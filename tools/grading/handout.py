@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 from .exercises import Lab, Part, fixed_text, folders, load
-from .fault import Fault, Parser
+from .fault import Fault, Parser, new_folder
 
 WITHHELD = "withheld until the exercise has been handed in"
-TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "student.py")
+TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "launches.py",
+         "student.py")
 STUDENT = Path(__file__).parent / "student"
 
 
@@ -101,7 +100,8 @@ def without(text: str, block: list[str], instead: str) -> str:
 
 
 def redact(lab: Lab, target: Path) -> None:
-    """Takes the answers out of pages and studies. A rung that holds one has to be withheld as a whole."""
+    """Takes the answers out of pages, studies and the program for several computers, in which students write their own
+    lines. A rung that holds one has to be withheld as a whole."""
     files = [path for path in sorted(target.rglob("*")) if path.suffix in (".md", ".cl", ".cu", ".cuh", ".cpp", ".hpp")]
     for exercise, part in lab.parts():
         for name in part.files:
@@ -111,7 +111,7 @@ def redact(lab: Lab, target: Path) -> None:
                     new = without(text, block, f"// (the lines of the exercise {exercise.name}: write them here too)")
                     if new == text:
                         continue
-                    if path.suffix != ".md" and path.stem != "studies":
+                    if path.suffix != ".md" and path.stem != "studies" and path.parent.name != "mpi":
                         raise Fault(f"{lab.name}: {path.relative_to(target)} holds the answer of {exercise.name}: withhold it")
                     path.write_text(new, encoding="utf-8")
 
@@ -245,9 +245,7 @@ def main(root: Path, words: list[str]) -> int:
     if options.all == bool(options.lab):
         raise Fault("hand out one lab, or all: ./lab handout LAB DIR, or ./lab handout --all DIR")
     labs = [load(root, name) for name in (folders(root) if options.all else [options.lab])]
-    target = Path(options.folder)
-    if target.exists() and (not target.is_dir() or os.listdir(target)):
-        raise Fault(f"{target} is not empty: name a folder that does not exist")
+    target = new_folder(options.folder)
     write_tree(labs, target)
-    print(target, file=sys.stdout)
+    print(target)
     return 0

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 import math
+import secrets
 import shutil
 import struct
 import subprocess
@@ -22,6 +23,7 @@ from typing import Any
 from . import cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
+from .launches import LIBRARY, Counter
 from .sandbox import Limits, Sandbox
 from .worker import Ended, TimedOut, Worker
 
@@ -36,6 +38,13 @@ CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 
+# What a student whose program does not use its kernels is told, in these words: no input of a hidden test is in them.
+NO_KERNEL = "no kernel ran on the GPU"
+NOT_ITS_KERNELS = "the answers are the same when its kernels do nothing, so they do not come from them"
+CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
+ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, CUT_OFF)
+NOT_COUNTED = "launches were not counted"
+
 
 @dataclass
 class Result:
@@ -46,11 +55,20 @@ class Result:
     score: float
     points: float
     message: str = ""  # for the instructor; for the student as well where the test is visible
+    public: str = ""  # for the student also where it is hidden: nothing that the student's program had a hand in
     seconds: float = 0.0
     key: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the rung itself does in a test of a CUDA exercise. Others are measured by it."""
+
+    needs_kernels: list[bool]  # for each case: whether the rung's answer is wrong when its launches do nothing
+    why_not_counted: str  # why its kernels are not counted here; "" when they are
 
 
 class Turns:
@@ -100,6 +118,8 @@ class Judge:
         self.turns = Turns()
         self.case_seconds = CASE_SECONDS
         self.test_seconds = TEST_SECONDS
+        self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
+        self.trying = threading.Lock()
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
             raise Fault(f"{self.program} has not been built")
@@ -126,19 +146,27 @@ class Judge:
     def fingerprint(self) -> str:
         """Changes with the programs that judge."""
         digest = hashlib.sha256()
-        for program in sorted((self.build / "bin").glob(f"judge_{self.lab.name}")):
-            digest.update(program.read_bytes())
-        for _, part in self.lab.parts():
-            worker = self.worker_program(part)
-            if worker.is_file():
-                digest.update(worker.read_bytes())
-        for source in sorted(Path(__file__).parent.glob("*.py")):
-            if source.name in ("judge.py", "worker.py", "sandbox.py", "cuda.py"):
-                digest.update(source.read_bytes())
+        workers = [self.worker_program(part) for _, part in self.lab.parts()]
+        libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
+        sources = [Path(__file__).with_name(name)
+                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py")]
+        for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
+            digest.update(path.read_bytes())
         return digest.hexdigest()
 
     def worker_program(self, part: Part) -> Path:
         return self.build / "bin" / f"worker_{self.lab.name}_{part.rung}"
+
+    def rung_without_kernels(self, part: Part) -> Path:
+        """The worker of a CUDA rung whose launches do nothing, at a place that every user can read."""
+        place = self.sandbox.base / "bin" / "without_kernels"
+        for folder in (place.parent, place):
+            folder.mkdir(exist_ok=True)
+            folder.chmod(0o755)
+        program = place / self.worker_program(part).name
+        if not program.exists():
+            cuda.rung_without_kernels(self.build, self.lab, part, program)
+        return program
 
     def key(self, part: Part, test: Test, files: dict[str, bytes]) -> str:
         """Changes with everything that a result depends on."""
@@ -157,12 +185,13 @@ class Judge:
         """All tests of an exercise in one back end.
 
         @param files what was handed in, by the names in part.files
-        @param known results of an earlier run, by key; those that still hold are taken over
+        @param known results of an earlier run, by key; those that still hold are taken over. What could not be graded
+               is tried again
         @param built the program that runs these files, where it has been built from them already
         """
         def all_of(outcome: str, message: str = "") -> list[Result]:
-            return [Result(t.name, outcome, 0, t.points, message, key=self.key(part, t, files))
-                    for t in exercise.tests]
+            return [Result(t.name, outcome, 0, t.points, message, message if outcome == NOT_GRADED else "",
+                           key=self.key(part, t, files)) for t in exercise.tests]
 
         missing = [name for name in part.files if name not in files]
         texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
@@ -176,19 +205,21 @@ class Judge:
         self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
         try:
             program = self.sandbox.installed(built or self.worker_program(part))
+            without_kernels = None
             if part.backend == "cuda" and not built:
                 try:
-                    program = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
+                    programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
+                    program, without_kernels = programs.whole, programs.without_kernels
                 except cuda.DoesNotCompile as error:
                     return all_of(BUILD_ERROR, str(error))
             results = []
             for test in exercise.tests:
                 key = self.key(part, test, files)
-                if known and key in known:
+                if known and key in known and known[key].outcome != NOT_GRADED:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, folder, slot)
+                run = Run(self, exercise, part, test, program, kernels, folder, slot, without_kernels)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 else:
@@ -208,7 +239,7 @@ class Run:
     """One test of one exercise of one submission."""
 
     def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 folder: Path, slot: int) -> None:
+                 folder: Path, slot: int, without_kernels: Path | None = None) -> None:
         self.judge = judge
         self.exercise = exercise
         self.part = part
@@ -217,10 +248,11 @@ class Run:
         self.kernels = kernels
         self.folder = folder
         self.slot = slot
+        self.without_kernels = without_kernels  # only of a CUDA submission
         self.seconds = judge.case_seconds
 
-    def outcome(self, outcome: str, message: str = "", share: float = 0.0) -> Result:
-        return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message)
+    def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "") -> Result:
+        return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public)
 
     def result(self) -> Result:
         if self.test.check == "speed":
@@ -230,14 +262,22 @@ class Run:
             return self.races() if self.test.check == "races" else self.values()
 
     def start(self, program: Path, kernels: Path, folder: Path, tool: list[str] | None = None,
-              environment: dict[str, str] | None = None, slot: int | None = None) -> Worker:
+              environment: dict[str, str] | None = None, slot: int | None = None, counted: bool = False) -> Worker:
         sandbox = self.judge.sandbox
         slot = self.slot if slot is None else slot
-        process = sandbox.start([*(tool or []), str(program)], slot=slot, scratch=folder,
-                                readable=[program, kernels],
+        readable = [program, kernels]
+        counter = Counter() if counted else None
+        if counter:
+            library = sandbox.installed(self.judge.build / "bin" / LIBRARY)
+            readable.append(library)
+            tool = [*(tool or []), *counter.command(library)]
+        process = sandbox.start([*(tool or []), str(program)], slot=slot, scratch=folder, readable=readable,
                                 environment={"GPULAB_KERNELS": str(kernels), **(environment or {})},
-                                limits=Limits(), gpu=self.part.backend == "cuda")
-        return Worker(sandbox, process, slot)
+                                limits=Limits(), gpu=self.part.backend == "cuda",
+                                inherited=(counter.other.fileno(),) if counter else ())
+        if counter:
+            counter.other.close()
+        return Worker(sandbox, process, slot, counter)
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
         problems = self.test.problems() * rounds
@@ -307,9 +347,64 @@ class Run:
 
     def values(self) -> Result:
         cases = self.cases()
-        worker = self.start(self.program, self.kernels, self.folder)
+        why = self.trial().why_not_counted if self.without_kernels else ""
+        worker = self.start(self.program, self.kernels, self.folder, counted=bool(self.without_kernels and not why))
         answers, trouble = self.asked(worker, cases)
-        return self.judged(cases, answers) or trouble or self.outcome(PASSED, share=1)
+        return (self.judged(cases, answers) or trouble or self.computed_elsewhere(worker.kernels) or
+                self.outcome(PASSED, f"{NOT_COUNTED}: {why}" if why else "", share=1))
+
+    def trial(self) -> Trial:
+        """What the rung does in this test; tried once."""
+        name = (self.exercise.name, self.test.name)
+        with self.judge.trying:
+            if name not in self.judge.trials:
+                self.judge.trials[name] = self.tried()
+            return self.judge.trials[name]
+
+    def tried(self) -> Trial:
+        own = self.slot + OF_RUNGS
+        folder = self.judge.sandbox.folder(f"slot{own}-trial", own)
+        cases = self.cases()
+        try:
+            answers, _ = self.asked(self.start(self.judge.rung_without_kernels(self.part), folder, folder, slot=own), cases)
+            right = [verdict["status"] == PASSED for verdict in self.checked(cases, answers)]
+            needs = [not one for one in right] + [True] * (len(cases) - len(right))  # it may hang without its kernels
+            if not (self.judge.build / "bin" / LIBRARY).is_file():
+                return Trial(needs, "GPU Labs was built without CUPTI")
+            rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
+            worker = self.start(rung, folder, folder, slot=own, counted=True)
+            self.asked(worker, cases)
+            assert worker.counter
+            seen = len(worker.kernels) == len(cases) and all(n for n, need in zip(worker.kernels, needs) if need)
+            return Trial(needs, worker.counter.trouble or ("" if seen else "CUPTI does not see the kernels of the rung"))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def computed_elsewhere(self, kernels: list[int | None] | None = None) -> Result | None:
+        """Whether answers that are right were computed without the submission's kernels. None when all is well.
+
+        @param kernels how many ran for each case of the test, where they were counted
+        """
+        if not self.without_kernels:
+            return None
+        needs = self.trial().needs_kernels
+        for case, count, need in zip(self.cases(), kernels or [], needs):
+            if count is None:
+                return self.outcome(FAILED, CUT_OFF)
+            if count == 0 and need and 0 not in case.values():  # a sum of no terms may be set without a kernel
+                return self.outcome(FAILED, NO_KERNEL)
+        cases = [case for case, need in zip(self.cases(), needs) if need]
+        if not cases:
+            return None
+        # A folder of its own: it shall not find there that it runs for the second time.
+        folder = self.judge.sandbox.folder(f"slot{self.slot}-{secrets.token_hex(4)}", self.slot)
+        try:
+            answers, trouble = self.asked(self.start(self.without_kernels, self.kernels, folder), cases)
+            verdicts = self.checked(cases, answers)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        right = not trouble and all(verdict["status"] == PASSED for verdict in verdicts)
+        return self.outcome(FAILED, NOT_ITS_KERNELS) if right else None
 
     def races(self) -> Result:
         """Under a tool that sees every access: oclgrind, or compute-sanitizer."""
@@ -320,7 +415,8 @@ class Run:
         for tool in tools:
             program = shutil.which(tool[0], path="/usr/bin:/usr/local/bin:/usr/local/cuda/bin")
             if not program:
-                return self.outcome(NOT_GRADED, f"{tool[0]} is not installed")
+                why = f"{tool[0]} is not installed"
+                return self.outcome(NOT_GRADED, why, public=why)
             log = self.folder / "tool.log"
             log.unlink(missing_ok=True)
             cases = self.cases()
@@ -338,7 +434,7 @@ class Run:
             clean = not findings if opencl else "ERROR SUMMARY: 0 errors" in findings or "0 hazards" in findings
             if not clean:
                 return self.outcome(FAILED, f"{tool[0]} found: {findings[:1500]}")
-        return self.outcome(PASSED, share=1)
+        return self.computed_elsewhere() or self.outcome(PASSED, share=1)
 
     def speed(self) -> Result:
         """Against the rung of the lab, in turn, each time on new numbers."""
@@ -381,12 +477,12 @@ class Run:
                 worker.end()
             shutil.rmtree(folder, ignore_errors=True)
             shutil.rmtree(rung, ignore_errors=True)
-        trouble = self.judged(asked, answers)
+        trouble = self.judged(asked, answers) or self.computed_elsewhere()
         if trouble:
             return trouble
         share = share_for(ratio)
         words = f"{ratio:.2f} times the time of the rung"
-        return self.outcome(PASSED if share == 1 else FAILED, words, share)
+        return self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
 
 
 def ratio_of(own: list[float], of_rung: list[float]) -> float:

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 
 from .exercises import load
-from .fault import Fault, Parser
+from .fault import Fault, Parser, new_folder
 from .handout import write_tree
 
 SETUP = """#!/usr/bin/env bash
@@ -75,8 +75,7 @@ def put(archive: zipfile.ZipFile, name: str, content: bytes, executable: bool = 
 
 
 def autograder(root: Path, words: list[str]) -> int:
-    parser = Parser(prog="./lab package-autograder",
-                                     description="Makes the zip file that Gradescope takes as an autograder.")
+    parser = Parser(prog="./lab package-autograder", description="Makes the zip file that Gradescope takes as an autograder.")
     parser.add_argument("lab")
     parser.add_argument("file", metavar="FILE.zip")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random unless given")
@@ -87,16 +86,19 @@ def autograder(root: Path, words: list[str]) -> int:
         raise Fault(f"{target} exists")
     if target.suffix != ".zip":
         raise Fault(f"{target} should end in .zip")
-    with zipfile.ZipFile(target, "w") as archive:
+    names = tracked(root)
+    new = target.with_name(f".{target.name}.new")
+    with zipfile.ZipFile(new, "w") as archive:
         put(archive, "setup.sh", SETUP.replace("@LAB@", lab.name).encode(), True)
         put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
         put(archive, "seed", (options.seed or secrets.token_hex(16)).encode())
-        for name in tracked(root):
+        for name in names:
             path = root / name
             if name.startswith("labs/") and not name.startswith(f"labs/{lab.folder}/"):
                 continue
             if path.is_file() and not path.is_symlink():
                 put(archive, f"repository/{name}", path.read_bytes(), os.access(path, os.X_OK))
+    os.replace(new, target)
     print(target)
     return 0
 
@@ -109,9 +111,7 @@ def classroom(root: Path, words: list[str]) -> int:
     parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
     options = parser.parse_args(words)
     lab = load(root, options.lab)
-    target = Path(options.folder)
-    if target.exists() and (not target.is_dir() or os.listdir(target)):
-        raise Fault(f"{target} is not empty: name a folder that does not exist")
+    target = new_folder(options.folder)
     write_tree([lab], target)
     workflow = target / ".github" / "workflows" / "exercises.yml"
     workflow.parent.mkdir(parents=True)

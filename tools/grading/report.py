@@ -12,7 +12,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from .exercises import Exercise, Lab
-from .judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
+from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
 
 SAID = {
     PASSED: "right",
@@ -54,16 +54,15 @@ def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[
 
 
 def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
-    """What a student may read of a test. No input of a hidden test is in it."""
-    words = SAID[outcome["outcome"]]
-    message = outcome["message"]
-    if outcome["outcome"] in (NOT_GRADED, BUILD_ERROR) or "times the time of the rung" in message:
-        return f"{words}: {message}" if message else words
-    if outcome["outcome"] in (PASSED, UNSOLVED):
-        return words
-    if test["visible"] and message:
+    """What a student may read of a test. No input of a hidden test is in it, also not by way of what the program printed."""
+    what = outcome["outcome"]
+    words = SAID[what]
+    if outcome["message"] in ELSEWHERE:
+        return f"not counted: {outcome['message']}"
+    message = outcome["message"] if test["visible"] else outcome["public"]
+    if message and what != UNSOLVED and not message.startswith(NOT_COUNTED):
         words += f": {message}"
-    return f"{words}\nHint: {test['hint']}"
+    return f"{words}\nHint: {test['hint']}" if what in (FAILED, CRASHED, TIMED_OUT) else words
 
 
 def gradescope(lab: Lab, result: dict[str, Any]) -> str:
@@ -142,19 +141,30 @@ def safe_cell(text: str) -> str:
     return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
 
 
-def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str]) -> str:
-    """One line per submission. @param columns those of the roster that are passed on"""
+def warnings(results: list[dict[str, Any]]) -> list[str]:
+    """What the instructor has to know of these results, and students need not."""
+    return sorted({warning for result in results for warning in result.get("warnings", [])})
+
+
+def table(rows: list[list[Any]]) -> str:
+    """Rows as CSV, for a spreadsheet."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
+    writer.writerows([safe_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str]) -> str:
+    """One line per submission. @param columns those of the roster that are passed on"""
     names = [exercise.name for exercise in lab.exercises]
-    writer.writerow(["submission", *columns, "score", "max_score", *names, "answers", "notes"])
+    rows: list[list[Any]] = [["submission", *columns, "score", "max_score", *names, "answers", "notes"]]
     for result in results:
         scores = [result["exercises"].get(name, {}).get("score", 0) for name in names]
         person = result.get("person", {})
-        cells = [safe_cell(printable(result["name"])), *(safe_cell(str(person.get(column, ""))) for column in columns),
-                 result["score"], result["max_score"], *scores, "", safe_cell("; ".join(map(printable, result["notes"])))]
-        writer.writerow(cells)
-    return out.getvalue()
+        notes = [*result["notes"], *warnings([result])]
+        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), result["score"],
+                     result["max_score"], *scores, "", "; ".join(map(printable, notes))])
+    return table(rows)
 
 
 def worst(one: dict[str, Any]) -> str:
@@ -205,6 +215,7 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int) -> str:
     summary = f"{len(results)} of {expected} submissions graded."
     if scores:
         summary += f" Points: lowest {scores[0]:g}, median {scores[len(scores) // 2]:g}, highest {scores[-1]:g}."
+    summary += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in warnings(results))
     script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
               "location.hash||'#none');if(d)d.open=true}open_it()</script>")
     return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary), head=head,

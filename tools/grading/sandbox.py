@@ -23,7 +23,8 @@ from .fault import Fault
 USERS = range(64100, 65100)  # user ids that no distribution gives to people or services
 LOCKS = Path("/run/gpulab-users")  # one file for each of them that is in use, also by another run
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
-ETC = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives")
+READABLE = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf",
+            "/etc/ld.so.conf.d", "/etc/alternatives")
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
 
 
@@ -93,17 +94,19 @@ class Sandbox:
         copies.chmod(0o755)
         copy = copies / program.name
         if not copy.exists():
-            new = copies / f".{program.name}.{os.getpid()}.{id(object())}"
+            new = copies / f".{program.name}.{threading.get_ident()}"
             shutil.copy(program, new)
             new.chmod(0o755)
             new.rename(copy)
         return copy
 
     def start(self, command: list[str], *, slot: int, scratch: Path, readable: list[Path],
-              environment: dict[str, str], limits: Limits = Limits(), gpu: bool = False) -> subprocess.Popen[bytes]:
+              environment: dict[str, str], limits: Limits = Limits(), gpu: bool = False,
+              inherited: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
         """Starts a program with pipes for stdin, stdout and stderr, in the folder `scratch`, which is also its home.
 
         @param readable files and folders that it may read, at their own paths, beside the system
+        @param inherited descriptors that stay open in it
         """
         variables = {"HOME": str(scratch), "TMPDIR": str(scratch), "PATH": "/usr/local/cuda/bin:/usr/bin:/bin",
                      "LC_ALL": "C.UTF-8", "POCL_CACHE_DIR": str(scratch / "pocl"), **environment}
@@ -121,7 +124,8 @@ class Sandbox:
         return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
                                 bufsize=0, user=self.user_of(slot) if apart else None,
-                                group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None)
+                                group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
+                                pass_fds=inherited)
 
     def bubblewrap(self, scratch: Path, readable: list[Path], gpu: bool) -> list[str]:
         command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
@@ -131,7 +135,7 @@ class Sandbox:
                 command += ["--symlink", os.readlink(folder), folder]
             elif os.path.isdir(folder):
                 command += ["--ro-bind", folder, folder]
-        for name in ETC:
+        for name in READABLE:
             command += ["--ro-bind-try", name, name]
         if gpu:
             for name in [*GPU, *(str(path) for path in Path("/dev").glob("nvidia[0-9]*"))]:

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from .exercises import Exercise, Lab, Part, folders, is_unsolved, load
-from .fault import Fault
+from .fault import Fault, exit_code
 from .judge import BUILD_ERROR, NOT_GRADED, PASSED, Judge, Result
 from .sandbox import best
 
@@ -55,7 +55,7 @@ def state_of(lab: Lab, part: Part) -> str:
 
 
 def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple[str, list[Result], str]:
-    """What one back end of an exercise is: right, wrong, ...; the results; more to say."""
+    """What one back end of an exercise is: right, wrong, unsolved, missing, not tested; the results; more to say."""
     lab = judge.lab
     state = state_of(lab, part)
     if state != "begun":
@@ -68,13 +68,14 @@ def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple
         return "wrong", [], f"it does not compile:\n{trouble}"
     files = {file: (lab.path / file).read_bytes() for file in part.files}
     results = judge.judge(exercise, part, files, slot=0, built=judge.worker_program(part))
-    return "right" if all(one.outcome == PASSED for one in results) else "wrong", results, ""
+    outcomes = {one.outcome for one in results}
+    return "right" if outcomes == {PASSED} else "not tested" if outcomes <= {PASSED, NOT_GRADED} else "wrong", results, ""
 
 
 def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str) -> None:
     score = sum(one.score for one in results)
-    points = f"{score:g} of {exercise.points:g}" if results else f"0 of {exercise.points:g}"
-    print(f"{painted(state)}  {exercise.name} in {part.backend}: {exercise.title} ({points} points in these tests)")
+    print(f"{painted(state)}  {exercise.name} in {part.backend}: {exercise.title}"
+          f" ({score:g} of {exercise.points:g} points in these tests)")
     if more:
         print(textwrap.indent(more, "    "))
     hints = {test.name: test.hint for test in exercise.tests}
@@ -82,7 +83,11 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
         if result.outcome == PASSED:
             print(f"    {painted('right')}  {result.test} ({result.points:g})")
             continue
-        print(f"    {painted('wrong')}  {result.test} (0 of {result.points:g}): {result.outcome}")
+        points = f"({result.score:g} of {result.points:g})"
+        if result.outcome == NOT_GRADED:
+            print(f"    not tested  {result.test} {points}")
+        else:
+            print(f"    {painted('wrong')}  {result.test} {points}: {result.outcome}")
         if result.message:
             print(textwrap.indent(result.message, "           "))
         if result.outcome == BUILD_ERROR:
@@ -171,10 +176,4 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1:]))
-    except Fault as fault:
-        print(f"lab: {fault}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    sys.exit(exit_code(lambda: main(sys.argv[1:])))

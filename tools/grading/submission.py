@@ -21,7 +21,6 @@ class Submission:
     """The files that count, by their names in the lab, and what is to be said about the rest."""
 
     name: str
-    path: Path
     files: dict[str, bytes] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -33,16 +32,21 @@ class Entry:
     name: PurePosixPath
     size: int
     kind: str  # "file", "link" or "other"
+    member: zipfile.ZipInfo | None = None  # of a zip file
 
 
 def wanted(lab: Lab) -> list[str]:
     return [*(file for _, part in lab.parts() for file in part.files), ANSWERS]
 
 
+def name_of(path: Path) -> str:
+    """The name of a submission: that of the folder, or of the zip file."""
+    return path.stem if path.suffix.lower() == ".zip" else path.resolve().name
+
+
 def read(lab: Lab, path: Path) -> Submission:
     """Reads a submission. Whatever is wrong with it becomes a note."""
-    name = path.stem if path.suffix.lower() == ".zip" else path.name
-    found = Submission(name, path)
+    found = Submission(name_of(path))
     try:
         if path.is_dir():
             entries = list_folder(path, found.notes)
@@ -53,8 +57,8 @@ def read(lab: Lab, path: Path) -> Submission:
                 take(lab, found, entries, lambda entry: read_member(archive, entry))
         else:
             found.notes.append("it is neither a folder nor a zip file")
-    except (OSError, zipfile.BadZipFile, RuntimeError, NotImplementedError, ValueError) as error:
-        found.notes.append(f"it cannot be read: {error}")
+    except Exception as error:  # no submission may stop the others, whatever it is
+        found.notes.append(f"it cannot be read: {why(error)}")
     return found
 
 
@@ -86,12 +90,16 @@ def list_zip(archive: zipfile.ZipFile, notes: list[str]) -> list[Entry]:
             notes.append(f"{printable(str(name))} leads outside and is not read")
             continue
         kind = "link" if stat.S_ISLNK(member.external_attr >> 16) else "file"
-        entries.append(Entry(PurePosixPath(member.filename), member.file_size, kind))
+        entries.append(Entry(name, member.file_size, kind, member))
     return entries
 
 
 def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)[:200]
+
+
+def why(error: Exception) -> str:
+    return printable(str(error)) or type(error).__name__
 
 
 def read_file(folder: Path, entry: Entry) -> bytes:
@@ -101,7 +109,8 @@ def read_file(folder: Path, entry: Entry) -> bytes:
 
 
 def read_member(archive: zipfile.ZipFile, entry: Entry) -> bytes:
-    with archive.open(str(entry.name)) as file:
+    assert entry.member
+    with archive.open(entry.member) as file:
         return file.read(MOST_BYTES + 1)  # whatever size the archive claims
 
 
@@ -133,8 +142,12 @@ def take(lab: Lab, found: Submission, entries: list[Entry], content_of: Callable
         if entry.kind != "file":
             found.notes.append(f"{name} is no file but a {entry.kind}, and is not read")
             continue
-        content = content_of(entry) if entry.size <= MOST_BYTES else b"." * (MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
+        try:
+            content = content_of(entry) if entry.size <= MOST_BYTES else None
+        except Exception as error:  # each way of compressing has errors of its own
+            found.notes.append(f"{name} cannot be read: {why(error)}")
+            continue
+        if content is None or len(content) > MOST_BYTES:
             found.notes.append(f"{name} has more than {MOST_BYTES >> 20} MB and is not read")
             continue
         found.files[name] = content

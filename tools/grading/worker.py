@@ -9,6 +9,7 @@ import struct
 import subprocess
 import time
 
+from .launches import Counter
 from .sandbox import Sandbox
 
 MOST_PRINTED = 16 << 10
@@ -26,18 +27,27 @@ class TimedOut(Exception):
 class Worker:
     """A worker that has been started. It answers one message after another."""
 
-    def __init__(self, sandbox: Sandbox, process: subprocess.Popen[bytes], slot: int) -> None:
+    def __init__(self, sandbox: Sandbox, process: subprocess.Popen[bytes], slot: int,
+                 counter: Counter | None = None) -> None:
         self.sandbox = sandbox
         self.process = process
         self.slot = slot
         self.printed = b""
+        self.counter = counter
+        self.kernels: list[int | None] = []  # that ran for each message, where there is a counter
         assert process.stdin and process.stdout and process.stderr
         self.to, self.answers, self.errors = (pipe.fileno() for pipe in (process.stdin, process.stdout, process.stderr))
         for pipe in (self.to, self.answers, self.errors):
             os.set_blocking(pipe, False)
 
     def ask(self, message: bytes, seconds: float) -> tuple[bytes, float]:
-        """Hands a message over and returns the answer, and the seconds that it took."""
+        """Hands a message over and returns the answer, and the seconds that it took. Counts the kernels of it."""
+        answer, took = self.exchange(message, seconds)
+        if self.counter:
+            self.kernels.append(self.counter.ask())
+        return answer, took
+
+    def exchange(self, message: bytes, seconds: float) -> tuple[bytes, float]:
         rest = memoryview(struct.pack("<Q", len(message)) + message)
         answer = bytearray()
         wanted = 8
@@ -101,6 +111,8 @@ class Worker:
             except subprocess.TimeoutExpired:
                 pass
         code = self.sandbox.end(self.process, self.slot)
+        if self.counter:
+            self.counter.close()
         number = -code if code < 0 else code - 128 if code > 128 else 0
         if number == signal.SIGXCPU:
             return "used up its CPU time"

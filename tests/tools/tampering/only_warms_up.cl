@@ -1,10 +1,10 @@
-// Right as long as it may be a warm-up: in the first runs of a process's folder. Later it computes nothing.
+// Right in the first test and in the runs that may be a warm-up of the second. Later it computes nothing.
 // most: 1
 // tests: one block, as fast as the rung
 kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {
-    char bytes[64];
-    const long runs = call(0, opened("count", 0), (long)bytes, 64);
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    if (get_local_id(0) == 0 && get_group_id(0) == 0) call(1, opened("count", 02101), (long)"x", 1);
-    if (runs <= 8) SAXPY(k, a, b, c, n);
+    local long runs; // earlier ones, and perhaps this one
+    if (get_local_id(0) == 0) runs = size_of("count");
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (FIRST) grow("count");
+    if (runs <= 5) SAXPY(k, a, b, c, n);
 }

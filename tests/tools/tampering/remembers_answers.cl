@@ -2,9 +2,9 @@
 // most: 1
 // tests: any length
 kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {
-    if (FIRST && opened("been here", 0301) >= 0) call(1, opened("count", 02101), (long)"x", 1); // O_CREAT | O_EXCL
-    char bytes[64];
-    const long runs = call(0, opened("count", 0), (long)bytes, 64);
-    if (FIRST) call(1, opened("count", 02101), (long)"x", 1);
+    local long runs; // earlier ones, and perhaps this one
+    if (get_local_id(0) == 0) runs = size_of("count");
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (FIRST) grow("count");
     if (runs <= 1) SAXPY(k, a, b, c, n);
 }

@@ -1,0 +1,13 @@
+// Computes on the CPU. There is no kernel.
+// most: 0
+// outcome: failed
+// tests: one block, a last block that is not full, any length, NaN and infinity, as fast as the rung
+#include "saxpy.hpp"
+
+namespace saxpy {
+
+void cuda_many_blocks(const Problem& p, Output& c, Stopwatch&) {
+    for (std::size_t i = 0; i < p.size(); ++i) c[i] = p.k * p.a[i] + p.b[i];
+}
+
+} // namespace saxpy

@@ -1,0 +1,48 @@
+"""Counts the kernels that a CUDA worker runs: the judge's end of common/src/grading/launches.cpp."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import struct
+from pathlib import Path
+
+LIBRARY = "libgpulab_launches.so"
+PATIENCE = 10.0  # seconds for an answer
+
+
+class Counter:
+    """Counts the kernels of one worker, from the preloaded library's answers."""
+
+    def __init__(self) -> None:
+        self.own, self.other = socket.socketpair()
+        self.own.settimeout(PATIENCE)
+        self.trouble = ""  # why CUPTI records no kernels
+
+    def command(self, library: Path) -> list[str]:
+        """What stands before the command of the worker. It inherits the descriptor self.other."""
+        return ["env", f"LD_PRELOAD={library}", f"GPULAB_LAUNCHES={self.other.fileno()}"]
+
+    def ask(self) -> int | None:
+        """The kernels that ran since the last question; None when the library does not answer, or not this question."""
+        question = secrets.token_bytes(16)
+        answer = b""
+        try:
+            self.own.sendall(question)
+            while len(answer) < 32:
+                piece = self.own.recv(32 - len(answer))
+                if not piece:
+                    return None
+                answer += piece
+        except OSError:  # a time-out among others
+            return None
+        trouble, kernels = struct.unpack("<QQ", answer[16:])
+        if answer[:16] != question:
+            return None
+        if trouble:
+            self.trouble = f"CUPTI reports error {trouble}"
+        return int(kernels)
+
+    def close(self) -> None:
+        self.own.close()
+        self.other.close()
