@@ -21,7 +21,6 @@ _gpulab_words() {
                 return
             fi ;;
         setup) echo --all ;;
-        help) [[ $# -gt 2 ]] || echo --help ;;
     esac
     [[ $2 != test ]] || echo --large
     [[ $2 == run ]] || return 0

@@ -39,7 +39,7 @@ if have nvcc; then
     fi
 else
     absent "CUDA toolkit" "CUDA variants are left out of the programs and listed as skipped" \
-        "developer.nvidia.com/cuda-downloads, then ./lab setup"
+        "developer.nvidia.com/cuda-downloads (on Debian 13 also the package nvidia-cuda-toolkit), then ./lab setup"
 fi
 
 # The libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.
@@ -119,8 +119,14 @@ fi
 if have chromium; then found Chromium "$(version_of chromium)"; else
     absent Chromium "the tests that open the pages in a browser are skipped" "./lab setup --all (on Debian)"
 fi
-if have clang-format; then found clang-format "$(version_of clang-format)"; else
-    absent clang-format "the format check cannot run" "./lab setup --all"
+format=""
+for program in clang-format-14 clang-format; do
+    format=$(version_of "$program")
+    if [[ $format == *"version 14."* ]]; then break; fi
+done
+if [[ $format == *"version 14."* ]]; then found clang-format "$format"; else
+    absent clang-format "the format check cannot run: it needs version 14${format:+, and this is $format}" \
+        "./lab setup --all (on Debian 12); elsewhere: pip install clang-format==14.0.6"
 fi
 matplotlib=""
 for python in python3 /usr/bin/python3; do
@@ -128,5 +134,14 @@ for python in python3 /usr/bin/python3; do
 done
 if [[ $matplotlib ]]; then found matplotlib "$matplotlib"; else
     absent matplotlib "./lab plot cannot draw results" "./lab setup --all"
+fi
+
+echo
+echo "To hand out and grade exercises"
+if have python3 && at_least 3.11 "$(version_of python3)"; then found Python "$(version_of python3)"; else
+    absent Python "no hand-outs and no grading: 3.11 or newer is needed" "./lab grade installs the system's"
+fi
+if have bwrap; then found bubblewrap "$(version_of bwrap)"; else
+    absent bubblewrap "only root can keep submissions apart, and less strictly" "./lab grade installs it, or the package bubblewrap"
 fi
 exit 0

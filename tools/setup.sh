@@ -38,10 +38,16 @@ absent() {
     done
 }
 
-# Those of them that apt may have.
+# Those of them that apt may have, each once.
 missing() {
     local package
-    for package in $(absent "$@"); do grep -qsx "$package" "$unavailable" || echo "$package"; done
+    for package in $(absent "$@" | awk '!seen[$0]++'); do grep -qsx "$package" "$unavailable" || echo "$package"; done
+}
+
+# needs_python: stops where Python is missing or too old for the tools of exercises, which use tomllib.
+needs_python() {
+    have python3 || die "python3 is not installed"
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || die "this Python is too old, 3.11 is needed"
 }
 
 as_root() { if [[ $(id -u) == 0 ]]; then "$@"; else sudo "$@"; fi; }
@@ -124,11 +130,18 @@ by_hand() {
         echo "For an administrator: apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
 }
 
+# What becomes of a build without some packages.
+without="CMake fetches missing libraries; back ends that lack something else are left out, tests skipped"
+
+# On Ubuntu, where a package may be missing because this part of the archive is off.
+hint_at_universe() { if grep -qsx 'ID="\?ubuntu"\?' /etc/os-release; then echo " Is 'universe' on?"; fi; }
+
 # go_without WHY PACKAGE...: where a build can do without the packages, says so, but not in every run. Else stops.
 go_without() {
     local program how
     if have apt-get; then
-        how=$(by_hand "${@:2}")
+        # shellcheck disable=SC2046,SC2086
+        how=$(by_hand $({ missing $to_build && printf '%s\n' "${@:2}"; } | awk '!seen[$0]++')) # so that one command does
     else
         how="Without apt, install by hand: a C++20 compiler, CMake >= 3.25, Ninja, git; for OpenCL also headers, loader and a"
         how+=" device. (Debian's names: ${*:2})"
@@ -137,10 +150,17 @@ go_without() {
         have $program || die "'$program' is not installed${1:+, and $1}. $how"
     done
     if [[ $(cat "$told" 2>/dev/null) != "$*" ]]; then
-        say "not installed${1:+, because $1}: ${*:2}. Going on: CMake fetches the libraries; back ends that lack something are" \
-            "left out.${how:+ $how}"
+        say "not installed${1:+, because $1}: ${*:2}. Going on: $without.${how:+ $how}"
         mkdir -p "$root/build" && echo "$*" >"$told"
     fi
+}
+
+# Stops with the line of CMake's that names the libraries which it could neither find nor fetch, if there is one. It says all
+# there is to say.
+stop_if_needed() {
+    local line
+    line=$(sed -n '/^ *needed: /{s/^ *//;p;q;}' "$log")
+    [[ ! $line ]] || die "$line"
 }
 
 # What apt said of an error, in one line.
@@ -173,7 +193,7 @@ install() {
         if has_lists; then mkdir -p "$root/build" && echo "$package" >>"$unavailable"; fi
     done
     if [[ ${#packages[@]} -gt 0 && ${#unknown[@]} -gt 0 ]]; then
-        say "not in the apt sources (on Ubuntu, is 'universe' on?): ${unknown[*]}. Going on without; CMake fetches libraries"
+        say "not in the apt sources: ${unknown[*]}.$(hint_at_universe) Going on: $without"
     fi
     if [[ ${#packages[@]} -gt 0 ]]; then
         size=$(apt install --assume-no --no-install-recommends "${packages[@]}" 2>/dev/null </dev/null | awk '
@@ -187,4 +207,13 @@ install() {
     else
         go_without "the apt sources do not have them" "$@"
     fi
+}
+
+# provide "$to_build": installs what is missing of a list of package=proof.
+provide() {
+    local packages
+    # shellcheck disable=SC2086 # a list of words
+    packages=$(missing $1)
+    # shellcheck disable=SC2086
+    [[ ! $packages ]] || install $packages
 }

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The tests of the pages: test_pages.py "the sentence to test" FOLDER; ctest runs each sentence. FOLDER is where the first
 of them builds the pages; the others look at what lies there."""
-import os
 import pathlib
 import re
 import shutil

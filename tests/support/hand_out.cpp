@@ -1,22 +1,13 @@
 #include "gpulab_testing/hand_out.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <regex>
-#include <stdexcept>
+
+#include "gpulab_testing/program.hpp"
 
 namespace gpulab::testing {
 
-namespace {
-std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-} // namespace
-
 std::set<std::string> variants_in_ladder(const std::string& readme_path) {
-    const std::string text = content(readme_path);
+    const std::string text = bytes_of(readme_path);
     static const std::regex row(R"((^|\n)\| *`((cpu|opencl|cuda)_[a-z0-9_]+)` *\|)");
     std::set<std::string> names;
     for (auto match = std::sregex_iterator(text.begin(), text.end(), row); match != std::sregex_iterator(); ++match)
@@ -25,7 +16,7 @@ std::set<std::string> variants_in_ladder(const std::string& readme_path) {
 }
 
 std::set<std::string> absent_from(const std::string& readme_path, const std::set<std::string>& names) {
-    const std::string text = content(readme_path);
+    const std::string text = bytes_of(readme_path);
     std::set<std::string> absent;
     for (const std::string& name : names)
         if (text.find("`" + name + "`") == std::string::npos) absent.insert(name);

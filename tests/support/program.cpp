@@ -24,6 +24,12 @@ bool excused(const nlohmann::json& variant, const KnownWrong& known_wrong) {
 }
 } // namespace
 
+std::string bytes_of(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw std::runtime_error("cannot read " + path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
 ScratchFile::ScratchFile() {
     std::random_device random;
     path_ = (fs::temp_directory_path() / fmt::format("gpulab_test_{:08x}{:08x}", random(), random())).string();
@@ -34,11 +40,7 @@ ScratchFile::~ScratchFile() {
     fs::remove(path_, ignored);
 }
 
-std::string ScratchFile::text() const {
-    std::ifstream file(path_, std::ios::binary);
-    if (!file) throw std::runtime_error("cannot read " + path_);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string ScratchFile::text() const { return bytes_of(path_); }
 
 nlohmann::json ScratchFile::json() const { return nlohmann::json::parse(text()); }
 
@@ -78,13 +80,13 @@ Outcome Program::run(const std::string& before, const std::string& arguments) co
 }
 
 std::string Program::refusal_fault(const std::string& arguments) const {
-    const ScratchFile json;
-    const Outcome outcome = (*this)(arguments + " --json " + json.path());
+    const ScratchFolder folder;
+    const Outcome outcome = (*this)(arguments + " --json " + folder.path("results.json"));
     if (outcome.exit_code != 2) return fmt::format("exit code {}, not 2: {}", outcome.exit_code, outcome.err);
     if (std::count(outcome.err.begin(), outcome.err.end(), '\n') != 1 || !outcome.err.ends_with('\n'))
         return "not one line: " + outcome.err;
     if (!outcome.err.starts_with(lab_ + ": ")) return "does not begin with the lab's name: " + outcome.err;
-    if (fs::exists(json.path()) || fs::exists(json.path() + ".part")) return "there is a results file";
+    if (!fs::is_empty(folder.path())) return "there is a results file, or a part of one";
     return "";
 }
 

@@ -2,6 +2,9 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/internal/catch_test_registry.hpp>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <fmt/format.h>
 #include <iostream>
@@ -12,11 +15,15 @@ namespace gpulab::testing {
 void Faults::check(std::string_view what, const std::function<std::string()>& check) {
     ++checks_;
     std::string fault;
+    const auto begin = std::chrono::steady_clock::now();
     try {
         fault = check();
     } catch (const std::exception& e) { // Catch2's own exceptions are of no std type and pass
         fault = std::string("it threw: ") + e.what();
     }
+    if (std::getenv("GPULAB_TEST_TIMES")) // for whoever looks for the checks that take long
+        fmt::print(stderr, "{:8.2f} s  {}\n",
+                   std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), what);
     if (fault.empty()) return;
     text_ += fmt::format("  {}: {}\n", what, fault == last_ ? "the same" : fault);
     last_ = fault;

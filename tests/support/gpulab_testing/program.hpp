@@ -11,6 +11,9 @@
 
 namespace gpulab::testing {
 
+/// The bytes of a file. @throws std::runtime_error when it cannot be read
+std::string bytes_of(const std::string& path);
+
 /// A name for a file that no other test uses, also in another process. The file is not there yet; what is there when
 /// this goes is removed.
 class ScratchFile {
@@ -21,7 +24,7 @@ public:
     ScratchFile& operator=(const ScratchFile&) = delete;
 
     const std::string& path() const { return path_; }
-    std::string text() const;    ///< @throws std::runtime_error when it cannot be read
+    std::string text() const;    ///< @throws as bytes_of()
     nlohmann::json json() const; ///< @throws as text(), and for what is no JSON
     void write(const std::string& text) const;
 
@@ -82,7 +85,7 @@ public:
     Outcome fed(const std::string& file, const std::string& arguments) const;
 
     /// What is wrong with how it refuses these arguments, or "": it must end with 2 and one line on stderr that begins
-    /// with its name, and leave no results file, not even a part of one.
+    /// with its name, and leave neither a results file nor a temporary one.
     std::string refusal_fault(const std::string& arguments) const;
 
     /// Those of the words that it does not print. @throws std::runtime_error when it does not end with 0

@@ -76,6 +76,12 @@ public:
 /// Whether a back end's variants can be built here; for VariantCases that run under a checking tool.
 template <Backend backend> bool only_on(std::string_view, Backend of) { return of == backend; }
 
+/// The same for CUDA without the vendor's libraries: what a tool finds inside them is not ours to mend. Such a variant
+/// has the library in its name: cuda_cub, cuda_dot_cublas, cuda_cusparse_alg1.
+inline bool own_cuda(std::string_view variant, Backend of) {
+    return of == Backend::cuda && variant.find("_cu") == std::string_view::npos;
+}
+
 /// What every rung must do beside its answer, or "": poison what it computes before every run, and, on a GPU, name the
 /// tile at which it cuts its work, so that the tests can try the sizes beside it.
 /// @param watch the stopwatch of a finished run
