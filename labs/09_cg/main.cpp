@@ -12,6 +12,7 @@
 #include "gpulab/sparse/matrix_market.hpp"
 #include "runs.hpp"
 #include "studies.hpp"
+#include "tuning.hpp"
 
 namespace {
 
@@ -35,6 +36,10 @@ void settle(const gpulab::Options& options, Choice& c) {
     c.settings.absolute = c.criterion == "absolute";
     c.settings.balance = c.balance == "speed" ? cg::Balance::speed : cg::Balance::nonzeros;
     c.settings.trace = !c.trace.empty();
+    if (!c.settings.tuning.empty()) { // what is wrong with it is said before the work is done
+        (void)cg::TuningCache(c.settings.tuning);
+        (void)gpulab::OutputFile(c.settings.tuning);
+    }
 }
 
 gpulab::OutputFile opened(const std::string& path) {
@@ -123,8 +128,8 @@ int main(int argc, char** argv) try {
                  "parts that rungs for several devices cut the rows into; default: as many as devices, at least 2", 64);
     options.choice("--balance", c.balance, {"nnz", "speed"},
                    "the parts: equally many non-zeros, or by the measured speed of each device");
-    options.text("--tuning", c.settings.tuning,
-                 "file that keeps the group counts of tuned OpenCL rungs; it is made when absent");
+    options.output("--tuning", c.settings.tuning,
+                   "file that keeps the group counts of tuned OpenCL rungs; it is made when absent");
     options.size("--rows", c.rows, 16, "unknowns in studies", std::size_t{1} << 28);
     options.variants(cg::variants<double>()); // the same names for float
     options.studies(cg::study_list());

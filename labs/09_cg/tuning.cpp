@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <sstream>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/input_file.hpp"
 
 namespace cg {
 
@@ -34,6 +36,7 @@ Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::s
 namespace {
 
 constexpr const char* heading = "device,kernel,type,rows,groups,one_ms,best_ms";
+constexpr std::size_t most_bytes = std::size_t{1} << 20; // some ten thousand lines
 
 std::string without_commas(std::string text) {
     std::replace_if(
@@ -46,12 +49,14 @@ template <class Number> bool read_number(const std::string& word, Number& number
     return bad == std::errc{} && stop == word.data() + word.size();
 }
 
+bool is_time(double ms) { return ms >= 0 && std::isfinite(ms); }
+
 } // namespace
 
 TuningCache::TuningCache(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    std::ifstream file(path_);
-    if (!file) return; // store() makes it
+    std::error_code ignored;
+    if (path_.empty() || !std::filesystem::exists(path_, ignored)) return; // store() makes it
+    std::istringstream file(gpulab::content_of(path_, most_bytes));
     std::string line;
     for (std::size_t number = 1; std::getline(file, line); ++number) {
         const auto wrong = [&] {
@@ -67,7 +72,7 @@ TuningCache::TuningCache(std::string path) : path_(std::move(path)) {
         Tuned t;
         if (words.size() != 7 || !read_number(words[3], t.rows) || !read_number(words[4], t.groups) ||
             !read_number(words[5], t.one_ms) || !read_number(words[6], t.best_ms) || t.groups < 1 ||
-            t.groups > most_groups)
+            t.groups > most_groups || !is_time(t.one_ms) || !is_time(t.best_ms))
             throw wrong();
         t.device = words[0], t.kernel = words[1], t.type = words[2];
         entries_.push_back(t);

@@ -48,7 +48,8 @@ Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::s
 class TuningCache {
 public:
     /// @param path file to read now, if it exists, and to write with store(); empty: none
-    /// @throws gpulab::UsageError when the file is no such table
+    /// @throws gpulab::UsageError when the file is no such table, cannot be read, or is neither a regular file nor a
+    /// pipe
     explicit TuningCache(std::string path);
     /// The entry of a device, kernel, type and number of rows, if there is one.
     std::optional<Tuned> find(const std::string& device, const std::string& kernel, const std::string& type,

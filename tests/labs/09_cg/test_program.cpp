@@ -200,6 +200,22 @@ TEST_CASE("group counts are kept in the file of --tuning, and rows are shared ou
     CHECK(program(arguments).exit_code != 0);
 }
 
+TEST_CASE("a file of --tuning that cannot serve is refused before the work, and overwrites nothing") {
+    const ScratchFile file;
+    const auto refusal = [&](const std::string& arguments) {
+        const Outcome outcome = program("--generate laplace2d:20 --backend cpu --repeat 1 " + arguments);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.out == "");
+        return outcome.err;
+    };
+    CHECK(refusal("--tuning /dev/zero").starts_with("cg: cannot read /dev/zero: "));
+    CHECK(refusal("--tuning /nowhere/table.csv").starts_with("cg: cannot write /nowhere/table.csv: "));
+    file.write("a matrix\n");
+    CHECK(has(refusal("--matrix " + file.path() + " --tuning " + file.path()), "--tuning would overwrite"));
+    CHECK(has(refusal("--tuning " + file.path() + " --json " + file.path()), "name the same file"));
+    CHECK(file.text() == "a matrix\n");
+}
+
 TEST_CASE("memory is counted before it is taken") {
     CHECK(program("--generate laplace2d:40000").err.starts_with("cg: laplace2d:40000: this problem needs"));
     const ScratchFile matrix;

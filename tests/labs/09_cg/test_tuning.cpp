@@ -43,10 +43,15 @@ TEST_CASE("what was found is kept in a file, by device, kernel, type and size") 
     for (const char* const broken : {"x\n", "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5\n",
                                      "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,0,2.5,0.5\n",
                                      "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,33,2.5,0.5\n",
-                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,many,5,2.5,0.5\n"}) {
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,many,5,2.5,0.5\n",
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,inf,0.5\n",
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5,nan\n",
+                                     "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,-1,0.5\n"}) {
         file.write(broken);
         CHECK_THROWS_AS(cg::TuningCache(file.path()), gpulab::UsageError);
     }
+    CHECK_THROWS_AS(cg::TuningCache("/dev/zero"), gpulab::UsageError); // it never ends
+    CHECK_THROWS_AS(cg::TuningCache("/tmp"), gpulab::UsageError);
 }
 
 TEST_CASE("stiffness matrices are symmetric and positive definite") {
