@@ -262,13 +262,14 @@ OutputFile::~OutputFile() { discard(); }
 
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::exchange(other.path_, {})), temporary_(std::exchange(other.temporary_, {})),
-      content_(std::exchange(other.content_, {})), packed_(other.packed_), special_(other.special_),
-      in_place_(other.in_place_), stream_(other.stream_) {}
+      content_(std::exchange(other.content_, {})), prepared_(std::exchange(other.prepared_, false)),
+      packed_(other.packed_), special_(other.special_), in_place_(other.in_place_), stream_(other.stream_) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     std::swap(path_, other.path_);
     std::swap(temporary_, other.temporary_);
     std::swap(content_, other.content_);
+    std::swap(prepared_, other.prepared_);
     std::swap(packed_, other.packed_);
     std::swap(special_, other.special_);
     std::swap(in_place_, other.in_place_);
@@ -279,7 +280,8 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
 void OutputFile::discard() noexcept {
     if (!temporary_.empty()) remove_temporary(temporary_);
     temporary_.clear();
-    content_.reset();
+    content_.clear();
+    prepared_ = false;
 }
 
 void OutputFile::write(std::string_view content) {
@@ -293,6 +295,7 @@ void OutputFile::prepare(std::string_view text) {
     const std::string_view content = packed_ ? packed : text;
     if (in_place_) {
         content_ = content;
+        prepared_ = true;
         return;
     }
     errno = 0;
@@ -320,8 +323,8 @@ void OutputFile::prepare(std::string_view text) {
 }
 
 void OutputFile::commit() {
-    if (content_) {
-        const bool good = overwrite(path_, *content_);
+    if (prepared_) {
+        const bool good = overwrite(path_, content_);
         const std::string reason = std::strerror(errno);
         discard();
         if (!good) throw Error(fmt::format("cannot write {}: {}", path_, reason));

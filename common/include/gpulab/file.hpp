@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdio>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -51,12 +50,13 @@ public:
 private:
     void discard() noexcept;
     std::string path_;
-    std::string temporary_;              // not empty: it exists
-    std::optional<std::string> content_; // prepared for a file that is overwritten in place
-    bool packed_ = false;                // compressed with gzip
-    bool special_ = false;               // not a regular file
-    bool in_place_ = false;              // the file may be written, its folder may not
-    std::FILE* stream_ = nullptr;        // stdout or stderr, when it goes to the file
+    std::string temporary_;       // not empty: it exists
+    std::string content_;         // for a file that is overwritten in place
+    bool prepared_ = false;       // content_ is to be written
+    bool packed_ = false;         // compressed with gzip
+    bool special_ = false;        // not a regular file
+    bool in_place_ = false;       // the file may be written, its folder may not
+    std::FILE* stream_ = nullptr; // stdout or stderr, when it goes to the file
 };
 
 /// Whether two names lead to the same file, through links too. It need not exist.
