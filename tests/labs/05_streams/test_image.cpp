@@ -180,7 +180,10 @@ TEST_CASE("a palette's colours are read, and one that is missing, empty or too l
     CHECK(gpulab::read_png(file.path()).pixels == std::vector<unsigned char>{40, 50, 60, 10, 20, 30});
     file.write(png_of(2, 1, 1, 3, stored("\x40"), two)); // one bit each
     CHECK(gpulab::read_png(file.path()).pixels == std::vector<unsigned char>{10, 20, 30, 40, 50, 60});
-    CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x02"), two)), ContainsSubstring("colour 2 of a palette of 2"));
+    // Newer versions of libpng say so themselves ("palette index exceeding"), older ones leave it to read_png().
+    CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x02"), two)),
+               ContainsSubstring("is damaged") &&
+                   (ContainsSubstring("colour 2 of a palette of 2") || ContainsSubstring("palette index exceeding")));
     CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x01"))), ContainsSubstring("is damaged")); // no palette
     CHECK_THAT(complaint(png_of(2, 1, 1, 3, stored("\x40"), two + "abc")), ContainsSubstring("is damaged: PLTE"));
     CHECK_THAT(complaint(png_of(2, 1, 8, 3, stored("\x01\x01"), two + "a")), ContainsSubstring("is damaged"));
