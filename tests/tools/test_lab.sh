@@ -327,6 +327,47 @@ END
             [[ $out != *"Why tests"* ]] || fail "it speaks of skips: $out"
         done ;;
 
+    "a run under compute-sanitizer counts as skipped only when all of its test cases were")
+        sanitizer() { # sanitizer RC FINDINGS OUTPUT: runs the script with a tool that ends so, and logs and prints this
+            cat >"$scratch/tool" <<END
+#!/bin/sh
+while [ "\$1" != --log-file ]; do shift; done
+echo "$2" >"\$2"
+printf '$3'
+exit $1
+END
+            chmod +x "$scratch/tool"
+            try cmake -DSANITIZER="$scratch/tool" -DTOOL=memcheck -DPROGRAM=program -DCASES=[.sanitizer] -DFINDS= \
+                -DLOG="$scratch/log" -P "$root/cmake/RunSanitizer.cmake"
+        }
+        unset GPULAB_REQUIRE_DEVICES
+        one='skipped: no NVIDIA GPU\n'
+        for code in 4 255; do
+            sanitizer $code "Error: terminated before the first call" "${one}test cases: 2 | 2 skipped\nassertions: 0\n"
+            ends_with 0 && names "$err" "skipped: no NVIDIA GPU"
+        done
+        some="${one}test cases: 2 | 1 passed | 1 skipped\n"
+        sanitizer 0 "ERROR SUMMARY: 0 errors" "$some"
+        ends_with 0 && [[ $out$err != *"skipped: "* ]] || fail "one that passed counts as skipped: $out $err"
+        for findings in "Invalid __global__ write ERROR SUMMARY: 1 error" "Error: terminated before the first call"; do
+            sanitizer 0 "$findings" "$some"
+            ends_with 1 && [[ $out$err != *"skipped: "* ]] || fail "a finding counts as skipped: $out $err"
+        done
+        sanitizer 42 "ERROR SUMMARY: 0 errors" "${one}test cases: 2 | 1 failed | 1 skipped\n"
+        ends_with 1 && [[ $out$err != *"skipped: "* ]] || fail "a failure counts as skipped: $out $err"
+        export GPULAB_REQUIRE_DEVICES=1
+        sanitizer 4 "ERROR SUMMARY: 0 errors" "${one}test cases: 2 | 2 skipped\n"
+        ends_with 1 && [[ $out$err != *"skipped: "* ]] || fail "a missing device counts as skipped: $out $err" ;;
+
+    "setup --all configures after it has installed everything")
+        fake_machine
+        try "$scratch/copy/lab" setup --all
+        ends_with 0
+        last=$(grep -nE "apt-get .* install -y" "$scratch/called" | sed -n '$p')
+        [[ $last == *libopenmpi-dev* ]] || fail "MPI is not installed: $(<"$scratch/called")"
+        configured=$(grep -n "cmake -S" "$scratch/called")
+        ((${configured%%:*} > ${last%%:*})) || fail "it configures before: $(<"$scratch/called")" ;;
+
     "of another GCC than the C++ compiler's no folder is linked")
         cat >"$scratch/folders.cmake" <<END
 cmake_minimum_required(VERSION 3.25)
@@ -382,7 +423,7 @@ END
         try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
         ends_with 0
         [[ $(calls "cmake -S") == 1 ]] || fail "it configures in each run: $(<"$scratch/called")"
-        for program in nvcc clinfo; do
+        for program in nvcc clinfo mpirun; do
             : >"$scratch/called"
             fake $program 'echo release 12.9'
             try env GPULAB_INSTALL=no "$scratch/copy/lab" run a
