@@ -96,6 +96,9 @@ endif()
 if(GPULAB_NEEDED)
     list(JOIN GPULAB_NEEDED ", " libraries)
     list(JOIN GPULAB_NEEDED_PACKAGES " " packages)
+    if("Catch2" IN_LIST GPULAB_NEEDED)
+        string(APPEND packages " (Catch2 3.7.1 or newer: Debian 12 has it in its backports)")
+    endif()
     message(FATAL_ERROR " needed: ${libraries}, neither installed nor to be fetched from GitHub (no network?). On Debian and "
                         "Ubuntu: apt-get install ${packages}") # the space keeps CMake from breaking the line
 endif()

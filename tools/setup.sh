@@ -73,23 +73,30 @@ backports_entry() {
     fi
 }
 
-add_backports() { # when this is a Debian whose sources do not name its backports yet
-    local release file entry added
-    release=$(. /etc/os-release && [[ $ID == debian ]] && echo "${VERSION_CODENAME:-}") || return 0
-    if apt-cache policy | grep -q "$release-backports"; then return 0; fi
+# Where this is a Debian whose sources do not name its backports yet: their entry, and the file for it.
+find_backports() { # sets release, entry and added
+    local file
+    release="" entry="" added=""
+    release=$(. /etc/os-release && [[ $ID == debian ]] && echo "${VERSION_CODENAME:-}") || return 1
+    if apt-cache policy 2>/dev/null | grep -q "$release-backports"; then return 1; fi
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
         [[ -f $file ]] || continue
         entry=$(backports_entry "$release" "$file")
-        [[ $entry ]] || continue
         added=/etc/apt/sources.list.d/gpulab-backports.${file##*.}
-        say "adding $release-backports to the apt sources, for Catch2 ($added)"
-        as_root tee "$added" <<<"$entry" >/dev/null
-        if ! apt update >/dev/null 2>&1 </dev/null; then
-            say "this mirror has no backports: taking them out again"
-            as_root rm "$added"
-        fi
-        return 0
+        [[ ! $entry ]] || return 0
     done
+    return 1
+}
+
+add_backports() {
+    local release entry added
+    find_backports || return 0
+    say "adding $release-backports to the apt sources, for Catch2 ($added)"
+    as_root tee "$added" <<<"$entry" >/dev/null
+    if ! apt update >/dev/null 2>&1 </dev/null; then
+        say "this mirror has no backports: taking them out again"
+        as_root rm "$added"
+    fi
 }
 
 # The version of Catch2 to install: the first that is 3.7.1 or newer (an older one can report a failure as a skip).
@@ -113,13 +120,19 @@ has_lists() { [[ $(apt-cache madison cmake 2>/dev/null) ]]; } # are the package 
 
 # The command that installs packages, for somebody who may. Where the package lists are here, what they lack is left out.
 by_hand() {
-    local package packages=()
+    local package packages=() release entry added first=""
     for package in "$@"; do
         if has_lists; then
             if [[ $package == libcatch2-dev ]]; then
                 package=$(recent_catch2)
-                [[ $package ]] || continue # CMake fetches it
-                package=libcatch2-dev=$package
+                if [[ $package ]]; then
+                    package=libcatch2-dev=$package
+                elif find_backports; then
+                    package=libcatch2-dev/$release-backports
+                    first="printf '%s\\n' $(sed "s/'/'\\\\''/g; s/.*/'&'/" <<<"$entry" | paste -sd' ' -) >$added && "
+                else
+                    continue # CMake fetches it
+                fi
             else
                 [[ $(apt-cache madison "$package" 2>/dev/null) ]] || continue
             fi
@@ -127,7 +140,7 @@ by_hand() {
         packages+=("$package")
     done
     [[ ${#packages[@]} -eq 0 ]] ||
-        echo "For an administrator: apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
+        echo "For an administrator: ${first}apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
 }
 
 # What becomes of a build without some packages.

@@ -236,6 +236,20 @@ Signed-By: /usr/share/keyrings/k.gpg'
         [[ $got == "$want" ]] || fail "got '$got'"
         [[ -z $(backports_entry trixie "$scratch/a.sources") ]] || fail "an entry for a release that is not there" ;;
 
+    "an administrator is told how to add the backports that Catch2 needs")
+        . "$root/tools/setup.sh"
+        apt-cache() { echo "$2 | 9.0 | mirror"; }
+        recent_catch2() { :; }
+        find_backports() { release=bookworm entry=$'Types: deb\nURIs: http://mirror/of me' added=$scratch/added; }
+        line=$(by_hand libcatch2-dev cmake)
+        names "$line" "&& apt-get update && apt-get install -y" " libcatch2-dev/bookworm-backports cmake"
+        line=${line#For an administrator: }
+        bash -c "${line%%&&*}" # adds the entry
+        [[ $(<"$scratch/added") == $'Types: deb\nURIs: http://mirror/of me' ]] || fail "not the entry: $(<"$scratch/added")"
+        find_backports() { return 1; }
+        [[ $(by_hand libcatch2-dev cmake) == "For an administrator: apt-get update && apt-get install -y "*" cmake" ]] ||
+            fail "without backports: $(by_hand libcatch2-dev cmake)" ;;
+
     "a command that fails shows its output and ends with 2")
         mkdir -p "$scratch/copy/labs/01_broken" "$scratch/bin"
         cp -r "$root/lab" "$root/tools" "$scratch/copy/"
@@ -532,7 +546,7 @@ END
             -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON
         ends_with 1
         line=$(grep 'apt-get install' "$scratch/err")
-        names "$line" "needed: fmt, CLI11, nlohmann_json, Catch2" libfmt-dev libcli11-dev nlohmann-json3-dev libcatch2-dev
+        names "$line" "needed: fmt, CLI11, nlohmann_json, Catch2" libfmt-dev libcli11-dev nlohmann-json3-dev libcatch2-dev 3.7.1
         [[ $(wc -l <"$scratch/err") -lt 10 ]] || fail "CMake says more than its ten lines of an error: $err"
         # ./lab shows nothing but this line, and so does that of a hand-out.
         mkdir -p "$scratch/copy/labs/01_a"
