@@ -474,6 +474,25 @@ END
         ends_with 0 && names "$out" "building a" "[1/2] Compiling" "[2/2] Linking"
         [[ $out != *"first time"* ]] || fail "it is not the first time: $out" ;;
 
+    "./lab of a hand-out shows its progress and notices what was installed")
+        command -v script >/dev/null || { echo "skipped: no script (package bsdutils)" && exit 4; }
+        script=$(command -v script)
+        fake_machine
+        cp "$root/tools/grading/student/lab" "$scratch/copy/lab"
+        fake python3 ''
+        export GPULAB_INSTALL=no
+        try "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "building a (the first time takes some minutes)"
+        try env TERM=xterm "$script" -qec "$scratch/copy/lab run a" /dev/null
+        ends_with 0 && names "$out" "[1/2] Compiling" "[2/2] Linking"
+        [[ $(calls "cmake -S") == 1 ]] || fail "it configures in each run: $(<"$scratch/called")"
+        fake clinfo ''
+        mkdir "$scratch/tmp"
+        try env TMPDIR="$scratch/tmp" "$scratch/copy/lab" test
+        ends_with 0
+        [[ $(calls "cmake -S .* --fresh") == 1 ]] || fail "clinfo is not noticed: $(<"$scratch/called")"
+        [[ -z $(ls "$scratch/tmp") ]] || fail "it left something behind: $(ls "$scratch/tmp")" ;;
+
     "every command has a help, and refuses what it does not know in one line")
         for command in run test list setup docs doctor help; do
             for option in --help -h; do
