@@ -670,7 +670,9 @@ def submissions(folder):
 
     found = notes_of(lambda path: put(path, "labs/01_saxpy/opencl/02_one_item.cl"))
     equal(found.files, {"opencl/02_one_item.cl": rung}, "a file in its place")
-    holds("cuda/distances.cu is missing" in found.notes, found.notes)
+    equal(found.notes, ["distances: opencl/distances.cl or cuda/distances.cu is missing",
+                        "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"],
+          "what is missing, where one back end is enough")
     equal(notes_of(lambda path: put(path, "02_one_item.cl")).files, {"opencl/02_one_item.cl": rung}, "a file alone")
     found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl")))
     equal(found.files, {}, "a file twice")
@@ -721,7 +723,19 @@ def submissions(folder):
     (folder / "text.txt").write_text("hello")
     holds(read(lab, folder / "text.txt").notes, "a file that is no zip file")
     (folder / "empty").mkdir()
-    equal(len(read(lab, folder / "empty").notes), 6, "an empty folder")
+    equal(len(read(lab, folder / "empty").notes), 3, "an empty folder")
+
+    # As learning platforms give it: a folder with the student's name, and hand-in.zip in it.
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("labs/01_saxpy/opencl/02_one_item.cl", rung)
+    found = notes_of(lambda path: shutil.copy(archive, path / "hand-in.zip"), "Ada L_123")
+    equal((found.name, found.files), ("Ada L_123", {"opencl/02_one_item.cl": rung}), "a folder with a zip file in it")
+    found = notes_of(lambda path: (shutil.copy(archive, path / "1.zip"), shutil.copy(archive, path / "2.zip")))
+    equal((found.files, found.notes[-1]), ({}, "other files are not read (2)"), "a folder with two zip files")
+    found = notes_of(lambda path: (path / "hand-in.zip").symlink_to(archive))
+    equal((found.files, found.notes[-1]), ({}, "links and special files are not read (1)"), "a link to a zip file")
+    found = notes_of(lambda path: (path / "hand-in.zip").write_text("hello"))
+    holds(any("cannot be read" in note for note in found.notes), found.notes)
 
 
 # Grading a class
