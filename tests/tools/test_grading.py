@@ -791,7 +791,7 @@ def a_class(folder):
            "--export-sources", folder / "sources")
     found = books(out)
     holds(not any("grading failed" in line["notes"] for line in found.values()), found)
-    equal({name: line["score"] for name, line in found.items()}, {"ada": "5.0", "'=bob": "0.0", "cy": "0.0", "dan": "0"},
+    equal({name: line["score"] for name, line in found.items()}, {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"},
           "scores")
     equal((found["ada"]["late_days"], found["ada"]["name"], found["cy"]["name"]), ("2", "Ada L.", "'=1+1"), "roster")
     one = json.loads((out / "submissions/=bob/results.json").read_text())
@@ -831,7 +831,11 @@ def a_class(folder):
     graded("saxpy", *everybody, "--out", out, "--roster", roster)
     again = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in times}
     equal({name for name in times if times[name] != again[name]}, {"ada", "dan"}, "what was done again")
-    equal((books(out)["ada"]["score"], books(out)["dan"]["score"]), ("5.0", "5.0"), "the scores then")
+    equal((books(out)["ada"]["score"], books(out)["dan"]["score"]), ("5", "5"), "the scores then")
+    roster.write_text("submission,id\nada,7\neve,9\n")
+    said = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
+    for words in ("in the roster, but without a submission: eve\n", "not in the roster: =bob, cy, dan\n"):
+        holds(words in said, f"'{words}' is not in: {said}")
     graded("reduction", *everybody, "--out", out, rc=2)
     graded("saxpy", folder / "nobody", "--out", out, rc=2)
     graded("saxpy", *everybody, "--out", folder, rc=2)
@@ -908,7 +912,7 @@ def interrupted(folder):
     after = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
     equal(len(after), 6, "submissions graded")
     equal({path: after[path] for path in before}, before, "what had been graded")
-    equal({line["score"] for line in books(out).values()}, {"5.0"}, "scores")
+    equal({line["score"] for line in books(out).values()}, {"5"}, "scores")
 
 
 @test

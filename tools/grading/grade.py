@@ -162,6 +162,13 @@ class Grading:
         self.done: dict[str, dict[str, Any]] = {}
         self.lock = threading.Lock()
 
+    def not_in_both(self, submissions: dict[str, Path]) -> list[str]:
+        """Who is in the roster or has handed in, and not both: a name may be misspelt."""
+        absent = sorted(set(self.roster) - set(submissions))
+        strangers = sorted(set(submissions) - set(self.roster)) if self.roster else []
+        return [f"{what}: {', '.join(map(report.printable, names))}" for what, names in (
+            ("in the roster, but without a submission", absent), ("not in the roster", strangers)) if names]
+
     def folder(self, name: str) -> Path:
         return self.out / "submissions" / name
 
@@ -291,7 +298,7 @@ def main(root: Path, words: list[str]) -> int:
         judge.secret = state_of(out, lab, fingerprint_of(lab, judge), options.regrade, options.seed)
         grading = Grading(lab, judge, out, options)
         grading.all(submissions)
-        for warning in report.warnings(list(grading.done.values())):
+        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both(submissions)]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()
