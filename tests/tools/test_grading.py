@@ -554,7 +554,8 @@ def hand_outs(folder, name):
         for file in part.files:
             for place in ("", "exercises/"):
                 equal(tree[f"labs/{lab.folder}/{place}{file}"].decode(), lab.stub(file), f"{place}{file}")
-        holds(exercise.title in tree["README.md"].decode(), f"README.md does not name {exercise.name}")
+        for words in (exercise.title, *exercise.hints, f"labs/{lab.folder}/answers.md"):
+            holds(words in tree["README.md"].decode(), f"'{words}' is not in README.md")
     equal(leaks(lab, tree), [], "leaks")
     whole = dict(tree)
     _, part = next(lab.parts())
