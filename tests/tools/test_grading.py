@@ -888,6 +888,8 @@ def regrading(folder):
     except Fault as fault:
         holds("--regrade" in str(fault), str(fault))
     grade.state_of(out / "new", lab, "tests of now", True, "")
+    equal(grade.said_of(grade.failed(lab, "ada", "no room")), "grading failed: no room; the same command grades it again",
+          "what is said where grading itself failed")
 
 
 @test

@@ -76,6 +76,13 @@ def failed(lab: Lab, name: str, why: str) -> dict[str, Any]:
             "exercises": exercises, "again": True}
 
 
+def said_of(result: dict[str, Any]) -> str:
+    """A result in one line, for whoever waits for it."""
+    if result.get("again"):
+        return f"{result['notes'][0]}; the same command grades it again"
+    return f"{result['score']:g} of {result['max_score']:g}"
+
+
 def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """The columns of a roster, and its lines by the name of the submission."""
     try:
@@ -226,8 +233,7 @@ class Grading:
                     result = future.result()
                     self.done[name] = result
                     took = time.perf_counter() - begin
-                    print(f"[{number}/{len(waiting)}] {name}: {result['score']:g} of {result['max_score']:g}"
-                          f" ({took:.0f} s)", file=sys.stderr, flush=True)
+                    print(f"[{number}/{len(waiting)}] {name}: {said_of(result)} ({took:.0f} s)", file=sys.stderr, flush=True)
                     self.write_class(len(waiting))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
