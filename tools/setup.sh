@@ -1,13 +1,59 @@
-# Installing what the labs need. Sourced by ../lab, which sets root and log and offers say, die, have and watch.
+# Installing what the labs need, and configuring. Sourced by ../lab, here and in a hand-out, which sets root and build.
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
+
+say() { echo "lab: $*" >&2; }
+die() {
+    say "$*"
+    exit 2
+}
+have() { command -v "$1" >/dev/null 2>&1; }
+
+# Shows the last line of a command's output, always in the same place, until the command ends.
+show_progress() {
+    local line width
+    width=$(tput cols 2>/dev/null) || width=80
+    while IFS= read -r line; do printf '\r\033[K%s' "${line:0:width-1}" >&2; done
+    printf '\r\033[K' >&2
+}
+
+# Runs a command with its output in the file $log, shown in CI. On a terminal its progress shows. Fails as the command does.
+log=""
+watch() {
+    local rc=0
+    [[ $log ]] || log=$(mktemp)
+    trap 'rm -f "$log"' EXIT
+    if [[ ${CI:-} ]]; then
+        "$@" 2>&1 </dev/null | tee "$log" || rc=$?
+    elif [[ -t 2 && ${TERM:-dumb} != dumb ]]; then
+        "$@" 2>&1 </dev/null | tee "$log" | show_progress || rc=$?
+    else
+        "$@" >"$log" 2>&1 </dev/null || rc=$?
+    fi
+    return $rc
+}
+
+# Runs a command whose output matters only if it fails.
+quietly() {
+    if ! watch "$@"; then
+        stop_if_needed
+        [[ ${CI:-} ]] || cat "$log" >&2
+        die "this failed: $*"
+    fi
+}
+
+# Runs a program in place of this one.
+become() {
+    rm -f "$log"
+    exec "$@"
+}
 
 # What is needed, as package=proof. The proof is a command, or a file that the package brings.
 to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certificates=/etc/ssl/certs/ca-certificates.crt
-    libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp libcli11-dev=/usr/include/CLI/CLI.hpp
-    nlohmann-json3-dev=/usr/include/nlohmann/json.hpp zlib1g-dev=/usr/include/zlib.h
+    libcli11-dev=/usr/include/CLI/CLI.hpp nlohmann-json3-dev=/usr/include/nlohmann/json.hpp zlib1g-dev=/usr/include/zlib.h
     libpng-dev=/usr/include/png.h libfmt-dev=/usr/include/fmt/core.h opencl-headers=/usr/include/CL/cl.h
     opencl-clhpp-headers=/usr/include/CL/opencl.hpp ocl-icd-opencl-dev=/usr/lib/*/libOpenCL.so
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
+if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
 to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css
     libjs-mathjax=/usr/share/javascript/mathjax"
 to_grade="python3=python3 bubblewrap=bwrap"
@@ -206,7 +252,11 @@ install() {
         if has_lists; then mkdir -p "$root/build" && echo "$package" >>"$unavailable"; fi
     done
     if [[ ${#packages[@]} -gt 0 && ${#unknown[@]} -gt 0 ]]; then
-        say "not in the apt sources: ${unknown[*]}.$(hint_at_universe) Going on: $without"
+        if [[ ${unknown[*]} == libcatch2-dev ]]; then
+            say "not in the apt sources: Catch2 3.7.1 or newer. Going on: CMake fetches it"
+        else
+            say "not in the apt sources: ${unknown[*]}.$(hint_at_universe) Going on: $without"
+        fi
     fi
     if [[ ${#packages[@]} -gt 0 ]]; then
         size=$(apt install --assume-no --no-install-recommends "${packages[@]}" 2>/dev/null </dev/null | awk '
@@ -229,4 +279,42 @@ provide() {
     packages=$(missing $1)
     # shellcheck disable=SC2086
     [[ ! $packages ]] || install $packages
+}
+
+# What a configuration depends on beside the sources: what is installed, the CUDA compiler, a GPU.
+machine() {
+    # shellcheck disable=SC2086 # a list of words
+    absent $to_build $to_document $to_grade $to_plot $to_look $to_run_ranks
+    compgen -G "/dev/nvidia[0-9]*" || compgen -G "/dev/dxg" || true # the latter on WSL
+    if have nvcc; then
+        command -v nvcc
+        nvcc --version || true
+    fi
+}
+
+# configure WHY OPTION...: configures with these options of CMake, when WHY says so or when something changed.
+configure() {
+    local why=$1 known=$build/machine now fresh=""
+    now=$(machine)
+    if [[ ! -f $build/build.ninja || ! -f $known ]]; then # without the latter it was configured without this script:
+        why=${why:-configuring}                           # perhaps with options that --fresh would lose
+    elif [[ ! $why && $(<"$known") != "$now" ]]; then
+        why="configuring afresh, because what is installed has changed"
+        fresh=--fresh
+    fi
+    [[ $why ]] || return 0
+    [[ $(cmake --version) =~ ([0-9]+)\.([0-9]+) ]]
+    ((BASH_REMATCH[1] > 3 || BASH_REMATCH[2] >= 25)) ||
+        die "CMake ${BASH_REMATCH[0]} is too old, 3.25 is needed (newer ones: https://cmake.org, or pip install cmake)"
+    say "$why"
+    # shellcheck disable=SC2086
+    quietly cmake -S "$root" "${@:2}" $fresh
+    mkdir -p "$build" && echo "$now" >"$known"
+}
+
+compile() { # compile WHAT TARGET...
+    local note=""
+    [[ -f $build/common/libgpulab_common.a ]] || note=" (the first time takes some minutes)"
+    say "building $1$note"
+    quietly cmake --build "$build" --target "${@:2}"
 }

@@ -554,7 +554,8 @@ def hand_outs(folder, name):
         for file in part.files:
             for place in ("", "exercises/"):
                 equal(tree[f"labs/{lab.folder}/{place}{file}"].decode(), lab.stub(file), f"{place}{file}")
-        holds(exercise.title in tree["README.md"].decode(), f"README.md does not name {exercise.name}")
+        for words in (exercise.title, *exercise.hints, f"labs/{lab.folder}/answers.md"):
+            holds(words in tree["README.md"].decode(), f"'{words}' is not in README.md")
     equal(leaks(lab, tree), [], "leaks")
     whole = dict(tree)
     _, part = next(lab.parts())
@@ -670,7 +671,9 @@ def submissions(folder):
 
     found = notes_of(lambda path: put(path, "labs/01_saxpy/opencl/02_one_item.cl"))
     equal(found.files, {"opencl/02_one_item.cl": rung}, "a file in its place")
-    holds("cuda/distances.cu is missing" in found.notes, found.notes)
+    equal(found.notes, ["distances: opencl/distances.cl or cuda/distances.cu is missing",
+                        "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"],
+          "what is missing, where one back end is enough")
     equal(notes_of(lambda path: put(path, "02_one_item.cl")).files, {"opencl/02_one_item.cl": rung}, "a file alone")
     found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl")))
     equal(found.files, {}, "a file twice")
@@ -721,7 +724,19 @@ def submissions(folder):
     (folder / "text.txt").write_text("hello")
     holds(read(lab, folder / "text.txt").notes, "a file that is no zip file")
     (folder / "empty").mkdir()
-    equal(len(read(lab, folder / "empty").notes), 6, "an empty folder")
+    equal(len(read(lab, folder / "empty").notes), 3, "an empty folder")
+
+    # As learning platforms give it: a folder with the student's name, and hand-in.zip in it.
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("labs/01_saxpy/opencl/02_one_item.cl", rung)
+    found = notes_of(lambda path: shutil.copy(archive, path / "hand-in.zip"), "Ada L_123")
+    equal((found.name, found.files), ("Ada L_123", {"opencl/02_one_item.cl": rung}), "a folder with a zip file in it")
+    found = notes_of(lambda path: (shutil.copy(archive, path / "1.zip"), shutil.copy(archive, path / "2.zip")))
+    equal((found.files, found.notes[-1]), ({}, "other files are not read (2)"), "a folder with two zip files")
+    found = notes_of(lambda path: (path / "hand-in.zip").symlink_to(archive))
+    equal((found.files, found.notes[-1]), ({}, "links and special files are not read (1)"), "a link to a zip file")
+    found = notes_of(lambda path: (path / "hand-in.zip").write_text("hello"))
+    holds(any("cannot be read" in note for note in found.notes), found.notes)
 
 
 # Grading a class
@@ -777,7 +792,7 @@ def a_class(folder):
            "--export-sources", folder / "sources")
     found = books(out)
     holds(not any("grading failed" in line["notes"] for line in found.values()), found)
-    equal({name: line["score"] for name, line in found.items()}, {"ada": "5.0", "'=bob": "0.0", "cy": "0.0", "dan": "0"},
+    equal({name: line["score"] for name, line in found.items()}, {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"},
           "scores")
     equal((found["ada"]["late_days"], found["ada"]["name"], found["cy"]["name"]), ("2", "Ada L.", "'=1+1"), "roster")
     one = json.loads((out / "submissions/=bob/results.json").read_text())
@@ -817,7 +832,11 @@ def a_class(folder):
     graded("saxpy", *everybody, "--out", out, "--roster", roster)
     again = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in times}
     equal({name for name in times if times[name] != again[name]}, {"ada", "dan"}, "what was done again")
-    equal((books(out)["ada"]["score"], books(out)["dan"]["score"]), ("5.0", "5.0"), "the scores then")
+    equal((books(out)["ada"]["score"], books(out)["dan"]["score"]), ("5", "5"), "the scores then")
+    roster.write_text("submission,id\nada,7\neve,9\n")
+    said = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
+    for words in ("in the roster, but without a submission: eve\n", "not in the roster: =bob, cy, dan\n"):
+        holds(words in said, f"'{words}' is not in: {said}")
     graded("reduction", *everybody, "--out", out, rc=2)
     graded("saxpy", folder / "nobody", "--out", out, rc=2)
     graded("saxpy", *everybody, "--out", folder, rc=2)
@@ -869,6 +888,8 @@ def regrading(folder):
     except Fault as fault:
         holds("--regrade" in str(fault), str(fault))
     grade.state_of(out / "new", lab, "tests of now", True, "")
+    equal(grade.said_of(grade.failed(lab, "ada", "no room")), "grading failed: no room; the same command grades it again",
+          "what is said where grading itself failed")
 
 
 @test
@@ -894,7 +915,7 @@ def interrupted(folder):
     after = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
     equal(len(after), 6, "submissions graded")
     equal({path: after[path] for path in before}, before, "what had been graded")
-    equal({line["score"] for line in books(out).values()}, {"5.0"}, "scores")
+    equal({line["score"] for line in books(out).values()}, {"5"}, "scores")
 
 
 @test

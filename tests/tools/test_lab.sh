@@ -89,6 +89,13 @@ calls() { # calls TEXT: how many calls of the fakes contain it
     grep -c -- "$1" "$scratch/called"
 }
 
+fetched=() # options that name what the build around this test had to fetch
+for folder in "${GPULAB_FETCHED:-/nowhere}"/*-src; do
+    name=${folder##*/}
+    name=${name%-src}
+    [[ ! -d $folder ]] || fetched+=("-DFETCHCONTENT_SOURCE_DIR_${name^^}=$folder")
+done
+
 case $* in
     "an unknown command ends with 2 and one line that names the commands")
         for command in rum "run test"; do
@@ -522,6 +529,25 @@ END
         ends_with 0 && names "$out" "building a" "[1/2] Compiling" "[2/2] Linking"
         [[ $out != *"first time"* ]] || fail "it is not the first time: $out" ;;
 
+    "./lab of a hand-out shows its progress and notices what was installed")
+        command -v script >/dev/null || { echo "skipped: no script (package bsdutils)" && exit 4; }
+        script=$(command -v script)
+        fake_machine
+        cp "$root/tools/grading/student/lab" "$scratch/copy/lab"
+        fake python3 ''
+        export GPULAB_INSTALL=no
+        try "$scratch/copy/lab" run a
+        ends_with 0 && names "$err" "building a (the first time takes some minutes)"
+        try env TERM=xterm "$script" -qec "$scratch/copy/lab run a" /dev/null
+        ends_with 0 && names "$out" "[1/2] Compiling" "[2/2] Linking"
+        [[ $(calls "cmake -S") == 1 ]] || fail "it configures in each run: $(<"$scratch/called")"
+        fake clinfo ''
+        mkdir "$scratch/tmp"
+        try env TMPDIR="$scratch/tmp" "$scratch/copy/lab" test
+        ends_with 0
+        [[ $(calls "cmake -S .* --fresh") == 1 ]] || fail "clinfo is not noticed: $(<"$scratch/called")"
+        [[ -z $(ls "$scratch/tmp") ]] || fail "it left something behind: $(ls "$scratch/tmp")" ;;
+
     "every command has a help, and refuses what it does not know in one line")
         for command in run test list setup docs doctor help; do
             for option in --help -h; do
@@ -563,14 +589,31 @@ END
             [[ $err != *"CMake Error"* ]] || fail "more than a line: $err"
         done ;;
 
+    "the first step of an autograder configures the lab, without tests and without Catch2")
+        python3 -c "import tomllib" 2>/dev/null || { echo "skipped: no Python 3.11" && exit 4; }
+        try env PYTHONPATH="$root/tools" python3 -m grading "$root" package-autograder saxpy "$scratch/a.zip"
+        ends_with 0
+        python3 -m zipfile -e "$scratch/a.zip" "$scratch/source" # no file may be run as a program then
+        sed -i "s|/autograder/source|$scratch/source|" "$scratch/source/setup.sh"
+        mkdir "$scratch/bin"
+        fake apt-get ''
+        fake cmake "
+case \$1 in
+    -S) exec $(command -v cmake) \"\$@\" -DGPULAB_CUDA=OFF -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON ${fetched[*]:-} ;;
+    --build) echo \"\$@\" >'$scratch/called' ;;
+    *) exec $(command -v cmake) \"\$@\" ;;
+esac"
+        try env PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no bash "$scratch/source/setup.sh"
+        ends_with 0
+        [[ $err != *atch2* ]] || fail "Catch2 is asked for: $err"
+        target=$(sed 's/.*--target //' "$scratch/called")
+        names "$target" labs/01_saxpy/exercises/all
+        for target in "$target" bin/judge_saxpy; do
+            grep -q "^build $target:" "$scratch/source/repository/build/default/build.ninja" || fail "no target $target"
+        done ;;
+
     "a lab that is configured alone has its tests")
-        options=()
-        for folder in "${GPULAB_FETCHED:-/nowhere}"/*-src; do # what the build around this test had to fetch
-            name=${folder##*/}
-            name=${name%-src}
-            [[ ! -d $folder ]] || options+=("-DFETCHCONTENT_SOURCE_DIR_${name^^}=$folder")
-        done
-        try cmake -S "$root/labs/01_saxpy" -B "$scratch/build" -G Ninja -DGPULAB_CUDA=OFF "${options[@]}"
+        try cmake -S "$root/labs/01_saxpy" -B "$scratch/build" -G Ninja -DGPULAB_CUDA=OFF ${fetched[@]+"${fetched[@]}"}
         ends_with 0
         for target in saxpy test_saxpy test_wrong_saxpy; do
             grep -q "^build bin/$target:" "$scratch/build/build.ninja" || fail "no target $target"

@@ -48,7 +48,6 @@ class Part:
     rung: str
     files: list[str]
     withhold: list[str]
-    wrong: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,8 +125,7 @@ def load(root: Path, name: str) -> Lab:
 
 def exercise_of(entry: dict[str, Any]) -> Exercise:
     parts = {
-        backend: Part(backend, entry[backend]["rung"], entry[backend]["files"], entry[backend].get("withhold", []),
-                      entry[backend].get("wrong", ""))
+        backend: Part(backend, entry[backend]["rung"], entry[backend]["files"], entry[backend].get("withhold", []))
         for backend in BACKENDS if backend in entry
     }
     tests = [

@@ -76,6 +76,13 @@ def failed(lab: Lab, name: str, why: str) -> dict[str, Any]:
             "exercises": exercises, "again": True}
 
 
+def said_of(result: dict[str, Any]) -> str:
+    """A result in one line, for whoever waits for it."""
+    if result.get("again"):
+        return f"{result['notes'][0]}; the same command grades it again"
+    return f"{result['score']:g} of {result['max_score']:g}"
+
+
 def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """The columns of a roster, and its lines by the name of the submission."""
     try:
@@ -162,6 +169,13 @@ class Grading:
         self.done: dict[str, dict[str, Any]] = {}
         self.lock = threading.Lock()
 
+    def not_in_both(self, submissions: dict[str, Path]) -> list[str]:
+        """Who is in the roster or has handed in, and not both: a name may be misspelt."""
+        absent = sorted(set(self.roster) - set(submissions))
+        strangers = sorted(set(submissions) - set(self.roster)) if self.roster else []
+        return [f"{what}: {', '.join(map(report.printable, names))}" for what, names in (
+            ("in the roster, but without a submission", absent), ("not in the roster", strangers)) if names]
+
     def folder(self, name: str) -> Path:
         return self.out / "submissions" / name
 
@@ -219,8 +233,7 @@ class Grading:
                     result = future.result()
                     self.done[name] = result
                     took = time.perf_counter() - begin
-                    print(f"[{number}/{len(waiting)}] {name}: {result['score']:g} of {result['max_score']:g}"
-                          f" ({took:.0f} s)", file=sys.stderr, flush=True)
+                    print(f"[{number}/{len(waiting)}] {name}: {said_of(result)} ({took:.0f} s)", file=sys.stderr, flush=True)
                     self.write_class(len(waiting))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -291,7 +304,7 @@ def main(root: Path, words: list[str]) -> int:
         judge.secret = state_of(out, lab, fingerprint_of(lab, judge), options.regrade, options.seed)
         grading = Grading(lab, judge, out, options)
         grading.all(submissions)
-        for warning in report.warnings(list(grading.done.values())):
+        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both(submissions)]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()

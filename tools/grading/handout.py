@@ -171,6 +171,8 @@ def exercise_list(lab: Lab) -> str:
         lines += [f"### {number}. {exercise.title} (`{exercise.name}`)", "", exercise.task, "",
                   f"{exercise.points:g} points; {'find and repair the mistake in' if exercise.kind == 'repair' else 'write'}"
                   f" {files}. One back end is enough; with several, the best counts.", ""]
+        if exercise.hints:
+            lines += ["<details><summary>Hints</summary>", "", *(f"- {hint}" for hint in exercise.hints), "", "</details>", ""]
     return "\n".join(lines)
 
 
@@ -197,6 +199,7 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     shutil.copy(STUDENT / "gitignore", target / ".gitignore")
     shutil.copy(STUDENT / "CMakeLists.txt", target / "CMakeLists.txt")
     words = {"LABS": "\n".join(f"- [{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
+             "ANSWERS": f"`labs/{labs[0].folder}/answers.md`" if len(labs) == 1 else "`answers.md`, beside that page",
              "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name}
     text = (STUDENT / "README.md").read_text(encoding="utf-8")
     for name, value in words.items():

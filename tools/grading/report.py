@@ -162,8 +162,9 @@ def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str]) -> st
         scores = [result["exercises"].get(name, {}).get("score", 0) for name in names]
         person = result.get("person", {})
         notes = [*result["notes"], *warnings([result])]
-        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), result["score"],
-                     result["max_score"], *scores, "", "; ".join(map(printable, notes))])
+        points = [f"{one:g}" for one in (result["score"], result["max_score"], *scores)]
+        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points, "",
+                     "; ".join(map(printable, notes))])
     return table(rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -39,9 +40,22 @@ def chosen(labs: list[Lab], names: list[str]) -> list[tuple[Lab, Exercise]]:
 def built(root: Path, lab: Lab, part: Part | None) -> str:
     """Builds the judge of a lab, or the worker of a part. Returns what the compiler said when it failed."""
     target = f"worker_{lab.name}_{part.rung}" if part else f"judge_{lab.name}"
-    ran = subprocess.run(["cmake", "--build", str(root / "build/default"), "--target", target], capture_output=True,
-                         text=True, check=False)
-    return "" if ran.returncode == 0 else (ran.stdout + ran.stderr)[-4000:]
+    said = ""
+    with subprocess.Popen(["cmake", "--build", str(root / "build/default"), "--target", target], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as building:
+        assert building.stdout
+        for line in building.stdout:
+            said += line
+            show_progress(line.rstrip())
+    show_progress("")
+    return "" if building.returncode == 0 else said[-4000:]
+
+
+def show_progress(line: str) -> None:
+    """Shows a line in place of the one before. On a terminal only."""
+    if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        width = shutil.get_terminal_size().columns
+        print(f"\r\033[K{line[:width - 1]}", end="", file=sys.stderr, flush=True)
 
 
 def state_of(lab: Lab, part: Part) -> str:
@@ -104,7 +118,8 @@ def test(root: Path, names: list[str]) -> bool:
     try:
         for lab, exercise in chosen(labs_of(root), names):
             if lab.name not in judges:
-                print(f"{lab.name}: building the tests", file=sys.stderr)
+                if not (root / "build/default/bin" / f"judge_{lab.name}").exists():
+                    print(f"lab: building the tests of {lab.name} (the first time takes some minutes)", file=sys.stderr)
                 trouble = built(root, lab, None)
                 if trouble:
                     raise Fault(f"the tests do not build:\n{trouble}")
@@ -115,6 +130,7 @@ def test(root: Path, names: list[str]) -> bool:
                 state, results, more = test_part(root, judges[lab.name], exercise, part)
                 fine = fine and state != "wrong"
                 show(exercise, part, state, results, more)
+                sys.stdout.flush()  # also when it goes to a file or a pipe
     finally:
         sandbox.close()
     return fine

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from .exercises import Lab
 
@@ -50,11 +51,17 @@ def read(lab: Lab, path: Path) -> Submission:
     try:
         if path.is_dir():
             entries = list_folder(path, found.notes)
-            take(lab, found, entries, lambda entry: read_file(path, entry))
+            packed = [entry for entry in entries if entry.name.suffix.lower() == ".zip" and entry.kind == "file"]
+            own = {PurePosixPath(name).name for name in wanted(lab)}
+            if len(packed) == 1 and not any(entry.name.name in own for entry in entries):
+                # As learning platforms give it: a folder per student, with the zip file in it.
+                with open_file(path, packed[0]) as file:
+                    take_zip(lab, found, file)
+            else:
+                take(lab, found, entries, lambda entry: read_file(path, entry))
         elif zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                entries = list_zip(archive, found.notes)
-                take(lab, found, entries, lambda entry: read_member(archive, entry))
+            with open(path, "rb") as file:
+                take_zip(lab, found, file)
         else:
             found.notes.append("it is neither a folder nor a zip file")
     except Exception as error:  # no submission may stop the others, whatever it is
@@ -102,9 +109,12 @@ def why(error: Exception) -> str:
     return printable(str(error)) or type(error).__name__
 
 
+def open_file(folder: Path, entry: Entry) -> IO[bytes]:
+    return os.fdopen(os.open(folder / entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb")
+
+
 def read_file(folder: Path, entry: Entry) -> bytes:
-    descriptor = os.open(folder / entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with os.fdopen(descriptor, "rb") as file:
+    with open_file(folder, entry) as file:
         return file.read(MOST_BYTES + 1)
 
 
@@ -114,9 +124,16 @@ def read_member(archive: zipfile.ZipFile, entry: Entry) -> bytes:
         return file.read(MOST_BYTES + 1)  # whatever size the archive claims
 
 
+def take_zip(lab: Lab, found: Submission, file: IO[bytes]) -> None:
+    with zipfile.ZipFile(file) as archive:
+        entries = list_zip(archive, found.notes)
+        take(lab, found, entries, lambda entry: read_member(archive, entry))
+
+
 def take(lab: Lab, found: Submission, entries: list[Entry], content_of: Callable[[Entry], bytes]) -> None:
     """Finds each file of the exercises among the entries: by the end of its path, or by its name alone."""
     used: set[PurePosixPath] = set()
+    missing: set[str] = set()
     names = wanted(lab)
     alone = {PurePosixPath(name).name for name in names}
     for name in names:
@@ -134,8 +151,7 @@ def take(lab: Lab, found: Submission, entries: list[Entry], content_of: Callable
             used.update(entry.name for entry in fitting)
             continue
         if not fitting:
-            if name != ANSWERS:
-                found.notes.append(f"{name} is missing")
+            missing.add(name)
             continue
         entry = fitting[0]
         used.add(entry.name)
@@ -151,10 +167,16 @@ def take(lab: Lab, found: Submission, entries: list[Entry], content_of: Callable
             found.notes.append(f"{name} has more than {MOST_BYTES >> 20} MB and is not read")
             continue
         found.files[name] = content
+    for exercise in lab.exercises:  # one back end is enough
+        parts_of = list(exercise.parts.values())
+        begun = [part for part in parts_of if not missing.issuperset(part.files)]
+        if not begun:
+            found.notes.append(f"{exercise.name}: {' or '.join(', '.join(part.files) for part in parts_of)} is missing")
+        found.notes += [f"{name} is missing" for part in begun for name in part.files if name in missing]
     links = [entry for entry in entries if entry.kind != "file" and entry.name not in used]
     others = [entry for entry in entries if entry.name not in used and entry.kind == "file" and
               entry.name.name not in alone]
     if links:
-        found.notes.append(f"{len(links)} links or special files are not read")
+        found.notes.append(f"links and special files are not read ({len(links)})")
     if others:
-        found.notes.append(f"{len(others)} other files are not read")
+        found.notes.append(f"other files are not read ({len(others)})")
