@@ -31,7 +31,7 @@ class Entry:
 
     name: PurePosixPath
     size: int
-    kind: str  # "file", "link" or "other"
+    kind: str  # "file", "link" or "special file"
     member: zipfile.ZipInfo | None = None  # of a zip file
 
 
@@ -51,7 +51,7 @@ def read(lab: Lab, path: Path) -> Submission:
         if path.is_dir():
             entries = list_folder(path, found.notes)
             take(lab, found, entries, lambda entry: read_file(path, entry))
-        elif zipfile.is_zipfile(path):
+        elif path.is_file() and zipfile.is_zipfile(path):  # a pipe or a device might have no end
             with zipfile.ZipFile(path) as archive:
                 entries = list_zip(archive, found.notes)
                 take(lab, found, entries, lambda entry: read_member(archive, entry))
@@ -69,7 +69,7 @@ def list_folder(path: Path, notes: list[str]) -> list[Entry]:
         for name in sorted([*files, *(one for one in folders if os.path.islink(os.path.join(folder, one)))]):
             full = os.path.join(folder, name)
             status = os.lstat(full)
-            kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "other"
+            kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "special file"
             entries.append(Entry(PurePosixPath(os.path.relpath(full, path)), status.st_size, kind))
             if len(entries) >= MOST_ENTRIES:
                 notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")
