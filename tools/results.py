@@ -6,6 +6,10 @@ import os
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
+NUMBERS = ("kernel_ms", "kernel_ms_min", "kernel_ms_max", "total_ms", "sequential_ms", "gb_per_s", "gflop_per_s", "speedup",
+           "percent_of_ceiling")
+
+
 class Fault(Exception):
     """What is wrong with the input, in one line."""
 
@@ -22,6 +26,8 @@ def load(path):
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
+    except RecursionError:
+        raise Fault(f"{name} is not a file that a lab wrote with --json") from None
     except OSError as error:
         raise Fault(f"cannot read {name}: {error.strerror}") from None
     except ValueError as error:
@@ -53,7 +59,25 @@ def result(run, number, variant):
     flat["kernel_ms_max"] = times.get("max")
     flat["problem"] = problem
     flat["run"] = number
+    flat.setdefault("percent_of_ceiling", None)
+    check(flat, device is not None or variant["device"] is None)
     return flat
+
+
+def check(flat, known_device):
+    """Raises a TypeError for what no lab writes: a drawing would stop at it."""
+    texts = [flat["lab"], flat["variant"], flat["status"]]
+    texts += [flat["device_name"]] if flat.get("device") is not None else []
+    texts += [flat[name] for name in ("study", "device_platform") if flat[name] is not None]
+    numbers = [flat.get(name) for name in NUMBERS if flat.get(name) is not None]
+    right = known_device and flat["backend"] in ("cpu", "opencl", "cuda") and all(isinstance(t, str) for t in texts)
+    right = right and all(isinstance(n, (int, float)) and n >= 0 for n in numbers)
+    for value in flat["problem"].values():
+        right = right and not isinstance(value, (list, dict))
+    for value in flat.values():
+        right = right and (not isinstance(value, (int, float)) or abs(value) < 1e300)  # not infinite or NaN
+    if not right:
+        raise TypeError
 
 
 def significant(value, digits):

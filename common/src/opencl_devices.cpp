@@ -98,7 +98,9 @@ Found find_opencl_devices() {
             handles().push_back(handle);
         }
     }
-    if (found.devices.empty()) found.why_none = "OpenCL platforms without a device";
+    if (found.devices.empty())
+        found.why_none = "OpenCL platforms without a device (PoCL has none where it cannot write its cache: see HOME, "
+                         "POCL_CACHE_DIR)";
     return found;
 }
 

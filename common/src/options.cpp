@@ -272,6 +272,9 @@ bool Options::parse(int argc, const char* const* argv) {
 
     check_files();
 
+    if (variants_.empty() && (list_ || !chosen_variants_.empty()))
+        throw UsageError(fmt::format("{}: {} has no variants", list_ ? "--list" : "--variant", lab_));
+    if (studies_.empty() && !study_.empty()) throw UsageError(fmt::format("--study: {} has no studies", lab_));
     if (list_) {
         std::size_t width = 0;
         for (const auto& v : variants_) width = std::max(width, v.name.size());
@@ -289,7 +292,6 @@ bool Options::parse(int argc, const char* const* argv) {
     if (!study_.empty()) {
         std::vector<std::string> names;
         for (const auto& s : studies_) names.push_back(s.name);
-        if (names.empty()) throw UsageError(fmt::format("--study: {} has no studies", lab_));
         if (!contains(names, study_)) throw UsageError(fmt::format("--study: '{}' is not {}", study_, listed(names)));
         const auto study =
             std::find_if(studies_.begin(), studies_.end(), [&](const auto& t) { return t.name == study_; });

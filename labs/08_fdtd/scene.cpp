@@ -121,7 +121,10 @@ std::string printable(std::string text) {
 
 constexpr std::size_t most_text = std::size_t{1} << 28; // bytes of a scene, or of a column of numbers
 
-std::string in_folder(const std::string& folder, const std::string& file) {
+/// The file that the value of a key names, relative to the scene's folder.
+std::string in_folder(const std::string& folder, const std::string& file, const std::string& key) {
+    if (file.empty()) fault(key, "is empty; a file must be named");
+    if (file.find('\0') != std::string::npos) fault(key, "no file has a name with the character U+0000");
     return (std::filesystem::path(folder) / file).string();
 }
 
@@ -179,7 +182,7 @@ Waveform waveform_of(const Json& json, const std::string& where, const std::stri
     }
     if (w.kind == Waveform::Kind::column) {
         o.need("file");
-        files.push_back(in_folder(folder, o.text("file", "")));
+        files.push_back(in_folder(folder, o.text("file", ""), o.key("file")));
         w.numbers = column_of(files.back(), o.key("file"));
     }
     o.no_other_keys();
@@ -359,10 +362,10 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
         }
     }
     const Json& shapes = o.list("shapes");
-    const std::string picture = o.text("map", "");
-    if (!picture.empty() || !shapes.empty()) scene.map.assign(scene.nx * scene.ny, 0);
-    if (!picture.empty()) {
-        scene.files.push_back(in_folder(folder, picture));
+    const bool has_picture = o.find("map") != nullptr;
+    if (has_picture || !shapes.empty()) scene.map.assign(scene.nx * scene.ny, 0);
+    if (has_picture) {
+        scene.files.push_back(in_folder(folder, o.text("map", ""), "map"));
         read_map(scene, scene.files.back(), "map");
     }
     for (std::size_t i = 0; i < shapes.size(); ++i) draw(scene, shapes[i], fmt::format("shapes[{}]", i), scaling);
@@ -517,7 +520,7 @@ std::vector<std::string> scene_names() { return {"book", "scatterer", "waveguide
 Scene read_scene(const std::string& name, const Overrides& overrides) {
     const std::vector<std::string> known = scene_names();
     const bool ours = std::find(known.begin(), known.end(), name) != known.end();
-    const std::string path = ours ? in_folder(FDTD_SCENES, name + ".json") : name;
+    const std::string path = ours ? in_folder(FDTD_SCENES, name + ".json", "--scene") : name;
     std::error_code ignored;
     if (!std::filesystem::exists(path, ignored))
         throw UsageError(fmt::format("--scene: {} is neither a file nor one of {}", name, fmt::join(known, ", ")));

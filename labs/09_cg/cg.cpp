@@ -29,6 +29,21 @@ void check_vector(const std::vector<T>& v, std::size_t n, const char* what, cons
         throw gpulab::UsageError(fmt::format("{}: number {} is {}", what, i + 1, v[i]));
 }
 
+/// The norm of b. @throws gpulab::UsageError when its square underflows: a residual of zero would end every iteration
+template <class T> double checked_norm(const std::vector<T>& b) {
+    double squares = 0, norm = 0;
+    for (const T v : b) squares += static_cast<double>(v) * v;
+    constexpr double least = std::numeric_limits<T>::min();
+    if (squares >= least) return std::sqrt(squares);
+    for (const T v : b) norm = std::hypot(norm, static_cast<double>(v));
+    if (norm > 0)
+        throw gpulab::UsageError(fmt::format(
+            "the right-hand side has a norm of {:.3g}; its square is needed, so it must be at least {:.2g} in {} "
+            "precision: multiply the numbers by a power of 2, then x is multiplied too",
+            norm, std::sqrt(least), std::is_same_v<T, double> ? "double" : "single"));
+    return 0;
+}
+
 /// Whether the columns of each row rise, without doubles.
 template <class T> bool is_sorted(const gpulab::Csr<T>& a) {
     for (std::size_t i = 0; i < a.rows; ++i)
@@ -89,16 +104,15 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
             p.inverse_diagonal[i] = 1 / diagonal;
             if (!(diagonal > 0) || !std::isfinite(p.inverse_diagonal[i]))
                 throw gpulab::UsageError(fmt::format(
-                    "{}: diagonal element {} is {}; the Jacobi preconditioner divides by it, so it must be positive",
-                    name, i + 1, diagonal));
+                    "{}: diagonal element {} is {}; the Jacobi preconditioner divides by it, so it must be positive{}",
+                    name, i + 1, diagonal, diagonal > 0 ? ", and so large that 1 divided by it is finite" : ""));
         }
     }
-    double norm = 0;
-    for (const T v : b) norm += static_cast<double>(v) * v;
+    const double norm = checked_norm(b);
     p.matrix = std::move(matrix), p.b = std::move(b), p.start = std::move(start);
     p.method = settings.method, p.limit = settings.limit, p.parts = settings.parts, p.balance = settings.balance;
     p.tuning = settings.tuning, p.trace = settings.trace;
-    p.stop_at = settings.tolerance * (settings.absolute ? 1 : std::sqrt(norm));
+    p.stop_at = settings.tolerance * (settings.absolute ? 1 : norm);
     return p;
 }
 
@@ -121,6 +135,17 @@ template <class T> std::string describe_end(const Problem<T>& p, const Output<T>
                            out.history.size() > 1 && !std::isfinite(residual) ? out.history[k - 1] : residual);
     }
     return "";
+}
+
+template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x) {
+    const double residual = true_residual(p, x);
+    return fmt::format("b - A x has a norm of {:.3g}{}", residual,
+                       p.stop_at > 0 && residual > p.stop_at ? ", which rounding keeps above what is wanted" : "");
+}
+
+template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>& x) {
+    const double residual = true_residual(p, x);
+    return residual > p.stop_at && residual >= true_residual(p, std::vector<T>(p.n()));
 }
 
 template <class T> End end_without_curvature(const std::vector<double>& history) {
@@ -191,6 +216,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     template Problem<T> make_problem(gpulab::Csr<T>, std::vector<T>, std::vector<T>, const Settings&, \
                                      const std::string&);                                             \
     template std::string describe_end(const Problem<T>&, const Output<T>&);                           \
+    template std::string describe_solution(const Problem<T>&, const std::vector<T>&);                 \
+    template bool is_no_solution(const Problem<T>&, const std::vector<T>&);                           \
     template End end_without_curvature<T>(const std::vector<double>&);                                \
     template gpulab::Work work(const Problem<T>&, std::size_t);                                       \
     template MemoryNeed memory_need<T>(gpulab::MatrixSize);                                           \

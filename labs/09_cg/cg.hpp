@@ -105,7 +105,8 @@ struct Settings {
 /// @param b,start as many numbers as the matrix has rows; an empty start is the zero vector
 /// @param name of the matrix in messages
 /// @throws gpulab::UsageError, with the numbers, when the matrix is not square or not symmetric, the sizes do not fit
-///         together, a number is infinite or NaN, or Jacobi meets a diagonal element that is not positive
+///         together, a number is infinite or NaN, the square of the norm of b underflows, or Jacobi meets a
+///         diagonal element that is not positive
 template <class T>
 Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> start, const Settings& settings,
                         const std::string& name = "the matrix");
@@ -115,6 +116,13 @@ template <class T> double true_residual(const Problem<T>& p, const std::vector<T
 
 /// One line that says how it ended, with numbers: "converged after 120 iterations: ...".
 template <class T> std::string describe_end(const Problem<T>& p, const Output<T>& out);
+
+/// What b - A x comes to: the norm that the iteration computes may be smaller by far, because it rounds.
+template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x);
+
+/// Whether x is no better than zero, and not as good as wanted: rounding has eaten the solution. A start that is larger
+/// by many digits than the solution does that, while the iteration ends as converged.
+template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>& x);
 
 /// Decides between not_positive and exhausted. @param history up to the iteration in which p . A p was not positive
 template <class T> End end_without_curvature(const std::vector<double>& history);

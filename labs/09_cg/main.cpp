@@ -87,18 +87,21 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
 
     for (const std::string& line : notes.said) fmt::print("\n{}\n", line);
     for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
-    if (trace) trace.write(gpulab::chrome_trace(notes.timelines));
+    if (trace && !notes.timelines.empty()) trace.write(gpulab::chrome_trace(notes.timelines));
     if (history) history.write(cg::history_csv(notes.histories));
     if (notes.solved.variant.empty()) {
         if (solution) throw gpulab::Error(c.solution + ": not written, because no variant is right");
         return code;
     }
     if (solution) solution.write(cg::to_matrix_market(notes.solved.out.x));
-    const std::string line =
-        fmt::format("{}: {}; b - A x has a norm of {:.3g}", notes.solved.variant,
-                    cg::describe_end(problem, notes.solved.out), cg::true_residual(problem, notes.solved.out.x));
-    if (problem.stop_at > 0 && notes.solved.out.end != cg::End::converged) throw gpulab::WrongResult(line);
+    const cg::Output<T>& best = notes.solved.out;
+    const std::string line = fmt::format("{}: {}; {}", notes.solved.variant, cg::describe_end(problem, best),
+                                         cg::describe_solution(problem, best.x));
+    if (problem.stop_at > 0 && (best.end != cg::End::converged || cg::is_no_solution(problem, best.x)))
+        throw gpulab::WrongResult(line);
     fmt::print("\n{}\n", line);
+    if (trace && notes.timelines.empty())
+        throw gpulab::Error(c.trace + ": not written, because no variant for several devices has made an iteration");
     return code;
 }
 

@@ -347,6 +347,19 @@ TEST_CASE("the options --list and --study list name what there is, one line each
     Options nothing("lab", "a test");
     const std::array<const char*, 3> arguments{"lab", "--study", "sizes"};
     CHECK_THROWS_AS(nothing.parse(3, arguments.data()), UsageError);
+    const auto refusal = [](const char* option, const char* value) -> std::string { // of a program that has neither
+        Options none("lab", "a test");
+        const std::array<const char*, 3> words{"lab", option, value};
+        try {
+            none.parse(value ? 3 : 2, words.data());
+        } catch (const UsageError& e) {
+            return e.what();
+        }
+        return "";
+    };
+    CHECK(refusal("--list", nullptr) == "--list: lab has no variants");
+    CHECK(refusal("--variant", "cpu_one") == "--variant: lab has no variants");
+    CHECK(refusal("--study", "list") == "--study: lab has no studies");
 }
 
 TEST_CASE("the option --help names every option with its default") {

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -590,6 +591,32 @@ def hand_out_faults(folder):
         holds(told_of in ran.stderr, f"{words}: {ran.stderr}")
     equal(os.listdir(folder), ["full"], "what it left behind")
     equal(os.listdir(folder / "full"), ["file"], "the full folder")
+    copied = folder / "copied"  # a folder in which a hand-out would contain itself
+    for name in ("cmake", "common", "labs", "tools"):
+        shutil.copytree(ROOT / name, copied / name)
+    for command_name in ("handout", "package-classroom"):
+        for name in ("cmake/new", "common/src/new", "labs/01_saxpy/new"):
+            ran = subprocess.run([sys.executable, "-m", "grading", copied, command_name, "saxpy", copied / name],
+                                 env={**os.environ, "PYTHONPATH": str(ROOT / "tools")}, capture_output=True, text=True, check=False)
+            equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"{name}: {ran.stderr}")
+            holds("elsewhere" in ran.stderr and not (copied / name).exists(), f"{name}: {ran.stderr}")
+
+
+@test
+def full_disk(folder):
+    """a hand-out or a package that cannot be written to its end leaves nothing, and one line names it"""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    for command_name, name in (("handout", "out"), ("package-classroom", "out"), ("package-autograder", "a.zip")):
+        ran = subprocess.run([sys.executable, "-m", "grading", ROOT, command_name, "saxpy", folder / name], preexec_fn=limit,
+                             env={**os.environ, "PYTHONPATH": str(ROOT / "tools")}, capture_output=True, text=True, check=False)
+        equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"{command_name}: {ran.stderr}")
+        holds(name in ran.stderr and "large" in ran.stderr, f"{command_name}: {ran.stderr}")
+        equal(os.listdir(folder), [], f"what {command_name} left behind")
+    (folder / "empty").mkdir()
+    place = (folder / "empty").stat().st_ino
+    equal(handout.main(ROOT, ["saxpy", str(folder / "empty")]), 0, "a hand-out in an empty folder")
+    equal((folder / "empty").stat().st_ino, place, "the folder that there was")
+    holds((folder / "empty/README.md").is_file() and not list((folder / "empty").glob(".lab*")), "an empty folder")
 
 
 @test
@@ -723,6 +750,9 @@ def submissions(folder):
     holds(read(lab, archive).notes, "a broken zip file")
     (folder / "text.txt").write_text("hello")
     holds(read(lab, folder / "text.txt").notes, "a file that is no zip file")
+    os.mkfifo(folder / "pipe")
+    for path in (folder / "pipe", Path("/dev/zero")):  # which have no end
+        equal(read(lab, path).notes, ["it is neither a folder nor a zip file"], path)
     (folder / "empty").mkdir()
     equal(len(read(lab, folder / "empty").notes), 3, "an empty folder")
 
@@ -842,6 +872,33 @@ def a_class(folder):
     graded("saxpy", *everybody, "--out", folder, rc=2)
     graded("saxpy", *everybody, "--out", out, "--jobs", 0, rc=2)
     graded("saxpy", *everybody, "--out", out, "--export-sources", folder / "sources", rc=2)
+
+
+@test
+def class_faults(folder):
+    """rosters, names and folders of results that would do harm are refused in one line, and nothing is graded"""
+    needs_a_closed_repository()
+    with judge_of("saxpy"):
+        pass
+    ada, unnamed, roster, out = made(folder, "ada"), folder / os.fsdecode(b"not\xff"), folder / "roster.csv", folder / "out"
+    unnamed.mkdir()
+
+    def refused(told_of, *words):
+        said = graded("saxpy", *words, rc=2).stderr.splitlines()
+        holds(told_of in said[-1] and len(said) == 1 + said[0].startswith("sandbox:"), said)
+
+    refused("lies in the submission", ada, "--out", ada / "opencl/out")  # results would become part of what was handed in
+    refused("'not?'", unnamed, "--out", out)
+    for content, told_of in ((b"submission,id\nada,1\nada,2\n", "two lines for 'ada'"), (b"submission;id\n", "'submission;id'"),
+                             (b"submission,id\nad\xe4,1\n", "UTF-8"), (b"", "no column 'submission'")):
+        roster.write_bytes(content)
+        refused(told_of, ada, "--out", folder / "none", "--roster", roster)
+    refused("No such file", ada, "--out", folder / "none", "--roster", folder / "no-roster.csv")
+    roster.write_text("submission,id\n")  # nobody is in it yet
+    graded("saxpy", ada, "--out", out, "--roster", roster)
+    for state in ("[1]", "null", "7"):
+        (out / "state.json").write_text(state)
+        refused("state.json", ada, "--out", out)
 
 
 @test

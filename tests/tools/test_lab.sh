@@ -116,6 +116,8 @@ case $* in
     "test with a word too many ends with 2 and one line")
         try "$root/lab" test "${labs[0]}" "${labs[1]:-more}"
         ends_with 2 && says_one_line && names "$err" "${labs[0]}" "${labs[1]:-more}"
+        try "$root/lab" test "" # such as a variable that is not set
+        ends_with 2 && says_one_line && names "$err" "''" "${labs[@]}"
         try "$root/lab" test "${labs[0]}" --lrage
         ends_with 2 && says_one_line && names "$err" --lrage --large ;;
 
@@ -163,6 +165,17 @@ END
         [[ $(wc -l <"$scratch/out") == "${#labs[@]}" ]] || fail "not one line for each of ${labs[*]}: $out"
         for lab in "${labs[@]}"; do
             grep -qE "^$lab +[^ ].{10,}" "$scratch/out" || fail "no line with a summary for $lab: $out"
+        done ;;
+
+    "./lab is found through a link, and whatever CDPATH says")
+        mkdir -p "$scratch/a link/deeper" "$scratch/elsewhere/deeper/repository"
+        ln -s "$root" "$scratch/a link/deeper/repository"
+        ln -s "repository/lab" "$scratch/a link/deeper/lab"
+        cd "$scratch/a link" || fail "no folder"
+        want=$("$root/lab" list)
+        for way in ./deeper/lab deeper/lab deeper/repository/lab; do
+            CDPATH=$scratch/elsewhere:$scratch try bash "$way" list
+            ends_with 0 && [[ $out == "$want" && -z $err ]] || fail "$way: $out $err"
         done ;;
 
     "help names every command")

@@ -10,6 +10,7 @@ import importlib.util
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -490,11 +491,22 @@ def plot_faults(folder):
     copy.write("results/wrong.json", run({}, variant("cuda_a", 1, status="failed")))
     copy.write("results/cut.json", "{")
     copy.write("results/trace.json", {"displayTimeUnit": "ms", "traceEvents": []})
+    copy.write("results/nested.json", "[" * 100_000)
+    right = run({}, variant("cuda_a", 1))
+    copy.write("results/lab.json", {**right, "lab": 7})
+    copy.write("results/devices.json", {**right, "devices": []})
+    copy.write("results/unnamed.json", {**right, "devices": [{**right["devices"][0], "name": None}]})
+    copy.write("results/list.json", {**right, "problem": {"n": [1]}})
+    copy.write("results/huge.json", json.dumps(right).replace('"median": 1', '"median": 1e999'))
+    copy.write("results/negative.json", run({}, variant("cuda_a", -1)))
+    copy.write("results/backend.json", run({}, variant("cuda_a", 1, backend="vulkan")))
+    copy.write("results/text.json", run({}, variant("cuda_a", 1, percent_of_ceiling="50")))
     for arguments, *words in (
         (["results/absent.json"], "results/absent.json", "No such file"),
         (["results"], "results"),
         (["results/cut.json"], "JSON"),
-        (["results/trace.json"], "--json"),
+        *((["results/" + name + ".json"], name + ".json", "--json") for name in (
+            "trace", "nested", "lab", "devices", "unnamed", "list", "huge", "negative", "backend", "text")),
         (["results/wrong.json"], "cuda_a", "wrong"),
         (["results/gpu.json", "--y", "speed"], "'speed'"),
         (["results/gpu.json", "--y", "reason"], "'reason'"),
@@ -515,8 +527,33 @@ def plot_faults(folder):
     refused(copy.run("plot"), "FILE.json")
     refused(copy.run("plot", "results/gpu.json", "-o", "no.jpeg"), "no.jpeg")
     refused(copy.run("plot", "results/gpu.json", "-o", "no/where/no.svg"), "no/where/no.svg")
-    left = [name for name in os.listdir(folder) if name.startswith("no")]
+    left = [name for name in os.listdir(folder) if name.startswith(("no", "."))]
     equal(left, [], "what it left behind")
+
+
+@test
+def plot_full_disk(folder):
+    """a picture that cannot be written to its end leaves the earlier one as it was"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    copy.write("a.svg", "earlier")
+    words = [sys.executable, copy.path("tools/plot"), "results/gpu.json", "-o", "a.svg"]
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # a picture has more bytes
+    refused(subprocess.run(words, cwd=folder, capture_output=True, text=True, preexec_fn=limit), "a.svg", "large")
+    equal(copy.read("a.svg"), "earlier", "the picture")
+    equal(sorted(os.listdir(folder)), ["a.svg", "results", "tools"], "what it left behind")
+
+
+@test
+def plot_dollars(folder):
+    """a file name with dollar signs is no formula"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    copy.write("results/names.json", run({"matrix": "$x_{$.mtx"}, variant("cuda_a", 1)))
+    drawn = copy.run("plot", "results/names.json", "-o", "a.svg")
+    equal((drawn.returncode, drawn.stderr), (0, ""), "plot")
+    if "matrix\u00a0=\u00a0$x_{$.mtx</text>" not in copy.read("a.svg"):
+        fail("the name is not in the picture: " + copy.read("a.svg"))
 
 
 @test

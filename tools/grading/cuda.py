@@ -125,8 +125,10 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
         if flag in command:
             at = command.index(flag)
             del command[at:at + 2]
-    command = [word for word in command if word != "-MD"]
     fetched = [path for path in [folder / "_deps"] if path.is_dir()]
+    # Other folders of the build are closed to a submission, and newer compilers end at a folder that they may not open.
+    command = [word for word in command
+               if word != "-MD" and not (word.startswith(f"-I{folder}/") and not word.startswith(f"-I{folder}/_deps/"))]
     run(sandbox, command, slot, scratch, [tree, *fetched])
     link = link_command(folder, f"worker_{lab.name}_{part.rung}")
     link = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]

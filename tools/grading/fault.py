@@ -1,7 +1,10 @@
 """What went wrong with the input of a command."""
 
 import argparse
+import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
@@ -38,3 +41,21 @@ def new_folder(name: str) -> Path:
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise Fault(f"{path} is not empty: name a folder that does not exist")
     return path
+
+
+def make_folder(path: Path, fill: Callable[[Path], None]) -> None:
+    """Makes a folder that does not exist or is empty. It gets its name when all is in it: a full disk leaves no part of it."""
+    target = Path(os.path.realpath(path))
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        exists = target.is_dir()  # it may be a disk of its own, which cannot be replaced
+        with tempfile.TemporaryDirectory(prefix=".lab-", dir=target if exists else target.parent) as scratch:
+            new = Path(scratch, "new")
+            fill(new)
+            if not exists:
+                os.replace(new, target)
+            for one in new.iterdir() if exists else ():
+                os.replace(one, target / one.name)
+    except OSError as error:
+        why = error.args[0][0][2] if isinstance(error, shutil.Error) else error.strerror  # the first of several
+        raise Fault(f"cannot make {path}: {why}") from None

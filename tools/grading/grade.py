@@ -23,7 +23,7 @@ from .fault import Fault, Parser, new_folder
 from .handout import questions
 from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
 from .sandbox import best
-from .submission import ANSWERS, Submission, name_of, read
+from .submission import ANSWERS, Submission, name_of, printable, read
 
 
 def better(one: list[Result], other: list[Result]) -> bool:
@@ -87,13 +87,22 @@ def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """The columns of a roster, and its lines by the name of the submission."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file))
-    except (OSError, csv.Error, UnicodeDecodeError) as error:
-        raise Fault(f"cannot read {path}: {error}") from None
-    columns = [column for column in (lines[0] if lines else {}) if column]
+            reader = csv.DictReader(file)
+            lines = list(reader)
+            columns = [column for column in reader.fieldnames or [] if column]
+    except UnicodeDecodeError:
+        raise Fault(f"cannot read {path}: it is not UTF-8") from None
+    except (OSError, csv.Error) as error:
+        raise Fault(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     if "submission" not in columns:
-        raise Fault(f"{path} has no column 'submission', the name of the folder or zip file; it may also have id, name, late_days")
-    return [c for c in columns if c != "submission"], {line["submission"]: line for line in lines}
+        raise Fault(f"{path} has no column 'submission', the name of the folder or zip file; it may also have id, name, "
+                    f"late_days, with commas between them; its first line says '{printable(','.join(columns))}'")
+    people: dict[str, dict[str, str]] = {}
+    for line in lines:
+        if line["submission"] and line["submission"] in people:
+            raise Fault(f"{path} has two lines for '{printable(line['submission'])}'")
+        people[line["submission"]] = line
+    return [c for c in columns if c != "submission"], people
 
 
 def named(paths: list[str]) -> dict[str, Path]:
@@ -106,8 +115,8 @@ def named(paths: list[str]) -> dict[str, Path]:
         name = name_of(path)
         if name in found:
             raise Fault(f"two submissions are named '{name}'")
-        if not re.fullmatch(r"[^/\x00-\x1f]+", name) or name.startswith("."):
-            raise Fault(f"'{name}' cannot be the name of a submission")
+        if not re.fullmatch(r"[^/\x00-\x1f\ud800-\udfff]+", name) or name.startswith("."):  # surrogates: not UTF-8
+            raise Fault(f"'{printable(name)}' cannot be the name of a submission: rename it")
         found[name] = path
     return found
 
@@ -182,8 +191,8 @@ class Grading:
     def earlier(self, name: str) -> dict[str, Any] | None:
         path = self.folder(name) / "graded.json"
         try:
-            found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return found
+            found = json.loads(path.read_text(encoding="utf-8"))
+            return found if isinstance(found, dict) else None
         except (OSError, ValueError):
             return None
 
@@ -254,7 +263,7 @@ def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) ->
             raise Fault(f"{path} cannot be read; name another --out") from None
     elif out.exists() and os.listdir(out):
         raise Fault(f"{out} is not empty and holds no results; name another --out")
-    if known and not {"lab", "seed", "tests"} <= set(known):
+    if not isinstance(known, dict) or (known and not {"lab", "seed", "tests"} <= set(known)):
         raise Fault(f"{path} is not a file of this program; name another --out")
     if known and known["lab"] != lab.name:
         raise Fault(f"{out} holds results of lab {known['lab']}; name another --out")
@@ -292,6 +301,9 @@ def main(root: Path, words: list[str]) -> int:
     lab = load(root, options.lab)
     submissions = named(options.submissions)
     out = Path(options.out)
+    for path in submissions.values():
+        if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
+            raise Fault(f"--out {out} lies in the submission {path}: name a folder elsewhere")
     if options.export_sources:
         export_sources(lab, [read(lab, path) for path in submissions.values()],
                        new_folder(options.export_sources))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from pathlib import Path
 from typing import Any
 
 from .exercises import Lab, Part, fixed_text, folders, load
-from .fault import Fault, Parser, new_folder
+from .fault import Fault, Parser, make_folder, new_folder
 
 WITHHELD = "withheld until the exercise has been handed in"
 TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "launches.py",
@@ -180,6 +181,15 @@ def copy_tree(source: Path, target: Path) -> None:
     shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
 
 
+def folder_for(root: Path, name: str) -> Path:
+    """The folder of a hand-out: new, and outside what is copied into it, which would have no end."""
+    path = new_folder(name)
+    for copied in ("cmake", "common", "labs"):
+        if Path(os.path.realpath(path)).is_relative_to((root / copied).resolve()):
+            raise Fault(f"{path} lies in {copied}/, which is copied into the hand-out: name a folder elsewhere")
+    return path
+
+
 def write_tree(labs: list[Lab], target: Path) -> None:
     """Writes a hand-out into a folder that does not exist or is empty."""
     root = labs[0].root
@@ -248,7 +258,7 @@ def main(root: Path, words: list[str]) -> int:
     if options.all == bool(options.lab):
         raise Fault("hand out one lab, or all: ./lab handout LAB DIR, or ./lab handout --all DIR")
     labs = [load(root, name) for name in (folders(root) if options.all else [options.lab])]
-    target = new_folder(options.folder)
-    write_tree(labs, target)
+    target = folder_for(root, options.folder)
+    make_folder(target, lambda new: write_tree(labs, new))
     print(target)
     return 0

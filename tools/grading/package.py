@@ -9,8 +9,8 @@ import zipfile
 from pathlib import Path
 
 from .exercises import load
-from .fault import Fault, Parser, new_folder
-from .handout import write_tree
+from .fault import Fault, Parser, make_folder
+from .handout import folder_for, write_tree
 
 SETUP = """#!/usr/bin/env bash
 # Gradescope runs this once, when it builds the image.
@@ -88,17 +88,21 @@ def autograder(root: Path, words: list[str]) -> int:
         raise Fault(f"{target} should end in .zip")
     names = tracked(root)
     new = target.with_name(f".{target.name}.new")
-    with zipfile.ZipFile(new, "w") as archive:
-        put(archive, "setup.sh", SETUP.replace("@LAB@", lab.name).encode(), True)
-        put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
-        put(archive, "seed", (options.seed or secrets.token_hex(16)).encode())
-        for name in names:
-            path = root / name
-            if name.startswith("labs/") and not name.startswith(f"labs/{lab.folder}/"):
-                continue
-            if path.is_file() and not path.is_symlink():
-                put(archive, f"repository/{name}", path.read_bytes(), os.access(path, os.X_OK))
-    os.replace(new, target)
+    try:
+        with zipfile.ZipFile(new, "w") as archive:
+            put(archive, "setup.sh", SETUP.replace("@LAB@", lab.name).encode(), True)
+            put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
+            put(archive, "seed", (options.seed or secrets.token_hex(16)).encode())
+            for name in names:
+                path = root / name
+                if name.startswith("labs/") and not name.startswith(f"labs/{lab.folder}/"):
+                    continue
+                if path.is_file() and not path.is_symlink():
+                    put(archive, f"repository/{name}", path.read_bytes(), os.access(path, os.X_OK))
+        os.replace(new, target)
+    except OSError as error:
+        new.unlink(missing_ok=True)
+        raise Fault(f"cannot write {target}: {error.strerror}") from None
     print(target)
     return 0
 
@@ -111,10 +115,14 @@ def classroom(root: Path, words: list[str]) -> int:
     parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
     options = parser.parse_args(words)
     lab = load(root, options.lab)
-    target = new_folder(options.folder)
-    write_tree([lab], target)
-    workflow = target / ".github" / "workflows" / "exercises.yml"
-    workflow.parent.mkdir(parents=True)
-    workflow.write_text(WORKFLOW, encoding="utf-8")
+    target = folder_for(root, options.folder)
+
+    def fill(new: Path) -> None:
+        write_tree([lab], new)
+        workflow = new / ".github" / "workflows" / "exercises.yml"
+        workflow.parent.mkdir(parents=True)
+        workflow.write_text(WORKFLOW, encoding="utf-8")
+
+    make_folder(target, fill)
     print(target)
     return 0

@@ -32,7 +32,7 @@ class Entry:
 
     name: PurePosixPath
     size: int
-    kind: str  # "file", "link" or "other"
+    kind: str  # "file", "link" or "special file"
     member: zipfile.ZipInfo | None = None  # of a zip file
 
 
@@ -59,7 +59,7 @@ def read(lab: Lab, path: Path) -> Submission:
                     take_zip(lab, found, file)
             else:
                 take(lab, found, entries, lambda entry: read_file(path, entry))
-        elif zipfile.is_zipfile(path):
+        elif path.is_file() and zipfile.is_zipfile(path):  # a pipe or a device might have no end
             with open(path, "rb") as file:
                 take_zip(lab, found, file)
         else:
@@ -76,7 +76,7 @@ def list_folder(path: Path, notes: list[str]) -> list[Entry]:
         for name in sorted([*files, *(one for one in folders if os.path.islink(os.path.join(folder, one)))]):
             full = os.path.join(folder, name)
             status = os.lstat(full)
-            kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "other"
+            kind = "link" if stat.S_ISLNK(status.st_mode) else "file" if stat.S_ISREG(status.st_mode) else "special file"
             entries.append(Entry(PurePosixPath(os.path.relpath(full, path)), status.st_size, kind))
             if len(entries) >= MOST_ENTRIES:
                 notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")

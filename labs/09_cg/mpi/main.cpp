@@ -18,6 +18,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "host_solver.hpp"
@@ -144,6 +145,10 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
     gpulab::OutputFile solution, history;
     std::optional<gpulab::Report> report;
     together(ranks, watchdog, [&] {
+        const cg::MemoryNeed need =
+            cg::memory_need<T>(from_file ? gpulab::matrix_market_size(c.matrix) : gpulab::generated_size(c.generate));
+        gpulab::check_memory(options, need.device, ranks.on_computer * need.host,
+                             ranks.on_computer == 1 ? name : fmt::format("{} in {} ranks", name, ranks.on_computer));
         gpulab::Csr<T> matrix = from_file ? gpulab::read_matrix_market<T>(c.matrix)
                                           : gpulab::generate_matrix<T>(c.generate, options.seed());
         std::vector<T> b =
@@ -222,15 +227,15 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
                         {"link", nccl ? "nccl" : "host"}};
         report->add(std::move(result), cg::work(problem, out.iterations()));
         code = report->finish();
-        const std::string end = fmt::format("{}; b - A x has a norm of {:.3g}", cg::describe_end(problem, out),
-                                            cg::true_residual(problem, out.x));
+        const std::string end = cg::describe_end(problem, out) + "; " + cg::describe_solution(problem, out.x);
         if (solution) solution.write(cg::to_matrix_market(out.x));
         if (history) history.write(cg::history_csv({{fmt::format("mpi on {} ranks", ranks.count), out.history}}));
-        if (out.end == cg::End::converged || out.end == cg::End::exhausted || problem.stop_at == 0)
+        const bool lost = problem.stop_at > 0 && out.end == cg::End::converged && cg::is_no_solution(problem, out.x);
+        if ((out.end == cg::End::converged && !lost) || out.end == cg::End::exhausted || problem.stop_at == 0)
             fmt::print("\n{}\n", end);
         else {
             fmt::print(stderr, "cg_mpi: {}: {}\n", name, end);
-            code = out.end == cg::End::limit ? gpulab::exit_wrong_result : gpulab::exit_failure;
+            code = lost || out.end == cg::End::limit ? gpulab::exit_wrong_result : gpulab::exit_failure;
         }
         std::fflush(stdout);
     }
@@ -262,6 +267,8 @@ int with_ranks(int argc, char** argv, const Ranks& ranks) {
                    "where every rank has a GPU of its own, else host");
     options.number("--patience", c.patience, 1, 1e6, "seconds without an iteration after which a rank gives up");
     if (!options.parse(argc, argv)) return gpulab::exit_success;
+    for (const char* const name : {"--backend", "--device", "--flush-l2"})
+        if (options.given(name)) throw gpulab::UsageError(fmt::format("{}: --on says where ranks compute", name));
     if (!c.matrix.empty() && options.given("--generate"))
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
     c.settings.method = c.method == "steepest" ? cg::Method::steepest_descent : cg::Method::conjugate_gradients;
@@ -280,6 +287,7 @@ int main(int argc, char** argv) {
     MPI_Comm here; // the ranks of this computer
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
     MPI_Comm_rank(here, &ranks.local);
+    MPI_Comm_size(here, &ranks.on_computer);
     MPI_Allreduce(&ranks.me, &ranks.computer, 1, MPI_INT, MPI_MIN, here);
     MPI_Comm_free(&here);
     // One rank speaks for all; what all of them refuse alike is said once.

@@ -94,6 +94,8 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
             {with(R"("shapes": [{"material": "vacuum"}])"), "shapes[0].rectangle: either"},
             {with(R"("map": "nowhere.png")"), "map: "},
             {with(R"("map": "heterogeneous.png")"), "map: pixel"},
+            {with(R"("map": "")"), "map: is empty"},
+            {with(R"("map": "heterogeneous.png\u0000.txt")"), "map: no file has a name with"},
             {with(R"("boundary": {"all": "wall"})"), "boundary.all: \"wall\" is not one of"},
             {with(R"("boundary": {"left": {"type": "pml", "cells": 0}})"), "boundary.left.cells: 0 is not"},
             {with(R"("boundary": {"left": {"type": "pml", "cells": 20}})"), "boundary.left.cells: layers of 20"},

@@ -81,6 +81,7 @@ TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end
     gpulab::run_of(cg::variants<double>(), "cpu_sequential")(c.problem, out, once);
     REQUIRE(cg::compare(c.problem, reference, out).passed);
     SECTION("one element of x") { out.x[77] += 1e-6; }
+    SECTION("one element of x that is infinite") { out.x[77] = std::numeric_limits<double>::infinity(); }
     SECTION("one element of x, never written") { out.x[0] = gpulab::poison_value<double>(); }
     SECTION("one residual") { out.history[5] *= 1 + 1e-9; }
     SECTION("a residual that is NaN") { out.history[5] = std::numeric_limits<double>::quiet_NaN(); }
@@ -92,4 +93,18 @@ TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end
     SECTION("no history") { out.history.clear(); }
     SECTION("too few elements") { out.x.pop_back(); }
     CHECK_FALSE(cg::compare(c.problem, reference, out).passed);
+}
+
+TEST_CASE("a solution whose squares underflow is judged by its residual") {
+    const auto c = cg::testing::generated<double>("laplace2d:4", cg::testing::settings(1e-8, 500));
+    gpulab::Csr<double> matrix = c.problem.matrix;
+    for (double& value : matrix.value) value *= 1e300;
+    const auto problem = cg::make_problem(matrix, c.problem.b, {}, cg::testing::settings(1e-8, 500));
+    cg::Output<double> out;
+    cg::Stopwatch once;
+    gpulab::run_of(cg::variants<double>(), "cpu_sequential")(problem, out, once);
+    CHECK(cg::compare(problem, cg::make_reference(problem), out).message == "");
+    CHECK(cg::residual_gap(problem, out) > 0);
+    out.x[0] *= 1.001;
+    CHECK_FALSE(cg::compare(problem, cg::make_reference(problem), out).passed);
 }

@@ -252,6 +252,21 @@ TEST_CASE("a link that cannot be is refused once", "[cpu]") {
     CHECK(has(outcome.err, "cg_mpi: --link: 'carrier-pigeon' is not auto, host or nccl\n"));
 }
 
+TEST_CASE("options that ranks would not heed, and systems that do not fit into the memory, are refused", "[cpu]") {
+    for (const std::string option :
+         {"--list", "--variant cpu_threads", "--backend opencl", "--device cpu:0", "--flush-l2", "--study list"}) {
+        const Outcome outcome = mpi(2, option);
+        INFO(option << ": " << outcome.err);
+        CHECK(outcome.exit_code == 2);
+        CHECK(has(outcome.err, "cg_mpi: " + option.substr(0, option.find(' ')) + ": "));
+    }
+    for (const std::string arguments : {"--generate laplace2d:40000", "--generate laplace3d:1200"}) {
+        const Outcome outcome = mpi(2, "--on cpu " + arguments);
+        CHECK(outcome.exit_code == 2);
+        CHECK(has(outcome.err, "cg_mpi: " + arguments.substr(11) + " in 2 ranks: this problem needs "));
+    }
+}
+
 TEST_CASE("what one rank alone refuses ends all of them", "[cpu]") {
     const ScratchFile matrix;
     matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 2\n");

@@ -1,6 +1,7 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <filesystem>
 #include <set>
 #include <string>
 
@@ -124,6 +125,21 @@ TEST_CASE("without convergence the exit code is 1, with the numbers, and the bes
     CHECK(program("--generate laplace2d:20 --limit 5 --tolerance 0 --backend cpu --repeat 1").exit_code == 0);
 }
 
+TEST_CASE("a solution that rounding has eaten ends with exit code 1, though the iteration converges") {
+    const ScratchFile matrix, start;
+    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 2\n2 2 2\n");
+    start.write("%%MatrixMarket matrix array real general\n2 1\n1e20\n-1e20\n");
+    const std::string arguments = "--backend cpu --repeat 1 --matrix " + matrix.path() + " --start ";
+    Outcome outcome = program(arguments + start.path());
+    CHECK(outcome.exit_code == 1);
+    CHECK(has(outcome.err, "converged after 1 iterations: residual 0, wanted "));
+    CHECK(has(outcome.err, ", which rounding keeps above what is wanted\n"));
+    start.write("%%MatrixMarket matrix array real general\n2 1\n1e12\n-1e12\n"); // a solution, though not so good
+    outcome = program(arguments + start.path());
+    CHECK(outcome.exit_code == 0);
+    CHECK(has(outcome.out, ", which rounding keeps above what is wanted\n"));
+}
+
 TEST_CASE("a matrix that is not positive definite ends with exit code 2, p.Ap and the best x") {
     const ScratchFile matrix, rhs, solution;
     matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -0.5\n");
@@ -177,6 +193,17 @@ TEST_CASE("one iteration of several devices is written as a trace, copies and ke
     for (const char* const name : {"spmv", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"})
         CHECK(names.contains(name));
     CHECK(lanes.size() >= 6); // a lane for the kernels and one for the copies, of three parts
+}
+
+TEST_CASE("a trace without a command is not written, and the exit code says so") {
+    const ScratchFile trace, solution;
+    const Outcome outcome = program("--generate laplace2d:4 --backend cpu --repeat 1 --trace " + trace.path() +
+                                    " --solution " + solution.path());
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.err ==
+          "cg: " + trace.path() + ": not written, because no variant for several devices has made an iteration\n");
+    CHECK_FALSE(std::filesystem::exists(trace.path()));
+    CHECK(cg::read_vector<double>(solution.path()).size() == 16);
 }
 
 TEST_CASE("group counts are kept in the file of --tuning, and rows are shared out by speed", "[opencl]") {

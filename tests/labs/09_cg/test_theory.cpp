@@ -105,10 +105,17 @@ TEMPLATE_TEST_CASE("bad systems are refused with the numbers", "", float, double
     CHECK(refusal(zero, b, {}, true).starts_with("A.mtx: diagonal element 2 is 0; the Jacobi preconditioner"));
     zero.value[2] = -1;
     CHECK(refusal(zero, b, {}, true).starts_with("A.mtx: diagonal element 2 is -1"));
+    zero.value[2] = std::numeric_limits<T>::denorm_min();
+    CHECK(refusal(zero, b, {}, true).ends_with("so it must be positive, and so large that 1 divided by it is finite"));
     CHECK(refusal(good, {1, 2}, {}, false) == "the right-hand side has 2 numbers, A.mtx has 3 rows");
     CHECK(refusal(good, b, {1}, false) == "the start has 1 numbers, A.mtx has 3 rows");
     CHECK(refusal(good, {1, std::numeric_limits<T>::quiet_NaN(), 3}, {}, false) ==
           "the right-hand side: number 2 is nan");
+    // The square of the norm of b would be zero, and the iteration would end as converged before it begins.
+    const T least = std::sqrt(std::numeric_limits<T>::min());
+    CHECK(refusal(good, {least / 100, 0, least / 100}, {}, false).starts_with("the right-hand side has a norm of "));
+    CHECK(refusal(good, {2 * least, 0, 0}, {}, false) == "");
+    CHECK(refusal(good, {0, 0, 0}, {}, false) == "");
     CHECK(refusal(good, b, {1, 2, std::numeric_limits<T>::infinity()}, false) == "the start: number 3 is inf");
     unfinished.value[0] = std::numeric_limits<T>::quiet_NaN();
     CHECK(refusal(unfinished, b, {}, false) == "A.mtx: non-zero 1 is nan");
