@@ -436,6 +436,13 @@ def headers(text):
     return dict(re.findall(r"(?m)^// (most|outcome|tests): (.*)$", text))
 
 
+def why_not_compiled(results):
+    """Why a device never ran a kernel that makes system calls: the compiler of PoCL 6 ends with an assertion of its own."""
+    if any(re.search(r"/llvm/.*Assertion|Could not find a dominating alternative", one.message) for one in results):
+        return "the compiler of this OpenCL device crashes on system calls in a kernel"
+    return ""
+
+
 def tampering(name, kind, backend="opencl"):
     text = (TAMPERING / f"{name}.{'cl' if backend == 'opencl' else 'cu'}").read_text(encoding="utf-8")
     about = headers(text)
@@ -459,13 +466,16 @@ def tampering(name, kind, backend="opencl"):
         print(told(results))
         holds(score <= float(about["most"]), f"{score} points: {told(results)}")
         holds(all(one.outcome in OUTCOMES for one in results), told(results))
-        if "outcome" in about:
+        too_much = why_not_compiled(results)
+        if "outcome" in about and not too_much:
             equal({one.outcome for one in results}, {about["outcome"]}, told(results))
         honest = files_of(judge, part, judge.lab.rung)
         after = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, honest, 7)
         holds(after[0].outcome == PASSED, f"an honest submission afterwards: {told(after)}")
     equal(hashlib.sha256((PROGRAMS / "judge_saxpy").read_bytes()).hexdigest(), before, "the judge")
     holds(not (PROGRAMS / "forged").exists(), "a file beside the judge")
+    if too_much:
+        skip(too_much)
 
 
 @test
@@ -499,6 +509,8 @@ def control(_):
             part = exercise.parts["opencl"]
             wanted = with_tests(exercise, lambda one: one.name == "one block")
             results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 0)
+            if why_not_compiled(results):
+                skip(why_not_compiled(results))
             holds(results[0].outcome == PASSED, f"{name}: {told(results)}")
 
 
