@@ -462,7 +462,9 @@ class Maker:
         if left <= 0:
             self.end("not run", "no time left")
             return False
-        ran = self.run.processes.run(command, folder, left, {"GIT_CEILING_DIRECTORIES": str(self.folder)})
+        # A compiler that is ended leaves its temporary files behind: they go with the folder.
+        ran = self.run.processes.run(command, folder, left, {"GIT_CEILING_DIRECTORIES": str(self.folder),
+                                                             "TMPDIR": str(self.folder)})
         with self.lock:
             self.seconds += ran.seconds
         if ran.code is None:
