@@ -474,7 +474,7 @@ def same_bytes(folder):
         with open(copy.path(f"results/{name}.json"), "rb") as file:
             if hashlib.sha256(file.read()).hexdigest() not in first.decode():
                 fail("it does not say what it was drawn from")
-        sizes = [float(size) for size in re.findall(r"font: ([\d.]+)px", first.decode())]
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: ([\d.]+)px", first.decode())]
         if not sizes or min(sizes) < 10:
             fail(f"letters of {sizes}")
     png = drawn(copy, "results/gpu.json", name="out.png")
