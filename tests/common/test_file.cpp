@@ -493,11 +493,11 @@ TEST_CASE("a file that may be written in a folder that may not is overwritten, o
     const std::string path = folder.path("a");
     for (const mode_t mode : {0555u, 01777u}) { // sticky, like /tmp: only the owner of the file may replace it
         INFO("mode " << std::oct << mode);
+        if (::geteuid() != 0 && mode == 01777u) continue; // the file would be the user's own
         std::ofstream(path) << "old, and longer than the new content";
         REQUIRE(::chmod(path.c_str(), 0666) == 0);
-        REQUIRE(::chmod(folder.path().c_str(), mode) == 0);
-        if (::geteuid() != 0 && mode == 01777u) continue; // the file would be the user's own
         fs::create_symlink(path, folder.path("link"));
+        REQUIRE(::chmod(folder.path().c_str(), mode) == 0);
         CHECK(code_of_user([&] {
                   gpulab::OutputFile first(path), second;
                   first.prepare("not committed");
