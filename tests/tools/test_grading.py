@@ -1051,7 +1051,7 @@ def cuda_file(_):
             cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0)
             fail("the file of the rung was included")
         except cuda.DoesNotCompile as error:
-            holds("No such file" in str(error), str(error))
+            holds("No such file" in str(error) or "Permission denied" in str(error), str(error))
         sandbox.fill(files, {name: lab.rung(part.files[0]).encode()}, 0)
         program = cuda.build(lab, PROGRAMS.parent, part, files, sandbox, 0).whole
         worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
