@@ -1,4 +1,5 @@
 // Replacements for the functions that give a command to an OpenCL queue; see late.hpp.
+#include <cstdlib>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -12,6 +13,11 @@ namespace {
 
 std::mutex mutex;
 std::vector<std::jthread> releasing;
+
+// PoCL 3.1 ends with an assertion (pocl_release_dlhandle_cache) when two of its threads begin kernels of two queues at
+// the same time. In a process with one thread it does not; late commands change the order of what queues do all the
+// same.
+[[maybe_unused]] const bool one_thread = ::setenv("POCL_MAX_PTHREAD_COUNT", "1", 1) == 0;
 
 /// Delays what follows in the queue: it waits for an event that a thread sets.
 void keep_back(cl_command_queue queue) {
