@@ -1135,6 +1135,24 @@ def counter_answers(_):
 
 
 @test
+def orphans_are_waited_for(_):
+    """as root, a process that a submission leaves behind becomes a child of the grader, which ends it and waits for it"""
+    if os.geteuid() != 0:
+        skip("only root has other users")
+    sandbox = best("user")
+    try:
+        program = sandbox.start(["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"], slot=0, scratch=sandbox.folder("try", 0),
+                                readable=[], environment={})
+        left = int(program.communicate(timeout=60)[0])
+        status = Path(f"/proc/{left}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()
+        equal(status[1], str(os.getpid()), "the parent of what was left behind")
+        equal(sandbox.end(program, 0), 0, "the program that left it behind")
+        holds(not Path(f"/proc/{left}").exists(), "it is gone")
+    finally:
+        sandbox.close()
+
+
+@test
 def rung_is_counted(_):
     """the kernels of a rung are counted, and its answers are wrong without them"""
     with judge_of("saxpy") as judge:

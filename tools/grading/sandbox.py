@@ -7,6 +7,7 @@ user of its own, so that submissions which run at the same time cannot touch eac
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import os
 import shutil
@@ -25,6 +26,7 @@ LOCKS = Path("/run/gpulab-users")  # one file for each of them that is in use, a
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 READABLE = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf",
             "/etc/ld.so.conf.d", "/etc/alternatives")
+PR_SET_CHILD_SUBREAPER = 36  # of <sys/prctl.h>
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
 
 
@@ -47,6 +49,10 @@ class Sandbox:
     as_root: bool = field(default_factory=lambda: os.geteuid() == 0)
     users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
     taking: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        if self.as_root and self.kind != "none":
+            adopt_orphans()
 
     def user_of(self, slot: int) -> int:
         """The user of a slot, whom nothing else on this machine runs as."""
@@ -202,8 +208,8 @@ def threads_of(user: int) -> int:
 def kill_all_of(user: int, child: int = 0) -> None:
     """Kills all processes of a user who belongs to a slot, until none is left.
 
-    A process that was killed counts against the user's limit until its parent has waited for it. For those that have
-    lost theirs the system does so, sooner or later; until then the next program of the slot could start no thread.
+    A process that was killed counts against the user's limit until its parent has waited for it. Those that have lost
+    theirs become children of this process (see adopt_orphans()), which waits for them here.
     @param child a process for which the caller waits itself
     """
     patience = time.monotonic() + 10
@@ -213,7 +219,7 @@ def kill_all_of(user: int, child: int = 0) -> None:
             try:
                 with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
                     if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
-                        ended += process != child
+                        ended += process != child and not waited_for(process)
                         continue
                 os.kill(process, signal.SIGKILL)
                 alive += 1
@@ -223,6 +229,20 @@ def kill_all_of(user: int, child: int = 0) -> None:
             return
         if alive == 0:
             time.sleep(0.01)
+
+
+def adopt_orphans() -> None:
+    """Makes this process the parent of those of its descendants that have lost theirs. Otherwise process 1 is, and that of a
+    container may wait for them after seconds or never."""
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+def waited_for(process: int) -> bool:
+    """Waits for a process that has ended, if it is a child of this one."""
+    try:
+        return os.waitpid(process, os.WNOHANG)[0] == process
+    except ChildProcessError:
+        return False
 
 
 def works(kind: str) -> bool:
