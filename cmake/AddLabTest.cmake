@@ -18,7 +18,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # PARTS: a back end's test cases are so many tests and not one each: for many short ones, where starting a program and
 # its device would take longer than the cases.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver opens a GPU for
-# one process after the other, 0.13 s for each on an H200.
+# one process after the other, 0.13 s for each on an H200. They wait until compute-sanitizer has ended, whose programs use
+# the GPU for a minute and more.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -49,6 +50,14 @@ function(add_lab_test target)
     elseif(target STREQUAL "test_common")
         set(cost 1)
     endif()
+    set(after "") # two programs that use a GPU at the same time slow each other down
+    foreach(program common ${GPULAB_FOLDERS})
+        string(REGEX REPLACE "^[0-9]+_" "test_" program ${program})
+        string(REGEX REPLACE "^common$" "test_common" program ${program})
+        foreach(tool memcheck racecheck synccheck initcheck)
+            list(APPEND after "${program}: compute-sanitizer's ${tool} finds nothing")
+        endforeach()
+    endforeach()
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
     macro(gpulab_discover list spec labels)
         catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
@@ -82,6 +91,9 @@ function(add_lab_test target)
                                                 --shard-count ${TEST_PARTS} --shard-index ${index})
                 set_tests_properties("${name}" PROPERTIES LABELS "${TEST_LABELS};${backend}" SKIP_RETURN_CODE 4
                                      COST ${cost})
+                if(NOT backend STREQUAL "cpu")
+                    set_tests_properties("${name}" PROPERTIES DEPENDS "${after}")
+                endif()
             endforeach()
         else()
             gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
@@ -99,7 +111,7 @@ function(add_lab_test target)
     string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
                "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
     if(NOT TEST_PARTS)
-        string(APPEND hidden "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" ${cost})\n")
+        string(APPEND hidden "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" ${cost} \"${after}\")\n")
     endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         find_program(GPULAB_OCLGRIND oclgrind)

@@ -25,16 +25,17 @@ function(gpulab_large_tests target program labels)
     endforeach()
 endfunction()
 
-# gpulab_parts_for_gpu(<target> <program> <labels> <cost>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA in
-# parts of about four. Shuffled, because those that take long stand side by side; in the same way each time.
-function(gpulab_parts_for_gpu target program labels cost)
+# gpulab_parts_for_gpu(<target> <program> <labels> <cost> <after>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA
+# in parts of about six, that run after the tests in the list `after`. Shuffled, because those that take long stand side by
+# side; in the same way each time.
+function(gpulab_parts_for_gpu target program labels cost after)
     if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "gpu" OR NOT EXISTS ${program})
         return()
     endif()
     foreach(backend opencl cuda)
         gpulab_test_cases(${program} "[${backend}]~[large]" cases)
         list(LENGTH cases count)
-        math(EXPR parts "(${count} + 3) / 4")
+        math(EXPR parts "(${count} + 5) / 6")
         foreach(part RANGE 1 ${parts})
             math(EXPR index "${part} - 1")
             if(count EQUAL 0)
@@ -43,7 +44,8 @@ function(gpulab_parts_for_gpu target program labels cost)
             set(name "${target}: ${backend}, part ${part} of ${parts}")
             add_test("${name}" ${program} "[${backend}]~[large]" --order rand --rng-seed 1
                      --shard-count ${parts} --shard-index ${index})
-            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost})
+            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost}
+                                 DEPENDS "${after}")
         endforeach()
     endforeach()
 endfunction()

@@ -1,11 +1,16 @@
 #include "turn.hpp"
 
+#include <algorithm>
+#include <catch2/interfaces/catch_interfaces_capture.hpp>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -109,6 +114,41 @@ Turns& turns() {
     return one;
 }
 
+/// Where the time of the tests goes, appended to the file that GPULAB_TEST_TURNS_LOG names when the process ends: a
+/// line for each test case, with tabs.
+class Log {
+public:
+    ~Log() {
+        if (!file_) return;
+        std::string lines;
+        for (const auto& [name, sum] : cases_)
+            lines += fmt::format("{:.1f}\t{:.1f}\t{:.1f}\t{}\t{}\n", sum.action.count(), sum.waited.count(),
+                                 sum.longest.count(), sum.actions, name);
+        std::ofstream(file_, std::ios::app) << lines;
+    }
+
+    void add(steady_clock::duration waited, steady_clock::duration action) {
+        if (!file_) return;
+        Sum& sum = cases_[Catch::getResultCapture().getCurrentTestName()];
+        sum.waited += waited, sum.action += action, sum.longest = std::max<Milliseconds>(sum.longest, action);
+        ++sum.actions;
+    }
+
+private:
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    struct Sum {
+        Milliseconds action{}, waited{}, longest{};
+        int actions = 0;
+    };
+    const char* file_ = std::getenv("GPULAB_TEST_TURNS_LOG");
+    std::map<std::string, Sum> cases_;
+};
+
+Log& turns_log() {
+    static Log one;
+    return one;
+}
+
 Backend prepared = Backend::cpu;
 
 /// Allocates a little memory of each kind that a back end has, for as long as the process runs.
@@ -136,8 +176,12 @@ void keep_memory(Backend backend) {
 
 void in_turn(const std::function<void()>& action) {
     struct Turn {
-        Turn() { turns().begin(); }
-        ~Turn() { turns().end(); }
+        steady_clock::time_point asked = steady_clock::now(), begun;
+        Turn() { turns().begin(), begun = steady_clock::now(); }
+        ~Turn() {
+            turns().end();
+            turns_log().add(begun - asked, steady_clock::now() - begun);
+        }
     };
     const Turn turn;
     if (turns().on_gpu) keep_memory(prepared);

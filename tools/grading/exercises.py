@@ -48,6 +48,7 @@ class Part:
     rung: str
     files: list[str]
     withhold: list[str]
+    pocl_threads: int | None = None  # with which PoCL runs the rung; None: as many as it takes itself
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,18 @@ def load(root: Path, name: str) -> Lab:
     return lab
 
 
+def part_of(exercise: str, backend: str, entry: dict[str, Any]) -> Part:
+    unknown = set(entry) - {"rung", "files", "withhold", "pocl_threads"}
+    if unknown:
+        raise ValueError(f"'{exercise}' has a field '{backend}.{sorted(unknown)[0]}', which means nothing")
+    threads = entry.get("pocl_threads")
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
+    return Part(backend, entry["rung"], entry["files"], entry.get("withhold", []), threads)
+
+
 def exercise_of(entry: dict[str, Any]) -> Exercise:
-    parts = {
-        backend: Part(backend, entry[backend]["rung"], entry[backend]["files"], entry[backend].get("withhold", []))
-        for backend in BACKENDS if backend in entry
-    }
+    parts = {backend: part_of(entry["name"], backend, entry[backend]) for backend in BACKENDS if backend in entry}
     tests = [
         Test(test["name"], float(test["points"]), bool(test.get("visible", False)), test.get("check", "values"),
              test["cases"], test["hint"])

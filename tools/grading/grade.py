@@ -226,7 +226,7 @@ class Grading:
         for result in results:
             result["person"] = self.roster.get(result["name"], {})
         report.write(self.out / "gradebook.csv", report.gradebook(self.lab, results, self.columns))
-        report.write(self.out / "class.html", report.page(self.lab, results, expected))
+        report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
 
     def all(self, submissions: dict[str, Path]) -> None:
         begin = time.perf_counter()

@@ -271,8 +271,7 @@ class Run:
             library = sandbox.installed(self.judge.build / "bin" / LIBRARY)
             readable.append(library)
             tool = [*(tool or []), *counter.command(library)]
-        # PoCL 3.1 may end with an assertion when two queues begin kernels at the same time: see CONTRIBUTING.md.
-        threads = {"POCL_MAX_PTHREAD_COUNT": "1"} if self.part.rung == "opencl_queues" else {}
+        threads = {"POCL_MAX_PTHREAD_COUNT": str(self.part.pocl_threads)} if self.part.pocl_threads else {}
         process = sandbox.start([*(tool or []), str(program)], slot=slot, scratch=folder, readable=readable,
                                 environment={"GPULAB_KERNELS": str(kernels), **threads, **(environment or {})},
                                 limits=Limits(), gpu=self.part.backend == "cuda",

@@ -195,13 +195,15 @@ summary {{ cursor: pointer }}
 """
 
 
-def page(lab: Lab, results: list[dict[str, Any]], expected: int) -> str:
-    """The class on one page."""
+def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
+    """The class on one page. @param columns those of the roster that are passed on"""
     names = [exercise.name for exercise in lab.exercises]
-    head = "".join(f"<th>{html.escape(word)}</th>" for word in ["submission", "points", *names])
+    head = "".join(f"<th>{html.escape(word)}</th>" for word in ["submission", *columns, "points", *names])
     rows, texts = [], []
     for number, result in enumerate(results):
+        person = result.get("person", {})
         cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a></td>',
+                 *(f'<td>{html.escape(printable(str(person.get(column, ""))))}</td>' for column in columns),
                  f'<td class="number">{result["score"]:g} of {result["max_score"]:g}</td>']
         for name in names:
             one = result["exercises"].get(name)
