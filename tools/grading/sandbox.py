@@ -52,7 +52,7 @@ class Sandbox:
 
     def __post_init__(self) -> None:
         if self.as_root and self.kind != "none":
-            adopt_orphans()
+            adopt_orphans(True)
 
     def user_of(self, slot: int) -> int:
         """The user of a slot, whom nothing else on this machine runs as."""
@@ -66,8 +66,11 @@ class Sandbox:
                     except OSError:
                         os.close(lock)
                         continue
+                    # What a run left behind that was killed. Process 1 of a container may never wait for it.
+                    if not kill_all_of(user, patience=1):
+                        os.close(lock)
+                        continue
                     self.users[slot] = (user, lock)
-                    kill_all_of(user)  # what a run left behind that was killed
                     break
                 else:
                     raise Fault(f"all users from {USERS[0]} to {USERS[-1]} are in use")
@@ -176,10 +179,13 @@ class Sandbox:
         return self.end(process, 0) == 0
 
     def close(self) -> None:
-        """Removes all files and gives the users back."""
-        for _, lock in self.users.values():
+        """Ends what is left of the users' processes, gives the users back and removes all files."""
+        for user, lock in self.users.values():
+            kill_all_of(user)
             os.close(lock)
         self.users.clear()
+        if self.as_root and self.kind != "none":
+            adopt_orphans(False)
         shutil.rmtree(self.base, ignore_errors=True)
 
 
@@ -205,15 +211,16 @@ def threads_of(user: int) -> int:
     return count
 
 
-def kill_all_of(user: int, child: int = 0) -> None:
-    """Kills all processes of a user who belongs to a slot, until none is left.
+def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
+    """Kills all processes of a user who belongs to a slot, until none is left or some seconds have passed. Returns whether
+    none is left.
 
     A process that was killed counts against the user's limit until its parent has waited for it. Those that have lost
     theirs become children of this process (see adopt_orphans()), which waits for them here.
     @param child a process for which the caller waits itself
     """
-    patience = time.monotonic() + 10
-    while time.monotonic() < patience:
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
         alive = ended = 0
         for process in processes_of(user):
             try:
@@ -226,15 +233,21 @@ def kill_all_of(user: int, child: int = 0) -> None:
             except OSError:
                 pass
         if alive == 0 and ended == 0:
-            return
+            return True
         if alive == 0:
             time.sleep(0.01)
+    return False
 
 
-def adopt_orphans() -> None:
-    """Makes this process the parent of those of its descendants that have lost theirs. Otherwise process 1 is, and that of a
-    container may wait for them after seconds or never."""
-    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+adopters = 0  # sandboxes that are open
+
+
+def adopt_orphans(wish: bool) -> None:
+    """Makes this process the parent of those of its descendants that have lost theirs, until as many sandboxes have taken the
+    wish back. Otherwise process 1 is, and that of a container may wait for them after seconds or never."""
+    global adopters
+    adopters += 1 if wish else -1
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(adopters > 0), 0, 0, 0)
 
 
 def waited_for(process: int) -> bool:
@@ -253,7 +266,7 @@ def works(kind: str) -> bool:
     try:
         process = sandbox.start(["true"], slot=0, scratch=sandbox.folder("try", 0), readable=[], environment={})
         process.communicate(timeout=20)
-        return process.returncode == 0
+        return sandbox.end(process, 0) == 0
     except (OSError, subprocess.SubprocessError):
         return False
     finally:
