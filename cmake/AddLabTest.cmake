@@ -2,6 +2,8 @@
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 
+set(GPULAB_SANITIZER_TOOLS memcheck racecheck synccheck initcheck)
+
 # add_lab_test(<target>
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
@@ -51,11 +53,10 @@ function(add_lab_test target)
         set(cost 1)
     endif()
     set(after "") # two programs that use a GPU at the same time slow each other down
-    foreach(program common ${GPULAB_FOLDERS})
-        string(REGEX REPLACE "^[0-9]+_" "test_" program ${program})
-        string(REGEX REPLACE "^common$" "test_common" program ${program})
-        foreach(tool memcheck racecheck synccheck initcheck)
-            list(APPEND after "${program}: compute-sanitizer's ${tool} finds nothing")
+    foreach(folder common ${GPULAB_FOLDERS})
+        string(REGEX REPLACE "^[0-9]+_" "" name ${folder})
+        foreach(tool IN LISTS GPULAB_SANITIZER_TOOLS)
+            list(APPEND after "test_${name}: compute-sanitizer's ${tool} finds nothing")
         endforeach()
     endforeach()
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
@@ -133,7 +134,7 @@ function(add_lab_test target)
          "include(\"${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden_${configuration}.cmake\" OPTIONAL)\n")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden.cmake)
     if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
-        foreach(tool memcheck racecheck synccheck initcheck)
+        foreach(tool IN LISTS GPULAB_SANITIZER_TOOLS)
             gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS}"
                                   TOOL ${tool})
         endforeach()

@@ -45,12 +45,6 @@ std::vector<Stopwatch> passes() {
     return all;
 }
 
-std::vector<Stopwatch> one_pass() {
-    static bool second = false;
-    second = !second;
-    return {second ? Stopwatch(1, 2) : Stopwatch(0, 1)};
-}
-
 void skip_or_fail(const std::string& reason) {
     const char* const required = std::getenv("GPULAB_REQUIRE_DEVICES");
     if (required && std::string_view(required) == "1") FAIL("required here, but missing: " << reason);

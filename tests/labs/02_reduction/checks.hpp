@@ -111,20 +111,6 @@ inline Sizes places(std::size_t n, const std::vector<gpulab::Tile>& tiles, std::
     return {all.begin(), all.end()};
 }
 
-/// Whether every special value is tried at a place among n elements: at both ends, next to the ends of tiles, and
-/// everywhere in a short array. NaN is tried at every place: a single lane may lose it.
-inline bool tries_all_at(std::size_t at, std::size_t n, const std::vector<gpulab::Tile>& tiles) {
-    return n <= 64 || at == 0 || at == n - 1 || std::ranges::any_of(tiles, [&](const gpulab::Tile& tile) {
-               return (at + 1) % tile.size <= 1 && at / tile.size <= 2;
-           });
-}
-
-/// Which of so many special values is tried at the k-th place otherwise. Each of them meets each component of a vector
-/// of four, because places are an odd number of elements apart.
-inline bool is_tried_at(std::size_t value, std::size_t values, std::size_t k) {
-    return value == (k / 4 + 3 * (k % 4)) % values;
-}
-
 /// Sizes for special values: a few by hand, and two whole tiles with a ragged one behind.
 inline Sizes special_sizes(const std::vector<gpulab::Tile>& tiles, std::size_t largest) {
     std::set<std::size_t> sizes = {1, 2, 33, 1023, 1025};
@@ -182,20 +168,17 @@ std::string special_fault(SumRun<T>* run, std::size_t n, const std::vector<gpula
         gpulab::testing::in_turn([&] { run(p, sum, once); });
         return sum[0];
     };
-    const Sizes all = places(n, tiles, n < 100'000 ? 64 : 8);
-    for (std::size_t k = 0; k < all.size(); ++k) {
-        const std::size_t at = all[k], next = (at + 1) % n;
-        const auto tries = [&](std::size_t value) { return tries_all_at(at, n, tiles) || is_tried_at(value, 3, k); };
-        const T old = std::exchange(a[at], nan), old_next = a[next];
+    for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8)) {
+        const std::size_t next = (at + 1) % n;
+        const T old = a[at], old_next = a[next];
+        a[at] = nan;
         if (!computed_nan(sum_up())) return fmt::format("n = {}: the NaN at {} was lost", n, at);
         a[at] = infinity;
-        if (tries(0) && sum_up() != infinity) return fmt::format("n = {}: the infinity at {} was lost", n, at);
+        if (sum_up() != infinity) return fmt::format("n = {}: the infinity at {} was lost", n, at);
         a[at] = -infinity;
-        if (tries(1) && sum_up() != -infinity)
-            return fmt::format("n = {}: the negative infinity at {} was lost", n, at);
+        if (sum_up() != -infinity) return fmt::format("n = {}: the negative infinity at {} was lost", n, at);
         a[next] = infinity;
-        if (n > 1 && tries(2) && !computed_nan(sum_up()))
-            return fmt::format("n = {}: infinity - infinity at {} is no NaN", n, at);
+        if (n > 1 && !computed_nan(sum_up())) return fmt::format("n = {}: infinity - infinity at {} is no NaN", n, at);
         a[next] = old_next;
         a[at] = old;
     }
@@ -259,10 +242,8 @@ std::string special_scan_fault(ScanRun<T>* run, std::size_t n, const std::vector
         const Sizes all = places(n, tiles, n < 100'000 ? most : 4);
         for (std::size_t k = 0; k < all.size(); ++k)
             for (const T special : {nan, k % 16 == 0 ? infinity : -infinity}) {
-                const std::size_t at = all[k];
                 if (std::isinf(special) && k % 8 != 0) continue;
-                // Where every place is tried, odd ones are for one kind of sum, even ones for the other.
-                if (most >= n && !tries_all_at(at, n, tiles) && (at % 2 == 0) != (kind == Scan::inclusive)) continue;
+                const std::size_t at = all[k];
                 const T old = std::exchange(p.a[at], special);
                 Prefixes<T> expected = finite;
                 std::fill(expected.begin() + static_cast<std::ptrdiff_t>(kind == Scan::inclusive ? at : at + 1),
@@ -324,16 +305,11 @@ std::string special_dot_fault(DotRun<T>* run, std::size_t n, const std::vector<g
     static constexpr Case cases[] = {
         {nan, 2, nan}, {nan, 0, nan}, {infinity, 2, infinity}, {infinity, -2, -infinity}, {infinity, 0, nan}};
     DotProblem<T> p = make_dot_problem<T>(n, gpulab::testing::seed);
-    const Sizes all = places(n, tiles, n < 100'000 ? 64 : 8);
-    for (std::size_t k = 0; k < all.size(); ++k)
+    for (const std::size_t at : places(n, tiles, n < 100'000 ? 64 : 8))
         for (const bool in_a : {true, false}) {
-            const std::size_t at = all[k];
             T &one = (in_a ? p.a : p.b)[at], &other = (in_a ? p.b : p.a)[at];
             const T old_one = one, old_other = other;
             for (const Case& c : cases) {
-                const std::size_t which = static_cast<std::size_t>(&c - cases), others = std::size(cases) - 1;
-                const std::size_t value = which + (in_a ? 0 : others) - 1; // of those besides NaN times 2
-                if (which > 0 && !tries_all_at(at, n, tiles) && !is_tried_at(value, 2 * others, k)) continue;
                 one = c.special;
                 other = c.other;
                 Scalar<T> dot{0};

@@ -95,15 +95,13 @@ template <class T> const Example<T>& random_example(const Shape& s) {
 }
 
 /// Runs a variant on every shape on the current device: with whole numbers, which leave no error to tolerate.
-/// @param quick whether each shape runs in one pass instead of two; see quick_fault_of()
 /// @return the first fault, with its shape; "" when all answers are right
-template <class T> std::string whole_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, bool quick = false) {
+template <class T> std::string whole_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
     for (const Shape& s : shapes) {
         const auto& [p, reference] = whole_example<T>(s);
         Output<T> c(p.size());
-        const auto judge = [&] { return gpulab::compare(reference, c, 0); };
         const std::string fault =
-            quick ? gpulab::testing::quick_fault_of(run, p, c, judge) : gpulab::testing::fault_of(run, p, c, judge);
+            gpulab::testing::fault_of(run, p, c, [&] { return gpulab::compare(reference, c, 0); });
         if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
     }
     return "";
@@ -242,7 +240,7 @@ template <class T> const std::vector<Check<T>>& checks() {
         {"manners", [](Rung<T>& rung) { return manners_fault<T>(rung); }},
         {"sizes next to its tiles",
          [](Rung<T>& rung) {
-             const std::string fault = whole_fault<T>(rung.run, rung.able(shapes_next_to(rung.tiles)), true);
+             const std::string fault = whole_fault<T>(rung.run, rung.able(shapes_next_to(rung.tiles)));
              return fault.empty() ? first_fault<T>(rung.run, rung.able(corners_of(rung.tiles))) : fault;
          }},
         {"long and thin", [](Rung<T>& rung) { return whole_fault<T>(rung.run, rung.able(long_shapes())); }},

@@ -218,7 +218,7 @@ template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& sh
             for (const bool in_b : {false, true}) {
                 Problem<T> p = plain;
                 (in_b ? p.b : p.d)[special * p.n + row] = nan;
-                const std::string fault = gpulab::testing::quick_fault_of(v.run, p, out, [&] {
+                const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
                     const T x = out.x[special * p.n + row];
                     if (x == x) return verdict(fmt::format("x is {} there", x));
                     if (out.zero_pivot[special] != no_zero_pivot)
@@ -269,7 +269,7 @@ template <class T> std::string zero_pivot_fault(const Candidate<T>& v, const Sha
                     p.c[k + 1] = p.a[k + 2] = 1;
                     p.c[k + 2] = 0;
                 }
-                const std::string fault = gpulab::testing::quick_fault_of(v.run, p, out, [&] {
+                const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
                     const auto found = static_cast<std::int64_t>(out.zero_pivot[special]),
                                at = static_cast<std::int64_t>(row);
                     if (found < at || found >= at + static_cast<std::int64_t>(rows_of(kind)))

@@ -36,8 +36,6 @@ const std::vector<Device>& devices_or_skip(Backend backend);
 ///
 /// An action that takes longer than a minute loses its turn, so that a kernel that hangs does not stop the other tests.
 /// GPULAB_TEST_TURNS=0 in the environment switches turns off, and on a CPU there are none. Turns may be nested.
-/// With GPULAB_TEST_TURNS_LOG=FILE a program adds a line to that file for each test case, with tabs: milliseconds in
-/// actions, milliseconds of waiting for them, the longest action in milliseconds, their number, and the test case.
 ///
 /// (CUDA's multi-process service would share the GPU better, but one kernel that reads outside its arrays would end all
 /// processes that share it.)
@@ -52,9 +50,6 @@ void skip_or_fail(const std::string& reason);
 /// The passes of fault_of(). The first ones of a test case have a third, whose resets are delayed.
 std::vector<Stopwatch> passes();
 
-/// One of the first two of them, in turn.
-std::vector<Stopwatch> one_pass();
-
 /// What is wrong with a variant on the current device, or "" when its answer is right.
 ///
 /// It runs in two passes: its kernel once, and once more from the start three times over, so that both a kernel that is
@@ -65,9 +60,8 @@ std::vector<Stopwatch> one_pass();
 /// @param judge a function of no arguments that compares the output and returns a Comparison
 /// @throws Unsupported as the variant does: it is no fault to say that a problem cannot be done
 template <class Run, class Problem, class Output, class Judge>
-std::string fault_of(const Run& run, const Problem& problem, Output& output, const Judge& judge,
-                     std::vector<Stopwatch> watches = passes()) {
-    for (Stopwatch& watch : watches) {
+std::string fault_of(const Run& run, const Problem& problem, Output& output, const Judge& judge) {
+    for (Stopwatch& watch : passes()) {
         poison(output);
         take_stray_write();
         try {
@@ -81,12 +75,6 @@ std::string fault_of(const Run& run, const Problem& problem, Output& output, con
         if (!comparison.passed) return comparison.message;
     }
     return "";
-}
-
-/// The same in one of the two passes, in turn: for many problems that differ in little more than the place of a number.
-template <class Run, class Problem, class Output, class Judge>
-std::string quick_fault_of(const Run& run, const Problem& problem, Output& output, const Judge& judge) {
-    return fault_of(run, problem, output, judge, one_pass());
 }
 
 } // namespace gpulab::testing
