@@ -19,9 +19,8 @@ set(GPULAB_SANITIZER_TOOLS memcheck racecheck synccheck initcheck)
 # out may show with more than two only.
 # PARTS: a back end's test cases are so many tests and not one each: for many short ones, where starting a program and
 # its device would take longer than the cases.
-# With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver opens a GPU for
-# one process after the other, 0.13 s for each on an H200. They wait until compute-sanitizer has ended, whose programs use
-# the GPU for a minute and more.
+# With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
+# for one process after the other, 0.2 s for each on an H200.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -52,13 +51,6 @@ function(add_lab_test target)
     elseif(target STREQUAL "test_common")
         set(cost 1)
     endif()
-    set(after "") # two programs that use a GPU at the same time slow each other down
-    foreach(folder common ${GPULAB_FOLDERS})
-        string(REGEX REPLACE "^[0-9]+_" "" name ${folder})
-        foreach(tool IN LISTS GPULAB_SANITIZER_TOOLS)
-            list(APPEND after "test_${name}: compute-sanitizer's ${tool} finds nothing")
-        endforeach()
-    endforeach()
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
     macro(gpulab_discover list spec labels)
         catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
@@ -92,9 +84,6 @@ function(add_lab_test target)
                                                 --shard-count ${TEST_PARTS} --shard-index ${index})
                 set_tests_properties("${name}" PROPERTIES LABELS "${TEST_LABELS};${backend}" SKIP_RETURN_CODE 4
                                      COST ${cost})
-                if(NOT backend STREQUAL "cpu")
-                    set_tests_properties("${name}" PROPERTIES DEPENDS "${after}")
-                endif()
             endforeach()
         else()
             gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
@@ -112,7 +101,7 @@ function(add_lab_test target)
     string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
                "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
     if(NOT TEST_PARTS)
-        string(APPEND hidden "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" ${cost} \"${after}\")\n")
+        string(APPEND hidden "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" ${cost})\n")
     endif()
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         find_program(GPULAB_OCLGRIND oclgrind)
@@ -188,14 +177,13 @@ function(gpulab_sanitizer_test name target labels)
     else()
         add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: compute-sanitizer is not installed")
     endif()
-    set(environment "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0;GPULAB_TEST_TURNS=0")
+    set(environment "GPULAB_GUARD_BYTES=0;GPULAB_POISON=0;GPULAB_TEST_UNDER_TOOL=1")
     if(CS_TOOL STREQUAL "initcheck")
         # It looks at what a copy reads when the copy is handed over, though a kernel before it has not run yet: so no
         # launch returns before its kernel has ended.
         string(APPEND environment ";CUDA_LAUNCH_BLOCKING=1")
     endif()
-    # One run of each tool at a time. Sixteen programs that use a GPU at once wait for their time slices: each waits a
-    # hundred times as long for a small kernel as alone.
+    # One run of each tool at a time: while one has the GPU, the others start or compare.
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 1000
                          RESOURCE_LOCK "compute-sanitizer ${CS_TOOL}" ENVIRONMENT "${environment}")
 endfunction()

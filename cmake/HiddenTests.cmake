@@ -25,10 +25,9 @@ function(gpulab_large_tests target program labels)
     endforeach()
 endfunction()
 
-# gpulab_parts_for_gpu(<target> <program> <labels> <cost> <after>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA
-# in parts of about six, that run after the tests in the list `after`. Shuffled, because those that take long stand side by
-# side; in the same way each time.
-function(gpulab_parts_for_gpu target program labels cost after)
+# gpulab_parts_for_gpu(<target> <program> <labels> <cost>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA in
+# parts of about six. Shuffled, because those that take long stand side by side; in the same way each time.
+function(gpulab_parts_for_gpu target program labels cost)
     if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "gpu" OR NOT EXISTS ${program})
         return()
     endif()
@@ -44,8 +43,7 @@ function(gpulab_parts_for_gpu target program labels cost after)
             set(name "${target}: ${backend}, part ${part} of ${parts}")
             add_test("${name}" ${program} "[${backend}]~[large]" --order rand --rng-seed 1
                      --shard-count ${parts} --shard-index ${index})
-            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost}
-                                 DEPENDS "${after}")
+            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost})
         endforeach()
     endforeach()
 endfunction()

@@ -69,6 +69,10 @@ thread_local OpenClContext* current = nullptr;
 
 namespace detail {
 
+std::function<void(const std::function<void()>&)> run_compiler = [](const std::function<void()>& compile) {
+    compile();
+};
+
 Found find_opencl_devices() {
     Found found;
     std::vector<cl::Platform> platforms;
@@ -235,7 +239,7 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
     if (known != programs_.end()) return known->second;
     cl::Program program(context_, source);
     try {
-        program.build({device_}, ("-cl-std=CL1.2 " + options).c_str());
+        detail::run_compiler([&] { program.build({device_}, ("-cl-std=CL1.2 " + options).c_str()); });
     } catch (const cl::Error& e) {
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
         throw BuildError(fmt::format("an OpenCL kernel does not compile for {}:\n{}", description_.name,

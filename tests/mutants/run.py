@@ -344,12 +344,12 @@ class Tests:
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
             command, environment = [str(program), cases, "--abort"], {"GPULAB_REQUIRE_DEVICES": "1"}
-            if tool or not turns:
+            if not turns:
                 environment["GPULAB_TEST_TURNS"] = "0"
             log = folder / "log"
             if tool:  # as in cmake/RunSanitizer.cmake and cmake/AddLabTest.cmake
                 command = [self.build.sanitizer, "--tool", tool, *TOOLS[tool], "--log-file", str(log), *command]
-                environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0"}
+                environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1"}
                 if tool == "initcheck":
                     environment["CUDA_LAUNCH_BLOCKING"] = "1"
             ran = self.processes.run(command, folder, min(self.timeout, left), environment)

@@ -60,6 +60,41 @@ public:
             pass_on();
             std::this_thread::sleep_for(50us); // so that another has it
         }
+        take();
+    }
+
+    void end() {
+        const std::lock_guard lock(mutex_);
+        --depth_;
+        ended_ = steady_clock::now();
+    }
+
+    /// Does something that does not need the GPU, in the middle of an action.
+    void elsewhere(const std::function<void()>& work) {
+        const auto asked = steady_clock::now();
+        if (std::unique_lock lock(mutex_); mine_) pass_on();
+        struct Back {
+            Turns& turns;
+            steady_clock::time_point asked;
+            ~Back() {
+                const std::lock_guard lock(turns.mutex_);
+                if (turns.depth_ > 0 && turns.on_gpu && turns.file_ >= 0) turns.take();
+                turns.away_ += steady_clock::now() - asked;
+            }
+        } const back{*this, asked};
+        work();
+    }
+
+    /// The time spent elsewhere, and waiting for the turn after it.
+    steady_clock::duration away() {
+        const std::lock_guard lock(mutex_);
+        return away_;
+    }
+
+    bool on_gpu = false;
+
+private:
+    void take() {
         if (mine_) return;
         while (flock(file_, LOCK_EX) != 0) {
             if (errno == EINTR) continue;
@@ -71,15 +106,6 @@ public:
         waiting_.notify_one();
     }
 
-    void end() {
-        const std::lock_guard lock(mutex_);
-        --depth_;
-        ended_ = steady_clock::now();
-    }
-
-    bool on_gpu = false;
-
-private:
     void pass_on() {
         mine_ = false;
         flock(file_, LOCK_UN);
@@ -105,6 +131,7 @@ private:
     int depth_ = 0;
     bool mine_ = false;
     steady_clock::time_point begun_, ended_;
+    steady_clock::duration away_{};
     std::mutex mutex_;
     std::condition_variable waiting_;
 };
@@ -115,7 +142,7 @@ Turns& turns() {
 }
 
 /// Where the time of the tests goes, appended to the file that GPULAB_TEST_TURNS_LOG names when the process ends: a
-/// line for each test case, with tabs.
+/// line for each test case, with tabs. Compiling counts as waiting.
 class Log {
 public:
     ~Log() {
@@ -177,10 +204,12 @@ void keep_memory(Backend backend) {
 void in_turn(const std::function<void()>& action) {
     struct Turn {
         steady_clock::time_point asked = steady_clock::now(), begun;
+        steady_clock::duration away = turns().away();
         Turn() { turns().begin(), begun = steady_clock::now(); }
         ~Turn() {
             turns().end();
-            turns_log().add(begun - asked, steady_clock::now() - begun);
+            away = turns().away() - away;
+            turns_log().add(begun - asked + away, steady_clock::now() - begun - away);
         }
     };
     const Turn turn;
@@ -193,6 +222,10 @@ void leave_turns() { turns().on_gpu = false; }
 void detail::prepare_turns(const Device& device) {
     prepared = device.backend;
     turns().on_gpu = device.backend != Backend::cpu && !device.is_cpu;
+#if defined(GPULAB_WITH_OPENCL)
+    // A compiler works on the CPU: 0.1 to 0.5 s for each new kernel, and thousands of small kernels run in that time.
+    gpulab::detail::run_compiler = [](const std::function<void()>& compile) { turns().elsewhere(compile); };
+#endif
 }
 
 } // namespace gpulab::testing

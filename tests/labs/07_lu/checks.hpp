@@ -370,7 +370,7 @@ inline std::string fault_under_tools(const Rung& rung, const std::vector<std::si
         Factors f(n);
         Stopwatch once;
         gpulab::take_stray_write();
-        rung.run(e.problem, f, once);
+        gpulab::testing::in_turn([&] { rung.run(e.problem, f, once); });
         if (const std::string stray = gpulab::take_stray_write(); !stray.empty()) return stray;
         if (const gpulab::Comparison c = same(e.factors, f); !c.passed) return fmt::format("n = {}: {}", n, c.message);
     }

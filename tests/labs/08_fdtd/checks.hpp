@@ -154,7 +154,7 @@ template <class T> std::string fault_by_hand(const Rung<T>& rung) {
     p.start.u[p.pitch() + 1] = 1;
     Output<T> out = make_output(p);
     Stopwatch once;
-    rung.run(p, out, once);
+    gpulab::testing::in_turn([&] { rung.run(p, out, once); });
     const auto near = [](T x, double expected) { return std::abs(static_cast<double>(x) - expected) < 1e-6; };
     for (std::size_t j = 0; j <= 3; ++j)
         for (std::size_t i = 0; i <= 3; ++i) {
@@ -189,7 +189,7 @@ template <class T> std::string manners_fault(Rung<T>& rung) {
     const Example<T> e = example<T>(Kind::plain, Mode::te, 50, 40, 5);
     Output<T> out = make_output(e.problem);
     Stopwatch once;
-    rung.run(e.problem, out, once);
+    gpulab::testing::in_turn([&] { rung.run(e.problem, out, once); });
     rung.tiles = once.tiles();
     return gpulab::testing::manners_fault(rung.backend, false, once);
 }
@@ -325,7 +325,7 @@ template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_
             Output<T> out = make_output(e.problem);
             Stopwatch once;
             try {
-                rung.run(e.problem, out, once);
+                gpulab::testing::in_turn([&] { rung.run(e.problem, out, once); });
             } catch (const gpulab::Unsupported&) {
                 if (rung.as_printed) continue;
                 throw;

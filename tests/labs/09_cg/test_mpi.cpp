@@ -44,9 +44,17 @@ std::vector<int> with_a_gpu_each(int most) {
     return counts;
 }
 
+/// The number of GPUs; without one the running test case is skipped. Its ranks are processes of their own that hardly
+/// use a GPU: no other test waits for them.
+std::size_t gpus_or_skip() {
+    const std::size_t found = gpulab::testing::devices_or_skip(gpulab::Backend::cuda).size();
+    gpulab::testing::leave_turns();
+    return found;
+}
+
 /// Skips the running test case where NCCL cannot be used. @param gpus as many are needed
 void nccl_or_skip(std::size_t gpus) {
-    const std::size_t found = gpulab::testing::devices_or_skip(gpulab::Backend::cuda).size();
+    const std::size_t found = gpus_or_skip();
     std::string reason;
     if (found < gpus) reason = fmt::format("needs {} GPUs, and there is {}", gpus, found);
     if (!with_nccl) reason = "cg_mpi is built without NCCL";
@@ -151,61 +159,51 @@ TEST_CASE("one to four ranks on OpenCL devices give the same answer", "[opencl]"
 }
 
 TEST_CASE("one to four ranks on GPUs give the same answer", "[cuda]") {
-    gpulab::testing::devices_or_skip(gpulab::Backend::cuda);
-    gpulab::testing::in_turn([] {
-        check_ranks("cuda", "laplace2d:31x17", {1, 2, 4});
-        check_ranks("cuda", "springs:5x6", {3}, true);
-        check_ranks("cuda", "stiffness:3", {4});
-    });
+    gpus_or_skip();
+    check_ranks("cuda", "laplace2d:31x17", {1, 2, 4});
+    check_ranks("cuda", "springs:5x6", {3}, true);
+    check_ranks("cuda", "stiffness:3", {4});
 }
 
 TEST_CASE("ranks linked by host memory give the same answer, also when they share a GPU", "[cuda]") {
-    gpulab::testing::devices_or_skip(gpulab::Backend::cuda);
-    gpulab::testing::in_turn([] { check_ranks("cuda", "laplace2d:31x17", {1, 2, 3}, true, "host"); });
+    gpus_or_skip();
+    check_ranks("cuda", "laplace2d:31x17", {1, 2, 3}, true, "host");
     const int ranks = static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size()) + 1;
-    gpulab::testing::in_turn([&] {
-        Outcome outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1");
-        INFO(outcome.out << outcome.err);
-        CHECK(outcome.exit_code == 0);
-        const std::string shared = fmt::format("ranks 0 and {} share a GPU, and NCCL needs one for each", ranks - 1);
-        CHECK(has(outcome.out, ", by host memory (" + shared + ")\n"));
-        outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1 --link nccl");
-        CHECK(outcome.exit_code == 2);
-        CHECK(has(outcome.err, "cg_mpi: --link nccl: " + shared + "\n"));
-    });
+    Outcome outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    const std::string shared = fmt::format("ranks 0 and {} share a GPU, and NCCL needs one for each", ranks - 1);
+    CHECK(has(outcome.out, ", by host memory (" + shared + ")\n"));
+    outcome = mpi(ranks, "--on cuda --generate laplace2d:20 --repeat 1 --link nccl");
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, "cg_mpi: --link nccl: " + shared + "\n"));
 }
 
 TEST_CASE("one rank linked by NCCL gives the same answer, and every end has its exit code", "[cuda]") {
     nccl_or_skip(1);
-    gpulab::testing::in_turn([] {
-        check_ranks("cuda", "laplace2d:31x17", {1}, false, "nccl");
-        check_ranks("cuda", "springs:5x6", {1}, true, "nccl");
-        check_ends(1, "--on cuda --link nccl");
-    });
+    check_ranks("cuda", "laplace2d:31x17", {1}, false, "nccl");
+    check_ranks("cuda", "springs:5x6", {1}, true, "nccl");
+    check_ends(1, "--on cuda --link nccl");
 }
 
 TEST_CASE("two to four ranks linked by NCCL give the same answer", "[cuda]") {
     nccl_or_skip(2);
-    gpulab::testing::in_turn([] {
-        check_ranks("cuda", "laplace2d:31x17", with_a_gpu_each(4), false, "nccl");
-        check_ranks("cuda", "springs:5x6", with_a_gpu_each(3), true, "nccl");
-    });
-    gpulab::testing::in_turn([] {
-        check_ranks("cuda", "stiffness:3", with_a_gpu_each(4), false, "nccl"); // four: fewer rows than ranks
-        check_ends(2, "--on cuda --link nccl");
-        // More rows than run at a time, so that the halo comes between blocks of the inner rows. The program compares.
-        const Outcome outcome =
-            mpi(2, "--on cuda --link nccl --generate laplace2d:1500 --type float --tolerance 0 --limit 30 --repeat 2");
-        INFO(outcome.out << outcome.err);
-        CHECK(outcome.exit_code == 0);
-        CHECK(has(outcome.out, ", by NCCL "));
-    });
+    check_ranks("cuda", "laplace2d:31x17", with_a_gpu_each(4), false, "nccl");
+    check_ranks("cuda", "springs:5x6", with_a_gpu_each(3), true, "nccl");
+    check_ranks("cuda", "stiffness:3", with_a_gpu_each(4), false, "nccl"); // four: fewer rows than ranks
+    check_ends(2, "--on cuda --link nccl");
+    // More rows than run at a time, so that the halo comes between blocks of the inner rows. The program compares.
+    const Outcome outcome =
+        mpi(2, "--on cuda --link nccl --generate laplace2d:1500 --type float --tolerance 0 --limit 30 --repeat 2");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(has(outcome.out, ", by NCCL "));
 }
 
 TEST_CASE("a rank that dies or stops ends those linked to it by NCCL", "[cuda]") {
     nccl_or_skip(2);
-    gpulab::testing::in_turn([] { check_death(2, "--on cuda --link nccl"); });
-    gpulab::testing::in_turn([] { check_halt(2, "--on cuda --link nccl", 15); }); // NCCL takes seconds to begin
+    check_death(2, "--on cuda --link nccl");
+    check_halt(2, "--on cuda --link nccl", 15); // NCCL takes seconds to begin
 }
 
 TEST_CASE("a rank that dies ends the others with an error", "[cpu]") { check_death(4, "--on cpu"); }

@@ -47,7 +47,9 @@ void leave_turns();
 /// Skips the running test case with a reason, or fails it when GPULAB_REQUIRE_DEVICES=1.
 void skip_or_fail(const std::string& reason);
 
-/// The passes of fault_of(). The first ones of a test case have a third, whose resets are delayed.
+/// The passes of fault_of(). The first ones of a test case have a third, whose resets are delayed. With
+/// GPULAB_TEST_UNDER_TOOL=1 in the environment there is one pass, which runs the kernel once and once more: a tool that
+/// looks at every access sees no more in the fifth run than in the first two, and slows each down a hundred times.
 std::vector<Stopwatch> passes();
 
 /// What is wrong with a variant on the current device, or "" when its answer is right.

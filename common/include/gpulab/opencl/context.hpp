@@ -11,6 +11,7 @@
 #endif
 #include <CL/opencl.hpp>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -20,6 +21,12 @@
 #include "gpulab/error.hpp"
 
 namespace gpulab {
+
+namespace detail {
+/// Runs the compiler of a driver; it only calls it, unless a program wants to do something before and after. Tests do,
+/// which let others have the GPU meanwhile. Set it before any thread compiles.
+extern std::function<void(const std::function<void()>& compile)> run_compiler;
+} // namespace detail
 
 /// An OpenCL device ready for work: context, in-order queue with profiling, and the programs built so far.
 class OpenClContext {
