@@ -367,11 +367,13 @@ TEST_CASE("a problem larger than main memory is refused before anything is alloc
 TEST_CASE("a problem larger than a device's memory is refused only when a chosen variant runs there", "[opencl]") {
     const gpulab::Device device = gpulab::testing::devices_or_skip(Backend::opencl).front();
     const auto memory = static_cast<double>(device.memory_bytes);
-    CHECK_NOTHROW(gpulab::check_memory(Parsed({"--device", "opencl:0"}), 0.99 * memory, 0));
-    CHECK_THROWS_MATCHES(gpulab::check_memory(Parsed({"--device", "opencl:0"}), 1.01 * memory, 0), UsageError,
+    const std::string name = device.id(); // need not be the first of all
+    const char* const id = name.c_str();
+    CHECK_NOTHROW(gpulab::check_memory(Parsed({"--device", id}), 0.99 * memory, 0));
+    CHECK_THROWS_MATCHES(gpulab::check_memory(Parsed({"--device", id}), 1.01 * memory, 0), UsageError,
                          Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring(device.name)));
     CHECK_THROWS_AS(gpulab::check_memory(Parsed(), 1.01 * memory, 0), UsageError);
     CHECK_NOTHROW(gpulab::check_memory(Parsed({"--variant", "cpu_one"}), 1.01 * memory, 0));
     if (device.is_cpu) // host and device share it
-        CHECK_THROWS_AS(gpulab::check_memory(Parsed({"--device", "opencl:0"}), 0.6 * memory, 0.6 * memory), UsageError);
+        CHECK_THROWS_AS(gpulab::check_memory(Parsed({"--device", id}), 0.6 * memory, 0.6 * memory), UsageError);
 }
