@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,10 @@ void fill(const ClBuffer<int>& out, int first, int last, int value) {
     });
     CHECK(once.kernel().repeats == 1);
 }
+
+// A small buffer is written and read together with its guard bands, one of more than 64 KiB in parts.
+const std::vector<int> lengths = {10, (64 << 10) / sizeof(int) - 1, (64 << 10) / sizeof(int),
+                                  (64 << 10) / sizeof(int) + 1};
 
 } // namespace
 
@@ -79,6 +85,13 @@ TEST_CASE("an OpenCL buffer brings data there and back", "[opencl]") {
         const ClBuffer<int> buffer(in);
         buffer.copy_to(out);
         CHECK(out == in);
+        for (const int length : lengths) {
+            const std::size_t n = static_cast<std::size_t>(length);
+            std::vector<int> numbers(n), copied(n);
+            std::iota(numbers.begin(), numbers.end(), 1);
+            ClBuffer<int>(numbers).copy_to(copied);
+            CHECK(copied == numbers);
+        }
         for (const std::size_t length : {0, 2, 4}) {
             std::vector<int> wrong_length(length);
             CHECK_THROWS_AS(buffer.copy_to(wrong_length), gpulab::Error);
@@ -91,9 +104,12 @@ TEST_CASE("an OpenCL buffer brings data there and back", "[opencl]") {
 TEST_CASE("a fresh OpenCL output is poisoned, an empty one is allowed", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
-        std::vector<float> out(5, 1), none;
-        ClBuffer<float>(5).copy_to(out);
-        for (const float v : out) CHECK(std::isnan(v));
+        std::vector<float> none;
+        for (const int n : lengths) {
+            std::vector<float> out(static_cast<std::size_t>(n), 1);
+            ClBuffer<float>(out.size()).copy_to(out);
+            CHECK(std::ranges::all_of(out, [](float v) { return std::isnan(v); }));
+        }
         CHECK_NOTHROW(ClBuffer<float>(0).copy_to(none));
         CHECK_NOTHROW(ClBuffer<float>(none).copy_to(none));
     }
@@ -151,21 +167,23 @@ TEST_CASE("damage to an OpenCL buffer is noted when the buffer is let go, unless
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
         const auto guard = static_cast<int>(gpulab::guard_bytes() / sizeof(int)); // elements of a guard band
-        const auto noted = [](int first, int last) { // by an input of 10 elements that a kernel wrote to
-            gpulab::take_stray_write();
-            {
-                const ClBuffer<int> input(std::vector<int>(10, 1));
-                fill(input, first, last, 7);
-            }
-            return gpulab::take_stray_write();
-        };
-        CHECK(noted(0, 10) == "");
-        CHECK(noted(10, 11) == "the kernel wrote past the end of a buffer (1 elements past the last)");
-        CHECK(noted(9 + guard, 10 + guard) ==
-              "the kernel wrote past the end of a buffer (" + std::to_string(guard) + " elements past the last)");
-        CHECK(noted(-1, 0) == "the kernel wrote before the start of a buffer (1 elements before)");
-        CHECK(noted(-guard, 1 - guard) ==
-              "the kernel wrote before the start of a buffer (" + std::to_string(guard) + " elements before)");
+        for (const int n : lengths) {
+            const auto noted = [n](int first, int last) { // by an input of n elements that a kernel wrote to
+                gpulab::take_stray_write();
+                {
+                    const ClBuffer<int> input(std::vector<int>(static_cast<std::size_t>(n), 1));
+                    fill(input, first, last, 7);
+                }
+                return gpulab::take_stray_write();
+            };
+            CHECK(noted(0, n) == "");
+            CHECK(noted(n, n + 1) == "the kernel wrote past the end of a buffer (1 elements past the last)");
+            CHECK(noted(n - 1 + guard, n + guard) ==
+                  "the kernel wrote past the end of a buffer (" + std::to_string(guard) + " elements past the last)");
+            CHECK(noted(-1, 0) == "the kernel wrote before the start of a buffer (1 elements before)");
+            CHECK(noted(-guard, 1 - guard) ==
+                  "the kernel wrote before the start of a buffer (" + std::to_string(guard) + " elements before)");
+        }
 
         std::vector<int> out(10);
         {
@@ -264,21 +282,23 @@ TEST_CASE("what an OpenCL kernel reads outside an input or an output is what Gua
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
         const gpulab::GuardBands bands(gpulab::low_guard_byte);
-        const ClBuffer<float> in(std::vector<float>{1, 2, 3});
-        const ClBuffer<float> between(3);
         std::vector<float> out(1);
         cl::Kernel kernel = gpulab::opencl_kernel(
             "kernel void get(global const float* in, int i, global float* out) { out[0] = in[i]; }", "get");
-        for (const auto& from : {in.data(), between.data()})
-            for (const int i : {-1, 3}) {
-                const ClBuffer<float> result(1);
-                gpulab::set_args(kernel, from, i, result.data());
-                gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
-                result.copy_to(out);
-                CHECK(out[0] < -1e38f);
-            }
-        CHECK_NOTHROW(in.check_guard_bands());
-        CHECK_NOTHROW(between.check_guard_bands());
+        for (const int n : lengths) {
+            const ClBuffer<float> in(std::vector<float>(static_cast<std::size_t>(n), 1));
+            const ClBuffer<float> between(static_cast<std::size_t>(n));
+            for (const auto& from : {in.data(), between.data()})
+                for (const int i : {-1, n}) {
+                    const ClBuffer<float> result(1);
+                    gpulab::set_args(kernel, from, i, result.data());
+                    gpulab::opencl().queue().enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
+                    result.copy_to(out);
+                    CHECK(out[0] < -1e38f);
+                }
+            CHECK_NOTHROW(in.check_guard_bands());
+            CHECK_NOTHROW(between.check_guard_bands());
+        }
     }
 }
 
