@@ -67,6 +67,12 @@ class Mistake:
         return re.search(r"\b(hang|wait|barrier)", self.text) is not None
 
     @property
+    def shows_under_tools(self) -> bool:
+        """Whether compute-sanitizer probably sees it sooner than a wrong answer does."""
+        return re.search(r"\b(race|races|barriers?|syncwarp|stray|unset|never written|reads (a|one|two|four))\b",
+                         f"{self.text} {self.harmless}") is not None
+
+    @property
     def patch(self) -> Path:
         return MUTANTS / f"{self.id}.patch"
 
@@ -385,7 +391,8 @@ class Tests:
 
 
 def judge(plan: Plan, program: Path, tests: Tests) -> tuple[str, str]:
-    """The verdict on a mistake, and by what: first the test cases of its rungs, then the general ones, then the tools."""
+    """The verdict on a mistake, and by what: the test cases of its rungs, then the general ones, then the tools; the tools
+    first where they probably see it."""
     lab = plan.mistake.lab
     cases, tool_cases = tests.build.cases[lab], tests.build.tool_cases[lab]
     left_out = ""
@@ -398,8 +405,8 @@ def judge(plan: Plan, program: Path, tests: Tests) -> tuple[str, str]:
     if not groups:
         return "not run", left_out or "no test case concerns it"
     steps = [(group, "") for group in groups if group in cases]
-    steps += [(group, tool) for group in groups if group in tool_cases for tool in tests.build.tools]
-    for group, tool in steps:
+    under_tools = [(group, tool) for group in groups if group in tool_cases for tool in tests.build.tools]
+    for group, tool in under_tools + steps if plan.mistake.shows_under_tools else steps + under_tools:
         outcome = tests.run(program, lab, group, tool)
         if not outcome.in_time and not tool:  # perhaps another, which hangs, did not pass on its turn
             outcome = tests.run(program, lab, group, tool, turns=False)
