@@ -52,7 +52,7 @@ void add_factors(std::vector<T>& to, const Side& low, const Side& high, std::siz
         const auto add = [&](const Side& side, double depth) {
             const auto thick = static_cast<double>(side.cells);
             if (side.kind != Side::Kind::pml || depth <= 0) return;
-            // Two ways through the layer leave exp(-2 / v times the integral of the rate over the depth).
+            // Two passes through the layer leave exp(-2 / v times the integral of the rate over the depth).
             const double most = -(side.grading + 1) * speed * std::log(side.reflection) / (2 * thick * step);
             rate += most * std::pow(std::min(depth / thick, 1.0), side.grading);
         };

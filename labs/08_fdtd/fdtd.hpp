@@ -73,8 +73,8 @@ template <class T> struct Problem {
 /// @param steps as many as the scene has, when 0
 template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first = 0, std::size_t steps = 0);
 
-/// Fills the start with random numbers in (-1, 1) for U, and of the size that belongs to it for P and Q, so that every
-/// cell of the first step counts. Border edges stay 0.
+/// Fills the start with random numbers in (-1, 1) for U, and of the matching size for P and Q, so that every cell of
+/// the first step counts. Border edges stay 0.
 template <class T> void randomise(Problem<T>& p, std::uint64_t seed);
 
 /// A variant: from the start to the field after the last step. The output's arrays have their size.

@@ -35,7 +35,7 @@ void check_folder(const std::string& folder, const std::string& option, const Sc
                                                              : std::vector<std::string>{"frame-", "animation.png"};
     std::error_code failed;
     const auto status = std::filesystem::status(folder, failed);
-    if (status.type() == std::filesystem::file_type::none) // a circle of links, too long a name
+    if (status.type() == std::filesystem::file_type::none) // a cycle of links, too long a name
         throw gpulab::UsageError(fmt::format("{}: {}: {}", option, folder, failed.message()));
     if (!std::filesystem::exists(status) && std::filesystem::is_symlink(folder, failed))
         throw gpulab::UsageError(fmt::format("{}: {} is a link to what is not there", option, folder));

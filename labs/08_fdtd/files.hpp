@@ -30,7 +30,7 @@ std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshot
 std::string probes_csv(const Scene& scene, const std::vector<double>& recorded);
 
 /// Writes pictures as PNG files of a folder, frame-000000.png and so on by step, and one animated picture,
-/// animation.png. The folder is made if it is not there. Each file is written to the end or not at all.
+/// animation.png. The folder is made if it is not there. Each file is written completely or not at all.
 /// @throws gpulab::UsageError when the folder or a file cannot be written
 void write_frames(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots);
 

@@ -1,6 +1,6 @@
 // The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell
 // from its media, H and E are in separate arrays with the book's sizes and names of the mode, and everything is in long
-// double, so that nothing is shared with a variant but the scene.
+// double, so that it shares only the scene with the variants.
 #include <algorithm>
 #include <cmath>
 

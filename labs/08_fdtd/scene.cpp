@@ -24,7 +24,8 @@ using gpulab::UsageError;
     throw UsageError(fmt::format("{}: {}", key, what));
 }
 
-/// An object of the file, and where it is: "sources[1]". It knows which keys were asked for, so that others are faults.
+/// An object of the file, and where it is: "sources[1]". It knows which keys were asked for, so that any other key is
+/// an error.
 class Object {
 public:
     Object(const Json& json, std::string where) : json_(json), where_(std::move(where)) {
@@ -486,7 +487,7 @@ void check_scene(const Scene& scene) {
 }
 
 Scene parse_scene(const std::string& text, const std::string& folder, const Overrides& overrides) {
-    // A file may be nested so deep that reading it would need more stack than there is.
+    // A file may be nested so deeply that reading it would need more stack than there is.
     std::size_t depth = 0;
     std::vector<std::set<std::string>> keys; // of the objects around; JSON itself allows a key to be there twice
     const auto check = [&](int, Json::parse_event_t event, Json& value) {

@@ -138,11 +138,11 @@ struct Overrides {
 /// @throws gpulab::UsageError that names the key at fault
 Scene parse_scene(const std::string& text, const std::string& folder = ".", const Overrides& overrides = {});
 
-/// Reads a scene from a file, or one of the scenes that come along by its name: "book".
+/// Reads a scene from a file, or one of the bundled scenes by its name: "book".
 /// @throws gpulab::UsageError that begins with the file's name, and names the key at fault
 Scene read_scene(const std::string& name, const Overrides& overrides = {});
 
-/// The names of the scenes that come along.
+/// The names of the bundled scenes.
 std::vector<std::string> scene_names();
 
 /// What a component is called in a mode: "Hz", "Ex", "Ey" or "Ez", "Hx", "Hy".

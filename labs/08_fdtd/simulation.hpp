@@ -43,7 +43,7 @@ template <class T> gpulab::Work work_of(const Problem<T>& p) {
 /// The speed in millions of cells per second, equation 4.4.12 of the book. @param ms of all steps
 inline double mcells_per_s(double cell_steps, double ms) { return ms > 0 ? cell_steps / ms / 1000 : 0; }
 
-/// Cell updates from which on variants that compute on the CPU are left out.
+/// From this number of cell updates on, variants that compute on the CPU are left out.
 inline constexpr double patience = 1e9;
 
 /// Why a variant is left out on a device that computes on the CPU, or "".

@@ -14,7 +14,7 @@ namespace fdtd {
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 
-/// What the command line says to studies.
+/// The command line's settings for the studies.
 struct StudySettings {
     std::size_t largest = 6900; ///< grids of more cells along a side are left out
     std::size_t steps = 1000;

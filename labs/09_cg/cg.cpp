@@ -44,7 +44,7 @@ template <class T> double checked_norm(const std::vector<T>& b) {
     return 0;
 }
 
-/// Whether the columns of each row rise, without doubles.
+/// Whether the columns of each row increase, without duplicates.
 template <class T> bool is_sorted(const gpulab::Csr<T>& a) {
     for (std::size_t i = 0; i < a.rows; ++i)
         for (auto k = a.row_start[i] + 1; k < a.row_start[i + 1]; ++k)

@@ -88,7 +88,7 @@ template <class T> void poison(Output<T>& out) {
 /// A variant: from host data to host data.
 template <class T> using Run = void(const Problem<T>& p, Output<T>& out, Stopwatch& watch);
 
-/// What make_problem() is told beside the matrix and the vectors.
+/// What make_problem() is told besides the matrix and the vectors.
 struct Settings {
     Method method = Method::conjugate_gradients;
     bool jacobi = false;
@@ -120,8 +120,8 @@ template <class T> std::string describe_end(const Problem<T>& p, const Output<T>
 /// What b - A x comes to: the norm that the iteration computes may be smaller by far, because it rounds.
 template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x);
 
-/// Whether x is no better than zero, and not as good as wanted: rounding has eaten the solution. A start that is larger
-/// by many digits than the solution does that, while the iteration ends as converged.
+/// Whether x is no better than zero, and not as good as wanted: rounding has eaten the solution. A start that is many
+/// orders of magnitude larger than the solution causes that, although the iteration ends as converged.
 template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>& x);
 
 /// Decides between not_positive and exhausted. @param history up to the iteration in which p . A p was not positive

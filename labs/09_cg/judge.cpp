@@ -1,4 +1,4 @@
-// The reference, and what a solution is held against.
+// The reference, and what a solution is checked against.
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -132,7 +132,7 @@ template <class T> Reference make_reference(const Problem<T>& p, double patience
             reference.allowed[k] = std::max(reference.allowed[k], 8 * deviation);
         }
     }
-    // In some iterations a deviation happens to pass through zero: relative to the norm, what has grown stays.
+    // In some iterations a deviation happens to pass through zero: relative to the norm, `allowed` never falls.
     for (std::size_t k = 1; k < reference.allowed.size(); ++k)
         if (reference.history[k - 1] > 0)
             reference.allowed[k] = std::max(reference.allowed[k],

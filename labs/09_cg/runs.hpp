@@ -1,5 +1,5 @@
 /// @file
-/// What single runs and studies share: which variant runs where, and what is said of each result.
+/// What single runs and studies share: which variant runs where, and what is reported about each result.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
 /// @file
-/// Sharing the rows out over devices or processes, and what they must tell each other.
+/// Sharing the rows out over devices or processes, and what these must exchange.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ struct Split {
     std::size_t owner(std::size_t row) const;
 };
 
-/// Cuts the rows so that the non-zeros are shared out in proportion to the weights. A row counts as one more than it
-/// has non-zeros, because the vectors take time too.
+/// Cuts the rows so that the non-zeros are shared out in proportion to the weights. A row counts as its number of
+/// non-zeros plus one, because the vectors take time too.
 /// @param weights one positive number per part
 template <class T> Split split_rows(const gpulab::Csr<T>& matrix, const std::vector<double>& weights);
 
 /// What one part needs: its rows, and the elements of p that it needs from others (its *halo*).
 ///
-/// The part's p has own elements 0 ... rows - 1 and then the halo, sorted by row number. So what comes from one other
-/// part lies side by side.
+/// The part's p has its own elements 0 ... rows - 1 and then the halo, sorted by row number. So the elements that come
+/// from one other part are contiguous.
 template <class T> struct Part {
     std::size_t first = 0;                      ///< the first row
     gpulab::Csr<T> matrix;                      ///< its rows; the columns count in the part's p

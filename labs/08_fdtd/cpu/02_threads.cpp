@@ -1,9 +1,9 @@
 // Rung 2: as many threads as cores, each with a band of rows.
 //
-// Changed: the threads live through all steps. U of a band's first row is needed by the band itself only, but P of
-// that row needs U of the last row of the band below, and U of the last row needs P of the first row of the band
-// above. So all threads wait for each other twice per step, at a barrier (std::barrier).
-// Limit: memory or cache, as before, of all cores; and two barriers per step, which small grids feel.
+// Changed: the threads live through all steps. P of a band's first row needs U of the last row of the band below, and U
+// of its last row needs P of the first row of the band above. So all threads wait for each other twice per step, at a
+// barrier (std::barrier).
+// Limit: memory or cache, as before, but of all cores; on small grids, the two barriers per step.
 #include <algorithm>
 #include <barrier>
 #include <thread>

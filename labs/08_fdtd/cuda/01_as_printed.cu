@@ -3,7 +3,7 @@
 // One thread per cell. The host launches update_h and update_e in each step; between two kernels in one stream all
 // threads are done, so no other barrier is needed. The arrays are those of the book: I = i * ny + j, E_x without
 // its last row, E_y without its last column.
-// Mended: the book's program 4.2 adds the upper neighbour to DxHz instead of DyHz, which spoils both components.
+// Corrected: the book's program 4.2 adds the upper neighbour to DxHz instead of DyHz, which spoils both components.
 // Kept: the source is hard; it pins H_z to 0 after its pulse.
 // Only what the book has: TE mode, one medium, a conductor on all sides, at most one source, a hard one in one
 // cell.

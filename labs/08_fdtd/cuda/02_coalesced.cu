@@ -4,9 +4,9 @@
 // Changed: threadIdx.x counts i, and cells with neighbouring i are neighbours in memory: at = j * pitch + i. The
 // pitch is a multiple of 16, so that each row begins at a multiple of 128 bytes (of 64 in float). A warp loads 32
 // neighbours.
-// From here on, all of the lab's problems: both modes, media per cell, several sources, all boundaries, probes.
-// cuda_coalesced has blocks of 32 x 8; cuda_block_shape takes block_x x block_y from the problem, 256 x 1 unless
-// told.
+// From here on, rungs solve all the lab's problems: both modes, media per cell, several sources, all boundaries,
+// probes.
+// cuda_coalesced has blocks of 32 x 8; cuda_block_shape takes block_x x block_y from the problem, 256 x 1 by default.
 // Limit: memory. update_u reads U, P, Q and writes U; update_edges reads U, P, Q and writes P, Q: 9 numbers, 72
 // bytes in double, per cell and step.
 #include "device.hpp"

@@ -1,19 +1,20 @@
 // Rung 6: one launch for all steps; the grid stays on the chip.
 //
 // Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between,
-// blocks exchange what is near their borders: after every four steps a block writes the outer four rows and columns
-// of its tile to global memory, waits for its eight neighbours, and reads their numbers around its tile. Within
-// these four steps the cells of this ring become wrong from outside to inside, one ring of one cell per step, as in
-// cuda_steps; the tile remains right.
-// A thread stays in one column of the tile and takes every so many rows of it. What depends on the column is looked
-// up once.
-// New in the code: a cooperative launch promises that all blocks run at the same time; only then may they wait for
+// blocks exchange the cells near their borders: after every four steps a block writes the outer four rows and columns
+// of its tile to global memory, waits for its eight neighbours, and reads their numbers into a ring around its tile.
+// During the next four steps the ring becomes wrong from the outside in, by one cell per step, as in cuda_steps; the
+// tile remains right.
+// A thread stays in one column of the tile and takes its rows at a fixed interval. Facts about the column are looked up
+// once.
+// New in the code: a cooperative launch guarantees that all blocks run at the same time; only then may they wait for
 // each other. So there are at most as many blocks as fit on the device, and the whole grid must fit into their
 // shared memory. A block waits by reading a number that its neighbour raises after each exchange (a flag): the store
-// is a release, the load an acquire, so whoever sees the flag sees what was written before it. A barrier over the
-// grid would wait for all blocks instead of eight. Two sets of arrays take turns, because a fast block may write its
-// next numbers while a slow one still reads.
-// Limit: for small grids, barriers: two per step within a block; and the flags. For large grids, shared memory.
+// is a release, the load an acquire, so a block that sees the flag also sees what was written before it. A barrier over
+// the grid would wait for all blocks instead of eight. Two sets of arrays take turns, because a fast block may write
+// its next numbers while a slow one still reads.
+// Limit: on small grids, the flags and the barriers, two per step within a block. On large grids, the size of shared
+// memory.
 #include <algorithm>
 #include <cuda/atomic>
 #include <string>
@@ -29,7 +30,7 @@ namespace {
 constexpr int ring = 4; // steps between two exchanges, and cells around a tile
 constexpr unsigned persistent_threads = 1024;
 
-/// Numbers of one array in shared memory: the tile, its ring, and a row more below and above, so that neighbours of
+/// Numbers of one array in shared memory: the tile, its ring, and one more row below and above, so that neighbours of
 /// the outermost cells can be read.
 __host__ __device__ constexpr int shared_numbers(int tile_x, int tile_y) {
     return (tile_x + 2 * ring) * (tile_y + 2 * ring + 2);
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     extern __shared__ double raw[]; // double: aligned for float and for double
     const Rules<T>& r = g.rules;
     const int width = tile_x + 2 * ring, height = tile_y + 2 * ring, numbers = shared_numbers(tile_x, tile_y);
-    T* const u = reinterpret_cast<T*>(raw) + width;                           // behind the row more
+    T* const u = reinterpret_cast<T*>(raw) + width;                           // after the extra row
     T *const p = u + numbers, *const q = p + numbers, *const v = q + numbers; // v: only with layers
     for (int c = threadIdx.x; c < (layers ? 4 : 3) * numbers; c += persistent_threads) (u - width)[c] = 0;
 
@@ -80,8 +81,8 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     }
     for (int s = 0; s < r.probes; ++s) probed_here |= inside(Box{x0, y0, x1, y1}, r.probe_x[s], r.probe_y[s]);
 
-    // Calls body(j, c) for the thread's cells, c being the place in shared memory: that of neighbouring threads is
-    // neighbouring.
+    // Calls body(j, c) for the thread's cells, c being the place in shared memory; neighbouring threads have
+    // neighbouring places.
     const auto each = [&](const auto& body) {
         if (first_y >= every) return; // threads left over
         for (int y = first_y, c = threadIdx.x; y < height; y += every, c += every * width) body(bottom + y, c);
@@ -165,7 +166,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
 
 namespace {
 
-/// Tiles so that the grid has at most so many of them, and an array in shared memory is as small as possible.
+/// Tiles that cover the grid, at most `blocks` of them, with arrays in shared memory as small as possible.
 struct Tiles {
     int x = 0, y = 0;
     int numbers = 0; ///< shared_numbers(); 0: none found
@@ -182,7 +183,7 @@ Tiles tiles_for(int columns, int rows, int blocks) {
     return best;
 }
 
-/// The kernel for a problem: what the problem does not have is left out.
+/// The kernel for a problem, without the features that the problem does not have.
 template <class T> auto kernel_for(const Rules<T>& r) {
     if (r.mapped) return r.layers ? persistent_kernel<true, true, T> : persistent_kernel<true, false, T>;
     return r.layers ? persistent_kernel<false, true, T> : persistent_kernel<false, false, T>;

@@ -69,7 +69,7 @@ public:
     gpulab::DeviceBuffer<T> recorded;
 };
 
-/// The life of a rung that computes each step in place: copy in, run all steps, copy out.
+/// The whole run of a rung that computes each step in place: copy in, run all steps, copy out.
 /// @param body `body(stream, view, field)` launches the kernels of all steps
 template <class T, class Body>
 void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
@@ -86,7 +86,7 @@ void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const B
     problem.recorded.copy_to(out.recorded);
 }
 
-/// The life of a rung that reads one field and writes another, in turn.
+/// The whole run of a rung that reads one field and writes another, in turn.
 /// @param body `body(stream, view, from, to)` launches all steps and returns whether the last result is in `to`
 template <class T, class Body>
 void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {

@@ -1,6 +1,6 @@
 /// @file
-/// One cell of Yee's scheme with the tests taken out: what depends on the column alone, or on the row alone, is looked
-/// up once and kept. For cuda_steps and cuda_persistent, where a thread stays in its column.
+/// One cell of Yee's scheme with the tests taken out: facts about the column alone, or the row alone, are looked up
+/// once and kept. For cuda_steps and cuda_persistent, where a thread stays in its column.
 #pragma once
 
 #include "yee.cuh"
@@ -45,12 +45,12 @@ template <bool layers, class T> __device__ RowFacts<T> facts_of_row(const View<T
     return f;
 }
 
-/// A layer's factor `keep`, to which no register is given: with half the loss h it is (1 - h) / (1 + h) and the factor
+/// A layer's factor `keep`, computed from `gain` to save a register: with half the loss h it is (1 - h) / (1 + h) and
 /// `gain` is 1 / (1 + h), see Problem.
 template <class T> __device__ T keep_of(T gain) { return 2 * gain - 1; }
 
-/// U one time step later, sources apart. There are no branches. P of the upper edge enters in the last operation,
-/// because in cuda_steps it is the number that comes last: all else can be computed before it is there.
+/// U one time step later, without sources. There are no branches. P of the upper edge enters in the last operation,
+/// because in cuda_steps this number arrives last: everything else can be computed before.
 /// @param v the part of U that Q drives; read and changed in the absorbing layers only
 /// @param p0,p1 the numbers on the lower and upper edge
 /// @param dq the difference of Q: right - left edge
@@ -72,7 +72,7 @@ __device__ T step_u(const ColumnFacts<T>& column, const RowFacts<T>& row, const 
     return changes ? next : u;
 }
 
-/// P half a step after U, sources apart. U of this cell enters last.
+/// P half a step after U, without sources. U of this cell enters last.
 template <class T>
 __device__ T step_p(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T p, T u,
                     T u_below) {
@@ -81,7 +81,7 @@ __device__ T step_p(const ColumnFacts<T>& column, const RowFacts<T>& row, const 
     return column.p && row.p ? next : p;
 }
 
-/// Q half a step after U, sources apart. @param du U here - U to the left
+/// Q half a step after U, without sources. @param du U here - U to the left
 template <class T>
 __device__ T step_q(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T q, T du) {
     const T next = k.keep * keep_of(column.gain_q) * q - k.x * column.gain_q * du;

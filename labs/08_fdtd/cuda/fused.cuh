@@ -1,5 +1,5 @@
 /// @file
-/// U, P and Q in one kernel: the rung cuda_fused, and the steps that cuda_steps has left over.
+/// U, P and Q in one kernel: the rung cuda_fused, and the steps that cuda_steps leaves over.
 #pragma once
 
 #include "device.hpp"
@@ -11,8 +11,8 @@ inline constexpr int fused_x = 32, fused_y = 8;
 /// One step from one field to another; any grid, one thread per cell of the (nx + 1) x (ny + 1) that hold numbers.
 ///
 /// P and Q of a cell need U of the cells below and to the left. Those along the block's lower and left side belong to
-/// other blocks, which cannot be waited for, so this block computes them again. Therefore the old field must remain
-/// until all blocks are done: the new one goes elsewhere.
+/// other blocks, for which this block cannot wait, so it computes them again. Therefore the old field must remain until
+/// all blocks are done: the new one goes elsewhere.
 template <class T>
 __global__ void __launch_bounds__(fused_x* fused_y)
     fused_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int step) {

@@ -13,7 +13,7 @@ template <class T> struct Cell {
     unsigned media = 0; ///< where media differ: the indices of U, P and Q, one byte each
 };
 
-/// What a step has to think of in a row.
+/// What a step must consider in a row.
 enum class Place {
     inner,  ///< nothing: all numbers change, and nothing drives them
     border, ///< numbers that do not change, and layers
@@ -100,7 +100,7 @@ private:
             }
             const T dq = __shfl_down_sync(all, c.q, 1) - c.q;
             if constexpr (place == Place::inner) {
-                // From one step to the next only P above is waited for: it enters U last, and U enters P last.
+                // From step to step only P above is late: it enters U last, and U enters P last.
                 const T u_rest = k.keep * c.u - k.x * dq - k.y * c.p;
                 const T p_rest = kp.keep * c.p - kp.y * below;
                 c.u = k.y * above.p + u_rest;

@@ -1,8 +1,8 @@
 // Rung 1: two kernels per step, one work-item per cell, OpenCL's counterpart of cuda_coalesced.
 //
 // update_u computes U, update_edges P and Q; the queue runs one kernel after the other, so all of U is there when P
-// and Q are computed. The kernels are built for the problem: what it does not have (layers, media per cell,
-// sources) is left out when they are compiled, at run time.
+// and Q are computed. The kernels are compiled for the problem at run time, without the features that it does not have
+// (layers, media per cell, sources).
 // Limit: memory: 9 numbers per cell and step, as in cuda_coalesced; and two launches per step.
 #include "01_plain.cl.hpp"
 #include "launch.hpp"

@@ -1,6 +1,6 @@
 // U, P and Q in one kernel, U in local memory: the counterpart of cuda_fused. A group computes U of its LX x LY cells,
-// and once more that of the column to the left and the row below, which belong to other groups. The old field stays
-// until all groups are done; the new one goes to a second set of arrays.
+// and again of the column to the left and the row below, which belong to other groups. The old field stays until all
+// groups are done; the new one goes to a second set of arrays.
 REAL new_u(PROBLEM, int i, int j, global const REAL* u, global const REAL* p, global const REAL* q,
            global const REAL* v, REAL* part, int step) {
     if (i < 0 || j < 0 || i >= r->nx || j >= r->ny) return 0;

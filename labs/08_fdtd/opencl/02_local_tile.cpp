@@ -1,7 +1,7 @@
 // Rung 2: U, P and Q in one kernel, with U in local memory; OpenCL's counterpart of cuda_fused.
 //
-// Changed: one launch per step, and U is not read again: a group keeps U of its cells in local memory, and computes
-// once more what it needs from its neighbours. Two sets of arrays take turns.
+// Changed: one launch per step, and U is not read again: a group keeps U of its cells in local memory, and recomputes
+// what it needs from its neighbours. Two sets of arrays take turns.
 // Limit: memory: 6 numbers per cell and step instead of 9. On a CPU local memory is ordinary memory, and the
 // barrier splits the kernel into two loops.
 #include "02_local_tile.cl.hpp"

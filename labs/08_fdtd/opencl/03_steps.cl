@@ -1,6 +1,6 @@
 // STEPS steps of a tile in local memory. The group has LX x LY items, one per cell. After each step the outermost cells
-// are no longer right, because their neighbours are missing, so the group completes the cells that are STEPS away from
-// its edge and starts its neighbours accordingly. `count` steps are done, STEPS at most.
+// are no longer right, because their neighbours are missing, so the group completes only the cells at least STEPS away
+// from its edge, and neighbouring groups overlap. `count` steps are done, STEPS at most.
 kernel void some_steps(PROBLEM, global const REAL* from_u, global const REAL* from_p, global const REAL* from_q,
                        global const REAL* from_v, global REAL* to_u, global REAL* to_p, global REAL* to_q,
                        global REAL* to_v, int first, int count) {

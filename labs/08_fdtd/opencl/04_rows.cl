@@ -62,9 +62,9 @@ void edges_of_row(PROBLEM, int j, Parts part, global const REAL* u, global const
     careful_edges(PROBLEM_ARGUMENTS, part.end, r->nx + 1, j, u, u_below, p, q, step);
 }
 
-// Bands change their rows in place, at the same time. What a band reads of its neighbours it takes from copies that
-// they made at the end of the step before: for the band below, P of its first row; for the band above, U, P, Q and V of
-// its last row.
+// Bands change their rows in place, at the same time. A band reads its neighbours' rows from copies that they made at
+// the end of the previous step: for the band below, P of its first row; for the band above, U, P, Q and V of its last
+// row.
 enum { copy_first_p, copy_u, copy_p, copy_q, copy_v, copies };
 
 global REAL* copy_of(global REAL* all, int band, int what, int pitch) {

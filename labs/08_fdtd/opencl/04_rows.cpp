@@ -4,10 +4,10 @@
 // tests for borders, layers and sources in that loop. Here the loops are in the kernel: along a row, without tests
 // wherever none are needed, so that the compiler turns them into vector instructions. A step is one launch, and it
 // changes the field in place: U, P and Q of a row are computed one after the other, while the row is in the cache, and
-// no second field takes up cache. There are four bands per core. What a band needs of its neighbours, whose rows change
-// at the same time, it reads from copies that they made after the step before.
+// no second field takes up cache. There are four bands per core. A band reads the rows of its neighbours, which change
+// at the same time, from copies that they made after the previous step.
 // Limit: on a CPU, its memory or cache, and a launch per step. On a GPU neighbouring items access numbers that are
-// rows apart, and the items are few.
+// rows apart, and there are few items.
 #include "04_rows.cl.hpp"
 #include "launch.hpp"
 

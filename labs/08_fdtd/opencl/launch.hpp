@@ -98,7 +98,7 @@ inline void check_group(const cl::Kernel& kernel, std::size_t items) {
             fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
 }
 
-/// The life of a rung that reads one field and writes another, in turn.
+/// The whole run of a rung that reads one field and writes another, in turn.
 /// @param body `body(queue, events, one, other)` enqueues all steps and returns whether the last result is in `other`
 template <class T, class Body>
 void run_in_turns(const Problem<T>& p, ClProblem<T>& problem, Output<T>& out, Stopwatch& watch, const Body& body) {

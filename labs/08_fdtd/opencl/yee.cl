@@ -29,7 +29,7 @@ typedef struct {
     int probe_x[16], probe_y[16];
 } Rules;
 
-// What every kernel gets first. OpenCL 1.2 has no pointers in structures that come from the host.
+// The first arguments of every kernel. OpenCL 1.2 has no pointers in structures that come from the host.
 #define PROBLEM                                                                                              \
     constant Rules *restrict r, global const uchar *restrict map, global const Coefficients *restrict table, \
         global const REAL *restrict layers, global const REAL *restrict values, global REAL *restrict recorded

@@ -1,9 +1,9 @@
 // Rung 1: conjugate gradients on one core, as the method is written.
 //
 // One iteration: q = A p; alpha = r.z / p.q; x += alpha p; r -= alpha q; beta = the new r.z / the old one; p = z + beta
-// p. z is r with Jacobi's division by the diagonal, or r itself. A (the matrix) is stored in CSR as in lab 04. The sums
-// are held in double also where the numbers are float: rounding errors of alpha and beta spoil all that follows. The
-// start need not be zero: then r_0 = b - A x_0. (The thesis sets r_0 = b, which holds for x_0 = 0 only.)
+// p. z is r divided by the diagonal (Jacobi), or r itself. A (the matrix) is stored in CSR as in lab 04. The sums are
+// held in double even where the numbers are float: rounding errors of alpha and beta spoil all that follows. The start
+// need not be zero: then r_0 = b - A x_0. (The thesis sets r_0 = b, which holds for x_0 = 0 only.)
 //
 // Limit: main memory, as soon as the matrix does not fit into the cache: about two operations per element of the
 // matrix, 8 or 12 bytes.

@@ -1,10 +1,10 @@
 // CPU rung 2: every thread has a range of rows, for the whole solution.
 //
-// Changed: the threads start once and not in every step. A barrier (std::barrier) is where all of them wait until the
-// last one has come. Three are needed in an iteration: the product reads elements of p that other threads have written,
-// and both sums need the shares of all threads. Every thread adds the shares up itself, in the same order, so all of
-// them have the same alpha and beta to the last bit, and agree on when to end. The ranges have equally many non-zeros,
-// not equally many rows.
+// Changed: the threads start once and not in every step. At a barrier (std::barrier) all of them wait until the last
+// one has arrived. An iteration needs three: the product reads elements of p that other threads have written, and both
+// sums need the shares of all threads. Every thread adds the shares up itself, in the same order, so all of them have
+// the same alpha and beta to the last bit, and agree on when to end. The ranges have equally many non-zeros, not
+// equally many rows.
 //
 // Limit: main memory, which the threads share; for small systems the barriers.
 #include <barrier>

@@ -4,8 +4,8 @@
 // product, next x, next r, next p. Each block of a dot product leaves its partial sum; the host copies the sums and
 // adds them up.
 //
-// Limit: memory: fourteen passes over vectors beside the matrix. For small systems the host: it launches six kernels in
-// every iteration and waits twice for sums.
+// Limit: memory: fourteen passes over vectors besides the matrix. For small systems the host: it launches six kernels
+// in every iteration and waits twice for sums.
 #include <deque>
 #include <map>
 #include <numeric>

@@ -4,9 +4,9 @@
 //   - q = A p with p . q: p has just been read for the product.
 //   - r -= alpha q with r . r: the new r is in a register.
 //   - x += alpha p with p = z + beta p: both read p.
-// Ten passes over vectors are left of fourteen. And alpha and beta never leave the device: the block that ends last
+// Ten of the fourteen passes over vectors remain. Also, alpha and beta never leave the device: the block that ends last
 // adds up the partial sums (lab 02) and writes them where the next kernel finds them. So the host need not wait: it
-// launches 16 iterations, and looks now and then at a copy of the state whether the device has ended. Iterations that
+// launches 16 iterations at a time, and sees in a copy of the state whether the device has finished. Iterations that
 // are launched after the end return at once. Kernels in fused.cuh, the state in state.hpp.
 //
 // Limit: memory, where the loads of CSR with a thread per row are a row apart; for small systems the launches.

@@ -4,7 +4,7 @@
 // once ("captured" from a stream) and launched with a single call; the device then goes from kernel to kernel by
 // itself. That works because the host decides nothing between the kernels: alpha, beta and the end are on the device.
 //
-// Limit: memory; for small systems the begin and the end of three kernels per iteration.
+// Limit: memory; for small systems the start and the end of three kernels per iteration.
 #include "fused.cuh"
 
 namespace cg {

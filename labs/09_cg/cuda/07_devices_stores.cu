@@ -1,19 +1,19 @@
 // CUDA rung 7: several GPUs that write into each other's memory.
 //
-// Changed: how the GPUs of rung 6 tell each other something. There a sum goes through a copy and two events, which cost
-// more than ten microseconds each time. Here a kernel stores its share into the memory of every other GPU, by an
-// ordinary pointer, and then a number behind it, the *flag*: that of the iteration's step. The kernel that needs the
-// sum waits until all flags in its own memory have that number. The halo goes the same way.
+// Changed: how the GPUs exchange data. In rung 6 a sum goes through a copy and two events, which cost more than ten
+// microseconds each time. Here a kernel stores its share into the memory of every other GPU, through an ordinary
+// pointer, and then a *flag*, the number of the iteration's step. The kernel that needs the sum waits until all flags
+// in its own memory have that number. The halo goes the same way.
 //   - Order: the share is stored first, then the flag (release); the flag is loaded first, then the share (acquire).
-//     Both for the whole system and not only for one device (thread_scope_system).
-//   - A slot is written again in the next iteration only. By then its reader has told the writer of a later sum, so it
-//     has read the slot.
-//   - Inner rows and rows at the border are in one kernel. Only a thread that comes to the border waits for the halo.
-// A kernel that waits occupies its device, so what it waits for must not stand behind it: parts on the same device use
-// one stream, in which every step of all parts comes before the next step of any.
+//     Both apply to the whole system and not only to one device (thread_scope_system).
+//   - A slot is written again only in the next iteration. By then its reader has sent the writer a later sum, so it has
+//     read the slot.
+//   - Inner rows and rows at the border are in one kernel. Only a thread that reaches the border waits for the halo.
+// A kernel that waits occupies its device, so what it waits for must not be queued behind it: parts on the same device
+// use one stream, in which every step of all parts comes before the next step of any.
 //
 // Needs GPUs that reach each other's memory (NVLink, or PCIe in some computers).
-// Limit: memory; and two waits of GPU for GPU in every iteration, of about the time that a store takes to get there.
+// Limit: memory; and two waits between GPUs in every iteration, each about as long as a store takes to arrive.
 #include <cuda/atomic>
 #include <map>
 
@@ -59,7 +59,7 @@ __device__ inline void give_up(State* s) {
     s->stop = stopped;
 }
 
-/// Waits for a letter of every part. What they have stored before is then visible to the whole block.
+/// Waits for a letter from every part. What the parts have stored before is then visible to the whole block.
 /// @pre all threads of the block call it
 __device__ inline bool all_have_posted(const Post& post, Letter letter, unsigned step, State* s) {
     bool here = true;
@@ -219,7 +219,7 @@ template <class T> struct StoringPart {
         const auto copy = [&](gpulab::DeviceBuffer<T>& to, const gpulab::DeviceBuffer<T>& from) {
             CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
         };
-        copy(x, start), copy(p, start), copy(r, b); // of p the own elements; the halo comes from others
+        copy(x, start), copy(p, start), copy(r, b); // p: its own elements; the halo comes from others
         CUDA_CHECK(cudaStreamSynchronize(stream));  // before others store here
     }
 
@@ -337,7 +337,7 @@ private:
                                       " cannot write into the memory of cuda:" + std::to_string(other));
         const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
         if (error != cudaErrorPeerAccessAlreadyEnabled) CUDA_CHECK(error);
-        else cudaGetLastError(); // forget it
+        else cudaGetLastError(); // clear the error
     }
     void send() {
         each([&](StoringPart<T>& g) {

@@ -91,7 +91,7 @@ template <class T> struct DeviceVectors {
     }
     /// 1 / a_ii, or null without Jacobi.
     const T* weights() const { return jacobi ? inverse.data() : nullptr; }
-    /// Copies x out and looks at all guard bands.
+    /// Copies x out and checks all guard bands.
     void solution(std::vector<T>& out) const {
         out.resize(n);
         x.copy_to(out);

@@ -17,7 +17,7 @@
 
 namespace cg {
 
-/// Makes another device current while it lives.
+/// Makes another device current during its lifetime.
 class OnDevice {
 public:
     explicit OnDevice(int device) {

@@ -1,6 +1,6 @@
 /// @file
 /// One GPU's share of a system that several GPUs solve: its kernels, its vectors, and slots for the sums of all parts.
-/// How the halo and the sums come from the other parts is not said here: that is what the programs differ in.
+/// The programs differ in how the halo and the sums come from the other parts, so this is not here.
 #pragma once
 
 #include "gpu_parts.hpp"
@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(block_threads)
 /// all add up the same slots in the same order.
 template <class T> struct DevicePart {
     /// @param parts number of all parts
-    /// @param rounds blocks of inner_kernel for each that can run at a time. With more than one round, a kernel of a
-    ///               stream with high priority comes in between, when a block ends
+    /// @param rounds blocks of inner_kernel per block that can run at a time. With more than one round, a kernel of a
+    ///        stream with high priority can start when a block ends
     DevicePart(const Problem<T>& problem, const Part<T>& own, std::size_t parts, unsigned rounds = 1)
         : part(own), rows(own.rows()), inner_rows(own.inner_end - own.inner_begin), jacobi(problem.jacobi()),
           matrix(own.matrix), b(piece(problem.b, own)), start(piece(problem.start, own)),
@@ -147,8 +147,8 @@ template <class T> struct DevicePart {
     /// 1 / a_ii, or null without Jacobi.
     const T* weights() const { return jacobi ? inverse.data() : nullptr; }
 
-    /// Poisons all results, and puts the start into place: x = p = x_0, r = b. Of p that is the own elements; the halo
-    /// comes from others.
+    /// Poisons all results, and puts the start into place: x = p = x_0, r = b. For p these are the part's own elements;
+    /// the halo comes from others.
     void reset(cudaStream_t stream) {
         gpulab::poisoning(x, r, q, p, send, pq_slots, residual_slots, partial)(stream);
         state.poison(stream);
@@ -157,7 +157,7 @@ template <class T> struct DevicePart {
         };
         copy(x, start), copy(p, start), copy(r, b);
     }
-    /// Looks at those of all results but x and the state. @throws gpulab::WrongResult as DeviceBuffer does
+    /// Checks the guard bands of all results but x and the state. @throws gpulab::WrongResult as DeviceBuffer does
     void check_guard_bands() const {
         for (const gpulab::DeviceBuffer<T>* v : {&r, &q, &p, &send}) v->check_guard_bands();
         for (const gpulab::DeviceBuffer<double>* v : {&pq_slots, &residual_slots, &partial}) v->check_guard_bands();

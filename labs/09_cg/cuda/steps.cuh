@@ -2,7 +2,7 @@
 /// The two vector updates of an iteration, for the threads of a grid: what all kernels of this lab do with their rows.
 ///
 /// A thread takes every (threads of the grid)-th row, four of them at a time: it loads the elements of all four before
-/// it computes. With one row at a time a GPU has too few bytes under way to keep its memory busy, above all in float.
+/// it computes. With one row at a time a GPU has too few bytes in flight to keep its memory busy, above all in float.
 #pragma once
 
 #include "sums.cuh"

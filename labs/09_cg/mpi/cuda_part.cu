@@ -7,8 +7,8 @@ namespace cg {
 
 namespace {
 
-/// q = A p for the rows begin ... end - 1, and behind them from `second` on: `rows` rows in all. A partial sum of p . q
-/// for each block.
+/// q = A p for the rows begin ... end - 1, and then for those from `second` on: `rows` rows in all. A partial sum of p
+/// . q for each block.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     multiply_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, std::size_t second, std::size_t rows,

@@ -1,5 +1,5 @@
 /// @file
-/// Ranks linked by host memory: the host computes alpha and beta, and MPI brings the halo and shares of the sums.
+/// Ranks linked through host memory: the host computes alpha and beta, and MPI brings the halo and shares of the sums.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
 /// @file
-/// How ranks tell each other the halo and the sums: by host memory and MPI, or from GPU to GPU by NCCL.
+/// How ranks exchange the halo and the sums: through host memory and MPI, or from GPU to GPU by NCCL.
 #pragma once
 
 #include <cstring>

@@ -1,5 +1,6 @@
 /// @file
-/// Lab 09 on several computers: each process has a range of rows and a device of its own, and tells the others by MPI.
+/// Lab 09 on several computers: each process has a range of rows and a device of its own, and exchanges data with the
+/// others by MPI.
 ///
 /// MPI is a library for programs that run as several processes, the *ranks*, on one computer or on many: `mpirun -np 4
 /// cg_mpi` starts four. A rank knows its number and sends numbers to others. Here it sends the halo, and shares of
@@ -46,7 +47,7 @@ constexpr bool with_nccl = true;
 constexpr bool with_nccl = false;
 #endif
 
-/// Does what a rank may refuse, such as reading files. Where one refuses, all end, and rank 0 says why.
+/// Does what may fail on a rank, such as reading files. If it fails on one, all end, and rank 0 says why.
 template <class Body> void together(const Ranks& ranks, cg::Watchdog& watchdog, const Body& body) {
     char refusal[1000] = "";
     try {
@@ -186,7 +187,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         if (enough) break;
     }
     cg::Output<T> out;
-    solver->result(out); // x: the own elements
+    solver->result(out); // x: this rank's elements
     const bool agreed = ranks_agree(ranks, out.history);
     out.x = gathered(ranks, split, out.x, problem.n());
     watchdog.end(); // rank 0 may take long to judge

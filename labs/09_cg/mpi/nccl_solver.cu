@@ -48,7 +48,7 @@ public:
         std::memcpy(&unique, id.data(), sizeof unique);
         NCCL_CHECK(ncclCommInitRank(&comm_, ranks, unique, rank));
     }
-    /// While commands are under way, the others may never answer them: then they are given up, so that the memory that
+    /// The other ranks may never answer commands that are still under way. So these are aborted, and the memory that
     /// they use can be freed.
     ~Communicator() {
         if (busy) ncclCommAbort(comm_);
@@ -82,8 +82,8 @@ private:
 /// Iterations that are put into the stream before the host looks at the state again.
 constexpr std::size_t batch = 8;
 
-/// Blocks of the inner rows for each that can run at a time. NCCL's kernel finds the GPU full of them. Its stream has
-/// high priority, so it starts when blocks end; with a single round that would be when all of them end.
+/// Blocks of the inner rows per block that can run at a time. They fill the GPU before NCCL's kernel comes. Its stream
+/// has high priority, so it starts when blocks end; with a single round that would be when all of them end.
 constexpr unsigned rounds = 4;
 
 template <class T> class NcclSolver final : public RankSolver<T> {
@@ -167,13 +167,13 @@ private:
         next(false);
     }
 
-    /// Collects what others need of p, and exchanges halos in a stream beside the kernels.
+    /// Collects the elements of p that others need, and exchanges halos in a stream beside the kernels.
     void send_halo() {
         if (!has_neighbours_) return;
         pack_kernel<<<g_.pack_blocks, block_threads, 0, stream_>>>(g_.p.data(), g_.which.data(), g_.send.data(),
                                                                    g_.which.size());
         CUDA_CHECK_LAUNCH();
-        packed_.record(stream_); // behind the last kernel that reads the old halo, too
+        packed_.record(stream_); // also after the last kernel that reads the old halo
         CUDA_CHECK(cudaStreamWaitEvent(halo_, packed_, 0));
         NCCL_CHECK(ncclGroupStart());
         for (const auto& link : g_.part.sends)
@@ -189,7 +189,7 @@ private:
     void receive_halo() {
         if (has_neighbours_) CUDA_CHECK(cudaStreamWaitEvent(stream_, arrived_, 0));
     }
-    /// Brings every rank's share of a sum into its slot on all. The own share is in its slot already.
+    /// Brings every rank's share of a sum into its slot on all. This rank's share is in its slot already.
     void share(gpulab::DeviceBuffer<double>& slots, std::size_t numbers) {
         NCCL_CHECK(ncclAllGather(slots.data() + numbers * rank_, slots.data(), numbers, ncclDouble, comm_, stream_));
     }
@@ -209,7 +209,7 @@ private:
     DevicePart<T> g_;
     gpulab::Stream stream_, halo_{gpulab::Stream::Priority::high};
     gpulab::Event packed_{cudaEventDisableTiming}, arrived_{cudaEventDisableTiming}, finished_{cudaEventDisableTiming};
-    Communicator comm_; // the last one, so that it goes first: nothing is freed while NCCL uses it
+    Communicator comm_; // the last member, so that it is destroyed first: nothing is freed while NCCL uses it
 };
 
 } // namespace

@@ -24,7 +24,7 @@ public:
     virtual ~RankPart() = default;
     /// x = p = x_0, r = b.
     virtual void reset() = 0;
-    /// Copies what others need of p, as part.send lists it.
+    /// Copies the elements of p that others need, as part.send lists them.
     virtual void pack(T* out) = 0;
     /// Begins q = A p for the inner rows; need not have ended when this returns.
     virtual void multiply_inner() = 0;
@@ -34,7 +34,7 @@ public:
     virtual ResidualSums update(T alpha, bool only_r) = 0;
     /// p = z + beta p
     virtual void next_p(T beta) = 0;
-    /// Copies the own elements of x.
+    /// Copies this part's elements of x.
     virtual void solution(T* out) = 0;
     /// The device in words.
     virtual std::string device() const = 0;
@@ -43,7 +43,7 @@ public:
 /// A part on one CPU core.
 template <class T> std::unique_ptr<RankPart<T>> make_cpu_part(const Problem<T>& problem, const Part<T>& part);
 /// The same on an OpenCL device; a lone CPU is cut into sub-devices.
-/// @param local_rank number of this process among those of its computer: each takes another device
+/// @param local_rank number of this process among those of its computer: each takes a different device
 template <class T>
 std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
 /// The same on a GPU. @param local_rank as above
@@ -56,8 +56,8 @@ inline const gpulab::Device& device_of_rank(gpulab::Backend backend, int local_r
     const auto& devices = gpulab::devices(backend);
     return devices[static_cast<std::size_t>(local_rank) % devices.size()];
 }
-/// Where on its computer a CUDA device is, as "0000:3b:00.0". Two numbers of devices may be one device to two
-/// processes, and one number two devices (CUDA_VISIBLE_DEVICES); this address says what is what.
+/// Where a CUDA device is on its computer, as "0000:3b:00.0". Two processes may have different numbers for one device,
+/// or one number for two devices (CUDA_VISIBLE_DEVICES); this address is unique.
 std::string pci_address(const gpulab::Device& gpu);
 
 } // namespace cg

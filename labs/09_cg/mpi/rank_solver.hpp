@@ -17,7 +17,7 @@ public:
     virtual void reset() = 0;
     /// Solves. @param progress called with 0, 1, ... when this process comes to that iteration
     virtual void solve(const std::function<void(std::size_t)>& progress) = 0;
-    /// The history and the end, which are the same on all ranks, and of x the own elements.
+    /// The history and the end, which are the same on all ranks, and this rank's elements of x.
     virtual void result(Output<T>& out) = 0;
     /// The device in words.
     virtual std::string device() const = 0;

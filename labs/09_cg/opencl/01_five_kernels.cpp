@@ -3,8 +3,8 @@
 // An iteration is six kernels: matrix times vector, dot product, next x, next r, dot product, next p. The scalars alpha
 // and beta are computed on the host: each work-group of a dot product leaves a partial sum, the host reads them and
 // adds them up (in double), and gives alpha or beta to the next kernels as an argument. The number of groups is as
-// small as can be: one per compute unit. Every work-item strides over the vector in steps of the whole grid. What the
-// kernels are put into is a *queue*; commands of one queue run in order. part.hpp has the buffers and puts the kernels
+// small as can be: one per compute unit. Every work-item strides over the vector in steps of the whole grid. The host
+// puts the kernels into a *queue*; commands of one queue run in order. part.hpp has the buffers and puts the kernels
 // into the queue.
 //
 // Limit: too few work-items to hide the latency of memory; and twice per iteration the device waits for the host.

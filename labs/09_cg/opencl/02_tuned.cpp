@@ -4,7 +4,7 @@
 // not faster: the first local minimum. More groups hide the latency of memory, up to the number that the device can
 // hold at once; beyond it they gain nothing. The best number differs from kernel to kernel and from device to device,
 // so each pair is tried; devices of the same name only once. With --tuning FILE the numbers are kept for later runs of
-// the program. The time of trying counts in the total time, not in that of the kernels.
+// the program. The time of these trials counts in the total time, not in the kernel time.
 //
 // Limit: memory; and still the host's share of every iteration.
 #include "solve.hpp"

@@ -2,7 +2,7 @@
 //
 // Changed: the rows are shared out over all devices (thesis, section 4.4). A device's rows of the product need elements
 // of p from anywhere, so in every iteration the host reads each device's new piece of p, joins the pieces, and writes
-// the whole vector to every device. Of a dot product each device computes its share; the host adds the shares up. Every
+// the whole vector to every device. Each device computes its share of a dot product; the host adds the shares up. Every
 // device has a queue of its own: the host puts the commands of all devices into their queues before it waits for any of
 // them. With one device in the machine there are still two parts. A CPU is cut into *sub-devices*, each with some of
 // its cores.

@@ -1,4 +1,4 @@
-// What several devices need beside the five kernels.
+// What several devices need besides the five kernels.
 #ifdef REAL_IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

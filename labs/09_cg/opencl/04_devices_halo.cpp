@@ -1,12 +1,12 @@
 // OpenCL rung 4: only the halo travels.
 //
-// Changed: a device needs of the others' p only the elements that its non-zeros refer to, its *halo*: for a grid that
+// Changed: a device needs only those elements of the others' p that its non-zeros refer to, its *halo*: for a grid that
 // is cut into strips, one grid line on each side instead of the whole vector. What to send is worked out once, before
 // the first iteration (split.hpp). In every iteration a kernel collects these elements, they go to the host and on to
 // the devices that need them. Meanwhile the rows that need no halo, the *inner* rows, are multiplied: copies have a
 // queue of their own beside that of the kernels, and an *event*, the end of a command, lets a kernel in one queue wait
 // for a copy in the other. The rows at the border follow when the halo is there. The devices share out the rows by
-// their non-zeros, or with --balance speed in proportion to how fast each of them has multiplied. (The thesis tried
+// their non-zeros, or with --balance speed in proportion to the measured speed of each device. (The thesis tried
 // compute units times clock rate as the measure, and gave up.)
 //
 // Limit: the host, which takes part in every exchange and in both dot products.

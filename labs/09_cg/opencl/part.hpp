@@ -119,7 +119,7 @@ public:
     ClRecord& record() { return record_; }
     Groups groups; ///< per compute unit, of each kernel
 
-    /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. Of p the own elements only.
+    /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. For p only its own elements.
     void reset() {
         const cl::CommandQueue& queue = context_.queue();
         for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &send_, &halo_, &partial_})
@@ -202,7 +202,7 @@ public:
         run(next_p_, "next_p", groups.next_p);
     }
 
-    /// Collects what others need of p and reads it to the host, beside the kernels that follow.
+    /// Collects the elements of p that others need and reads them to the host, beside the kernels that follow.
     /// @param host as many numbers as part().send; valid when the event has happened
     /// @return the event of the copy; null when there is nothing to send
     cl::Event send(T* host) {
@@ -225,7 +225,7 @@ public:
         copies_.flush();
         return *place;
     }
-    /// Reads the own elements of p into the whole vector on the host; waits for the queue.
+    /// Reads this part's elements of p into the whole vector on the host; waits for the queue.
     void read_p(std::vector<T>& whole) {
         if (rows_ > 0)
             context_.queue().enqueueReadBuffer(p_.data(), CL_TRUE, first_ * sizeof(T), rows_ * sizeof(T),
@@ -247,7 +247,7 @@ public:
     /// Hands all commands so far to the device.
     void flush() { context_.queue().flush(); }
 
-    /// Copies the own elements of x out and checks all guard bands that could be damaged.
+    /// Copies this part's elements of x out and checks all guard bands that could be damaged.
     void solution(std::vector<T>& x) const {
         x_.copy_to(std::span<T>(x).subspan(part_.first, rows_));
         r_.check_guard_bands(), q_.check_guard_bands(), p_.check_guard_bands(), halo_.check_guard_bands();
@@ -312,7 +312,7 @@ template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t gro
     return ms;
 }
 
-/// The kernel times of all parts: of each kind the longest, because devices work at the same time.
+/// The kernel times of all parts: the longest of each kind, because devices work at the same time.
 template <class T>
 std::vector<std::pair<std::string, double>> longest_times(const std::vector<std::unique_ptr<ClPart<T>>>& parts) {
     std::map<std::string, double> longest;

@@ -6,14 +6,14 @@
 // shuffles, those above and below from the rows that the lane has seen before. So there is no shared memory and no
 // barrier.
 // Index: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
-// above. In each iteration every step advances by one row, and row j - 4 is done with all four. At its lower and
-// upper end a strip also begins and ends four rows further out, as it does at its sides.
-// A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. What
-// depends on the column is looked up once (facts.cuh), what depends on the row once per row, and in each iteration
-// the warp takes the shortest of three codes that is right there: without any tests, for borders and layers, or
-// also for sources and probes. The kernel is in strip.cuh.
-// Limit: memory, on large grids. It is passed once per four steps: 32 columns of 24 are read, 24 written, 14 bytes
-// per cell and step in double. On small grids the warps are few, and what counts is how long one takes for a row.
+// above. In each iteration every step advances by one row, and row j - 4 is done with all four. A strip also reaches
+// four rows beyond its lower and upper end, as it does at its sides.
+// A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. Facts about
+// the column are looked up once (facts.cuh), facts about the row once per row. In each iteration the warp takes the
+// shortest of three versions of the code that is right there: without any tests, for borders and layers, or also for
+// sources and probes. The kernel is in strip.cuh.
+// Limit: memory, on large grids. There is one pass per four steps. For 24 columns it reads 32 and writes 24: 14 bytes
+// per cell and step in double. On small grids there are few warps, and the time that a warp takes for a row decides.
 #include <algorithm>
 
 #include "fused.cuh"
@@ -24,7 +24,7 @@ namespace fdtd {
 
 namespace {
 constexpr int steps_per_pass = 4;
-constexpr int warps = 4; // of a block; they have nothing to do with each other
+constexpr int warps = 4; // per block; they are independent of each other
 } // namespace
 
 /// Four steps from one field to another; any grid. A block is four strips wide and `rows` rows high. With four blocks
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(32 * warps, layers ? 4 : 5)
 
 namespace {
 
-/// The kernel for a problem: what the problem does not have is left out.
+/// The kernel for a problem, without the features that the problem does not have.
 template <class T> auto kernel_for(const Rules<T>& r) {
     if (r.mapped) return r.layers ? steps_kernel<true, true, T> : steps_kernel<true, false, T>;
     return r.layers ? steps_kernel<false, true, T> : steps_kernel<false, false, T>;

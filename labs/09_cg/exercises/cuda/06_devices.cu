@@ -1,17 +1,17 @@
 // CUDA rung 6: several GPUs of one computer.
 //
-// Changed: the rows are shared out over all GPUs, and each of them works as in rung 3. What they tell each other:
-//   - The halo. After p is new, a kernel collects the elements that others need, and copies bring them into the halo of
-//     the others (cudaMemcpyPeerAsync: from GPU to GPU, over NVLink where there is one). The copies are in a stream of
-//     their own. Meanwhile the inner rows are multiplied; the rows at the border wait for the copies.
+// Changed: the rows are shared out over all GPUs, and each of them works as in rung 3. They exchange:
+//   - The halo. When p is updated, a kernel collects the elements that others need, and copies bring them into the
+//     others' halos (cudaMemcpyPeerAsync: from GPU to GPU, over NVLink where there is one). The copies are in a stream
+//     of their own. Meanwhile the inner rows are multiplied; the rows at the border wait for the copies.
 //   - The sums. Each GPU writes its share of p . q, and of r . r and r . z, into a slot of every other GPU. Every GPU
 //     adds up all slots in the same order. So all of them compute the same alpha and beta to the last bit, and none
 //     needs the host.
-// An event of one GPU's stream can be waited for in another's: nothing else holds the GPUs together. The host only puts
+// A stream of one GPU can wait for an event of another's: nothing else synchronizes the GPUs. The host only puts
 // commands into the streams.
 // With one GPU there are two parts on it. That gains nothing, but everything happens as with two.
 //
-// Limit: memory; and three waits of GPU for GPU in every iteration, which small systems feel.
+// Limit: memory; and three waits between GPUs in every iteration, which slow down small systems.
 #include "gpu_parts.hpp"
 #include "part.cuh"
 
@@ -41,11 +41,11 @@ public:
                 int can = 0;
                 if (device == other) continue;
                 CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device, other));
-                if (!can) continue; // copies then go by the host
+                if (!can) continue; // copies then go through the host
                 const OnDevice on(device);
                 const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
                 if (error != cudaErrorPeerAccessAlreadyEnabled) CUDA_CHECK(error);
-                else cudaGetLastError(); // forget it
+                else cudaGetLastError(); // clear the error
             }
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const OnDevice on(devices[i]);
@@ -127,7 +127,7 @@ private:
         return i;
     }
 
-    /// Collects what others need of p, and copies it to them beside the kernels.
+    /// Collects the elements of p that others need, and copies them there beside the kernels.
     void send_halo() {
         each([&](GpuPart<T>& g) {
             if (g.part.send.empty()) return;
