@@ -38,7 +38,7 @@ class Programs:
 
 
 def compile_command(build: Path, source: Path) -> list[str]:
-    """The command that the build compiles a file of a lab with."""
+    """The command with which the build compiles a file of a lab."""
     for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
         if Path(entry["file"]) == source:
             words = shlex.split(entry["command"])
@@ -54,7 +54,7 @@ def link_words(line: str) -> list[str]:
 
 
 def link_command(build: Path, target: str) -> list[str]:
-    """The command that the build links a program with."""
+    """The command with which the build links a program."""
     ran = subprocess.run(["ninja", "-C", str(build), "-t", "commands", "-s", f"bin/{target}"], capture_output=True,
                          text=True, check=False)
     for line in ran.stdout.splitlines():
@@ -79,7 +79,7 @@ def rung_without_kernels(build: Path, lab: Lab, part: Part, target: Path) -> Non
 
 
 def source_of(lab: Lab, part: Part) -> str:
-    """The file that defines the rung. The student's may be a header that it includes."""
+    """The file that defines the rung. The student's file may be a header that it includes."""
     for path in sorted((lab.path / "cuda").glob("*.cu")):
         if re.search(rf"\bvoid {part.rung}\(", path.read_text(encoding="utf-8")):
             return path.name
@@ -87,7 +87,7 @@ def source_of(lab: Lab, part: Part) -> str:
 
 
 def hand_out(lab: Lab, sandbox: Sandbox) -> Path:
-    """What students get of a lab: no rung that gives an answer away can be included. Made once, by the first who asks."""
+    """The hand-out of a lab: it contains no rung that gives an answer away. Made once, by the first caller."""
     from .handout import write_tree  # not part of a hand-out itself
 
     tree = sandbox.base / "tree"
@@ -100,7 +100,7 @@ def hand_out(lab: Lab, sandbox: Sandbox) -> Path:
 def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int) -> Programs:
     """Compiles a submission in the sandbox and links it twice, as it is and without its launches.
 
-    Both programs have the same name, in folders whose names tell nothing: they should not know which of them they are.
+    Both programs have the same name, in folders whose names reveal nothing: a program should not know which of the two it is.
 
     @param files the folder with the student's files
     """
@@ -126,7 +126,7 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
             at = command.index(flag)
             del command[at:at + 2]
     fetched = [path for path in [folder / "_deps"] if path.is_dir()]
-    # Other folders of the build are closed to a submission, and newer compilers end at a folder that they may not open.
+    # Other folders of the build are closed to a submission, and newer compilers stop at a folder that they may not open.
     command = [word for word in command
                if word != "-MD" and not (word.startswith(f"-I{folder}/") and not word.startswith(f"-I{folder}/_deps/"))]
     run(sandbox, command, slot, scratch, [tree, *fetched])
@@ -144,7 +144,7 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
 
 def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
-    """A command with copies of the files that it names in the build, whose folder may be closed to the user of a slot."""
+    """A command with copies of the files that it names in the build: the user of a slot may have no access to its folder."""
     words = list(command)
     for number, word in enumerate(words):
         if not word.startswith(("-", "/")) and (folder / word).is_file():

@@ -42,13 +42,13 @@ class Test:
 
 @dataclass(frozen=True)
 class Part:
-    """An exercise in one back end: the rung that the student's files take the place of."""
+    """An exercise in one back end: the rung whose place the student's files take."""
 
     backend: str
     rung: str
     files: list[str]
     withhold: list[str]
-    pocl_threads: int | None = None  # with which PoCL runs the rung; None: as many as it takes itself
+    pocl_threads: int | None = None  # with which PoCL runs the rung; None: PoCL chooses
 
 
 @dataclass(frozen=True)

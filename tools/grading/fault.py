@@ -15,7 +15,7 @@ class Fault(Exception):
 
 
 def exit_code(command: Callable[[], int]) -> int:
-    """Runs a command. What is wrong with its input, or with a file, is told in one line."""
+    """Runs a command. What is wrong with its input, or with a file, is printed in one line."""
     try:
         return command()
     except Fault as fault:
@@ -29,7 +29,7 @@ def exit_code(command: Callable[[], int]) -> int:
 
 
 class Parser(argparse.ArgumentParser):
-    """Reads the words of a command. What is wrong with them is a Fault."""
+    """Reads the arguments of a command. Wrong ones raise a Fault."""
 
     def error(self, message: str) -> NoReturn:
         raise Fault(f"{message} ({self.prog} --help)")
@@ -44,11 +44,11 @@ def new_folder(name: str) -> Path:
 
 
 def make_folder(path: Path, fill: Callable[[Path], None]) -> None:
-    """Makes a folder that does not exist or is empty. It gets its name when all is in it: a full disk leaves no part of it."""
+    """Makes a folder that does not exist or is empty. It gets its name when it is complete: a full disk leaves no part of it."""
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        exists = target.is_dir()  # it may be a disk of its own, which cannot be replaced
+        exists = target.is_dir()  # it may be a mount point, which cannot be replaced
         with tempfile.TemporaryDirectory(prefix=".lab-", dir=target if exists else target.parent) as scratch:
             new = Path(scratch, "new")
             fill(new)

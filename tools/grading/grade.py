@@ -35,7 +35,7 @@ def better(one: list[Result], other: list[Result]) -> bool:
 
 
 def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, Result]) -> dict[str, Any]:
-    """All exercises of a submission. Of several back ends the better one counts."""
+    """Grades all exercises of a submission. Of several back ends the best one counts."""
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
     warnings: set[str] = set()
@@ -77,7 +77,7 @@ def failed(lab: Lab, name: str, why: str) -> dict[str, Any]:
 
 
 def said_of(result: dict[str, Any]) -> str:
-    """A result in one line, for whoever waits for it."""
+    """A result in one line, for the person at the terminal."""
     if result.get("again"):
         return f"{result['notes'][0]}; the same command grades it again"
     return f"{result['score']:g} of {result['max_score']:g}"
@@ -160,7 +160,7 @@ def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> Non
 
 
 class Grading:
-    """A class in an output folder."""
+    """The grading of a class, in an output folder."""
 
     def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace) -> None:
         self.lab = lab
@@ -179,7 +179,7 @@ class Grading:
         self.lock = threading.Lock()
 
     def not_in_both(self, submissions: dict[str, Path]) -> list[str]:
-        """Who is in the roster or has handed in, and not both: a name may be misspelt."""
+        """Names that are only in the roster, or only among the submissions: one may be misspelt."""
         absent = sorted(set(self.roster) - set(submissions))
         strangers = sorted(set(submissions) - set(self.roster)) if self.roster else []
         return [f"{what}: {', '.join(map(report.printable, names))}" for what, names in (
@@ -253,7 +253,7 @@ class Grading:
 
 
 def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) -> bytes:
-    """The secret that the hidden inputs of this class come from. Kept in the output folder."""
+    """The secret from which the hidden inputs of this class are made. The output folder keeps it."""
     path = out / "state.json"
     known: dict[str, str] = {}
     if path.is_file():

@@ -31,7 +31,7 @@ def defined_in(text: str, rungs: dict[str, str]) -> list[str]:
 
 
 def withheld_source(lab: Lab, path: Path) -> str:
-    """What stands in place of a rung's file: the same functions, which refuse to run."""
+    """The replacement for a rung's file: the same functions, which refuse to run."""
     text = path.read_text(encoding="utf-8")
     includes = [name for name in re.findall(r'(?m)^#include "([^"]+)"', text)
                 if (lab.path / name).is_file() or (path.parent / name).is_file()]
@@ -54,7 +54,7 @@ def withheld_source(lab: Lab, path: Path) -> str:
 
 
 def withheld_files(lab: Lab) -> dict[str, str]:
-    """The files that give an answer away, relative to the lab, and what stands there instead."""
+    """The files that give an answer away, relative to the lab, and their replacements."""
     rungs = rung_types(lab)
     names = {name for _, part in lab.parts() for name in part.withhold}
     own = {part.rung for _, part in lab.parts()}
@@ -90,7 +90,7 @@ def answers_in(stub: str, rung: str) -> list[list[str]]:
 
 
 def without(text: str, block: list[str], instead: str) -> str:
-    """A text with a line in place of each place where these lines of code stand."""
+    """A text with one line in place of each occurrence of these lines of code."""
     lines = text.splitlines()
     at = [number for number, line in enumerate(lines) if code(line)]
     starts = [k for k in range(len(at) - len(block) + 1) if [code(lines[i]) for i in at[k:k + len(block)]] == block]
@@ -182,7 +182,7 @@ def copy_tree(source: Path, target: Path) -> None:
 
 
 def folder_for(root: Path, name: str) -> Path:
-    """The folder of a hand-out: new, and outside what is copied into it, which would have no end."""
+    """The folder of a hand-out: new, and outside the folders that are copied into it: that copy would never end."""
     path = new_folder(name)
     for copied in ("cmake", "common", "labs"):
         if Path(os.path.realpath(path)).is_relative_to((root / copied).resolve()):

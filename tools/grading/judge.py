@@ -38,7 +38,7 @@ CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 
-# What a student whose program does not use its kernels is told, in these words: no input of a hidden test is in them.
+# The messages for a student whose program does not use its kernels. They contain no input of a hidden test.
 NO_KERNEL = "no kernel ran on the GPU"
 NOT_ITS_KERNELS = "the answers are the same when its kernels do nothing, so they do not come from them"
 CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
@@ -55,7 +55,7 @@ class Result:
     score: float
     points: float
     message: str = ""  # for the instructor; for the student as well where the test is visible
-    public: str = ""  # for the student also where it is hidden: nothing that the student's program had a hand in
+    public: str = ""  # for the student even if the test is hidden: nothing that the student's program wrote
     seconds: float = 0.0
     key: str = ""
 
@@ -65,7 +65,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Trial:
-    """What the rung itself does in a test of a CUDA exercise. Others are measured by it."""
+    """What the rung itself does in a test of a CUDA exercise. Submissions are compared with it."""
 
     needs_kernels: list[bool]  # for each case: whether the rung's answer is wrong when its launches do nothing
     why_not_counted: str  # why its kernels are not counted here; "" when they are
@@ -144,7 +144,7 @@ class Judge:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the programs that judge."""
+        """A digest that changes with the programs that judge."""
         digest = hashlib.sha256()
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
         libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
@@ -169,7 +169,7 @@ class Judge:
         return program
 
     def key(self, part: Part, test: Test, files: dict[str, bytes]) -> str:
-        """Changes with everything that a result depends on."""
+        """A digest that changes with everything that a result depends on."""
         digest = hashlib.sha256(self.fingerprint.encode())
         digest.update(repr((part, test, sorted(files.items()), self.secret, self.why_not(part))).encode())
         return digest.hexdigest()[:32]
@@ -314,7 +314,7 @@ class Run:
         return folder / name
 
     def asked(self, worker: Worker, cases: list[dict[str, Any]]) -> tuple[list[bytes], Result | None]:
-        """The answers to all cases. Ends the worker. With a result when it did not answer all."""
+        """The answers to the cases, and a result if the worker did not answer all. Ends the worker."""
         answers: list[bytes] = []
         end = time.perf_counter() + self.judge.test_seconds
         try:
@@ -382,7 +382,7 @@ class Run:
             shutil.rmtree(folder, ignore_errors=True)
 
     def computed_elsewhere(self, kernels: list[int | None] | None = None) -> Result | None:
-        """Whether answers that are right were computed without the submission's kernels. None when all is well.
+        """A result if right answers were computed without the submission's kernels; None when all is well.
 
         @param kernels how many ran for each case of the test, where they were counted
         """
@@ -397,7 +397,7 @@ class Run:
         cases = [case for case, need in zip(self.cases(), needs) if need]
         if not cases:
             return None
-        # A folder of its own: it shall not find there that it runs for the second time.
+        # A folder of its own, in which the program cannot see that it runs for the second time.
         folder = self.judge.sandbox.folder(f"slot{self.slot}-{secrets.token_hex(4)}", self.slot)
         try:
             answers, trouble = self.asked(self.start(self.without_kernels, self.kernels, folder), cases)
@@ -408,7 +408,7 @@ class Run:
         return self.outcome(FAILED, NOT_ITS_KERNELS) if right else None
 
     def races(self) -> Result:
-        """Under a tool that sees every access: oclgrind, or compute-sanitizer."""
+        """Runs the submission under a tool that sees every access: oclgrind, or compute-sanitizer."""
         opencl = self.part.backend == "opencl"
         tools = [["oclgrind", "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
                   "--build-options", "-cl-opt-disable", "--log"]] if opencl else [
@@ -438,8 +438,8 @@ class Run:
         return self.computed_elsewhere() or self.outcome(PASSED, share=1)
 
     def speed(self) -> Result:
-        """Against the rung of the lab, in turn, each time on new numbers."""
-        own = self.slot + OF_RUNGS  # another user than the student's, who cannot see or stop it
+        """Times the submission and the rung of the lab in turn, each time on new numbers."""
+        own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
         sandbox = self.judge.sandbox
         folder = sandbox.folder(f"slot{own}-scratch", own)
         rung = sandbox.base / f"slot{own}-files"
@@ -487,7 +487,7 @@ class Run:
 
 
 def ratio_of(own: list[float], of_rung: list[float]) -> float:
-    """How many times the rung's time a submission takes. Of two estimates the better: the ratio of the best times,
+    """How many times the rung's time a submission takes. The smaller of two estimates: the ratio of the best times,
     which a busy moment cannot disturb, and the median of the ratios, which a busy minute cannot."""
     return min(min(own) / min(of_rung), median(a / b for a, b in zip(own, of_rung)))
 

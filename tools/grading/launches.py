@@ -20,11 +20,11 @@ class Counter:
         self.trouble = ""  # why CUPTI records no kernels
 
     def command(self, library: Path) -> list[str]:
-        """What stands before the command of the worker. It inherits the descriptor self.other."""
+        """The words before the worker's command. The worker inherits the descriptor self.other."""
         return ["env", f"LD_PRELOAD={library}", f"GPULAB_LAUNCHES={self.other.fileno()}"]
 
     def ask(self) -> int | None:
-        """The kernels that ran since the last question; None when the library does not answer, or not this question."""
+        """The kernels that ran since the last question; None when the library does not answer this question."""
         question = secrets.token_bytes(16)
         answer = b""
         try:

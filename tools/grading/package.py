@@ -67,7 +67,7 @@ def tracked(root: Path) -> list[str]:
 
 
 def put(archive: zipfile.ZipFile, name: str, content: bytes, executable: bool = False) -> None:
-    """Adds a file with the same bytes each time: without its date."""
+    """Adds a file without its date, so that the archive has the same bytes each time."""
     entry = zipfile.ZipInfo(name)
     entry.external_attr = (0o100755 if executable else 0o100644) << 16
     entry.compress_type = zipfile.ZIP_DEFLATED

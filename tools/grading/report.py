@@ -1,4 +1,4 @@
-"""Writes what was found: results.json, JUnit, feedback.md, the gradebook and one page for the class."""
+"""Writes the results: results.json, JUnit, feedback.md, the gradebook and one page for the class."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[
 
 
 def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
-    """What a student may read of a test. No input of a hidden test is in it, also not by way of what the program printed."""
+    """What a student may read about a test. It holds no input of a hidden test, not even one that the program printed."""
     what = outcome["outcome"]
     words = SAID[what]
     if outcome["message"] in ELSEWHERE:
@@ -142,7 +142,7 @@ def safe_cell(text: str) -> str:
 
 
 def warnings(results: list[dict[str, Any]]) -> list[str]:
-    """What the instructor has to know of these results, and students need not."""
+    """What instructors, but not students, need to know about these results."""
     return sorted({warning for result in results for warning in result.get("warnings", [])})
 
 

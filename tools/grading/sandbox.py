@@ -1,8 +1,8 @@
 """Runs programs that are not trusted, with limits, and kills all that is left of them.
 
-Under bubblewrap where it works: no network, no home, a system that cannot be written to, processes that see only
-themselves. Otherwise, for root, as a user who owns nothing. As root both: bubblewrap runs as that user. Each slot has a
-user of its own, so that submissions which run at the same time cannot touch each other.
+Where bubblewrap works, they run under it: without network or home, with a read-only system, and seeing only their own
+processes. Otherwise root runs them as a user who owns nothing. As root both apply: bubblewrap runs as that user. Each
+slot has a user of its own, so that submissions which run at the same time cannot touch each other.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Limits:
     """What one run may use."""
 
     cpu_seconds: int = 60
-    memory_bytes: int = 6 << 30  # of addresses, of which compilers of kernels reserve many
+    memory_bytes: int = 6 << 30  # of address space, of which kernel compilers reserve much
     processes: int = 64
     file_bytes: int = 256 << 20
 
@@ -55,7 +55,7 @@ class Sandbox:
             adopt_orphans(True)
 
     def user_of(self, slot: int) -> int:
-        """The user of a slot, whom nothing else on this machine runs as."""
+        """The user of a slot. Nothing else on this machine runs as this user."""
         with self.taking:
             if slot not in self.users:
                 LOCKS.mkdir(mode=0o700, exist_ok=True)
@@ -66,7 +66,7 @@ class Sandbox:
                     except OSError:
                         os.close(lock)
                         continue
-                    # What a run left behind that was killed. Process 1 of a container may never wait for it.
+                    # Processes that a killed run left behind. Process 1 of a container may never wait for them.
                     if not kill_all_of(user, patience=1):
                         os.close(lock)
                         continue
@@ -172,7 +172,7 @@ class Sandbox:
         return process.returncode if ended is None else ended
 
     def can_read(self, path: Path) -> bool:
-        """Whether a program in here could read a file that is not handed to it."""
+        """Whether a program in this sandbox could read a file that is not handed to it."""
         process = self.start(["test", "-r", str(path)], slot=0, scratch=self.folder("look", 0), readable=[],
                              environment={})
         process.communicate()
@@ -215,8 +215,8 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
     """Kills all processes of a user who belongs to a slot, until none is left or some seconds have passed. Returns whether
     none is left.
 
-    A process that was killed counts against the user's limit until its parent has waited for it. Those that have lost
-    theirs become children of this process (see adopt_orphans()), which waits for them here.
+    A process that was killed counts against the user's limit until its parent has waited for it. Processes that have
+    lost their parent become children of this process (see adopt_orphans()), which waits for them here.
     @param child a process for which the caller waits itself
     """
     end = time.monotonic() + patience
@@ -243,8 +243,8 @@ adopters = 0  # sandboxes that are open
 
 
 def adopt_orphans(wish: bool) -> None:
-    """Makes this process the parent of those of its descendants that have lost theirs, until as many sandboxes have taken the
-    wish back. Otherwise process 1 is, and that of a container may wait for them after seconds or never."""
+    """Makes this process adopt its orphaned descendants, until every caller has taken its wish back.
+    Otherwise process 1 adopts them, and that of a container may wait for them after seconds or never."""
     global adopters
     adopters += 1 if wish else -1
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, int(adopters > 0), 0, 0, 0)

@@ -69,7 +69,7 @@ def state_of(lab: Lab, part: Part) -> str:
 
 
 def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple[str, list[Result], str]:
-    """What one back end of an exercise is: right, wrong, unsolved, missing, not tested; the results; more to say."""
+    """The state of one back end of an exercise: right, wrong, unsolved, missing, not tested; its results; further text."""
     lab = judge.lab
     state = state_of(lab, part)
     if state != "begun":
@@ -137,7 +137,7 @@ def test(root: Path, names: list[str]) -> bool:
 
 
 def times(root: Path, names: list[str]) -> dict[str, float]:
-    """When the files of the exercises were saved last."""
+    """When the files of the exercises were last saved."""
     found = {}
     for lab, exercise in chosen(labs_of(root), names):
         for part in exercise.parts.values():
@@ -148,7 +148,7 @@ def times(root: Path, names: list[str]) -> dict[str, float]:
 
 
 def watch(root: Path, names: list[str], rounds: int = -1) -> None:
-    """Tests again the exercises whose files were saved. @param rounds after so many changes it ends; -1: never"""
+    """Tests exercises again when their files are saved. @param rounds the changes after which it ends; -1: never"""
     test(root, names)
     known = times(root, names)
     while rounds != 0:

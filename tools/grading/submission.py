@@ -1,4 +1,4 @@
-"""Takes the files of the exercises out of what was handed in, a folder or a zip file, and nothing else."""
+"""Takes only the files of the exercises out of a submission, which is a folder or a zip file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANSWERS = "answers.md"
 
 @dataclass
 class Submission:
-    """The files that count, by their names in the lab, and what is to be said about the rest."""
+    """The files that count, by their names in the lab, and notes about the rest."""
 
     name: str
     files: dict[str, bytes] = field(default_factory=dict)

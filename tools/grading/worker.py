@@ -1,4 +1,4 @@
-"""Talks to a worker, the process that runs a student's rung, and takes the time from outside."""
+"""Talks to a worker, the process that runs a student's rung, and measures its time from outside."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Worker:
             os.set_blocking(pipe, False)
 
     def ask(self, message: bytes, seconds: float) -> tuple[bytes, float]:
-        """Hands a message over and returns the answer, and the seconds that it took. Counts the kernels of it."""
+        """Hands a message over and returns the answer, and the seconds that it took. Notes how many kernels ran for it."""
         answer, took = self.exchange(message, seconds)
         if self.counter:
             self.kernels.append(self.counter.ask())
@@ -104,7 +104,7 @@ class Worker:
         return piece is None or bool(piece)
 
     def end(self, wait: float = 0) -> str:
-        """Kills the worker, after it had `wait` seconds to end by itself, and returns how it ended, in words."""
+        """Kills the worker, after giving it `wait` seconds to end by itself, and returns how it ended, in words."""
         if wait > 0:
             try:
                 self.process.wait(wait)

@@ -1,19 +1,19 @@
 /// @file
-/// The roofline ceilings of a device, measured on it in this run: what a variant is held against.
+/// The roofline ceilings of a device, measured in this run: the limits with which a variant is compared.
 #pragma once
 
 #include "gpulab/device.hpp"
 
 namespace gpulab {
 
-/// What a device reaches with nothing else to do.
+/// The rates that a device reaches when it does nothing else.
 struct Ceilings {
     double copy_gb_s = 0;    ///< copying one large array to another, bytes read + bytes written
     double fp32_gflop_s = 0; ///< independent fused multiply-adds, float; 0 when not measured
     double fp64_gflop_s = 0; ///< the same, double; 0 when not measured or not supported
 };
 
-/// Which arithmetic ceiling a lab is held against beside the copy bandwidth.
+/// Which arithmetic ceiling a lab is compared with, in addition to the copy bandwidth.
 enum class Arithmetic { none, fp32, fp64 };
 
 /// Measures the ceilings of a device once and keeps them. Takes up to about a second the first time.

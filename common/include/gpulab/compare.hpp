@@ -1,5 +1,5 @@
 /// @file
-/// Is the answer right? The whole output against a reference; NaN and what nobody wrote always fail.
+/// Compares the whole output with a reference. NaN and elements that nobody wrote always fail.
 #pragma once
 
 #include <cmath>
@@ -20,10 +20,10 @@ struct Comparison {
     bool passed = false;
     double error = std::numeric_limits<double>::quiet_NaN(); ///< the worst error found, in units of the scale
     double tolerance = 0;
-    std::size_t worst = 0; ///< where the worst error stands
+    std::size_t worst = 0; ///< the index of the worst error
     std::size_t wrong = 0; ///< how many elements are beyond the tolerance; 0 for arrays of different lengths
     std::size_t first = 0; ///< the first of them
-    std::string message;   ///< when failed: how many are wrong, where, what it looks like, both values of the first
+    std::string message;   ///< when failed: how many are wrong, where, what they look like, both values of the first
 };
 
 namespace detail {
@@ -53,9 +53,9 @@ std::string failure_message(const Comparison& comparison, std::size_t n, const s
 /// Compares every element: |actual - expected| <= tolerance * scale(i).
 ///
 /// The scale is the size of the numbers that were added or multiplied to get element i, not the size of the
-/// result, which cancellation can make as small as you like: |k a_i| + |b_i| for SAXPY.
+/// result, which cancellation can make arbitrarily small: |k a_i| + |b_i| for SAXPY.
 /// Equal infinities agree. NaN agrees with nothing, not even with NaN.
-/// @param expected,actual arrays of the same length; another length fails
+/// @param expected,actual arrays of the same length; otherwise the comparison fails
 /// @param tolerance finite; a small constant times epsilon times the growth of the operation
 /// @param scale a function from index to a number >= 0. Where it gives 0 (there was nothing to add up) or infinity
 ///              only the exact result passes
@@ -107,7 +107,7 @@ template <class T, class Scale>
 Comparison compare(const std::vector<T>& expected, const std::vector<T>& actual, double tolerance, const Scale& scale) {
     return compare(std::span<const T>(expected), std::span<const T>(actual), tolerance, scale);
 }
-/// The same for vectors, with the tolerance absolute.
+/// The same for vectors, with an absolute tolerance.
 template <class T> Comparison compare(const std::vector<T>& expected, const std::vector<T>& actual, double tolerance) {
     return compare(std::span<const T>(expected), std::span<const T>(actual), tolerance, 1.0);
 }

@@ -1,5 +1,5 @@
 /// @file
-/// The devices of this machine, the same way for every back end.
+/// The devices of this machine, described in the same way for every back end.
 #pragma once
 
 #include <cstdint>
@@ -31,11 +31,11 @@ struct Device {
     /// Whether a user who types `wish` after --device means this device, in upper or lower case:
     /// - an id, such as "cuda:0": this one device;
     /// - the name of a back end, such as "cuda": its devices and no other's, whatever their platforms are called;
-    /// - anything else of three characters or more: the devices with that in their name or in that of their platform.
+    /// - anything else of three characters or more: the devices whose name, or whose platform's name, contains it.
     bool is_meant_by(std::string wish) const;
 };
 
-/// The devices found for a back end, in a fixed order; empty when there are none. Asked for once, then kept.
+/// The devices found for a back end, in a fixed order; empty when there are none. The search runs once.
 const std::vector<Device>& devices(Backend backend);
 
 /// Why devices(backend) is empty, in one line: "no NVIDIA driver (...)", "built without CUDA".
@@ -46,14 +46,15 @@ const std::string& why_no_devices(Backend backend);
 /// CUDA: cudaSetDevice. OpenCL: the context and queue that opencl() returns.
 void use(const Device& device);
 
-/// Gives a variant several devices of one back end, in this thread: devices_in_use() are these, and the first is the
-/// one that use() makes current. @pre chosen is not empty, and all are of one back end
+/// Gives a variant several devices of one back end, in this thread: devices_in_use() then returns them, and the first
+/// is current, as after use() with it alone. @pre chosen is not empty, and all are of one back end
 void use(std::span<const Device> chosen);
 
-/// What the last use() in this thread was given: for variants that need more than one device.
+/// The devices that the last use() in this thread was given, for variants that need more than one device.
 const std::vector<Device>& devices_in_use();
 
-/// Threads the CPU runs at once, at least 1; or as many as the environment variable GPULAB_CPU_THREADS says.
+/// The number of threads that the CPU runs at once, at least 1; or the value of the environment variable
+/// GPULAB_CPU_THREADS.
 /// @throws UsageError when that is no number from 1 to 4096
 int hardware_threads();
 

@@ -11,7 +11,7 @@
 
 namespace gpulab {
 
-/// A set of indices, described in words: "the last 3", "every 32nd, from element 31 on". Needs no memory for them.
+/// A set of indices, described in words: "the last 3", "every 32nd, from element 31 on". Does not store them.
 class IndexPattern {
 public:
     /// @param i greater than the one before
@@ -37,7 +37,7 @@ inline constexpr unsigned look_poison = 1, look_nan = 2, look_zero = 4;
 inline constexpr unsigned look_before = 8, look_after = 16; ///< what is expected one element before, or after
 inline constexpr unsigned look_twice = 32, look_half = 64, look_negative = 128; ///< a multiple of what is expected
 
-/// What the wrong element i looks like: look_zero and so on, put together.
+/// What the wrong element i looks like: look_zero and so on, combined.
 /// @param matches `matches(a, b)`: is a, within the tolerance for element i, the same as b?
 template <class T, class Matches>
 unsigned looks_of(std::size_t i, std::span<const T> expected, T actual, const Matches& matches) {
@@ -56,10 +56,10 @@ unsigned looks_of(std::size_t i, std::span<const T> expected, T actual, const Ma
     return looks;
 }
 
-/// Collects what is right and wrong, element by element, and says what it looks like.
+/// Collects which elements are right or wrong, and says what the wrong ones look like.
 class Diagnosis {
 public:
-    /// Element i is right. Every element is told of once, in ascending order.
+    /// Element i is right. Call right() or wrong() once for every element, in ascending order.
     void right(std::size_t i) { right_.add(i); }
     /// Element i is wrong.
     /// @param n the number of elements @param looks from looks_of()

@@ -15,7 +15,7 @@ enum ExitCode {
     exit_failure = 2       ///< bad usage, no such device, unwritable file, a failed library call
 };
 
-/// Something the program cannot go on from. The message is one line, for the person at the terminal.
+/// An error after which the program cannot go on. The message is one line, for the person at the terminal.
 class Error : public std::runtime_error {
 public:
     using std::runtime_error::runtime_error;
@@ -27,14 +27,14 @@ public:
     using Error::Error;
 };
 
-/// The user asked for something that cannot be: a negative size, an unknown variant, an unwritable file.
+/// The user asked for something impossible: a negative size, an unknown variant, an unwritable file.
 class UsageError : public Error {
 public:
     using Error::Error;
 };
 
 /// A variant cannot solve this problem on this device (too large for one block, no double precision, ...).
-/// The benchmark lists the variant as skipped with this reason; asked for by name, it ends the program.
+/// The benchmark lists the variant as skipped with this reason; if the user named the variant, the program ends.
 class Unsupported : public Error {
 public:
     using Error::Error;

@@ -1,5 +1,5 @@
 /// @file
-/// Files that are written to the end or not at all.
+/// Files that are written completely or not at all.
 #pragma once
 
 #include <cstdio>
@@ -8,26 +8,26 @@
 
 namespace gpulab {
 
-/// A file that will be written. Its place is tried early, so that an unwritable one is known before the work is done.
-/// The content goes to a temporary file beside it, which takes the final name only when it is complete; until then an
-/// existing file stays as it was. Move-only.
+/// A file that will be written. The constructor checks that it can be written, so that an unwritable file is known
+/// before the work is done. The content goes to a temporary file beside it, which takes the final name only when it is
+/// complete; until then an existing file stays as it was. Move-only.
 ///
 /// - A new file gets the permissions that the umask leaves. One that replaces another keeps its permissions, and its
 ///   owner and group where the system lets it. Further hard links to the old file keep the old content.
 /// - A file whose name ends with .gz is compressed with gzip.
-/// - A symbolic link stays one; the file that it leads to is written, also where that does not exist yet.
+/// - A symbolic link stays a link; its target is written, even if it does not exist yet.
 /// - A file that may not be written (mode 444) and a directory are refused.
 /// - A file that may be written, but not replaced because its folder may not be written, is overwritten by commit().
 ///   An error may then leave a part of the content.
 /// - A signal that ends the program (Ctrl-C, kill, a closed terminal) removes the temporary file. A file larger than
 ///   `ulimit -f` allows is an error.
 /// - A named pipe that no program reads is an error after five seconds.
-/// - What is not a regular file (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes
+/// - A file that is not regular (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes
 ///   to (`--trace /dev/stdout > out.txt`): the content follows what was printed.
 class OutputFile {
 public:
     OutputFile() = default;
-    /// Tries whether the file can be written, and leaves nothing behind.
+    /// Checks that the file can be written, and leaves nothing behind.
     /// @throws UsageError "cannot write FILE: reason"
     explicit OutputFile(std::string path);
     ~OutputFile(); ///< removes the temporary file when commit() was not reached
@@ -37,7 +37,8 @@ public:
     /// Writes the content and gives the file its name: prepare(), then commit().
     void write(std::string_view content);
 
-    /// Writes the content to the temporary file; what is no regular file, and where stdout or stderr goes, at once.
+    /// Writes the content to the temporary file; a file that is not regular, or to which stdout or stderr goes, gets it
+    /// at once.
     /// @throws Error when the disk is full, or no program reads the pipe
     void prepare(std::string_view content);
 
@@ -59,7 +60,7 @@ private:
     std::FILE* stream_ = nullptr; // stdout or stderr, when it goes to the file
 };
 
-/// Whether two names lead to the same file, through links too. It need not exist.
+/// Whether two names lead to the same file, also through links. The file need not exist.
 bool same_file(const std::string& a, const std::string& b);
 
 /// Writes out what was printed. @throws Error when stdout cannot take it (a full disk)

@@ -11,7 +11,7 @@
 namespace gpulab {
 
 /// A well-mixed 64-bit number from a seed and a position (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
-/// Counter based, so element i costs the same whoever computes it, in any order.
+/// Counter-based: any thread can compute any element, in any order and at the same cost.
 constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
     std::uint64_t z = (seed + 1) * 0xD1342543DE82EF95u + (i + 1) * 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -19,8 +19,8 @@ constexpr std::uint64_t random_bits(std::uint64_t seed, std::uint64_t i) {
     return z ^ (z >> 31);
 }
 
-/// A number in the open interval (0, 1), never exactly 0 or 1, with all the digits that T has: what a kernel loses by
-/// computing in float shows in a double.
+/// A number in the open interval (0, 1), never exactly 0 or 1, with all the digits that T has, so that doubles
+/// show when a kernel computes in float.
 /// @tparam T float or double
 template <class T = double> constexpr T random_unit(std::uint64_t seed, std::uint64_t i) {
     if constexpr (sizeof(T) == sizeof(float)) {
@@ -32,7 +32,7 @@ template <class T = double> constexpr T random_unit(std::uint64_t seed, std::uin
 }
 
 namespace detail {
-/// What was computed for the open interval (low, high), where rounding may have given it an end, or zero.
+/// A value computed for the open interval (low, high), moved inside if rounding made it an end or zero.
 template <class T> T inside(T value, T low, T high) {
     if (!(value > low)) return std::nextafter(low, high);
     if (!(value < high)) return std::nextafter(high, low);

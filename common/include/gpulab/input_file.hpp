@@ -16,7 +16,7 @@ namespace gpulab {
 /// The error of a file that cannot be read: "cannot read PATH: WHY".
 UsageError cannot_read(const std::string& path, const std::string& why);
 
-/// A file that is read from its beginning. What is compressed with gzip is decompressed, whatever the file is called.
+/// A file that is read from its beginning. A file compressed with gzip is decompressed, whatever its name.
 /// Regular files and pipes only: a device may never end. Errors are those of cannot_read(). Move-only.
 class InputFile {
 public:

@@ -1,5 +1,5 @@
 /// @file
-/// The benchmark loop: which variant runs on which devices, running one of them, and running them all.
+/// The benchmark loop: chooses the devices of each variant, runs one variant, or runs them all.
 #pragma once
 
 #include <algorithm>
@@ -27,14 +27,14 @@ template <class Run> struct Job {
     std::vector<Device> devices; ///< variant.needs.devices of them; fewer where there are not enough
     std::string skip;            ///< not empty: do not run, and say this
 
-    /// The first device, or one of no name where there is none.
+    /// The first device, or one without a name where there is none.
     Device device() const { return devices.empty() ? Device{} : devices.front(); }
 };
 
 /// Why a device cannot run a variant with these needs; empty when it can.
 std::string unmet_need(const Needs& needs, const Device& device);
 
-/// The same for the devices that a variant gets together: there must be enough of them, and each must do.
+/// The same for the devices that a variant gets together: there must be enough of them, and each must meet the needs.
 std::string unmet_need(const Needs& needs, std::span<const Device> devices);
 
 /// Every chosen variant on every chosen device of its back end, in the order of devices, then of the table.
@@ -81,10 +81,10 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
 }
 
 /// Runs a computation on its devices and judges it: poisons the output, times the kernel and judges the output of the
-/// last timed run; then times the whole way from host data to host data and judges the output of that, which is the
-/// kernel's first run on fresh memory.
+/// last timed run; then times the whole pass from host data to host data and judges its output, which the kernel's
+/// first run on fresh memory computed.
 ///
-/// @param name what the result is called
+/// @param name the name of the result
 /// @param devices given to use(); the result names the first. At least one
 /// @param output handed to body; `poison(output)` must be callable
 /// @param options repeats, warm-up, and whether the user asked for this name
@@ -157,7 +157,7 @@ Result measure(std::string_view name, const Device& device, Output& output, cons
     return measure(name, std::span(&device, 1), output, options, body, judge);
 }
 
-/// Runs one job as jobs() gave it and judges it; see measure().
+/// Runs one of the jobs that jobs() returned, and judges it; see measure().
 template <class Run, class Problem, class Output, class Judge>
 Result run(const Job<Run>& job, const Problem& problem, Output& output, const Options& options, const Judge& judge) {
     if (job.skip.empty())
@@ -176,7 +176,8 @@ Result run(const Job<Run>& job, const Problem& problem, Output& output, const Op
 /// The benchmark loop: runs every job on one problem, judges what it leaves in `output`, and adds it to the report.
 /// @param output poisoned before each run
 /// @param judge `judge(job)` compares the output and returns a Comparison
-/// @param note `note(job, result)` adds the lab's own figures to a result before the report has it, of skipped jobs too
+/// @param note `note(job, result)` adds the lab's own figures to a result, even of a skipped job, before the report
+///        gets it
 template <class Run, class Problem, class Output, class Judge>
 void measure_all(const Options& options, Report& report, const std::vector<Job<Run>>& jobs, const Problem& problem,
                  Output& output, const Work& work, const Judge& judge,
@@ -188,7 +189,7 @@ void measure_all(const Options& options, Report& report, const std::vector<Job<R
     }
 }
 
-/// What a variant of the CPU takes, for the speed-ups: the median, in milliseconds.
+/// The time of a CPU variant, to which speed-ups refer: the median, in milliseconds.
 /// @param run leaves its answer in `output`, which can then serve as the reference
 /// @param watch how often it runs
 template <class Run, class Problem, class Output>

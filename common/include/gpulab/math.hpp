@@ -1,5 +1,5 @@
 /// @file
-/// Integer arithmetic of launches: how many blocks, rounded up to what.
+/// Integer arithmetic for launches: rounding up, and the number of blocks.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a
 /// @pre step > 0
 constexpr std::size_t round_up(std::size_t a, std::size_t step) { return ceil_div(a, step) * step; }
 
-/// Blocks of `block` threads so that each of n elements has a thread; at least 1, because a launch of no blocks
+/// How many blocks of `block` threads give each of n elements a thread; at least 1, because a launch of no blocks
 /// is an error. The kernel's own bounds check makes n = 0 come out right.
 /// @pre block > 0, and n <= block * (2^31 - 1): the most blocks a grid can have
 constexpr unsigned grid_size(std::size_t n, unsigned block) {

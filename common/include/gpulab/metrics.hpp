@@ -27,7 +27,7 @@ constexpr double gb_per_s(double bytes, double ms) { return ms > 0 ? bytes / (ms
 constexpr double gflop_per_s(double flops, double ms) { return ms > 0 ? flops / (ms * 1e6) : 0; }
 
 /// Amdahl's law: the speed-up of a fixed problem on P processors when `serial_fraction` of the
-/// sequential time cannot be shared out. Its limit for P to infinity is 1 / serial_fraction.
+/// sequential time cannot be parallelised. Its limit for P to infinity is 1 / serial_fraction.
 /// @pre 0 <= serial_fraction <= 1, processors >= 1
 constexpr double amdahl_speedup(double serial_fraction, double processors) {
     return 1 / (serial_fraction + (1 - serial_fraction) / processors);

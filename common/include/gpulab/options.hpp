@@ -35,7 +35,7 @@ struct VariantSummary {
 struct StudySummary {
     std::string name;
     std::string summary;
-    std::vector<std::string> takes; ///< the lab's own options that it heeds, such as "--n"; the others are refused
+    std::vector<std::string> takes; ///< the lab's own options that it uses, such as "--n"; the others are refused
 };
 
 /// The options of one lab program.
@@ -100,8 +100,8 @@ public:
     const std::string& csv() const { return csv_; }
     Stopwatch stopwatch() const; ///< a fresh one with the repeats and the warm-up asked for
 
-    /// Whether the user chose this variant, of that back end: by --variant, --backend and --device, or by saying
-    /// nothing.
+    /// Whether the user chose this variant, of that back end: by --variant, --backend and --device, or by giving
+    /// none of them.
     bool wants(std::string_view variant, Backend backend) const;
     /// Whether the choice leaves this lab a variant on that back end.
     bool wants_any(Backend backend) const;

@@ -1,5 +1,5 @@
 /// @file
-/// Cuts an index range into parts and gives each to a thread. What a part throws reaches the caller.
+/// Cuts an index range into parts and gives each to a thread. An exception in a part reaches the caller.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace gpulab {
 
-/// As many parts as the work is worth, hardware_threads() at most.
-/// @param worth_a_thread work below which another thread does not pay
+/// The number of parts that the work is worth, at most hardware_threads().
+/// @param worth_a_thread work below which another thread does not pay off
 inline unsigned parts_for(std::size_t work, std::size_t worth_a_thread) {
     const auto most = static_cast<std::size_t>(hardware_threads());
     return static_cast<unsigned>(std::clamp<std::size_t>(work / worth_a_thread, 1, most));

@@ -11,8 +11,8 @@
 
 namespace gpulab {
 
-/// What every byte of an array of T holds that nobody has written: all bits set, a NaN, for floating point and
-/// structures of it; for integers a pattern that is no likely answer (-1 is one: "not found").
+/// The value of each byte in an array of T that nobody has written. For floating point and structures of it: all bits
+/// set, a NaN. For integers: a pattern that is an unlikely answer (-1 is a likely one: "not found").
 template <class T> constexpr unsigned char poison_byte_for() { return std::is_integral_v<T> ? 0xA7 : 0xFF; }
 
 /// The same as a value: a NaN for floating point, 0xA7A7... for integers.
@@ -25,8 +25,9 @@ template <class T> constexpr T poison_value() {
 /// Fills an output before a variant runs, so that a stale or unwritten element cannot pass for an answer.
 template <class T> void poison(std::vector<T>& values) { std::fill(values.begin(), values.end(), poison_value<T>()); }
 
-/// Does it hold the very bits of poison_value()? The NaN that a kernel makes, of 0/0 or inf-inf, has others. A NaN that
-/// goes through an operation may keep its bits: the sum of a poisoned number and a right one can be poison, too.
+/// Whether a value has exactly the bits of poison_value(). A NaN that a kernel makes, from 0/0 or inf-inf, has others.
+/// A NaN that goes through an operation may keep its bits: the sum of a poisoned number and a right one can be poison,
+/// too.
 template <class T> bool is_poison(const T& value) {
     const T poison = poison_value<T>();
     return std::memcmp(&value, &poison, sizeof(T)) == 0;

@@ -6,7 +6,7 @@
 
 namespace gpulab {
 
-/// Raises `largest` to a larger value, or to NaN. Once it is NaN, it stays. std::max() keeps neither: max(1.0, NaN)
+/// Raises `largest` to a larger value, or to NaN. Once it is NaN, it stays. std::max() can lose a NaN: max(1.0, NaN)
 /// is 1.
 template <class T> void raise(T& largest, T value) {
     if (!(value <= largest) && !std::isnan(largest)) largest = value;

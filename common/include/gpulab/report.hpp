@@ -1,5 +1,5 @@
 /// @file
-/// What a run found out: a table for people, JSON and CSV for programs.
+/// The results of a run: a table for people, JSON and CSV for programs.
 #pragma once
 
 #include <concepts>
@@ -22,7 +22,7 @@
 
 namespace gpulab {
 
-/// The bytes that must move and the operations that must be done, whatever the variant does in fact.
+/// The bytes that must move and the operations that must be done, whatever the variant actually does.
 struct Work {
     double bytes = 0;
     double flops = 0;
@@ -47,7 +47,7 @@ struct Parameter {
 /// Parameters in the order in which they are shown.
 using Parameters = std::vector<Parameter>;
 
-/// What became of one variant on one device.
+/// The result of one variant on one device.
 struct Result {
     /// How it ended.
     enum class Status { passed, failed, skipped };
@@ -75,7 +75,7 @@ struct Result {
 /// "passed", "failed" or "skipped".
 std::string_view name_of(Result::Status status);
 
-/// What a report learns from the machine it runs on; a test can say something else.
+/// What a report learns from the machine it runs on; a test can replace it.
 struct Surroundings {
     Terminal terminal;
     /// Whether some back end has several devices, so that the rows of a study must name theirs.
@@ -92,17 +92,17 @@ struct Surroundings {
 ///
 /// A study calls begin() once per problem; its files then hold a list of runs.
 ///
-/// Each device stands above its rows with its ceilings; in a study, the parameters of the problem stand above those
-/// that share them. No line is longer than the terminal is wide: what does not fit is left out of the table, and the
-/// closing lines say so. The files have everything.
+/// Each device is named above its rows, with its ceilings; in a study, the parameters of the problem appear above the
+/// rows that share them. No line is longer than the terminal is wide: what does not fit is left out of the table, and
+/// the closing lines say so. The files have everything.
 ///
-/// Where --json or --csv names stdout, that is `-`, /dev/stdout or a file that stdout goes to, the results have it to
-/// themselves: from the constructor to the destructor all that the program prints goes to stderr.
+/// If --json or --csv names stdout, that is `-`, /dev/stdout or a file that stdout goes to, only the results go there:
+/// from the constructor to the destructor, everything else that the program prints goes to stderr.
 class Report {
 public:
     /// Opens the files of --json and --csv at once, so that an unwritable one is known before anything is measured.
     /// @param problem the parameters of the (first) problem; for a study, leave it out and call begin()
-    /// @param surroundings what a test has made up; otherwise the real ones
+    /// @param surroundings those that a test has made up; otherwise the real ones
     /// @throws UsageError when a file cannot be written, or both are to go to stdout
     explicit Report(const Options& options, Parameters problem = {}, std::optional<Surroundings> surroundings = {});
     ~Report();
@@ -110,12 +110,12 @@ public:
     Report& operator=(const Report&) = delete;
 
     /// Gives a column to a parameter of the problem, or to an extra of the results: its name, and a short heading. All
-    /// other parameters stand above the table, all other extras in the files only. Where there is no room for all
-    /// extras, the one named first stays longest. Has its effect from the next heading on.
-    /// @param format of values that are not whole, as fmt::format has it. The column is wide enough for 1/3 in it
+    /// other parameters appear above the table, all other extras in the files only. Where there is no room for all
+    /// extras, the one named first stays longest. Takes effect from the next heading on.
+    /// @param format for values that are not whole, as in fmt::format. The column is wide enough for 1/3 in this format
     void column(const std::string& name, const std::string& heading, const std::string& format = "{:.2f}");
 
-    /// Says once, above the rows that follow, what holds for all of them: any number of words or lines.
+    /// Prints a text of any length once, above the rows that follow, for what holds for all of them.
     void say(const std::string& text);
 
     /// Starts the next problem of a study.
@@ -124,14 +124,14 @@ public:
     /// The sequential CPU time that speed-ups of the current problem refer to.
     void sequential_ms(double ms);
 
-    /// Adds one result, shows its row, and works out its percent of the ceiling and its speed-up. The work of the first
-    /// row below a heading says whether there are columns for bytes and for operations.
+    /// Adds one result, shows its row, and works out its percentage of the ceiling and its speed-up. The work of the
+    /// first row below a heading says whether there are columns for bytes and for operations.
     /// @return the result as completed
     /// @throws Error before the first begin() of a study
     const Result& add(Result result, const Work& work);
 
     /// Shows no table: a study prints one of its own, from the book.
-    /// While quiet, a terminal still shows one line of progress, and what failed or was skipped is said.
+    /// While quiet, a terminal still shows one line of progress, and failed or skipped results are still reported.
     void quiet(bool quiet);
 
     /// Prints the closing lines and writes the files.

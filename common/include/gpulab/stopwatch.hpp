@@ -17,25 +17,25 @@ struct Timing {
     double median = 0;
     double min = 0;
     double max = 0;
-    int repeats = 0; ///< how many runs these figures stand on; 0 when nothing was timed
+    int repeats = 0; ///< how many runs these figures are based on; 0 when nothing was timed
 };
 
 /// Median, minimum and maximum of a set of times. The median of an even count is the mean of the middle two.
 Timing summarise(std::vector<double> times_ms);
 
-/// A size at which a variant cuts its work: a block, a tile in shared memory, a whole grid before it strides.
+/// A size at which a variant splits its work: a block, a tile in shared memory, a whole grid before it strides.
 struct Tile {
     std::size_t size = 0;
     std::string_view of; ///< what is counted: "elements", "rows", "nnz", "m"; a string literal
 };
 
-/// How often a variant repeats its kernel, and the times it took.
+/// How often a variant repeats its kernel, and how long each run took.
 ///
 /// A variant hands its kernel to the stopwatch, which runs it warmup() times untimed and then repeats()
 /// times timed: `time()` here for CPU code, `watch_stream()` (cuda/timing.hpp) for CUDA and
 /// `watch_queue()` (opencl/timing.hpp) for OpenCL. All three take a reset that runs, untimed, before every run. It
 /// poisons what the kernel is about to compute (`poisoning(out)`, in gpulab/poisoning.hpp), so that no run passes off
-/// the result of an earlier one as its own, and restores what an algorithm in place overwrites.
+/// the result of an earlier one as its own, and restores what an in-place algorithm overwrites.
 class Stopwatch {
 public:
     /// @param warmup    runs before the first timed one, at least 0
@@ -60,7 +60,7 @@ public:
     void record(double ms);
 
     /// Whether another run is due: helpers loop `while (watch.wants_more())`.
-    /// Starts its budget at the first call.
+    /// The first call starts the budget.
     bool wants_more();
 
     /// Times CPU code with the steady clock.
@@ -82,7 +82,7 @@ public:
         }
     }
 
-    /// Runs something that is no part of the computation, such as a recorded run or a check. gpulab::measure()
+    /// Runs something that is not part of the computation, such as a recorded run or a check. gpulab::measure()
     /// subtracts its time from the total.
     template <class Body> void leave_out(Body&& body) {
         const auto begin = std::chrono::steady_clock::now();
@@ -99,7 +99,7 @@ public:
     /// Whether the last measured section had a reset.
     bool had_reset() const { return reset_; }
 
-    /// A variant names a size at which it cuts its work; the tests then try the sizes on both sides of it.
+    /// A variant names a size at which it splits its work; the tests then try the sizes on both sides of it.
     /// Naming the same one again changes nothing. @param size at least 1 @param of a string literal
     void tile(std::size_t size, std::string_view of = "elements") {
         if (std::none_of(tiles_.begin(), tiles_.end(), [&](const Tile& t) { return t.size == size && t.of == of; }))

@@ -1,5 +1,5 @@
 /// @file
-/// What stdout is: how wide a table may be there, and whether in colour.
+/// How wide a table on stdout may be, and whether it may have colours.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpulab {
 
-/// The widest that any table is, and the narrowest that it is asked to be.
+/// No table is wider than most_columns, and none has to be narrower than least_columns.
 inline constexpr std::size_t most_columns = 110, least_columns = 80;
 
 /// Where tables are shown.
@@ -27,7 +27,7 @@ struct TerminalVariables {
 
 /// Works out how to print to stdout. A file or a pipe gets most_columns and no colour, whatever the environment says.
 /// @param is_terminal whether stdout is one
-/// @param columns what the terminal says of its width; 0: nothing
+/// @param columns the width that the terminal reports; 0: none
 Terminal make_terminal(bool is_terminal, std::size_t columns, const TerminalVariables& variables);
 
 /// The same for stdout as it is.

@@ -31,7 +31,7 @@ struct Needs {
     std::size_t devices = 1;         ///< how many devices of its back end the variant uses at a time; at least 1
 };
 
-/// One rung: a plain function from host data to host data, and what there is to say about it.
+/// One rung: a plain function from host data to host data, and its description.
 /// @tparam Run the lab's function type, `void(const Problem&, Output&, Stopwatch&)`
 template <class Run> struct Variant {
     std::string_view name;    ///< unique in the lab and prefixed with its back end: "cuda_many_blocks"
@@ -39,7 +39,7 @@ template <class Run> struct Variant {
     Backend backend;
     Run* run; ///< nullptr when this build leaves the back end out
     Needs needs = {};
-    bool baseline = false; ///< a vendor library, here to be measured against
+    bool baseline = false; ///< a vendor library, for comparison
 };
 
 /// The function of the variant that a table has under this name: `run_of(variants(), "cpu_sequential")`.

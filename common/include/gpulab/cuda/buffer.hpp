@@ -17,12 +17,12 @@ namespace gpulab {
 
 /// n elements of T on the current CUDA device. Move-only; freed when it goes out of scope.
 ///
-/// Made from a size it is an output, poisoned (NaN); made from host data it is an input. Guard bands on both sides are
-/// checked by copy_to() and when the buffer is freed.
+/// Made from a size, it is an output and poisoned (NaN); made from host data, it is an input. Guard bands on both sides
+/// are checked by copy_to() and when the buffer is freed.
 template <class T> class DeviceBuffer {
 public:
     /// An output of n elements.
-    /// @throws CudaError when the device has not that much memory
+    /// @throws CudaError when the device does not have that much memory
     explicit DeviceBuffer(std::size_t n) : size_(n), guard_(guard_bytes()), guard_value_(detail::band_bytes.output) {
         allocate([&] {
             if (poisons()) CUDA_CHECK(cudaMemset(base_ + guard_, poison_byte_for<T>(), bytes()));
@@ -37,7 +37,7 @@ public:
     /// The same from a vector.
     explicit DeviceBuffer(const std::vector<T>& host) : DeviceBuffer(std::span<const T>(host)) {}
 
-    /// Frees the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because a
+    /// Frees the memory. Damage to a guard band that has not been reported is noted (note_stray_write), because a
     /// destructor does not throw; a CUDA error here was reported by an earlier call.
     ~DeviceBuffer() {
         if (base_ && !reported_) {
@@ -75,7 +75,7 @@ public:
     }
 
     /// Poisons the elements again, in a stream: before each timed run, so that no run can pass off the result of an
-    /// earlier one as its own. Of a large buffer both ends: see poison_whole_bytes.
+    /// earlier one as its own. Poisons only both ends of a large buffer: see poison_whole_bytes.
     void poison_async(cudaStream_t stream) {
         if (!poisons()) return;
         if (bytes() <= poison_whole_bytes) {
@@ -112,7 +112,7 @@ public:
     }
 
 private:
-    /// Takes the memory, fills it and lays the guard bands; frees it again when that fails.
+    /// Allocates the memory, fills it and writes the guard bands; frees it again when that fails.
     template <class Fill> void allocate(const Fill& fill) {
         CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&base_), bytes() + 2 * guard_));
         try {
@@ -137,7 +137,7 @@ private:
     mutable bool reported_ = false; // damage to a guard band was thrown, so the destructor need not note it
 };
 
-/// n elements of T in page-locked host memory, which the copy engines and kernels reach without a detour. Move-only.
+/// n elements of T in page-locked host memory, which copy engines and kernels access directly. Move-only.
 ///
 /// It starts poisoned (NaN), between guard bands that are checked by check_guard_bands() and when it is freed.
 template <class T> class PinnedBuffer {
@@ -149,7 +149,7 @@ public:
         std::memset(base_, guard_value_, bytes() + 2 * guard_);
         std::memset(base_ + guard_, poison_byte_for<T>(), bytes());
     }
-    /// Frees the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because a
+    /// Frees the memory. Damage to a guard band that has not been reported is noted (note_stray_write), because a
     /// destructor does not throw.
     ~PinnedBuffer() {
         if (base_ && !reported_) {
@@ -183,7 +183,7 @@ public:
     std::span<T> span() { return {data(), size_}; }
     std::span<const T> span() const { return {data(), size_}; }
 
-    /// The address under which kernels of the current device reach the elements.
+    /// The address at which kernels on the current device access the elements.
     /// @throws Unsupported when the device cannot map host memory
     T* on_device() {
         int device = 0, can = 0;

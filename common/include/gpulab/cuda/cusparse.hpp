@@ -45,7 +45,7 @@ private:
     cusparseHandle_t handle_ = nullptr;
 };
 
-/// How cuSPARSE calls float and double.
+/// cuSPARSE's names for float and double.
 template <class T> inline constexpr cudaDataType cuda_data_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
 /// cuSPARSE's view of a CSR matrix in device memory, with 32-bit offsets and columns counted from 0. Move-only.

@@ -40,7 +40,7 @@ inline unsigned multiprocessor_count() {
     return static_cast<unsigned>(count);
 }
 
-/// Blocks of a kernel that the current device runs at the same time: the largest grid of which no block waits for
+/// Blocks of a kernel that the current device runs at the same time: the largest grid in which no block waits for
 /// another one to end.
 /// @param kernel,block_threads,dynamic_shared_bytes as for occupancy()
 template <class Kernel>

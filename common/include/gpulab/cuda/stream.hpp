@@ -16,7 +16,7 @@ public:
     enum class Priority { normal, high };
 
     Stream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
-    /// A stream whose kernels come before those of the others, or not.
+    /// A stream of this priority.
     explicit Stream(Priority priority) {
         int least = 0, greatest = 0; // the smaller number comes first
         CUDA_CHECK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -39,7 +39,7 @@ private:
     cudaStream_t stream_ = nullptr;
 };
 
-/// A point in a stream whose time the device notes. Move-only.
+/// A point in a stream, whose time the device records. Move-only.
 class Event {
 public:
     /// @param flags cudaEventDefault, or cudaEventDisableTiming for events that only order

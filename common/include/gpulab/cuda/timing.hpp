@@ -17,7 +17,7 @@ namespace gpulab {
 class L2Flusher {
 public:
     L2Flusher();
-    /// Puts the overwriting into a stream; does not wait for it.
+    /// Enqueues the overwrite in a stream; does not wait for it.
     void flush(cudaStream_t stream);
 
 private:

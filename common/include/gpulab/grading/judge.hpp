@@ -18,7 +18,7 @@ namespace gpulab::grading {
 /// One case of a test as exercises.toml describes it: {"op": "sum", "type": "float", "n": 257}.
 using Case = nlohmann::json;
 
-/// A field of a case, or what stands for it where the case has none.
+/// A field of a case, or `otherwise` if the case does not have it.
 template <class T> T field(const Case& c, const char* name, T otherwise) {
     return c.contains(name) ? c.at(name).get<T>() : otherwise;
 }
@@ -28,7 +28,7 @@ class Judge {
 public:
     /// @tparam Task as for Worker::add(), with two more: `make(case, seed)` gives the problem and
     ///         `check(case, problem, output)` a Comparison, which computes the reference
-    /// @param op,type what a case of this task has in its fields "op" and "type"
+    /// @param op,type the values of the fields "op" and "type" in a case of this task
     template <class Task> void add(const std::string& op, const std::string& type = "") {
         Entry& entry = tasks_[op + " " + type];
         entry.problem = [](const Case& c, Writer& out) {

@@ -20,7 +20,7 @@ namespace gpulab::grading {
 /// Serves one rung, for each element type that it has.
 class Worker {
 public:
-    /// @param backend that the rung runs on; the first device of it is used
+    /// @param backend that the rung runs on; its first device is used
     explicit Worker(Backend backend) : backend_(backend) {}
 
     /// @tparam Task has `Problem`, `Output`, `fields(archive, Problem&)`, `fields(archive, Output&)` and

@@ -33,11 +33,11 @@ void check_guards(const GuardedMemory& memory, std::size_t bytes, std::size_t el
 
 /// n elements of T on the current OpenCL device.
 ///
-/// Made from a size it is an output, poisoned (NaN); made from host data it is an input. Guard bands on both sides are
-/// checked by copy_to() and when the buffer is let go.
+/// Made from a size, it is an output and poisoned (NaN); made from host data, it is an input. Guard bands on both sides
+/// are checked by copy_to() and when the buffer is freed.
 template <class T> class ClBuffer {
 public:
-    /// An output of n elements. @throws cl::Error when the device has not that much memory
+    /// An output of n elements. @throws cl::Error when the device does not have that much memory
     explicit ClBuffer(std::size_t n) : size_(n), memory_(detail::guarded_memory(n * sizeof(T), poison_byte_for<T>())) {}
 
     /// An input: allocates and copies in.
@@ -46,8 +46,8 @@ public:
     /// The same from a vector.
     explicit ClBuffer(const std::vector<T>& host) : ClBuffer(std::span<const T>(host)) {}
 
-    /// Lets go of the memory. Damage to a guard band that nobody has been told of is noted (note_stray_write), because
-    /// a destructor does not throw.
+    /// Frees the memory. Damage to a guard band that has not been reported is noted (note_stray_write), because a
+    /// destructor does not throw.
     ~ClBuffer() {
         if (memory_.whole() && !reported_) {
             try {

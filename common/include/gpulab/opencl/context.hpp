@@ -2,7 +2,7 @@
 /// OpenCL through the official C++ bindings, and the device that variants run on.
 #pragma once
 
-// One place decides the version of the API: programs here use OpenCL 1.2, which every vendor has.
+// One place decides the version of the API: programs here use OpenCL 1.2, which every vendor supports.
 #ifndef CL_HPP_TARGET_OPENCL_VERSION
 #define CL_HPP_TARGET_OPENCL_VERSION 120
 #define CL_HPP_MINIMUM_OPENCL_VERSION 120
@@ -23,8 +23,8 @@
 namespace gpulab {
 
 namespace detail {
-/// Runs the compiler of a driver; it only calls it, unless a program wants to do something before and after. Tests do,
-/// which let others have the GPU meanwhile. Set it before any thread compiles.
+/// Runs a driver's compiler. By default it only calls `compile`; a program can replace it, before any thread compiles,
+/// to do something before and after. The tests let others use the GPU while it compiles.
 extern std::function<void(const std::function<void()>& compile)> run_compiler;
 } // namespace detail
 
@@ -64,9 +64,9 @@ private:
 /// @throws Unsupported when there is none
 OpenClContext& opencl();
 
-/// Parts of a device, for programs that share work out over several devices where there is only one. A CPU is cut into
-/// sub-devices of one compute unit each. There are no more parts than sub-devices, and a GPU is never cut: then several
-/// of the parts returned are the same. They live as long as the program.
+/// Parts of a device, for programs that divide work among several devices where there is only one. A CPU is cut into
+/// sub-devices of one compute unit each; a GPU is never cut. If there are fewer sub-devices than `count`, several of
+/// the parts returned are the same. The parts live as long as the program.
 /// @param device one of devices(Backend::opencl) @param count at least 1
 std::vector<OpenClContext*> opencl_parts(const Device& device, std::size_t count);
 

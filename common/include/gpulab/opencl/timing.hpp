@@ -16,8 +16,8 @@ public:
     /// A place for the event of the next command: pass it as the last argument of an enqueue call.
     cl::Event* add() { return &events_.emplace_back(); }
 
-    /// Milliseconds from when the device starts the first command, whichever that is, until it ends the last; 0 when
-    /// there is none. @pre all are complete
+    /// Milliseconds from the earliest start of a command to the latest end; 0 when there is none.
+    /// @pre all are complete
     double elapsed_ms() const;
 
     bool empty() const { return events_.empty(); }
@@ -35,7 +35,7 @@ private:
 std::size_t flush_bytes(const Device& device);
 
 /// Evicts a device's last-level cache by filling a scratch buffer of flush_bytes(), and waits for it.
-/// @return the event of the filling
+/// @return the event of the fill command
 cl::Event flush_l2(OpenClContext& context);
 
 /// Runs `body(queue, events)` warmup() times untimed and repeats() times timed, on the current device. Where the

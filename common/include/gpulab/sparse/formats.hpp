@@ -3,7 +3,8 @@
 ///
 /// Only the non-zeros are stored, with their positions (lecture "Aula 17": formats CSR, COO, ELL, CSC).
 /// Row and column indices have 32 bits, so a matrix has fewer than 2^31 rows and columns. Offsets into the arrays of
-/// non-zeros have 64 bits on the host, because their number may pass 2^31. The columns of a row may come in any order.
+/// non-zeros have 64 bits on the host, because their number may exceed 2^31. The columns of a row may come in any
+/// order.
 #pragma once
 
 #include <cstddef>
@@ -79,7 +80,7 @@ template <class T> struct Csc {
     bool operator==(const Csc&) const = default;
 };
 
-/// Bytes of all rows x columns values, zeros included. A double, because the number may pass 2^64.
+/// Bytes of all rows x columns values, zeros included. A double, because the number may exceed 2^64.
 template <class T, template <class> class Format> double dense_bytes(const Format<T>& m) {
     return static_cast<double>(m.rows) * static_cast<double>(m.columns) * sizeof(T);
 }
@@ -91,8 +92,8 @@ struct MatrixSize {
     double nonzeros = 0; ///< approximate, or an upper bound
 };
 
-/// Checks the structure, because kernels rely on it: the lengths of the arrays, offsets that never fall from 0 to the
-/// number of non-zeros, column indices inside the matrix. Columns need not be sorted.
+/// Checks the structure, because kernels rely on it: the lengths of the arrays, offsets that begin with 0, never
+/// decrease and end with the number of non-zeros, column indices inside the matrix. Columns need not be sorted.
 /// @throws Error that says what is wrong and where
 template <class T> void check_structure(const Csr<T>& matrix);
 

@@ -1,11 +1,11 @@
 /// @file
-/// Matrix Market files (`.mtx`), the exchange format of sparse matrices (Bueno 2013, section 4.1; the format itself:
+/// Matrix Market files (`.mtx`), the exchange format for sparse matrices (Bueno 2013, section 4.1; the format itself:
 /// Boisvert, Pozo, Remington, NISTIR 5935, 1996).
 ///
 /// The reader takes `coordinate` and `array` files; `real`, `integer` and `pattern` (every value is 1); `general`,
 /// `symmetric`, `hermitian` (the same for real values) and `skew-symmetric`. A symmetric file holds one triangle only,
-/// as a rule the lower one, and reading adds the other. Values may be `nan`, `inf` and Fortran's `1D+00`, those of an
-/// integer file `1.0`. Files may be compressed with gzip (`.mtx.gz`), and come through a pipe.
+/// as a rule the lower one, and reading adds the other. Values may be `nan`, `inf` or Fortran's `1D+00`; those of an
+/// integer file may be written as `1.0`. Files may be compressed with gzip (`.mtx.gz`), and come through a pipe.
 /// Indices in a file count from 1. Comments (%) and blank lines may come anywhere after the banner, and the banner may
 /// be in upper or lower case. Entries at the same position are added up. Zeros in an `array` file are not stored; those
 /// in a `coordinate` file are, because they were written explicitly. Complex matrices are refused.
@@ -20,7 +20,7 @@ namespace gpulab {
 
 /// Reads the text of a file in parallel: it is cut into parts at line ends, and each part is parsed by a thread.
 /// @param name of the text in error messages, usually the file's name
-/// @param parts the number of parts; 0 chooses it by the size of the text and the threads of the CPU
+/// @param parts the number of parts; 0 chooses it from the size of the text and the threads of the CPU
 /// @throws Error "NAME:LINE: what is wrong" for anything that is not a well-formed file of the kinds above
 template <class T> Coo<T> parse_matrix_market(std::string_view text, const std::string& name, unsigned parts = 0);
 
@@ -33,8 +33,8 @@ MatrixSize announced_size(std::string_view beginning);
 bool holds_header(std::string_view beginning);
 
 /// The size of the matrix in a file, from its header and its length: never more entries than the file has room for.
-/// A pipe can be read only once, and the length of a compressed file is not known before: the text of these is kept for
-/// the read_matrix_market() of the same path that follows, and for another matrix_market_size() before it.
+/// A pipe can be read only once, and the length of a compressed text is not known in advance. So the text of both is
+/// kept for the next read_matrix_market() of the same path, and for further calls of matrix_market_size() before it.
 /// @throws UsageError when the file cannot be read, as read_matrix_market() does
 MatrixSize matrix_market_size(const std::string& path);
 

@@ -1,6 +1,6 @@
 /// @file
-/// Timelines: commands with start and end, shown as lanes in the terminal, as a Chrome trace, and as percent of
-/// overlap.
+/// Timelines: commands with start and end, shown as lanes in the terminal, as a Chrome trace, and as the percentage
+/// of overlap.
 #pragma once
 
 #include <cstddef>
