@@ -250,7 +250,7 @@ def write_lab(lab: Lab, target: Path) -> None:
 def main(root: Path, words: list[str]) -> int:
     parser = Parser(prog="./lab handout", description="Makes the folder that students receive.")
     parser.add_argument("lab", nargs="?", help="a lab; left out with --all")
-    parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
+    parser.add_argument("folder", metavar="DIR", help="the folder to make; an existing one must be empty")
     parser.add_argument("--all", action="store_true", help="one folder for all labs that have exercises")
     if "--all" in words and len([word for word in words if not word.startswith("-")]) == 2:
         raise Fault("--all takes no lab: ./lab handout --all DIR")

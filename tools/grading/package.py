@@ -112,7 +112,7 @@ def classroom(root: Path, words: list[str]) -> int:
         prog="./lab package-classroom", description="Makes the template repository of an assignment in GitHub Classroom: "
         "the hand-out with a workflow that runs the visible tests at each push.")
     parser.add_argument("lab")
-    parser.add_argument("folder", metavar="DIR", help="the folder to make; it must not exist or be empty")
+    parser.add_argument("folder", metavar="DIR", help="the folder to make; an existing one must be empty")
     options = parser.parse_args(words)
     lab = load(root, options.lab)
     target = folder_for(root, options.folder)
