@@ -19,7 +19,7 @@ template <class T> Problem<T> read_problem(const std::string& path, std::size_t 
     Problem<T> p;
     p.n = table.rows / systems, p.systems = systems;
     std::vector<T>* const columns[] = {&p.a, &p.b, &p.c, &p.d};
-    for (std::vector<T>* column : columns) column->resize(table.rows); // what is not stored is zero
+    for (std::vector<T>* column : columns) column->resize(table.rows); // elements that are not stored are zero
     for (std::size_t row = 0; row < table.rows; ++row)
         for (auto k = static_cast<std::size_t>(table.row_start[row]);
              k < static_cast<std::size_t>(table.row_start[row + 1]); ++k)

@@ -11,17 +11,17 @@
 namespace tridiagonal {
 
 /// Reads systems of equal size: a file of four columns, a, b, c and d, one row per equation and one system after the
-/// other. `array` files are the natural ones; whatever gpulab::read_matrix_market() reads will do.
-/// @param systems into how many systems the rows are divided, at least 1
-/// @throws UsageError when the file cannot be read, has not four columns, or its rows cannot be divided so; Error
-///         "FILE:LINE: ..." when it is malformed
+/// other. The natural format is `array`; any format that gpulab::read_matrix_market() reads is accepted.
+/// @param systems the number of systems into which the rows are divided, at least 1
+/// @throws UsageError when the file cannot be read, does not have four columns, or its rows cannot be divided into so
+///         many systems; Error "FILE:LINE: ..." when it is malformed
 template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems);
 
 /// The rows that a file announces, for counting memory before it is read; 0 when it announces none.
 std::size_t announced_rows(const std::string& path);
 
-/// Writes the unknowns as a Matrix Market `array` of one column, with as many digits as it takes to read the same
-/// numbers back.
+/// Writes the unknowns as a Matrix Market `array` of one column, with enough digits to read the same numbers
+/// back.
 template <class T> void write_solution(gpulab::OutputFile& file, const std::vector<T>& x);
 
 } // namespace tridiagonal

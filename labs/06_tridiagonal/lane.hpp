@@ -1,6 +1,6 @@
 /// @file
-/// What one lane does for its run of neighbouring equations, in registers: shared by cuda_registers and cuda_partition,
-/// and by a test that plays all lanes on the host.
+/// The work of one lane on its run of neighbouring equations, in registers: shared by cuda_registers, cuda_partition
+/// and a test that runs all lanes on the host.
 #pragma once
 
 #if defined(__CUDACC__)
@@ -18,7 +18,7 @@ inline constexpr int run_length = 8;
 /// first unknown of the run and l = x[7] the last, except
 ///   - equation 0: a[0] (last unknown of the lane before) + f + c[0] l = d[0]
 ///   - equation 7: a[7] f + l + c[7] (first unknown of the lane after) = d[7]
-/// These two are the interface equations: what the other lanes need to know.
+/// These two are the interface equations, the ones that the other lanes need.
 template <class T> struct LaneRun { T a[run_length], b[run_length], c[run_length], d[run_length]; };
 
 /// An equation with 1 on its diagonal: a (unknown before) + x + c (unknown after) = d.
@@ -70,8 +70,8 @@ template <class T> TRIDIAGONAL_HOST_DEVICE Unit<T> last_of(const LaneRun<T>& r) 
     return {r.a[run_length - 1], r.c[run_length - 1], r.d[run_length - 1]};
 }
 
-/// One equation per lane: the last of a lane without the first unknowns, its own and that of the lane after it. What
-/// is left holds the last unknowns of the lane before, of this one and of the one after.
+/// One equation per lane: its last one, from which the first unknowns of this lane and of the lane after it are
+/// eliminated. It holds the last unknowns of the lane before, of this lane and of the lane after.
 /// @param zero becomes 7 when the pivot is zero
 template <class T>
 TRIDIAGONAL_HOST_DEVICE Unit<T> join(const Unit<T>& first, const Unit<T>& last, const Unit<T>& first_after, int& zero) {
@@ -92,7 +92,7 @@ TRIDIAGONAL_HOST_DEVICE Unit<T> reduce(const Unit<T>& e, const Unit<T>& before, 
     return {-e.a * before.a * inverse, -e.c * after.c * inverse, (e.d - e.a * before.d - e.c * after.d) * inverse};
 }
 
-/// The unknowns of a run once its last one and that of the lane before are known; they replace d.
+/// Computes the unknowns of a run from its last unknown and that of the lane before; they replace d.
 template <class T> TRIDIAGONAL_HOST_DEVICE void substitute(LaneRun<T>& r, T last_before, T last) {
     const T first = r.d[0] - r.a[0] * last_before - r.c[0] * last;
     r.d[0] = first;
@@ -108,7 +108,7 @@ template <class T> struct Stretch { Unit<T> first, last; };
 
 /// Joins two neighbouring stretches into one, whose interface is the first equation of the left one and the last of the
 /// right one. The two equations where they meet are eliminated.
-/// @param zero becomes 0, 1 or 2 when the pivot of the first equation, where they meet, or of the last one is zero
+/// @param zero becomes 0 when the pivot of the first equation is zero, 1 for that where they meet, 2 for the last
 template <class T>
 TRIDIAGONAL_HOST_DEVICE Stretch<T> merge(const Stretch<T>& left, const Stretch<T>& right, int& zero) {
     // Where they meet: left.last holds the unknowns f, l, g and right.first the unknowns l, g, m; f and m stay.

@@ -19,7 +19,7 @@ struct Choice {
     std::string input, output; // files
 };
 
-/// Refuses options of which one would be ignored.
+/// Refuses combinations of options of which one would be ignored.
 void settle(const gpulab::Options& options, const Choice& choice) {
     if (options.given("--input"))
         for (const char* const other : {"--n", "--matrix"})
@@ -57,12 +57,12 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     tridiagonal::Output<T> out(problem.n, problem.systems);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(tridiagonal::variants<T>(), "cpu_thomas"), problem, out));
 
-    // Each job poisons the output, runs its variant and judges what that leaves.
-    std::vector<T> solved; // by the first variant that is right
+    // Each job poisons the output, runs its variant and checks the result.
+    std::vector<T> solved; // by the first variant that passes
     gpulab::measure_all(
         options, report, jobs, problem, out, tridiagonal::work<T>(problem.n, problem.systems),
         [&](const auto&) {
-            // Of a user's matrix nobody has promised that it can be solved without exchanging rows.
+            // A user's matrix need not be solvable without exchanging rows.
             if (const std::string zero = tridiagonal::zero_pivot_message(out); from_file && !zero.empty())
                 throw gpulab::Unsupported(zero + ": this method does not exchange rows");
             return tridiagonal::compare(problem, reference, out);

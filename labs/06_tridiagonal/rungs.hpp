@@ -1,5 +1,5 @@
 /// @file
-/// The rungs, one line each, for the table and the tests. A rung is described in the file where it stands.
+/// The rungs, one line each, for the table and the tests. Each rung is described in the file that defines it.
 #pragma once
 
 #include "tridiagonal.hpp"

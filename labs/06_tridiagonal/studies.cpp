@@ -13,7 +13,7 @@ using gpulab::Report;
 
 namespace {
 
-/// The rows of the table whose names end in one of these.
+/// The variants whose names end in one of `endings`.
 template <class T> std::vector<gpulab::Variant<Run<T>>> rungs(const std::vector<std::string>& endings) {
     std::vector<gpulab::Variant<Run<T>>> table;
     for (const auto& v : variants<T>())
@@ -22,7 +22,7 @@ template <class T> std::vector<gpulab::Variant<Run<T>>> rungs(const std::vector<
     return table;
 }
 
-/// Measures the chosen variants out of a table on one problem.
+/// Measures the chosen variants of a table on one problem.
 template <class T>
 void measure(const Options& options, Report& report, const Sweep& sweep, std::size_t n, std::size_t systems,
              const std::vector<gpulab::Variant<Run<T>>>& table, Layout layout = Layout::separate) {
@@ -43,7 +43,7 @@ void measure(const Options& options, Report& report, const Sweep& sweep, std::si
                         [&](const auto&) { return compare(p, reference, out); });
 }
 
-/// Whether the user's choices leave some variant of a table a device.
+/// Whether the user's choices leave a device to some variant of a table.
 template <class T> bool any_runs(const Options& options, const std::vector<gpulab::Variant<Run<T>>>& table) {
     return std::any_of(table.begin(), table.end(), [&](const auto& v) {
         return options.wants(v.name, v.backend) && !options.devices(v.backend).empty();
@@ -51,7 +51,7 @@ template <class T> bool any_runs(const Options& options, const std::vector<gpula
 }
 
 /// Figures 3.7 to 3.9 of the book: n = 2^5 ... 2^10 for several numbers of systems.
-/// @param both_layouts the rungs that want interleaved data a second time, without transposing
+/// @param both_layouts run the rungs for interleaved data a second time, without transposing
 template <class T>
 void many_systems(const Options& options, Report& report, const Sweep& sweep, const std::vector<std::string>& endings,
                   bool both_layouts) {

@@ -29,7 +29,7 @@ template <class T> int run_study(const gpulab::Options& options, const Sweep& sw
 /// Bytes that a run takes at its peak.
 struct MemoryNeed {
     double device = 0; ///< five arrays, five more for their transposition, and c' of Thomas
-    double host = 0;   ///< the problem, an output, the reference and what it is computed in, one transposed problem
+    double host = 0;   ///< the problem, an output, the reference with its scratch arrays, one transposed problem
 };
 /// @param equations of all systems together
 template <class T> MemoryNeed memory_need(std::size_t equations, std::size_t systems);

@@ -17,7 +17,7 @@ namespace tridiagonal {
 
 namespace {
 
-/// What the reference computes in.
+/// The type in which the reference is computed.
 template <class T> using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
 
 /// Calls body(s) for each system, on all threads.
@@ -118,10 +118,10 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
             c_new, size);
         for (std::size_t i = 0; i < p.n; ++i) {
             r.out.x[s * p.n + i] = static_cast<T>(x[i]);
-            // Below the smallest normal number roundings no longer shrink.
+            // Below the smallest normal number rounding errors no longer shrink.
             r.scale[s * p.n + i] = std::max(static_cast<double>(size[i]), double{std::numeric_limits<T>::min()});
-            // M(A) has an inverse without negative numbers exactly when all its pivots are positive; then c_new of
-            // Thomas, -|c| / pivot, is nowhere positive.
+            // The inverse of M(A) has no negative element exactly when all pivots of M(A) are positive; then
+            // c_new of Thomas, -|c| / pivot, is nowhere positive.
             if (c_new[i] > 0 || !std::isfinite(size[i]) || size[i] < 0) proves[s] = 0;
         }
         if (r.out.zero_pivot[s] != no_zero_pivot) proves[s] = 0;
@@ -210,7 +210,7 @@ template <class T> std::vector<T> interleave(const std::vector<T>& from, std::si
 }
 
 template <class T> std::vector<T> separate(const std::vector<T>& from, std::size_t n, std::size_t systems) {
-    return interleave(from, systems, n); // the transposition of a matrix of n rows is its own way back
+    return interleave(from, systems, n); // transposing back: rows and columns change places
 }
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {

@@ -22,7 +22,7 @@ using gpulab::Stopwatch;
 
 /// How the arrays lie in device memory when the clock starts.
 enum class Layout {
-    separate,   ///< one system after the other. A variant that works on interleaved data transposes it, timed
+    separate,   ///< one system after the other. A variant for interleaved data transposes them, timed
     interleaved ///< such a variant finds row 0 of all systems, then row 1 of all systems, ...; nothing to transpose
 };
 
@@ -77,7 +77,7 @@ template <class T> using Run = void(const Problem<T>& p, Output<T>& out, Stopwat
 /// The matrices that make_problem() knows.
 inline const std::vector<std::string> matrix_kinds = {"dominant", "spd", "poisson"};
 
-/// Seeded systems. What has no meaning (a of row 0, c of row n - 1) holds random numbers, too.
+/// Random systems. Elements without a meaning (a of row 0, c of row n - 1) are random numbers, too.
 /// - dominant: |b| exceeds |a| + |c| in every row, signs at random
 /// - spd: L L^T with a random bidiagonal L: symmetric and positive definite, but not diagonally dominant
 /// - poisson: -1, 2, -1, the second difference for -u'' = f; see poisson_solution()
@@ -85,19 +85,19 @@ inline const std::vector<std::string> matrix_kinds = {"dominant", "spd", "poisso
 template <class T>
 Problem<T> make_problem(const std::string& kind, std::size_t n, std::size_t systems, std::uint64_t seed);
 
-/// What solves row i of system s of a `poisson` problem. Its right-hand side is f = 1 + s % 8 in units of 1/h^2, and
-/// the second difference of the parabola f (i + 1) (n - i) / 2 has no error.
+/// Unknown i of system s in the solution of a `poisson` problem. The right-hand side is f = 1 + s % 8 in units of
+/// 1/h^2, and the second difference of the parabola f (i + 1) (n - i) / 2 has no error.
 template <class T> T poisson_solution(std::size_t n, std::size_t s, std::size_t i) {
     const auto f = static_cast<double>(1 + s % 8);
     return static_cast<T>(f * static_cast<double>(i + 1) * static_cast<double>(n - i) / 2);
 }
 
-/// The right answer by Thomas in a wider type, and what the errors are measured by.
+/// The right answer, by Thomas in a wider type, and the units in which errors are measured.
 template <class T> struct Reference {
     Output<T> out;
-    /// For each unknown the size of what rounding can do to it: the solution of M(A) s = |A| |x| + |d|, where M(A) has
-    /// |b| on its diagonal and -|a|, -|c| beside it. For the matrices of this lab |inverse of A| <= inverse of M(A).
-    /// Empty when M(A) proves nothing for some system; the residual alone then judges.
+    /// For each unknown the size of the change that rounding can cause: the solution of M(A) s = |A| |x| + |d|, where
+    /// M(A) has |b| on its diagonal and -|a|, -|c| beside it. For the matrices of this lab |inverse of A| <= inverse of
+    /// M(A). Empty when M(A) proves nothing for some system; then only the residual is checked.
     std::vector<double> scale;
 };
 template <class T> Reference<T> make_reference(const Problem<T>& p);
@@ -106,7 +106,8 @@ template <class T> Reference<T> make_reference(const Problem<T>& p);
 /// maximum norms, computed in a wider type. NaN when any is NaN.
 template <class T> double relative_residual(const Problem<T>& p, const Output<T>& out);
 
-/// What rounding may add up to in n unknowns: two epsilon for each of the 1 + log2 n levels of elimination.
+/// The largest error that rounding may cause with n unknowns: two epsilon for each of the 1 + log2 n levels of
+/// elimination.
 template <class T> double tolerance(std::size_t n);
 
 /// Compares all systems with the reference: zero pivots where the reference has none fail, and so do errors beyond
@@ -123,7 +124,7 @@ template <class T> gpulab::Work work(std::size_t n, std::size_t systems);
 /// Row i of system s of the result is at i * systems + s.
 /// @param separate one system after the other, n rows each
 template <class T> std::vector<T> interleave(const std::vector<T>& separate, std::size_t n, std::size_t systems);
-/// The way back.
+/// The inverse of interleave().
 template <class T> std::vector<T> separate(const std::vector<T>& interleaved, std::size_t n, std::size_t systems);
 
 /// The ladder, in reading order: one row per rung.

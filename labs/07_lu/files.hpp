@@ -31,8 +31,8 @@ void check_square(const std::string& path, std::size_t rows, std::size_t columns
 ///         row add up to more than a double holds
 Problem read_problem(const std::string& path);
 
-/// The text of an `array real general` file, column after column, every value with as many digits as it takes to read
-/// the same number back.
+/// The text of an `array real general` file, column after column, every value with enough digits to read the same
+/// number back.
 std::string array_text(const Dense& matrix);
 
 } // namespace lu

@@ -76,7 +76,7 @@ double norm(const std::vector<double>& matrix, std::size_t n) {
 
 namespace {
 
-/// L (U x), with |L| and |U| instead where `magnitudes` says so.
+/// L (U x), or |L| (|U| x) if `magnitudes` is true.
 std::vector<double> product(const Factors& f, const std::vector<double>& x, bool magnitudes) {
     const std::size_t n = f.n;
     const auto part = [&](double v) { return magnitudes ? std::abs(v) : v; };
@@ -101,7 +101,7 @@ double largest_of(const std::vector<double>& values) {
     return largest;
 }
 
-/// The infinity norm of P A - L U: all of it.
+/// The infinity norm of P A - L U, from all its elements.
 double residual(const Problem& p, const Factors& f, const std::vector<std::size_t>& order) {
     const std::size_t n = p.n;
     std::vector<double> row_sum(n);
@@ -109,8 +109,8 @@ double residual(const Problem& p, const Factors& f, const std::vector<std::size_
         std::vector<double> row(n);
         for (std::size_t i = begin; i < end; ++i) {
             std::copy_n(p.a.begin() + static_cast<std::ptrdiff_t>(order[i] * n), n, row.begin());
-            // From the last product to the first: in the order of the elimination the roundings of the elimination
-            // would be made again, and cancel.
+            // From the last product to the first: in the order of the elimination, its rounding errors would be
+            // repeated, and cancel.
             for (std::size_t k = i + 1; k-- > 0;) {
                 const double l = k == i ? 1 : f.lu[i * n + k];
                 for (std::size_t j = k; j < n; ++j) row[j] -= l * f.lu[k * n + j];
@@ -152,7 +152,7 @@ std::string fault_of_pivoting(const Factors& f, bool pivoting) {
         if (!pivoting && p != static_cast<std::int64_t>(k))
             return fmt::format("step {} exchanges rows, and the variant is one without pivoting", k);
     }
-    // A reciprocal that is multiplied instead of a division may round to one unit above 1.
+    // Multiplying by a reciprocal instead of dividing may give the next number above 1.
     constexpr double most = 1 + std::numeric_limits<double>::epsilon();
     for (std::size_t i = 0; i < f.n && pivoting; ++i)
         for (std::size_t j = 0; j < i; ++j)

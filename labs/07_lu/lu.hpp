@@ -30,7 +30,7 @@ struct Problem {
     double bytes() const; ///< A read once, the factors written once
 };
 
-/// The factors, in the place of the matrix.
+/// The factors, stored in place of the matrix.
 struct Factors {
     Factors() = default;
     /// Room for the factors of an n x n matrix.
@@ -44,8 +44,7 @@ struct Factors {
 /// Fills the factors with NaN and invalid pivots before a variant runs; see gpulab::poison().
 void poison(Factors& factors);
 
-/// Puts the matrix into the factors and poisons the pivots: before each run of a rung that works in the place of the
-/// matrix.
+/// Puts the matrix into the factors and poisons the pivots: before each run of a rung that works in place.
 void restore(const Problem& p, Factors& f);
 
 /// A variant: from host data to host data. `f` has the size of the matrix. A variant without pivoting exchanges no rows
@@ -66,7 +65,7 @@ private:
     std::size_t column_;
 };
 
-/// A variant without pivoting met a zero on the diagonal. Pivoting may help, so this is no fault of the matrix.
+/// A variant without pivoting met a zero on the diagonal. Pivoting may help: the matrix need not be singular.
 class ZeroPivot : public gpulab::Unsupported {
 public:
     explicit ZeroPivot(std::size_t column);
@@ -82,8 +81,8 @@ constexpr bool pivots(std::string_view variant) { return variant.ends_with("_piv
 /// Pivots of a variant that exchanges no rows: 0, 1, 2, ...
 void no_exchanges(Factors& f);
 
-/// The last thing that a variant does: looks for a zero on the diagonal of U. The first one is the pivot that failed;
-/// what follows it is infinite or not a number.
+/// Every variant calls this last: it looks for a zero on the diagonal of U. The first one is the pivot that failed; the
+/// elements after it are infinite or not a number.
 /// @throws Singular or ZeroPivot
 void check_pivots(const Factors& f, bool pivoting);
 
@@ -111,8 +110,8 @@ double growth_factor(const Problem& p, const Factors& f);
 /// be large: then the factors are as accurate as the method allows, and that may not be accurate enough.
 ///
 /// Up to n = 1024 all elements of P A - L U are computed. For larger n that would take longer than the factorisation.
-/// Then (P A - L U) x is computed for three random vectors x in (-1, 1), with about 4 n^2 operations each. A wrong
-/// element of the factors changes it by about as much as it is wrong.
+/// Then (P A - L U) x is computed for three random vectors x in (-1, 1), with about 4 n^2 operations each. An
+/// error in an element of the factors changes it by about the size of that error.
 gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting);
 
 /// Bytes that must move and operations that must be done, the same for all variants.

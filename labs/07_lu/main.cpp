@@ -26,7 +26,7 @@ struct Choice {
     lu::SystemFiles files;
 };
 
-/// Says no to options of which one would be ignored.
+/// Refuses combinations of options of which one would be ignored.
 void settle(const Options& options, const Choice& choice) {
     const bool system = !choice.files.rhs.empty();
     if (system && choice.files.matrix.empty()) throw gpulab::UsageError("--rhs: the system needs a matrix, --matrix");
@@ -68,7 +68,7 @@ int factorise(const Options& options, const Choice& choice) {
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
     report.sequential_ms(lu::sequential_ms(problem));
 
-    // Each job poisons f, runs its variant and judges what that leaves in f.
+    // Each job poisons f, runs its variant and checks the factors in f.
     lu::Factors f(problem.n);
     gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
                         [&](const auto& job) { return lu::compare(problem, f, lu::pivots(job.variant.name)); });

@@ -109,7 +109,7 @@ void apply_inverse(const Factors& f, const std::vector<std::size_t>& order, std:
         x = y;
         return;
     }
-    y = x; // U^T L^T P x = b: row by row, as the factors lie
+    y = x; // U^T L^T P x = b: row by row, as the factors are stored
     for (std::size_t i = 0; i < n; ++i) {
         y[i] /= a[i * n + i];
         for (std::size_t j = i + 1; j < n; ++j) y[j] -= a[i * n + j] * y[i];

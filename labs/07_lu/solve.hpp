@@ -10,7 +10,7 @@
 
 namespace lu {
 
-/// What a solver is given.
+/// The input of a solver.
 struct SolveProblem {
     std::size_t n = 0;
     std::size_t count = 1; ///< right-hand sides: columns of B and X

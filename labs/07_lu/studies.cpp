@@ -52,7 +52,8 @@ void figure_3_10(const Options& options, Report& report) {
                                    "cuda_two_kernels_32", "cuda_coalesced", "cuda_tile_rows", "cuda_tile_columns"});
         report.begin({{"op", "factorise"}, {"n", n}});
         Factors f(n);
-        // The book's figures have the sequential time at all n, so it is measured where anything is, however long.
+        // The book's figures have the sequential time at all n, so it is measured wherever any variant is, however long
+        // it takes.
         if (any_runs(jobs))
             report.sequential_ms(
                 gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_right_looking"), problem, f,

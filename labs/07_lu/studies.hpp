@@ -21,12 +21,12 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 int run_study(const gpulab::Options& options, std::size_t n);
 
-/// Why a variant is left out on a device that computes on the CPU: empty, or that so many operations are too long to
-/// wait for. Asked for by name, it runs all the same.
+/// Why a variant is left out on a device that computes on the CPU: empty, or that so many operations take too long. A
+/// variant that the user names is not left out.
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double flops);
 
-/// The median time of cpu_right_looking_pivot, which speed-ups refer to; 0 when it is too long to wait for.
+/// The median time of cpu_right_looking_pivot, to which speed-ups refer; 0 when it would take too long.
 double sequential_ms(const Problem& p);
 
 /// For the study `block`: a rung with panels of `width` columns.

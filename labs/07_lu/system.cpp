@@ -18,8 +18,8 @@ namespace lu {
 
 namespace {
 
-/// The variants that may factorise, on their devices, the best one first: the one that the user named, or those of
-/// these that the devices have.
+/// The variants that may factorise, on their devices, the best one first: the one that the user named, or those of the
+/// preferred ones that the devices can run.
 std::vector<gpulab::Job<Run>> candidates(const gpulab::Options& options) {
     constexpr std::array preferred = {"cuda_critical_path_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
                                       "opencl_blocked_pivot"};

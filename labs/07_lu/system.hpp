@@ -17,7 +17,7 @@ struct SystemFiles {
 
 /// Reads A and B, solves A X = B with one step of refinement, says how good X is, and writes it.
 ///
-/// The factorisation is the best variant with pivoting that the options leave: on a GPU, with CUDA, when there is one,
+/// The factorisation is the best variant with pivoting that the options allow: on a GPU, with CUDA, when there is one,
 /// else on all cores of the CPU.
 /// @return the program's exit code
 /// @throws Singular, or UsageError when the files do not fit each other

@@ -10,8 +10,8 @@
 
 namespace lu {
 
-/// The transpose of a rows x columns matrix: element (i, j) of the one is (j, i) of the other. In blocks of 32 x 32, so
-/// that the lines of both stay in the cache.
+/// The transpose of a rows x columns matrix: element (i, j) becomes element (j, i). Works in blocks of 32 x 32, so that
+/// the cache lines of both matrices stay in the cache.
 inline std::vector<double> transposed(const std::vector<double>& matrix, std::size_t rows, std::size_t columns) {
     constexpr std::size_t block = 32;
     std::vector<double> result(matrix.size());

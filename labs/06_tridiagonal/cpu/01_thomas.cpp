@@ -1,10 +1,10 @@
 // Rung 1: Thomas, Gaussian elimination without exchange of rows, one system after the other. (Book, section 3.2)
 //
-// The way down divides equation i by its pivot and removes x[i] from equation i + 1; what is left reads
-// x[i] + c'[i] x[i+1] = d'[i]. The way up then finds x[n-1], x[n-2], ... Eight operations per unknown, and none is done
-// twice: nothing needs less work.
-// A pivot may be zero although the matrix is regular. It never is when the matrix is strictly diagonally dominant or
-// symmetric and positive definite.
+// Forward elimination divides equation i by its pivot, so that it reads x[i] + c'[i] x[i+1] = d'[i], and removes x[i]
+// from equation i + 1. Back substitution then finds x[n-1], x[n-2], ... That takes eight operations per unknown, none
+// of them twice: no method needs less work.
+// A pivot may be zero although the matrix is regular. No pivot is zero when the matrix is strictly diagonally dominant
+// or symmetric and positive definite.
 // Limit: each step waits for the division of the step before, about as long as fifteen multiplications take.
 #include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
@@ -19,10 +19,10 @@ template <class T> void cpu_thomas(const Problem<T>& p, Output<T>& out, Stopwatc
             T* x = &out.x[s * p.n];
             std::int32_t zero = no_zero_pivot;
             for (std::size_t i = 0; i < p.n; ++i) {
-                // Row 0 has no x[-1]: a[0] is not looked at.
+                // Row 0 has no x[-1]: a[0] is not read.
                 const T pivot = i == 0 ? b[i] : b[i] - a[i] * c_new[i - 1];
                 if (pivot == 0 && zero == no_zero_pivot) zero = static_cast<std::int32_t>(i);
-                c_new[i] = c[i] / pivot; // of the last row never used
+                c_new[i] = c[i] / pivot; // never used for the last row
                 x[i] = (i == 0 ? d[i] : d[i] - a[i] * x[i - 1]) / pivot;
             }
             for (std::size_t i = p.n - 1; i-- > 0;) x[i] -= c_new[i] * x[i + 1];

@@ -2,11 +2,11 @@
 //
 // Changed: every second equation is removed at once. Equation i minus multiples of the equations before and after it
 // no longer holds x[i-1] and x[i+1], but x[i-2] and x[i+2]: the equations 1, 3, 5, ... are a tridiagonal system of half
-// the size. After log2 n such steps one equation is left. On the way back each step finds the unknowns that were
-// removed in it from their two neighbours, which are known by then.
+// the size. After log2 n such steps one equation is left. Back substitution goes through the steps in reverse: each
+// unknown that a step removed follows from its two neighbours, which are known by then.
 // At the distance `step`, the equations that are left have the numbers step - 1, 2 step - 1, 3 step - 1, ...
-// Two faults of the printed program are mended:
-//   - it reads a neighbour outside the system from the last row instead, which is right only when c of that row is 0.
+// Two faults of the printed program are corrected:
+//   - in place of a neighbour outside the system it reads the last row, which is right only when c of that row is 0.
 //     Here a neighbour outside is left out, so a of row 0 and c of row n - 1 need not be 0, and n may be any number;
 //   - its number of steps comes from rounding the mean of two logarithms. Here the loop counts.
 // The program ends with two equations for two unknowns; here one further step leaves one equation.
@@ -52,7 +52,7 @@ template <class T> void cpu_cr(const Problem<T>& p, Output<T>& out, Stopwatch& w
                     if (i >= step) sum -= a[i] * x[i - step];
                     if (i + step < n) sum -= c[i] * x[i + step];
                     x[i] = sum / b[i];
-                    if (b[i] == 0) zero = static_cast<std::int32_t>(i); // each equation is a pivot once, as it is here
+                    if (b[i] == 0) zero = static_cast<std::int32_t>(i); // each b[i] is a pivot once, with this value
                 }
             out.zero_pivot[s] = zero;
         }

@@ -1,10 +1,10 @@
 // Rung 3: parallel cyclic reduction (PCR), still sequential. (Book 3.6, exercise 3.2)
 //
-// Changed: every equation is reduced in every step, not every second one. A system falls apart into two of half the
-// size, these into four, and after log2 n steps each equation holds one unknown: x[i] = d[i] / b[i]. There is no way
-// back. All equations change in the same step, so the new ones are written beside the old ones.
+// Changed: every equation is reduced in every step, not every second one. A system splits into two of half the size,
+// these into four, and after log2 n steps each equation holds one unknown: x[i] = d[i] / b[i]. There is no back
+// substitution. All equations change in the same step, so the new ones are written to other arrays.
 // As in cpu_cr, a neighbour outside the system is left out; the printed program takes the last row instead.
-// Limit: n log2 n reductions where CR does 2 n in both ways together. On a CPU nothing makes up for that.
+// Limit: n log2 n reductions where CR does n reductions and n substitutions. On a CPU nothing makes up for that.
 #include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 

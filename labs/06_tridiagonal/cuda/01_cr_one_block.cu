@@ -1,19 +1,19 @@
 // CUDA rung 1: cyclic reduction in one block, one system. (Book 3.2 and 3.3)
 //
 // The steps of cpu_cr, each shared out among n / 2 threads: thread k has equation (k + 1) 2 step - 1. A step reads what
-// other threads wrote in the step before, hence the barriers. Within a step nobody reads what another one writes: the
-// equations that change are those with an even number of `step`s, and they read their odd neighbours.
+// other threads wrote in the step before, hence the barriers. Within a step no thread reads what another one writes:
+// counted from 1, the equations that change are even multiples of `step`, and they read their odd neighbours.
 // The system is copied into shared memory first, because every number is read several times.
-//   - `extern __shared__` is an array in shared memory whose size the launch says, as its third number. A kernel of
-//     several types has one for all of them, of bytes.
+//   - `extern __shared__` is an array in shared memory whose size is the third argument of the launch. A kernel for
+//     several types needs one array for all of them, an array of bytes.
 //   - Zero pivots: each equation is a pivot once. atomicMin() on shared memory keeps the lowest such row; it begins
 //     with the largest unsigned number, which read as an int is -1, no_zero_pivot.
-// The printed kernel has faults that are mended here:
+// The printed kernel has faults that are corrected here:
 //   - substitution: it takes c[i] and x[i +- var] for c[i1] and x[i1 +- var]. The thread's number is not the number of
 //     its equation;
-//   - a neighbour outside the system is read from the last row instead. Right only if c of that row is 0;
+//   - in place of a neighbour outside the system it reads the last row, which is right only if c of that row is 0;
 //   - n must be a power of two.
-// Limit: one block occupies one multiprocessor; and in each step half of the threads that worked fall idle.
+// Limit: one block occupies one multiprocessor; and in each step half of the active threads become idle.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -1,12 +1,12 @@
 // CUDA rung 3: parallel cyclic reduction, a block for each system and a thread for each equation. (Book 3.7, exercises
 // 3.1 and 3.2)
 //
-// Changed: every thread reduces its equation in every step, so none falls idle, there is no way back, and neighbouring
-// threads read neighbouring words: no bank conflicts. A thread keeps its own equation in registers; shared memory holds
-// a copy for the others. All equations change in a step, so there are two barriers: one between reading the neighbours
-// and overwriting them, one before the next step reads what was written. The printed kernel has three.
+// Changed: every thread reduces its equation in every step, so none becomes idle, there is no back substitution, and
+// neighbouring threads read neighbouring words: no bank conflicts. A thread keeps its own equation in registers; shared
+// memory holds a copy for the others. All equations change in a step, so there are two barriers: one between reading
+// the neighbours and overwriting them, one before the next step reads what was written. The printed kernel has three.
 // As in cuda_cr_one_block, a neighbour outside the system is left out, and n may be any number.
-// Limit: n log2 n reductions, each with two divisions, where Thomas has n of them. And n threads must fit a block.
+// Limit: n log2 n reductions, each with two divisions, where Thomas has n of them. And n threads must fit in a block.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -2,10 +2,10 @@
 //
 // Changed: row i of system s lies at i * systems + s, so the 32 threads of a warp read 32 neighbours: the loads are
 // coalesced. The loop is the same.
-// Somebody must bring the data into this order. Unless --layout says that they come so, the time includes their
-// transposition, and that of x back: ten more arrays to move than the five that the solution itself needs.
+// The data must first be brought into this order. Unless --layout says that they come interleaved, the time includes
+// transposing them, and x back: ten more arrays to move than the five that the solution itself needs.
 // Limit: memory. The way down writes c' and d', the way up reads them again: nine arrays move instead of five. And
-// where there are few systems, the loads that are under way do not fill the time that each takes.
+// with few systems, too few loads are in flight to hide their latency.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

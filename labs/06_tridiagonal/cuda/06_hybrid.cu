@@ -2,10 +2,10 @@
 //
 // Changed: CR does little work but runs out of parallelism, PCR is parallel but does too much work. So CR makes the
 // system smaller until a block of 128 threads has one thread for each equation that is left; PCR solves these,
-// neighbours in registers and a compact copy in shared memory; CR's way back finds the others. Each equation is divided
-// by its pivot when the neighbours are about to use it, so that a step of PCR has one division instead of two, and
-// shared memory holds a, c and d only.
-// Limit: shared memory. Every step goes through it and ends with a barrier, and the strides of CR meet in its banks.
+// each in the registers of its thread with a compact copy in shared memory; CR's back substitution finds the others.
+// Each equation is divided by its pivot before its neighbours use it, so that a step of PCR has one division instead of
+// two, and the copy holds a, c and d only.
+// Limit: shared memory. Every step goes through it and ends with a barrier, and the strides of CR cause bank conflicts.
 #include <algorithm>
 
 #include "device_problem.hpp"
@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(hybrid_threads)
     }
     __syncthreads();
 
-    // CR until a thread has each equation that is left: numbers step - 1, 2 step - 1, ...
+    // CR until each equation that is left has a thread: numbers step - 1, 2 step - 1, ...
     unsigned step = 1;
     for (; n / step > hybrid_threads; step *= 2) {
         for (unsigned i = (k + 1) * 2 * step - 1; i < n; i += hybrid_threads * 2 * step) {

@@ -4,13 +4,13 @@
 // Changed: no equation is kept in shared memory. A lane has eight neighbouring equations in registers. Elimination down
 // and up its run, as in Thomas, leaves two interface equations, which hold only the first and the last unknown of the
 // run and one unknown of each neighbouring lane (lane.hpp). From them comes one equation per lane. PCR solves these by
-// shuffles, in three steps fewer than it takes for eight times as many, and each lane finds the rest of its unknowns.
+// shuffles, in three steps fewer than for all equations, and each lane then finds its other unknowns.
 //   - A lane wants eight neighbours, but coalesced loads give it every 32nd number. The warp exchanges them through a
 //     small piece of shared memory of its own, with __syncwarp() instead of __syncthreads() (warp_run.cuh).
 //   - 32 lanes take 256 unknowns. Systems of at most 128 share a warp: 16 lanes take 128, 8 take 64, ...
-//   - Larger systems have 2, 3 or 4 warps, a block of their own. Their interface equations go through shared memory.
-// An unknown takes one division and eleven multiplications or multiply-adds, where Thomas takes eight operations; what
-// grows with log2 n is done once for eight unknowns.
+//   - A larger system has a block of 2, 3 or 4 warps. Its interface equations go through shared memory.
+// An unknown takes one division and eleven multiplications or multiply-adds, where Thomas takes eight operations; the
+// work that grows with log2 n is done once for eight unknowns.
 // Limit: memory, for many systems: each number is read once and each unknown written once. For few, the chain of
 // divisions of a run.
 #include <bit>
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(registers_threads)
         zero_pivot[system] = found == 0 ? no_zero_pivot : min(row, static_cast<int>(n) - 1);
 }
 
-/// A block for each system of 257 to 1024 unknowns, of as many warps as it takes.
+/// A block for each system of 257 to 1024 unknowns, with as many warps as it needs.
 template <class T>
 __global__ void __launch_bounds__(block_lanes)
     registers_block_kernel(Equations<T> in, T* __restrict__ x, std::int32_t* __restrict__ zero_pivot, unsigned n) {
@@ -85,7 +85,7 @@ template <class T> void cuda_registers(const Problem<T>& p, Output<T>& out, Stop
 
     const Equations<T> equations{in.a.data(), in.b.data(), in.c.data(), in.d.data()};
     const auto runs = static_cast<unsigned>(gpulab::ceil_div(p.n, run_length));
-    const unsigned lanes = std::bit_ceil(runs); // of a system, where 32 are enough
+    const unsigned lanes = std::bit_ceil(runs); // of a system, if 32 are enough
     const unsigned systems_per_block = lanes <= 32 ? registers_threads / lanes : 1;
     watch.tile(run_length, "unknowns");
     watch.tile(warp_slots, "unknowns");

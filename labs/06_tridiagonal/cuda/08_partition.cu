@@ -4,14 +4,14 @@
 //   1. Every warp loads its chunk, its lanes eliminate their runs as in cuda_registers, and a tree of merges (of
 //      16 pairs of lanes, then 8, ...) leaves the chunk's first and last equation, which hold only the first and last
 //      unknown of this chunk and one unknown of each neighbour. They are rows 2 q and 2 q + 1 of a coarse system, which
-//      is tridiagonal as well and 128 times smaller. Only that is stored.
+//      is tridiagonal as well and 128 times smaller. Only these rows are stored.
 //   2. When the coarse system is solved, the unknowns on both sides of a chunk are known. Every warp loads its chunk
 //      again, moves them to the right-hand side, and solves 256 equations as in cuda_registers.
 // The coarse system is cut in the same way, until a level has no more than 1024 equations, which one block solves as in
-// cuda_registers: 2^24 unknowns take three levels. To load a chunk twice moves fewer bytes than to store what the
-// elimination makes of it: 9 numbers for each unknown, 4 + 4 read and 1 written. The zero pivot of a coarse level is
-// reported as the row from which its equation came. Blocks meet there with atomicMin(), so zero_pivot must be -1
-// before; this clearing is part of the time.
+// cuda_registers: 2^24 unknowns take three levels. Loading a chunk twice moves fewer bytes than storing its
+// eliminated equations: 9 numbers for each unknown, 4 + 4 read and 1 written. The zero pivot of a coarse level is
+// reported as the row from which its equation came. Blocks report zero pivots with atomicMin(), so zero_pivot must be
+// -1 at the start; setting it is part of the time.
 // Limit: memory, nine arrays instead of five. The coarse levels have too few warps for the device; each costs a launch
 // and the latency of one chunk, twice.
 #include <vector>
@@ -44,7 +44,7 @@ template <class T> __device__ void report_zero_pivot(const Level<T>& l, unsigned
     atomicMin(&l.zero_pivot[system], min(row, l.n_0 - 1));
 }
 
-/// Which chunk a warp has.
+/// The chunk of a warp.
 template <class T> struct Chunk {
     unsigned system, q;
     Slots slots;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(partition_threads)
     const T before = has_before ? coarse_x[row - 1] : T{0}; // the last unknown of the chunk before
     const T after = has_after ? coarse_x[row + 2] : T{0};   // the first of the chunk after
     LaneRun<T> run;
-    load_runs(l.equations, chunk.slots, run, exchange[warp], lane); // under way together with those two
+    load_runs(l.equations, chunk.slots, run, exchange[warp], lane); // in flight together with those two
     if (has_before) {
         run.d[0] -= run.a[0] * before;
         run.a[0] = 0;

@@ -2,11 +2,11 @@
 //
 //   - gtsv2StridedBatch: systems one after the other, cyclic and parallel cyclic reduction without exchanging rows;
 //   - gtsvInterleavedBatch, algorithm 0: Thomas on interleaved systems. As in cuda_thomas_interleaved, transposing them
-//     counts unless --layout says that they come so;
+//     is timed unless --layout says that they come interleaved;
 //   - gtsv2_nopivot: one system of any size.
-// All take at least three unknowns, want a of row 0 and c of the last row to be zero, and overwrite d with x; the last
-// but one overwrites a, b and c, too. What they overwrite is restored before every run, untimed. They report no zero
-// pivot.
+// All take at least three unknowns, want a of row 0 and c of the last row to be zero, and overwrite d with x;
+// gtsvInterleavedBatch overwrites a, b and c, too. What they overwrite is restored before every run, untimed. They
+// report no zero pivot.
 #include <algorithm>
 
 #include "device_problem.hpp"
@@ -18,7 +18,7 @@ namespace tridiagonal {
 
 namespace {
 
-// The library has a name for each type; these choose it.
+// The library has one function name per type; these overloads choose it.
 #define GTSV_OVERLOADS(T, Letter)                                                                                   \
     std::size_t strided_bytes(cusparseHandle_t h, int n, const T* a, const T* b, const T* c, const T* x,            \
                               int systems) {                                                                        \

@@ -40,7 +40,7 @@ inline gpulab::Unsupported too_many_unknowns(std::size_t n, unsigned most) {
                                std::to_string(most));
 }
 
-/// Lets a kernel have so much dynamic shared memory. Above 48 KiB a kernel must ask for it.
+/// Lets a kernel use this much dynamic shared memory. Above 48 KiB a kernel must ask for it.
 /// @throws Unsupported when a block of this device has less
 template <class Kernel> void ask_for_shared_memory(Kernel kernel, std::size_t bytes) {
     int device = 0, most = 0;

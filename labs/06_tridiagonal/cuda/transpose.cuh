@@ -1,5 +1,6 @@
 /// @file
-/// From one layout to the other on the device: shared by cuda_thomas_interleaved and the vendor's interleaved solver.
+/// Converts one layout to the other on the device: shared by cuda_thomas_interleaved and the vendor's interleaved
+/// solver.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace tridiagonal {
 /// Side of the square that a block transposes; it has transpose_side * transpose_rows threads.
 inline constexpr unsigned transpose_side = 32, transpose_rows = 8;
 
-/// to[column * rows + row] = from[row * columns + column]. Both the loads and the stores of a warp are neighbours: the
-/// exchange of row and column happens in shared memory, whose rows are one longer than the square, so that the 32
+/// to[column * rows + row] = from[row * columns + column]. Both the loads and the stores of a warp are coalesced:
+/// row and column change places in shared memory, whose rows have one number more than the square, so that the 32
 /// numbers of a column lie in different banks. Squares are numbered along the rows, and a block takes one.
 template <class T> __global__ void transpose_kernel(const T* from, T* to, unsigned rows, unsigned columns) {
     __shared__ T square[transpose_side][transpose_side + 1];
@@ -44,7 +45,7 @@ void transpose(const gpulab::DeviceBuffer<T>& from, gpulab::DeviceBuffer<T>& to,
 /// a, b, c and d with row 0 of all systems side by side, then row 1, ...; and x in the same layout.
 ///
 /// With Layout::separate the arrays come to the device one system after the other, and fill() and take_out() transpose
-/// them there, in the time of the kernel. With Layout::interleaved they come as they are wanted.
+/// them there, in the time of the kernel. With Layout::interleaved nothing is transposed there.
 template <class T> class InterleavedProblem {
 public:
     explicit InterleavedProblem(const Problem<T>& p)
@@ -63,7 +64,7 @@ public:
     bool transposes() const { return transposes_; }
 
     /// Puts the transposition of a, b, c and d into a stream, where there is something to transpose.
-    /// @param d_into_x for a solver in place, which finds d in x
+    /// @param d_into_x for a solver that works in place and expects d in x
     void fill(cudaStream_t stream, bool d_into_x = false) {
         if (!transposes_) return;
         gpulab::DeviceBuffer<T>* const to[] = {&a, &b, &c, d_into_x ? &x : &d};

@@ -12,17 +12,17 @@ namespace tridiagonal {
 /// Equations of a warp.
 inline constexpr unsigned warp_slots = 32 * run_length, slots_shift = 8;
 static_assert(warp_slots == 1u << slots_shift);
-/// Numbers of shared memory through which a warp exchanges them: a gap after each run, so that the lanes, which read at
-/// a distance of run_length, meet in different banks.
+/// Size of the shared memory through which a warp exchanges them, in numbers. There is a gap after each run, so that
+/// the lanes, which read run_length apart, access different banks.
 inline constexpr unsigned warp_exchange = warp_slots + 32;
 
 inline constexpr unsigned all_lanes = 0xFFFFFFFFu;
 
-/// Where the equations of a system set are. b may be null: all ones.
+/// The arrays of the equations. b may be null: all ones.
 template <class T> struct Equations { const T *a, *b, *c, *d; };
 
-/// Which equation a slot of the warp, 0 ... 255, stands for. After 2^shift slots the next system begins, at row 0
-/// again: a power of two, so that no slot takes a division.
+/// Maps the slots of a warp, 0 ... 255, to equations. After 2^shift slots the next system begins at row 0; with a power
+/// of two, finding the equation takes no division.
 struct Slots {
     unsigned system, row; ///< of slot 0
     unsigned shift;       ///< at most slots_shift
@@ -30,14 +30,14 @@ struct Slots {
 
     __device__ unsigned row_of(unsigned slot) const { return row + (slot & ((1u << shift) - 1)); }
     __device__ unsigned system_of(unsigned slot) const { return system + (slot >> shift); }
-    /// Whether there is such an equation; otherwise the slot is filled up with x = 0.
+    /// Whether the slot has an equation; a slot without one gets x = 0.
     __device__ bool inside(unsigned slot) const { return system_of(slot) < systems && row_of(slot) < n; }
     __device__ std::size_t at(unsigned slot) const {
         return static_cast<std::size_t>(system_of(slot)) * n + row_of(slot);
     }
 };
 
-/// Slots k * 32 + lane become slots lane * 8 + k: neighbouring lanes load neighbours, and then a lane has neighbours.
+/// Slots k * 32 + lane become slots lane * 8 + k: neighbouring lanes load neighbours, then each lane gets neighbours.
 template <class T> __device__ __forceinline__ void to_runs(T (&v)[run_length], T* exchange, unsigned lane) {
 #pragma unroll
     for (unsigned k = 0; k < run_length; ++k) {
@@ -63,7 +63,7 @@ template <class T> __device__ __forceinline__ void from_runs(T (&v)[run_length],
     __syncwarp();
 }
 
-/// Loads the warp's equations. All 32 loads of a lane are under way before the first is waited for.
+/// Loads the warp's equations. A lane issues all its 32 loads before it waits for the first.
 /// a of row 0 and c of the last row become 0, whatever they hold.
 template <class T>
 __device__ __forceinline__ void load_runs(const Equations<T>& in, const Slots& slots, LaneRun<T>& run, T* exchange,
@@ -100,7 +100,7 @@ template <class T> __device__ __forceinline__ Unit<T> from_after(const Unit<T>& 
     return {__shfl_down_sync(all_lanes, e.a, distance, lanes), __shfl_down_sync(all_lanes, e.c, distance, lanes),
             __shfl_down_sync(all_lanes, e.d, distance, lanes)};
 }
-/// The same of the lane before.
+/// The same for the lane `distance` before this one.
 template <class T> __device__ __forceinline__ Unit<T> from_before(const Unit<T>& e, unsigned distance, unsigned lanes) {
     return {__shfl_up_sync(all_lanes, e.a, distance, lanes), __shfl_up_sync(all_lanes, e.c, distance, lanes),
             __shfl_up_sync(all_lanes, e.d, distance, lanes)};
@@ -120,7 +120,7 @@ __device__ __forceinline__ void solve_in_warp(LaneRun<T>& run, unsigned lane, un
     for (unsigned distance = 1; distance < lanes; distance *= 2) {
         Unit<T> before = from_before(e, distance, lanes);
         after = from_after(e, distance, lanes);
-        // Another system of the same warp is no neighbour, not even with a factor of zero.
+        // Another system of the same warp is no neighbour: zero times its NaN would be NaN.
         if (k < distance) before = no_neighbour<T>();
         if (k + distance >= lanes) after = no_neighbour<T>();
         e = reduce(e, before, after, zero);
@@ -138,7 +138,7 @@ template <class T> struct NearLanes {
     T a[block_lanes], c[block_lanes], d[block_lanes];
 
     __device__ void show(const Unit<T>& e) { a[threadIdx.x] = e.a, c[threadIdx.x] = e.c, d[threadIdx.x] = e.d; }
-    /// @param lane a number below 0, being unsigned, is larger than blockDim.x: no neighbour either
+    /// @param lane a number below 0 wraps to one larger than blockDim.x: no neighbour either
     __device__ Unit<T> see(unsigned lane) const {
         return lane < blockDim.x ? Unit<T>{a[lane], c[lane], d[lane]} : no_neighbour<T>();
     }

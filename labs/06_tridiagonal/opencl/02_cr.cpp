@@ -1,8 +1,8 @@
 // OpenCL rung 2: cyclic reduction, a group for each system, the counterpart of cuda_cr. (Book 3.2 to 3.5)
 //
 // Changed: the items of a group share the equations of each step and keep the system in local memory.
-// Limit: half of the items fall idle in every step; on a GPU the strides meet in the banks of local memory. On a CPU
-// device a barrier costs a loop over all items, and local memory is ordinary memory, copied for nothing.
+// Limit: half of the active items become idle in every step; on a GPU the strides cause bank conflicts in local memory.
+// On a CPU device a barrier costs a loop over all items, and local memory is ordinary memory, copied for nothing.
 #include "02_cr.cl.hpp"
 #include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -21,7 +21,7 @@ template <class T> void opencl_cr(const Problem<T>& p, Output<T>& out, Stopwatch
                      result.zero_pivot.data(), in.n, numbers, numbers, numbers, numbers);
 
     constexpr std::size_t local = 64;
-    watch.tile(local, "unknowns"); // of a group in one round, and all with one equation each in the first step
+    watch.tile(local, "unknowns"); // one round of loads; twice as many: one equation per item in the first step
     watch.tile(2 * local, "unknowns");
     gpulab::watch_queue(
         watch,

@@ -1,8 +1,8 @@
 // OpenCL rung 3: parallel cyclic reduction, a group for each system and an item for each equation, the counterpart of
 // cuda_pcr. (Book 3.7, exercise 3.1)
 //
-// Changed: no item falls idle, and there is no way back.
-// Limit: n log2 n reductions; and n items must fit a group.
+// Changed: no item becomes idle, and there is no back substitution.
+// Limit: n log2 n reductions; and n items must fit in a group.
 #include <algorithm>
 #include <bit>
 

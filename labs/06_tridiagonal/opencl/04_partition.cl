@@ -49,7 +49,7 @@ kernel void reduce(global const REAL* a_in, global const REAL* b_in, global cons
     coarse_d[row] = first_d / first_b, coarse_d[row + 1] = d;
 }
 
-// Pass 2: Thomas in each chunk, the unknowns on both sides of which are known from coarse_x. With one chunk for each
+// Pass 2: solves each chunk with Thomas. The unknowns on both sides of it are in coarse_x. With one chunk for each
 // system, coarse_x is not read and this is Thomas, a work-item per system. c_new: scratch as large as c_in.
 kernel void substitute(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in,
                        global const REAL* d_in, int unit_diagonal, uint n, uint systems, uint chunks, uint length,

@@ -4,8 +4,8 @@
 // pass each item eliminates all of its chunk but the first and the last equation; these are two equations of a coarse
 // system, 32 times smaller, which is solved in the same way until it has no more than 64 equations. Then the unknowns
 // on both sides of each chunk are known, and a second pass solves the chunks with Thomas.
-// Limit: nine arrays of memory traffic and c' beside them instead of five; on a GPU neighbouring items read numbers
-// that lie 64 apart. cuda_partition has neighbouring lanes read neighbours.
+// Limit: nine arrays of memory traffic, and c' in addition, instead of five; on a GPU neighbouring items read numbers
+// that lie 64 apart. In cuda_partition neighbouring lanes read neighbours.
 #include <vector>
 
 #include "04_partition.cl.hpp"
@@ -69,7 +69,7 @@ template <class T> void opencl_partition(const Problem<T>& p, Output<T>& out, St
         else
             gpulab::set_args(kernel, a.data(), b.data(), c.data(), d.data(), unit_diagonal, n, in.systems, chunks,
                              partition_chunk, number, in.n, result.zero_pivot.data(),
-                             k < coarse.size() ? coarse[k].x.data() : d.data(), // of one chunk not read
+                             k < coarse.size() ? coarse[k].x.data() : d.data(), // not read if there is one chunk
                              fine ? c_new.data() : coarse[k - 1].c_new.data(),
                              fine ? result.x.data() : coarse[k - 1].x.data());
         launches.push_back({kernel, gpulab::round_up(std::size_t{chunks} * in.systems, local)});

@@ -1,4 +1,4 @@
-// Rung 1: right-looking elimination, in the place of the matrix. (Alfaro Vigo & Rossetto, section 3.3)
+// Rung 1: right-looking elimination, in place. (Alfaro Vigo & Rossetto, section 3.3)
 //
 // Step i subtracts multiples of row i from all rows below, so that column i becomes zero there. The multipliers are L
 // and take the place of the zeros. With partial pivoting the row whose element in column i is the largest in magnitude

@@ -37,7 +37,7 @@ inline void exchange_rows(Factors& f, std::size_t k0, std::size_t k1, std::size_
             std::swap_ranges(a + k * n + begin, a + k * n + end, a + p * n + begin);
 }
 
-/// U12 = L11^-1 A12, for the columns begin ... end - 1: row after row, each less its multiples of those above.
+/// U12 = L11^-1 A12, for the columns begin ... end - 1: from each row, its multiples of the rows above are subtracted.
 inline void solve_rows_of_u(Factors& f, std::size_t k0, std::size_t k1, std::size_t begin, std::size_t end) {
     const std::size_t n = f.n;
     double* const a = f.lu.data();
@@ -62,8 +62,8 @@ inline void update_4_by_4(const double* l, const double* u, double* c, std::size
 }
 
 /// A22 -= L21 U12 for the rows begin ... end - 1 below the panel, all columns right of it. Four rows of U at a time, so
-/// that an element of A22 is loaded and stored for four products; 512 columns of U12 (256 KiB) stay in the second-level
-/// cache while all rows pass.
+/// that an element of A22 is loaded and stored once for four products; 512 columns of U12 (256 KiB) stay in the
+/// second-level cache while all rows use them.
 inline void update(Factors& f, std::size_t k0, std::size_t k1, std::size_t begin, std::size_t end) {
     constexpr std::size_t width = 512;
     const std::size_t n = f.n;

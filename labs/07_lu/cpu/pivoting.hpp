@@ -10,7 +10,8 @@
 
 namespace lu {
 
-/// The row of the largest magnitude in column i, from row i down; of several the first. NaN is never the largest.
+/// The row of the largest magnitude in column i, from row i down; the first if several are equal. NaN is never the
+/// largest.
 inline std::size_t pivot_row(const Factors& f, std::size_t i) {
     std::size_t best = i;
     double largest = 0;

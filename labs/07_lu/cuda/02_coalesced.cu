@@ -1,7 +1,7 @@
 // Rung 2: threadIdx.x along the columns.
 //
 // Changed: x and y are exchanged in the update. The threads of a warp now access neighbours in one row and use all
-// bytes of their sectors. The column is divided as before: its elements are n apart in memory, whatever thread takes
+// bytes of their sectors. The column is divided as before: its elements are n apart in memory, whichever thread takes
 // them.
 // Limit: the whole submatrix passes through global memory in each step; for small ones, two launches per column.
 #include "device_factors.hpp"

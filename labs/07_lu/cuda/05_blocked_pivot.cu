@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(spread* spread)
     tiled_update_kernel(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m,
                         int n, int k) {
     constexpr int each = side / spread;
-    __shared__ double a_tile[depth][side + 1]; // transposed; one column more, so that storing it meets no bank twice
+    __shared__ double a_tile[depth][side + 1]; // transposed; one column more, so that stores have no bank conflicts
     __shared__ double b_tile[depth][side];
     const int x = threadIdx.x, y = threadIdx.y, t = y * spread + x;
     const int row = blockIdx.y * side, column = blockIdx.x * side;

@@ -3,12 +3,12 @@
 // In cuda_look_ahead_pivot the panels take longer than the update, unless n is large: they are the critical path. Each
 // column of a panel is a chain of dependent operations, and only a shorter chain makes the panel faster.
 // Changed: the chain.
-// - Messages replace the barrier of the cluster. Behind the barrier the pivot's row must still be fetched from another
+// - Messages replace the barrier of the cluster. After the barrier the pivot's row must still be fetched from another
 //   block, and the barrier includes a fence for all memory. Here each block sends its candidate, with its row, to all
 //   blocks. An asynchronous store (st.async) writes into the shared memory of another block and reports its bytes to an
 //   mbarrier there, an object in shared memory that counts them. When all bytes have come, the receiver has all
 //   candidates and their rows.
-// - Magnitudes are compared as integers: for numbers without sign the order of the bits is the order of the values. One
+// - Magnitudes are compared as integers: numbers without a sign have the same order as their bit patterns. One
 //   instruction finds the largest integer of a warp (redux), where a reduction with shuffles takes five rounds.
 // - Eight columns are unrolled, so that their places in registers are constants. A row rotates once for eight columns.
 // - One division per column, 1 / pivot, is computed during the search; rows are multiplied with the result.
@@ -16,7 +16,7 @@
 //   panels are applied together to the rest of the matrix, which then passes through memory once for 64 columns.
 // - Rows pass through shared memory when they are loaded and stored, so that neighbouring lanes access neighbours.
 // - One kernel exchanges rows and solves for U. A warp keeps eight rows of U in registers: one barrier for eight rows.
-// Limit: the chain, still, for n up to about 4096; then the update.
+// Limit: still the chain, for n up to about 4096; then the update.
 #include <algorithm>
 #include <cooperative_groups.h>
 #include <cstdint>
@@ -78,7 +78,7 @@ __device__ unsigned there(const void* variable, int rank) {
     return address;
 }
 
-/// Begins a phase of the mbarrier: it is complete when so many bytes have come. They may come before this call.
+/// Begins a phase of the mbarrier: it is complete when this many bytes have come. They may come before this call.
 __device__ void expect(std::uint64_t* arrived, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(here(arrived)), "r"(bytes) : "memory");
 }

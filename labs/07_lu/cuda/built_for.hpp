@@ -10,7 +10,7 @@
 
 namespace lu {
 
-/// A kernel compiled for an older device runs on a newer one, but without the instructions that only the newer has.
+/// A kernel compiled for an older device runs on a newer one, but without the instructions that only the newer one has.
 /// @param capability 10 * major + minor @throws gpulab::Unsupported when it was compiled for less
 template <class Kernel> void require_built_for(Kernel kernel, int capability) {
     cudaFuncAttributes attributes;

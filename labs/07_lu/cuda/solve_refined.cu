@@ -1,8 +1,8 @@
 // Solver 2 on the device: one step of iterative refinement.
 //
-// Changed: after the first solution X, the residual R = B - A X, its rows in the order of P A; then A D = R with the
-// same factors, and X + D. All stays on the device.
-// Limit: three passes over n x n numbers, the factors twice and A; the launches of two solutions.
+// Changed: after the first solution X, the residual R = B - A X is computed, with its rows in the order of P A. Then
+// A D = R is solved with the same factors, and D is added to X. Everything stays on the device.
+// Limit: three passes over n x n numbers, twice the factors and once A; the launches of two solutions.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

@@ -1,6 +1,6 @@
 /// @file
-/// The steps of blocked elimination on the device, for the rungs after the one that brings a step. Each function puts
-/// its kernels into a stream and does not wait for them. Ranges end before `end`.
+/// The steps of blocked elimination on the device, for the rungs after the one that introduces a step. Each function
+/// puts its kernels into a stream and does not wait for them. Ranges end before `end`.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lu {
 
-/// The most columns of a panel: the shared memory of exchange_rows() and solve_unit_lower() has room for so many.
+/// The most columns of a panel: the shared memory of exchange_rows() and solve_unit_lower() has room for this many.
 inline constexpr int most_panel_columns = 64;
 
 /// A matrix row by row in device memory, with the row exchanges that its factorisation makes.
@@ -58,8 +58,8 @@ using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, 
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
                 int narrow_rows);
 
-/// Throws Unsupported when this build has update_tensor() for older devices only, which do without: it was compiled for
-/// a lower compute capability than the device has (06_tensor_pivot.cu).
+/// Throws Unsupported when update_tensor() was compiled only for a compute capability without these tensor cores
+/// (06_tensor_pivot.cu).
 void require_tensor_cores();
 
 /// The same for factorise_panel_in_cluster() (07_cluster_pivot.cu).

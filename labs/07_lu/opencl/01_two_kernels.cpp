@@ -2,7 +2,7 @@
 //
 // One kernel divides column i by the pivot, the other updates the submatrix. An in-order queue runs them one after the
 // other, so that each finds what the one before it wrote.
-// Limit: memory on large matrices, the commands, two per column, on small ones.
+// Limit: memory for large matrices; for small ones the commands, two per column.
 #include "01_two_kernels.cl.hpp"
 #include "device_factors.hpp"
 

@@ -33,7 +33,7 @@ struct ClFactors {
     gpulab::ClBuffer<std::int32_t> pivots; ///< left alone by rungs without pivoting
 };
 
-/// Puts a kernel into the queue with at least so many work-items, in groups of `local`. None at all: no command.
+/// Enqueues a kernel with at least columns x rows work-items, in groups of the local size. No work-items: no command.
 inline void enqueue(const cl::CommandQueue& queue, gpulab::ClEvents& events, const cl::Kernel& kernel,
                     std::size_t columns, std::size_t rows, std::size_t local_columns, std::size_t local_rows) {
     if (columns == 0 || rows == 0) return; // an empty range is an error

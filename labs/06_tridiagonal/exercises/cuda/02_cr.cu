@@ -1,11 +1,11 @@
 // CUDA rung 2: cyclic reduction, a block for each system. (Book 3.4 and 3.5, exercise 3.2)
 //
-// Changed: block s has system s, whose rows begin at s * n. Blocks do not know of each other, so any number of systems
-// is solved by one launch. A thread takes every blockDim.x-th equation of a step, so that n is not bound to the size of
-// a block, only to its shared memory; x takes the place of d, which saves a fifth of it.
-// Limit: bank conflicts. Shared memory lies in 32 banks of 4 bytes; the equations of a step are 2 step apart, so from
-// step to step twice as many threads of a warp meet in the same bank and wait for each other. And the last steps have
-// fewer equations than a warp has lanes, but their barriers take as long.
+// Changed: block s has system s, whose rows begin at s * n. Blocks do not depend on each other, so one launch solves
+// any number of systems. A thread takes every blockDim.x-th equation of a step, so that n is not limited by the size of
+// a block, only by its shared memory; x takes the place of d, which saves a fifth of that memory.
+// Limit: bank conflicts. Shared memory has 32 banks of 4 bytes; the equations of a step are 2 step apart, so with each
+// step twice as many threads of a warp access the same bank and wait for each other. And the last steps have fewer
+// equations than a warp has lanes, but their barriers take as long.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
@@ -36,8 +36,8 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
     __syncthreads();
 
     // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation its neighbours at distance step, as
-    // long as 2 step <= n. Any n: a neighbour to the right may not exist. `step` must be what the way back begins
-    // with.
+    // long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step` must be what the back
+    // substitution begins with.
     unsigned step = 1;
     while (2 * step <= n) step *= 2;
     // END TODO
@@ -61,7 +61,7 @@ template <class T> void cuda_cr(const Problem<T>& p, Output<T>& out, Stopwatch& 
     const DeviceProblem<T> in(p);
     DeviceOutput<T> result(p);
 
-    watch.tile(cr_threads, "unknowns"); // of a block in one round, and all with one equation each in the first step
+    watch.tile(cr_threads, "unknowns"); // one round of loads; twice as many: one equation per thread in the first step
     watch.tile(2 * cr_threads, "unknowns");
     gpulab::watch_stream(
         watch,
