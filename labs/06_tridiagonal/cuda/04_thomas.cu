@@ -2,8 +2,8 @@
 //
 // Changed: no work is shared within a system. Thousands of systems keep thousands of threads busy, each with the loop
 // of cpu_thomas and its eight operations per unknown.
-// Limit: neighbouring threads read numbers that lie n apart, so each load of a warp touches 32 different lines of
-// 128 bytes, where two lines would hold 32 neighbouring doubles. And a single system has a single thread.
+// Limit: neighbouring threads read numbers that lie n apart, so each load of a warp touches 32 different
+// sectors of 32 bytes, where eight would hold 32 neighbouring doubles. And a single system has a single thread.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
