@@ -2,9 +2,9 @@
 //
 // Changed: CR does little work but runs out of parallelism, PCR is parallel but does too much work. So CR makes the
 // system smaller until a block of 128 threads has one thread for each equation that is left; PCR solves these,
-// each in the registers of its thread with a compact copy in shared memory; CR's back substitution finds the others.
-// Each equation is divided by its pivot before its neighbours use it, so that a step of PCR has one division instead of
-// two, and the copy holds a, c and d only.
+// each in the registers of its thread, with a compact copy in shared memory for the other threads; CR's back
+// substitution finds the other unknowns. PCR divides each equation by its pivot before the neighbours use it, so that a
+// step has one division instead of two, and the copy holds a, c and d only.
 // Limit: shared memory. Every step goes through it and ends with a barrier, and the strides of CR cause bank conflicts.
 #include <algorithm>
 

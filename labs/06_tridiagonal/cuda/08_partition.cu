@@ -177,8 +177,8 @@ template <class T> void cuda_partition(const Problem<T>& p, Output<T>& out, Stop
 
     watch.tile(run_length, "unknowns");
     watch.tile(warp_slots, "unknowns");
-    watch.tile(block_slots, "unknowns");                  // above it there are two levels; a block's chunks, too
-    watch.tile(block_slots / 2 * warp_slots, "unknowns"); // above it there are three
+    watch.tile(block_slots, "unknowns");                  // the chunks of one block; larger systems have two levels
+    watch.tile(block_slots / 2 * warp_slots, "unknowns"); // still larger ones have three
     watch.tile(partition_warps, "systems");
     gpulab::watch_stream(
         watch,

@@ -37,7 +37,7 @@ inline void exchange_rows(Factors& f, std::size_t k0, std::size_t k1, std::size_
             std::swap_ranges(a + k * n + begin, a + k * n + end, a + p * n + begin);
 }
 
-/// U12 = L11^-1 A12, for the columns begin ... end - 1: from each row, its multiples of the rows above are subtracted.
+/// U12 = L11^-1 A12, for the columns begin ... end - 1: subtracts from each row in turn multiples of the rows above it.
 inline void solve_rows_of_u(Factors& f, std::size_t k0, std::size_t k1, std::size_t begin, std::size_t end) {
     const std::size_t n = f.n;
     double* const a = f.lu.data();

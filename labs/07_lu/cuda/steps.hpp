@@ -58,8 +58,8 @@ using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, 
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
                 int narrow_rows);
 
-/// Throws Unsupported when update_tensor() was compiled only for a compute capability without these tensor cores
-/// (06_tensor_pivot.cu).
+/// Throws Unsupported when the current device runs an update_tensor() that was compiled for a compute capability below
+/// 8.0, which has no tensor cores for double precision (06_tensor_pivot.cu).
 void require_tensor_cores();
 
 /// The same for factorise_panel_in_cluster() (07_cluster_pivot.cu).

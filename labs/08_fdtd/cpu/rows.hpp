@@ -70,7 +70,7 @@ template <class T> void update_u_row(const Problem<T>& p, Output<T>& out, int j,
                 const Coefficients<T> k = medium(i);
                 u[i] = k.keep * u[i] + (k.y * (p1[i] - p0[i]) - k.x * (q[i + 1] - q[i]));
             }
-        } else { // the compiler vectorizes this loop
+        } else { // the compiler vectorises this loop
             const Coefficients<T> k = r.u;
             for (int i = begin; i < end; ++i) u[i] = k.keep * u[i] + (k.y * (p1[i] - p0[i]) - k.x * (q[i + 1] - q[i]));
         }

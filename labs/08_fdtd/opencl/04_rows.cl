@@ -63,8 +63,8 @@ void edges_of_row(PROBLEM, int j, Parts part, global const REAL* u, global const
 }
 
 // Bands change their rows in place, at the same time. A band reads its neighbours' rows from copies that they made at
-// the end of the previous step: for the band below, P of its first row; for the band above, U, P, Q and V of its last
-// row.
+// the end of the previous step: P of the first row of the band above, and U, P, Q and V of the last row of the band
+// below.
 enum { copy_first_p, copy_u, copy_p, copy_q, copy_v, copies };
 
 global REAL* copy_of(global REAL* all, int band, int what, int pitch) {

@@ -119,7 +119,7 @@ public:
     ClRecord& record() { return record_; }
     Groups groups; ///< per compute unit, of each kernel
 
-    /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. For p only its own elements.
+    /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. For p these are the part's own elements.
     void reset() {
         const cl::CommandQueue& queue = context_.queue();
         for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &send_, &halo_, &partial_})

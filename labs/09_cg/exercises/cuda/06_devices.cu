@@ -7,7 +7,7 @@
 //   - The sums. Each GPU writes its share of p . q, and of r . r and r . z, into a slot of every other GPU. Every GPU
 //     adds up all slots in the same order. So all of them compute the same alpha and beta to the last bit, and none
 //     needs the host.
-// A stream of one GPU can wait for an event of another's: nothing else synchronizes the GPUs. The host only puts
+// A stream of one GPU can wait for an event of another's: nothing else synchronises the GPUs. The host only puts
 // commands into the streams.
 // With one GPU there are two parts on it. That gains nothing, but everything happens as with two.
 //
@@ -127,7 +127,7 @@ private:
         return i;
     }
 
-    /// Collects the elements of p that others need, and copies them there beside the kernels.
+    /// Collects the elements of p that others need, and copies them to those parts, beside the kernels.
     void send_halo() {
         each([&](GpuPart<T>& g) {
             if (g.part.send.empty()) return;
