@@ -116,7 +116,7 @@ template <class T> void cuda_hybrid(const Problem<T>& p, Output<T>& out, Stopwat
     DeviceOutput<T> result(p);
 
     watch.tile(hybrid_threads, "unknowns");
-    watch.tile(2 * hybrid_threads, "unknowns"); // from here on CR takes a second step
+    watch.tile(2 * hybrid_threads, "unknowns"); // from 258 on CR takes a second step
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
