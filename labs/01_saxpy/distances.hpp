@@ -52,8 +52,8 @@ inline std::vector<AlignedPoint> aligned(const std::vector<Point>& points) {
 
 /// The relative error of the sum of squares is at most (2 + 1 + 2) epsilon / 2: the rounding of each difference counts
 /// twice in its square, each square is rounded, and so are two additions. The root halves this to 1.25 epsilon. The
-/// root's own rounding adds epsilon / 2 on a CPU and in CUDA, and up to 3 epsilon in OpenCL 1.2. The difference of the
-/// two sides is then at most (1.25 + 0.5) + (1.25 + 3) = 6 epsilon.
+/// root's own rounding adds epsilon / 2 on a CPU and in CUDA, and up to 3 epsilon in OpenCL 1.2. The difference between
+/// the two sides is then at most (1.25 + 0.5) + (1.25 + 3) = 6 epsilon.
 inline constexpr double distance_tolerance = 6 * double{std::numeric_limits<float>::epsilon()};
 
 /// Compares d with the reference, each element relative to the distance itself.

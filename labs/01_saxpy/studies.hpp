@@ -47,7 +47,7 @@ StridedRun cuda_strided, opencl_strided;
 
 /// Study divergence: which threads take the first of two branches of equal length.
 enum class Branch {
-    even_odd,    ///< even threads the first, odd threads the second: every warp runs both
+    even_odd,    ///< even threads take the first, odd threads the second: every warp runs both
     warp_aligned ///< the branch changes every 32 threads: each warp runs one of them
 };
 

@@ -18,8 +18,8 @@ template <class T> Expected<T> expected_dot(const DotProblem<T>& p) {
         const double a = p.a[i], b = p.b[i];
         const double product = a * b;
         dot.add(product);
-        // What the product was rounded by: zero for floats, whose product a double holds exactly. Infinite products
-        // have no such rest.
+        // The rounding error of the product: zero for floats, whose product a double holds exactly. Infinite products
+        // have no such error.
         if (std::isfinite(product)) dot.add(std::fma(a, b, -product));
         magnitude.add(std::abs(product));
     }

@@ -22,7 +22,7 @@ template <class T> DotProblem<T> make_dot_problem(std::size_t n, std::uint64_t s
 /// By compensated summation of exact products: the reference.
 template <class T> Expected<T> expected_dot(const DotProblem<T>& p);
 
-/// As for a sum, and one rounding for each product.
+/// As for a sum, plus one rounding for each product.
 template <class T> double dot_tolerance(gpulab::Backend backend, std::size_t n) { return tolerance<T>(backend, n, 1); }
 
 /// The variants of this operation. @tparam T float or double

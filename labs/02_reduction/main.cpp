@@ -41,13 +41,13 @@ template <class T> int sum(const Options& options, std::size_t n) {
     Report report(options, problem_of("sum", name_of_type<T>(), n));
     report.column("value", "sum", all_digits<T>());
 
-    // The problem, the right answer, and the time of one loop on the CPU, from which the speed-ups are counted.
+    // The problem, the right answer, and the time of one loop on the CPU, to which the speed-ups refer.
     const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> out(1);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, out));
 
-    // Each job poisons `out`, runs its variant and judges what that leaves there.
+    // Each job poisons `out`, runs its variant and checks the result.
     gpulab::measure_all(
         options, report, jobs, problem, out, sum_work<T>(n),
         [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); },
@@ -86,8 +86,8 @@ template <class T> int series(const Options& options, Series which, double x, st
     const double limit = series_limit(which, problem.x);
     Scalar<T> out(1);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(series_variants<T>(), "cpu_series"), problem, out));
-    // Nothing moves. A term of pi takes a division and an addition; its denominator and sign are whole numbers. How
-    // many operations a power takes is the library's affair, so those of the logarithm are not counted.
+    // Nothing moves. A term of pi takes a division and an addition; its denominator and sign are whole numbers. The
+    // number of operations of a power depends on the library, so those of the logarithm are not counted.
     gpulab::Work work;
     if (which == Series::pi) {
         work.flops = 2.0 * static_cast<double>(terms);

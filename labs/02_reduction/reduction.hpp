@@ -50,8 +50,8 @@ template <class T> Expected<T> expected_sum(const SumProblem<T>& p);
 
 /// The longest chain of additions that one element can go through in any variant here.
 ///
-/// On a device an element is added to at most n / 2048 others by its own thread (no grid is smaller, unless each
-/// thread has one element). The 2048 cover all that follows: trees, and one addition for each block's result.
+/// On a device an element is added to at most n / 2048 others by its own thread (every grid has at least 2048
+/// threads, unless each has one element). The 2048 covers all that follows: trees, and one addition per block.
 constexpr double longest_chain(std::size_t n) { return static_cast<double>(std::min(n, n / 2048 + 2048)); }
 
 /// Bound on |sum - exact| / (sum of |a_i|).
@@ -60,7 +60,7 @@ constexpr double longest_chain(std::size_t n) { return static_cast<double>(std::
 /// longest chain of additions an element goes through (Higham, SIAM J. Sci. Comput. 14, 1993; without higher-order
 /// terms: Jeannerod & Rump, SIAM J. Matrix Anal. Appl. 34, 2013). CPU variants add in double one after another, d = n
 /// with the u of double, and round once to T.
-/// @param term_errors what making one term costs, in units of u: 0 for a sum, 1 for a product; one more is always
+/// @param term_errors the error of one term, in units of u: 0 for a sum, 1 for a product; one more is always
 ///                    added for rounding the result and one for rounding the reference
 template <class T> double tolerance(gpulab::Backend backend, std::size_t n, double term_errors = 0) {
     constexpr double u = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2;

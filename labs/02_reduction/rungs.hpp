@@ -1,5 +1,5 @@
 /// @file
-/// The rungs, one line each, for the tables and the tests. A rung is described in the file where it stands.
+/// Declarations of the rungs, one line each, for the tables and the tests. Each rung's own file describes it.
 #pragma once
 
 #include "dot.hpp"

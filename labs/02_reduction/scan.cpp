@@ -44,8 +44,8 @@ template <class T> Prefixes<T> expected_scan(const ScanProblem<T>& p) {
 template <class T>
 gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected, const Prefixes<T>& actual,
                            double tolerance) {
-    // gpulab::compare asks for the scales in rising order, so one running sum serves all of them. When it starts again
-    // from the front, so does the sum.
+    // gpulab::compare asks for the scales in increasing order, so one running sum serves all of them. When it starts
+    // again from the front, so does the sum.
     std::size_t next = 0;
     double magnitude = 0;
     return gpulab::compare(expected, actual, tolerance, [&](std::size_t i) {

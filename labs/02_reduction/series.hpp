@@ -1,6 +1,6 @@
 /// @file
 /// Two series summed in parallel (Alfaro Vigo & Rossetto, exercises 1.3 and 1.4). Nothing is read from memory: the
-/// terms are made where they are added.
+/// terms are computed where they are added.
 #pragma once
 
 #include "reduction.hpp"
@@ -33,7 +33,7 @@ template <class T> Expected<T> expected_series(const SeriesProblem<T>& p);
 /// The limit of the series: pi or log(1 + x).
 double series_limit(Series series, double x);
 
-/// As for a sum, and on a device 40 units of roundoff for making a term: an ulp is up to two units, the OpenCL standard
+/// As for a sum, and on a device 40 units of roundoff for one term: an ulp is up to two units, the OpenCL standard
 /// allows a power 16 ulp and a float division 2.5 ulp (CUDA stays below both), which makes 37; and rounding 2i + 1 to T
 /// costs one. CPU variants and the reference take their terms from the same series_term(), so there nothing is added.
 template <class T> double series_tolerance(gpulab::Backend backend, std::size_t n) {

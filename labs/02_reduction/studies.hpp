@@ -1,5 +1,5 @@
 /// @file
-/// The studies of lab 02, and what a single run and a study share.
+/// The studies of lab 02, and what single runs and studies share.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace reduction {
 
-/// The name of an element type as --type has it.
+/// The name of an element type as --type spells it.
 template <class T> constexpr const char* name_of_type() {
     if constexpr (std::is_same_v<T, float>) return "float";
     else if constexpr (std::is_same_v<T, double>) return "double";

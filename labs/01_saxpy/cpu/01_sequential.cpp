@@ -1,8 +1,8 @@
 // Rung 1: one loop on one core. The result of every other variant is compared with the result of this one.
 // (Alfaro Vigo & Rossetto, program 1.1)
 //
-// Limit: how many cache lines one core can have in flight, that is, requested from memory and not yet there. They may
-// use only a part of the memory bandwidth; `--study threads` shows how much more several cores reach.
+// Limit: how many cache lines one core can have in flight, that is, requested from memory and not yet arrived. They
+// may use only a part of the memory bandwidth; `--study threads` shows how much more several cores reach.
 #include "gpulab/poisoning.hpp"
 #include "saxpy.hpp"
 

@@ -10,7 +10,7 @@
 // function once. The kernel is the body of the loop in cpu_sequential, and each thread computes its own i: blockIdx.x
 // is the number of its block, blockDim.x the number of threads per block, threadIdx.x its number within the block.
 //
-// Every CUDA call returns an error code, and all codes are checked: an error that nobody looks at shows up in a later
+// Every CUDA call returns an error code, and all codes are checked: an unchecked error shows up in a later
 // call, where it is hard to find. A launch returns nothing, so cudaGetLastError() follows it.
 // The later rungs take the same steps with DeviceBuffer, CUDA_CHECK and watch_stream. These also free the memory
 // after an error. Here, when a step fails, the memory of the earlier steps is not freed.
@@ -42,7 +42,7 @@ void cuda_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const std::size_t n = p.size();
     const std::size_t bytes = n * sizeof(float);
 
-    // 1. Allocate three arrays on the device. The CPU cannot use these pointers; it only hands them on.
+    // 1. Allocate three arrays on the device. The CPU cannot use these pointers; it only passes them on.
     float *d_a = nullptr, *d_b = nullptr, *d_c = nullptr;
     check(cudaMalloc(reinterpret_cast<void**>(&d_a), bytes), "allocating a");
     check(cudaMalloc(reinterpret_cast<void**>(&d_b), bytes), "allocating b");

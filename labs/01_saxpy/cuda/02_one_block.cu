@@ -1,7 +1,7 @@
 // Rung 2: one block. (Alfaro Vigo & Rossetto, program 2.1)
 //
 // Changed: one block instead of many, so threadIdx.x alone is the index, and n can be at most the number of threads
-// in a block (1024 on today's GPUs). A larger n is refused with a message; it must not give an array that is half
+// in a block (1024 on today's GPUs). A larger n is refused with a message; it must not leave the array half
 // computed.
 //
 // From here on the rungs use these helpers:
@@ -9,8 +9,8 @@
 //   scope. CUDA_CHECK checks an error code.
 // - watch_stream makes a stream, runs the launch in it several times, and times each run with two events. A stream is
 //   a sequence of commands that the device carries out in order.
-// - The launch now has four arguments, <<<blocks, threads, bytes, stream>>>. `bytes` is the size of an array in
-//   shared memory; these kernels have none, so it is 0. The last argument is the stream.
+// - The launch now has four parameters, <<<blocks, threads, bytes, stream>>>. `bytes` is the size of an array in
+//   shared memory; these kernels have none, so it is 0. The last parameter is the stream.
 // - poisoning(out) fills out with NaN before every run.
 // - watch.tile tells the tests at which sizes the kernel splits its work; they test the sizes next to these.
 //

@@ -1,14 +1,14 @@
 // Rung 5: 16-byte loads, one float4 per thread.
 //
-// Changed against cuda_many_blocks: a thread moves four neighbouring floats with one instruction. float4 is CUDA's
-// type of four floats at an address that is a multiple of 16; the cast of the pointers is right because cudaMalloc
-// gives such addresses. A thread then has 32 bytes of loads in flight instead of 8, and a quarter as many threads
+// Changed from cuda_many_blocks: a thread moves four neighbouring floats with one instruction. float4 is CUDA's
+// type for four floats at an address that is a multiple of 16; the cast of the pointers is valid because cudaMalloc
+// returns such addresses. A thread then has 32 bytes of loads in flight instead of 8, and a quarter as many threads
 // must be started.
 //
 // Why this helps: by Little's law, bytes in flight = bandwidth x latency. A multiprocessor of an H200 holds 2048
-// threads, which limits the bytes in flight when each thread loads 8 (question 4 of the hand-out), and there are fewer
-// whenever threads start, compute or store. The latency in this law is that of a memory under load, where requests wait
-// for each other; a single load on an idle device returns sooner.
+// threads, which limits the bytes in flight when each thread loads 8 (question 4 of the hand-out), and fewer are in
+// flight whenever threads start, compute or store. The latency in this law is that of a memory under load, where
+// requests wait for each other; a single load on an idle device returns sooner.
 // Limit: the memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"

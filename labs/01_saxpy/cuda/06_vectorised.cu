@@ -1,17 +1,17 @@
 // Rung 6: each thread has four float4 of each array in flight.
 //
-// Changed: a thread requests four float4 of each array before it uses the first, and there are a quarter as many
-// threads again. Loads that do not depend on each other are in flight together.
-// Index: a block owns a tile of 4 x blockDim.x float4; thread t takes the float4 number t, t + blockDim.x, ... of the
-// tile, so that a warp always reads 32 neighbours (512 bytes).
+// Changed: a thread requests four float4 of each array before it uses the first, so the number of threads is
+// again divided by four. Loads that do not depend on each other are in flight together.
+// Index: a block owns a tile of 4 x blockDim.x float4; thread t takes number t, t + blockDim.x, ... of these
+// float4, so that a warp always reads 32 neighbours (512 bytes).
 //
 // New in the code:
-// - `#pragma unroll` makes the compiler write the loop out. The index of x[j] and y[j] is then a constant, so that
-//   the two arrays can be registers.
+// - `#pragma unroll` makes the compiler unroll the loop. The index of x[j] and y[j] is then a constant, so that the
+//   two arrays can be held in registers.
 // - __launch_bounds__(256) promises that no block has more threads than that, so the compiler knows how many
-//   registers each thread may have.
-// - __ldcs and __stcs load and store data that is used only once: the cache may drop it first.
-// - __restrict__ promises that c does not overlap a or b. The compiler may then move a load in front of a store.
+//   registers each thread may use.
+// - __ldcs and __stcs load and store data that is used only once: the cache may evict it first.
+// - __restrict__ promises that c does not overlap a or b. The compiler may then move a load ahead of a store.
 //
 // Limit: the memory.
 #include "gpulab/cuda/buffer.hpp"

@@ -1,9 +1,9 @@
 // Distances on a CUDA device, with packed and with aligned points.
 // (Alfaro Vigo & Rossetto, exercise 2.1 and section 2.3.6)
 //
-// A packed point has 12 bytes. No load instruction has this size, so the compiler makes three 4-byte loads, and each
-// of them touches all 384 bytes of the warp's 32 points. An aligned point has 16 bytes and needs one load, but 4 of
-// its bytes carry no data: 20 bytes must move per point instead of 16. Which layout is faster depends on the device.
+// A packed point has 12 bytes. No load instruction has this size, so the compiler generates three 4-byte loads, and
+// each of them touches all 384 bytes of the warp's 32 points. An aligned point has 16 bytes and needs one load, but 4
+// of its bytes carry no data: 20 bytes must move per point instead of 16. Which layout is faster depends on the device.
 // Where the second and the third load find their sectors in the L1 cache, the packed layout moves fewer bytes.
 // `--study alignment` measures it.
 #include "distances.hpp"

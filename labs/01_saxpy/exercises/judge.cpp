@@ -31,7 +31,7 @@ struct SaxpyTask : Saxpy {
         Output reference(p.size()), finite = c;
         Stopwatch once;
         gpulab::run_of(variants(), "cpu_sequential")(p, reference, once);
-        for (std::size_t i = 0; i < std::min(p.size(), c.size()); ++i) // compare() takes NaN for a mistake
+        for (std::size_t i = 0; i < std::min(p.size(), c.size()); ++i) // compare() counts NaN as a mistake
             if (std::isnan(reference[i]) && std::isnan(c[i]) && !gpulab::is_poison(c[i])) finite[i] = reference[i] = 0;
         return compare(p, reference, finite);
     }

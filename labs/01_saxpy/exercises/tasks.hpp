@@ -1,5 +1,5 @@
 /// @file
-/// What the exercises of this lab hand to a rung and take back from it.
+/// What the exercises of this lab pass to a rung and get back from it.
 #pragma once
 
 #include "distances.hpp"

@@ -4,11 +4,11 @@
 //   1. choose a platform and a device       5. create the buffers, copy the input into them
 //   2. create a context                     6. set the kernel's arguments and launch it
 //   3. create a command queue               7. copy the result back
-//   4. compile the kernel's source text     8. release everything, in the opposite order
+//   4. compile the kernel's source text     8. release everything, in reverse order
 //
 // There are more steps than in CUDA. A machine may have the platforms (the drivers) of several vendors, and the
 // kernel is compiled while the program runs, for the device that was chosen. Step 1 is not written out: the lab's
-// program has already chosen the device, from its options, and this file takes it.
+// program has already chosen the device, from its options, and this file uses it.
 // The later rungs take the same steps with OpenClContext, ClBuffer and watch_queue. These also release everything
 // after an error. Here, when a step fails, the objects of the earlier steps are not released.
 //
@@ -75,7 +75,7 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
         check(clEnqueueWriteBuffer(queue, b, CL_TRUE, 0, bytes, p.b.data(), 0, nullptr, nullptr), "copying b in");
     }
 
-    // 6. Set the arguments one by one, then launch: so many work-items in all, so many in a work-group.
+    // 6. Set the arguments one by one, then launch: the number of work-items in all, and in a work-group.
     const cl_ulong count = n;
     check(clSetKernelArg(kernel, 0, sizeof p.k, &p.k), "setting k");
     check(clSetKernelArg(kernel, 1, sizeof a, &a), "setting a");

@@ -2,8 +2,8 @@
 // (Alfaro Vigo & Rossetto, section 2.4; Bueno, chapter 3)
 //
 // Changed: the helpers that all later rungs use. ClBuffer a(p.a) creates a buffer and copies p.a into it,
-// opencl_kernel compiles the kernel, set_args sets its arguments, and watch_queue runs and times the launch. A thread
-// of CUDA is a work-item in OpenCL, and a block is a work-group. The launch gives the total number of work-items
+// opencl_kernel compiles the kernel, set_args sets its arguments, and watch_queue runs and times the launch. A CUDA
+// thread is a work-item in OpenCL, and a block is a work-group. The launch gives the total number of work-items
 // instead of the number of groups, and get_global_id(0) is the global index.
 // Limit: on a GPU, 8 bytes in flight per work-item, as in CUDA. On a CPU, main memory: a work-group
 // becomes a loop over its items there, and the cores share the n / 256 work-groups.

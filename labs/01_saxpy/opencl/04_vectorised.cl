@@ -1,6 +1,6 @@
 // One float4 per work-item: 16 bytes in one load. The pointers are cast to float4, which has an alignment of 16
-// bytes; the buffers start at multiples of 16 bytes, so the cast is right. vload4 promises only the alignment of a
-// float, so that a GPU has to load 4 bytes four times.
+// bytes; the buffers start at multiples of 16 bytes, so the cast is valid. vload4 assumes only the alignment of a
+// float, so a GPU has to load 4 bytes four times.
 kernel void saxpy(float k, global const float* restrict a, global const float* restrict b, global float* restrict c,
                   ulong n) {
     global const float4* a4 = (global const float4*)a;

@@ -1,6 +1,6 @@
 // Rung 4: one float4 per work-item, the counterpart of cuda_float4.
 //
-// Changed against opencl_one_item: each load and store moves 16 bytes, so an item has four times as many bytes in
+// Changed from opencl_one_item: each load and store moves 16 bytes, so an item has four times as many bytes in
 // flight. OpenCL C has arithmetic on vectors: k * a4[v] + b4[v] computes four elements. On a CPU a float4 is one SIMD
 // register, on a GPU one 16-byte access.
 // Limit: the memory.

@@ -1,8 +1,8 @@
 // Rung 2: compensated summation, the reference that every other variant is compared with.
 //
-// Changed: each addition also computes what it rounded off, and the sum of these rests is added at the end. The error
+// Changed: each addition also computes its rounding error, and the sum of these errors is added at the end. The error
 // does not grow with n; see compensated.hpp.
-// Limit: some four more operations and a comparison for each element.
+// Limit: about four more operations and a comparison for each element.
 #include "compensated.hpp"
 #include "gpulab/poisoning.hpp"
 #include "reduction.hpp"

@@ -1,4 +1,4 @@
-// The dot product by one loop on one core, from which the speed-ups are counted.
+// The dot product by one loop on one core; the speed-ups are relative to it.
 #include "dot.hpp"
 
 #include "gpulab/poisoning.hpp"

@@ -1,4 +1,4 @@
-// The prefix sums by one loop on one core, from which the speed-ups are counted. Adds in double, or in 64-bit integers.
+// The prefix sums by one loop on one core; the speed-ups are relative to it. Adds in double, or in 64-bit integers.
 #include "scan.hpp"
 
 #include "gpulab/poisoning.hpp"

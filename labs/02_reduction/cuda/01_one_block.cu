@@ -1,12 +1,12 @@
 // Rung 1: one block, by doubling stride. (Alfaro Vigo & Rossetto, program 2.6)
 //
 // At step s = 1, 2, 4, ... thread i adds the element s places before its own. After log2(n) steps element i holds the
-// sum of all elements up to i; the last one is the sum wanted.
-// The elements stand in shared memory (__shared__), a small fast memory of the block that all its threads read and
-// write. A barrier (__syncthreads) holds each thread until all threads of the block have come to it. Each step has two:
+// sum of all elements up to i; the last one is the result.
+// The elements are in shared memory (__shared__), a small fast memory of the block that all its threads read and
+// write. A barrier (__syncthreads) holds each thread until all threads of the block have reached it. Each step has two:
 // no thread may write an element before its neighbour has read it, and none may begin the next step before all have
 // written.
-// Changed from the printed program: the elements are copied to shared memory first, so the input stays as it was.
+// Changed from the printed program: the elements are copied to shared memory first, so the input is not changed.
 // Limit: one block, 1024 elements, one multiprocessor at work. And it computes n sums to use one.
 #include <algorithm>
 #include <string>

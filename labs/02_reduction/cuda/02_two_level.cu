@@ -4,8 +4,8 @@
 // next launch adds up the blocks' sums in the same way, until one block is enough. A block has 256 threads, so that a
 // multiprocessor holds several: while one waits at a barrier, the others load. 256 elements per block and round: two
 // rounds reach 2^16 elements, three 2^24.
-// Corrected against the printed program: threads beyond the end read nothing (there they read past the array), and
-// the last round takes a ragged block too (there the sums that did not fill a block were dropped).
+// Corrected: threads beyond the end read nothing (in the printed program they read past the array), and the last
+// round includes an incomplete block (the printed program drops the sums that do not fill a block).
 // Limit: one element per thread, for eight steps with two barriers each. Most threads add in every step, but only one
 // of the 256 sums is used; the next rung leaves these additions out.
 #include <utility>
@@ -47,7 +47,7 @@ template <class T> void cuda_two_level(const SumProblem<T>& p, Scalar<T>& sum, S
         const T* from = a.data();
         T *to = sums.data(), *other = sums_of_sums.data();
         std::size_t n = p.size();
-        for (;;) { // round after round, until one block was enough; a launch waits for the one before it
+        for (;;) { // round after round, until one block is enough; a launch waits for the one before it
             const unsigned grid = gpulab::grid_size(n, threads);
             two_level_kernel<<<grid, threads, 0, stream>>>(from, n, to);
             CUDA_CHECK_LAUNCH();

@@ -5,7 +5,7 @@
 // Thread t works at step s if t is a multiple of 2s: threads 0, 2, 4, ..., then 0, 4, 8, ... (interleaved addressing).
 // A warp runs as long as one of its 32 threads works, so up to step 16 every warp runs, for fewer and fewer threads
 // (divergence).
-// Limit: one element per thread, and a tree for every 256, as in the next rung; and that divergence.
+// Limit: one element per thread, and a tree for every 256, as in the next rung; and the divergence.
 #include "rounds.cuh"
 
 namespace reduction {

@@ -1,15 +1,15 @@
 // Rung 7: more bytes in flight, by 16-byte loads, four at a time.
 //
-// Changed: what a thread adds up of its own. One instruction loads 16 bytes, and a thread asks for four such vectors
-// before it adds the first, so that 64 bytes per thread are on their way where there were 4. By Little's law the bytes
+// Changed: how a thread adds up its own elements. One instruction loads 16 bytes, and a thread requests four such
+// vectors before it adds the first, so that each thread has 64 bytes in flight instead of 4. By Little's law the bytes
 // in flight are bandwidth times latency. On an H200 rung 6 has 132 multiprocessors x 2048 threads x 4 bytes = 1.1 MB
-// in flight and reaches 2.5 TB/s: a load takes some 430 ns. For the 4.2 TB/s of a copy that is 1.8 MB, and more, since
-// a busy memory answers later.
-// Two things come with that. Each component of the vector has its own accumulator: with a single one, the 16 floats of
-// a round would be added in one chain. __ldg says that nothing writes the array meanwhile, so that the compiler may
-// issue all loads of a round first. A third is a choice: blocks of 512 threads leave half as many sums to the second
-// launch. The later rungs take private_sum() from private_sum.cuh. Limit: memory while n is large. When n is small: two
-// launches and a copy, each some microseconds.
+// in flight and reaches 2.5 TB/s: a load takes about 430 ns. The 4.2 TB/s of a copy then need 1.8 MB in flight, and
+// more in practice, because a busy memory answers later.
+// Two more changes support this. Each component of the vector has its own accumulator: with a single one, the 16 floats
+// of a round would be added in one chain. __ldg promises that nothing writes the array meanwhile, so that the compiler
+// may issue all loads of a round first. Independently of this, blocks of 512 threads leave half as many sums to the
+// second launch. The later rungs take private_sum() from private_sum.cuh. Limit: memory while n is large. When n is
+// small: two launches and a copy, each a few microseconds.
 #include <algorithm>
 #include <type_traits>
 
@@ -50,7 +50,7 @@ template <class T> __device__ void operator+=(Vector<T>& sum, const Vector<T>& v
 /// The elements that belong to this thread, added up.
 ///
 /// The array is cut into tiles of threads x loads 16-byte vectors, and block b owns the tiles b, b + B, b + 2B, ...
-/// with B blocks in the grid. Of a tile, thread t takes the vectors t, t + threads, ...: a warp always reads 512
+/// with B blocks in the grid. Thread t takes the vectors t, t + threads, ... of a tile: a warp always reads 512
 /// neighbouring bytes. All `loads` of them are in flight before the first is used. The rest, which does not fill a
 /// tile, is divided among all threads of the grid, first by vectors, then by elements.
 /// @pre `a` starts at a multiple of 16 bytes

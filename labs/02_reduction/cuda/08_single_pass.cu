@@ -5,7 +5,7 @@
 // to clear, because the count starts again from 0 by itself (atomicInc wraps around).
 // __threadfence() stands between writing the sum and taking the ticket: without it another block could see the ticket
 // before the sum. The result goes straight into page-locked host memory that the device can write (mapped memory), so
-// that no copy follows either.
+// no copy is needed either.
 // The additions are always done in the same order, so the same grid gives the same bits every time.
 // Limit: memory while n is large, as before; when n is small, the launch and a write over the bus.
 #include "block_sum.cuh"

@@ -2,7 +2,7 @@
 //
 // Changed: atomicAdd in place of the ticket and the last block's work. The kernel is shorter; but the result must be 0
 // before every launch, which takes a memset in the stream, and it should lie in device memory, because an atomic
-// addition to host memory crosses the bus for each block; so it is copied at the end. The blocks finish in any order,
+// addition to host memory crosses the bus for each block; so a copy follows at the end. The blocks finish in any order,
 // so the last bits of a floating-point sum differ from run to run.
 // Limit: as rung 8, plus the memset and the copy. One atomicAdd per block; one per element would be n additions to the
 // same address, one after another.

@@ -1,6 +1,6 @@
 // The dot product in one pass: cuda_single_pass with two arrays. (Alfaro Vigo & Rossetto, exercise 2.2)
 //
-// The products are made in registers, on the way into the accumulators, so nothing but a and b moves: 8 bytes per pair
+// The products are computed in registers on the way to the accumulators, so nothing but a and b moves: 8 bytes per pair
 // of floats. A fused multiply-add rounds once where a product and a sum would round twice.
 // Limit: memory.
 #include "block_sum.cuh"
@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned threads = 512;
 constexpr unsigned loads = 4; // 16-byte loads in flight per thread and array
 
-/// The products that belong to this thread, added up; tiles and indices are those of private_sum().
+/// The sum of the products that belong to this thread; tiles and indices are those of private_sum().
 template <class T> __device__ T private_dot(const T* a, const T* b, std::size_t n) {
     constexpr unsigned width = Vector<T>::width;
     constexpr unsigned tile = threads * loads;

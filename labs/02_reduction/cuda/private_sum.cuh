@@ -1,5 +1,5 @@
 /// @file
-/// What one thread adds up of an array, by 16-byte loads: as in rung 7, for the later rungs.
+/// The sum of one thread's elements of an array, by 16-byte loads: as in rung 7, for the later rungs.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ template <class T> __device__ void operator+=(Vector<T>& sum, const Vector<T>& v
 /// The elements that belong to this thread, added up.
 ///
 /// The array is cut into tiles of threads x loads 16-byte vectors, and block b owns the tiles b, b + B, b + 2B, ...
-/// with B blocks in the grid. Of a tile, thread t takes the vectors t, t + threads, ...: a warp always reads 512
+/// with B blocks in the grid. Thread t takes the vectors t, t + threads, ... of a tile: a warp always reads 512
 /// neighbouring bytes. All `loads` of them are in flight before the first is used. The rest, which does not fill a
 /// tile, is divided among all threads of the grid, first by vectors, then by elements.
 /// @pre blockDim.x == threads; `a` starts at a multiple of 16 bytes

@@ -1,6 +1,6 @@
 /// @file
-/// The host half that rungs share after the first has shown it in full: from a kernel that makes one sum for each block
-/// to one number in host memory.
+/// The host half that several rungs share (the first of them shows it in full): from a kernel that computes one sum per
+/// block to one number in host memory.
 #pragma once
 
 #include <utility>
@@ -18,7 +18,7 @@ namespace reduction {
 template <class T> using SumKernel = void(const T* a, std::size_t n, T* sums);
 
 /// As cuda_two_level: one thread for each element, and round after round over the blocks' sums.
-/// @param threads of a block, which adds up as many elements
+/// @param threads per block; a block adds up this many elements
 template <class T>
 void sum_in_rounds(SumKernel<T>* kernel, unsigned threads, const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const gpulab::DeviceBuffer<T> a(p.a);
@@ -29,7 +29,7 @@ void sum_in_rounds(SumKernel<T>* kernel, unsigned threads, const SumProblem<T>& 
         const T* from = a.data();
         T *to = sums.data(), *other = sums_of_sums.data();
         std::size_t n = p.size();
-        for (;;) { // round after round, until one block was enough; a launch waits for the one before it
+        for (;;) { // round after round, until one block is enough; a launch waits for the one before it
             const unsigned grid = gpulab::grid_size(n, threads);
             kernel<<<grid, threads, 0, stream>>>(from, n, to);
             CUDA_CHECK_LAUNCH();

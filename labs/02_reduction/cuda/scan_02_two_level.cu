@@ -2,9 +2,9 @@
 // (Alfaro Vigo & Rossetto, exercise 2.3)
 //
 // Changed: each block scans its own 1024 elements as in rung 1 and stores their sum. The exclusive scan of these
-// sums is what has to be added to each block; it is found in the same way, with blocks of blocks if there are many.
-// Limit: ten steps of two barriers for 1024 elements; and then the traffic, for the result is written, read again and
-// written again: 16 bytes per float where 8 would do.
+// sums gives the number to add to each block; it is computed in the same way, with blocks of blocks if there are many.
+// Limit: ten steps with two barriers each for 1024 elements; and the traffic: the result is written, read again and
+// written again, 16 bytes per float where 8 would do.
 #include <vector>
 
 #include "gpulab/cuda/buffer.hpp"
@@ -19,7 +19,7 @@ namespace {
 constexpr unsigned threads = 1024;
 }
 
-/// Scans each block for itself; the sum of block b goes to sums[b]. Any n; `out` may be `a`.
+/// Scans each block separately; the sum of block b goes to sums[b]. Any n; `out` may be `a`.
 template <class T> __global__ void scan_blocks_kernel(const T* a, T* out, std::size_t n, T* sums, bool inclusive) {
     __shared__ T x[threads];
     const unsigned t = threadIdx.x;

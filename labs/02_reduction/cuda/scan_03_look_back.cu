@@ -2,21 +2,21 @@
 //
 // Changed: every element is read once and written once. A block takes a tile, adds it up in registers and publishes the
 // sum, the tile's aggregate. To learn what comes before its tile, it looks back: from its left neighbour on, it adds
-// the aggregates of tiles until it meets one whose inclusive prefix is known, the sum of all elements up to its end. It
-// then publishes its own inclusive prefix for those after it. No block waits for a whole level, but only until the
-// tiles just before it have published either of the two.
+// the aggregates of tiles until it reaches one whose inclusive prefix, the sum of all elements up to its end, is known.
+// It then publishes its own inclusive prefix for the tiles after it. A block never waits for a whole level, only until
+// the tiles just before its own have published one of the two values.
 //   - A block takes its tile by a ticket, in the order in which blocks start. So a block waits only for blocks that
 //     have started before it; with tiles numbered by blockIdx that would not be certain.
 //   - One warp looks back, 32 tiles at a time.
-//   - Status and value of a tile, its tile state, must be seen together. A 64-bit word, which is written and read as
-//     one, holds 32 bits of a value and the status. A double takes two such words: when both have the same status, the
-//     halves belong together; when not, the other one is on its way. So no fence is needed, and no second read after
+//   - Status and value of a tile, its tile state, must become visible together. A 64-bit word, written and read as a
+//     unit, holds 32 bits of a value and the status. A double takes two such words: when both have the same status, the
+//     halves belong together; if not, one of them is on its way. So no fence is needed, and no second read after
 //     the first.
 // Index: a warp owns 32 x V consecutive 16-byte vectors; in round r lane l loads vector 32 r + l of them, so a
 // warp always reads 512 neighbouring bytes. The rounds are scanned one after another by shuffles; no transposition
 // through shared memory is needed.
 // The aggregates are added in an order that depends on timing: the last bits of a float may differ from run to run.
-// Limit: memory, 8 bytes per float, and the chain of look-backs; the registers that hold a tile while its block waits.
+// Limit: memory, 8 bytes per float; the chain of look-backs; the registers that hold a tile while its block waits.
 #include <cstring>
 #include <cuda/atomic>
 
@@ -32,7 +32,7 @@ namespace {
 
 constexpr unsigned threads = 512;
 constexpr unsigned warps = threads / 32;
-constexpr unsigned resident = 2; // blocks that a multiprocessor shall hold: leaves 64 registers per thread
+constexpr unsigned resident = 2; // blocks that a multiprocessor should hold: leaves 64 registers per thread
 /// 16-byte loads of each thread: as many as fit into the registers. Large tiles mean few look-backs.
 constexpr unsigned vectors = 10;
 constexpr unsigned all_lanes = 0xFFFFFFFFu;
@@ -41,12 +41,12 @@ constexpr unsigned all_lanes = 0xFFFFFFFFu;
 template <class T> constexpr unsigned width = 16 / sizeof(T);
 template <class T> constexpr unsigned tile_size = width<T>* vectors* threads;
 
-/// What is known of a tile. Cleared memory says `nothing`.
+/// What is known of a tile. Cleared memory means `nothing`.
 enum Status : unsigned { nothing = 0, aggregate = 1, inclusive_prefix = 2 };
 
 using Word = unsigned long long;
 
-/// The state of a tile, as it has published it: a word for each 32 bits of a value, with the status in its lower half.
+/// The published state of a tile: a word for each 32 bits of a value, with the status in its lower half.
 template <class T> struct TileState {
     static constexpr unsigned words = sizeof(T) / 4;
     Word word[words];

@@ -1,4 +1,4 @@
-// The series on a CUDA device: cuda_single_pass whose elements are made instead of read.
+// The series on a CUDA device: cuda_single_pass whose elements are computed instead of read.
 // (Alfaro Vigo & Rossetto, exercises 1.3 and 1.4)
 //
 // Thread t takes the terms t, t + G, t + 2G, ... with G threads in the grid. The sign follows from the index; G is

@@ -47,7 +47,7 @@ template <class T> void opencl_tree_interleaved(const SumProblem<T>& p, Scalar<T
     watch.tile(local_size * local_size); // of the second round
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
-    sums.back().copy_to(sum); // the same number again, and a look at the guard bands
+    sums.back().copy_to(sum); // the same number again, and a check of the guard bands
 }
 
 template SumRun<float> opencl_tree_interleaved<float>;

@@ -12,7 +12,7 @@ kernel void multi_stage(global const REAL* a, ulong n, local REAL* x, global REA
     x[me] = mine; // stage 2: into local memory
     barrier(CLK_LOCAL_MEM_FENCE);
 
-    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) { // stage 3: the first half takes in the second
+    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) { // stage 3: add the second half to the first
         if (me < step) x[me] += x[me + step];
         barrier(CLK_LOCAL_MEM_FENCE); // outside the branch: every item must come to it
     }

@@ -1,7 +1,7 @@
 // Rung 4: the host adds up the groups' sums. (Bueno, section 4.2.1: multi-stage reduction)
 //
 // Changed: the kernel of rung 3 is launched once. One partial sum per group goes to the host, which adds up these few
-// in double. The time ends when the partial sums are on the host; its few hundred additions are not in it.
+// in double. The time ends when the partial sums are on the host; its few hundred additions are not counted.
 // Limit: 4-byte loads as in rung 3, and the host's part, which grows with the number of groups.
 #include "04_multi_stage.cl.hpp"
 #include "gpulab/opencl/buffer.hpp"

@@ -9,8 +9,8 @@ typedef float4 VECTOR;
 #define ADD_UP(v) ((v.x + v.y) + (v.z + v.w))
 #endif
 
-// Any n with any number of groups; used for both stages. The pointer is cast to a vector's: vload4 promises no more
-// than the alignment of a float, and a GPU then loads four times 4 bytes. The buffers start at multiples of 16 bytes.
+// Any n with any number of groups; used for both stages. The pointer is cast to a pointer to vectors: vload4 assumes
+// only the alignment of a float, so a GPU loads 4 bytes four times. The buffers start at multiples of 16 bytes.
 kernel void vectorised(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
     const size_t me = get_local_id(0);
     const size_t G = get_global_size(0);
@@ -29,7 +29,7 @@ kernel void vectorised(global const REAL* a, ulong n, local REAL* x, global REAL
     for (; i < vectors; i += G) s0 += v[i];
     s0 = (s0 + s1) + (s2 + s3);
     REAL mine = ADD_UP(s0);
-    if (get_global_id(0) < n % WIDTH) mine += a[vectors * WIDTH + get_global_id(0)]; // what fills no vector
+    if (get_global_id(0) < n % WIDTH) mine += a[vectors * WIDTH + get_global_id(0)]; // the rest
 
     x[me] = mine;
     barrier(CLK_LOCAL_MEM_FENCE);

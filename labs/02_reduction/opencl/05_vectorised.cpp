@@ -1,7 +1,7 @@
 // Rung 5: 16-byte loads and independent accumulators, OpenCL's counterpart of cuda_vectorised.
 //
-// Changed: more bytes in flight. A work-item asks for four 16-byte vectors before it adds the first, so that 64 bytes
-// per item are on their way where there were 4. Each vector has an accumulator of its own, so that no addition waits
+// Changed: more bytes in flight. A work-item requests four 16-byte vectors before it adds the first, so that each
+// item has 64 bytes in flight instead of 4. Each vector has an accumulator of its own, so that no addition waits
 // for the one before. On a CPU a float4 is one SIMD register. The host half is that of rung 3, with two launches.
 // Limit: memory; for a small n the second launch.
 #include "05_vectorised.cl.hpp"

@@ -1,6 +1,6 @@
 // The dot product by multi-stage reduction: what the kernel of the thesis computes. (Bueno, section 4.2.1)
 //
-// As opencl_multi_stage, with products for elements. The host adds up the groups' sums; the time ends when it has them.
+// As opencl_multi_stage, with products as elements. The host adds up the groups' sums; the timing ends before that.
 #include "dot.hpp"
 
 #include "dot.cl.hpp"

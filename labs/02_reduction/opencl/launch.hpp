@@ -20,7 +20,7 @@ namespace reduction {
 inline constexpr std::size_t local_size = 256;
 
 /// A kernel of a program built for T.
-/// @throws Unsupported when the device takes no work-groups of 256 for it
+/// @throws Unsupported when the device cannot run it in work-groups of 256
 template <class T> cl::Kernel kernel_for(const char* source, const char* name) {
     cl::Kernel kernel = gpulab::opencl_kernel(source, name, gpulab::real_option<T>());
     if (gpulab::opencl().max_work_group(kernel) < local_size)
@@ -83,7 +83,7 @@ template <class T> T sum_of_groups(const cl::Kernel& kernel, gpulab::ClBuffer<T>
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, sums.bytes(), host.data(), nullptr, events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
-    sums.copy_to(host); // the same numbers again, and a look at the guard bands
+    sums.copy_to(host); // the same numbers again, and a check of the guard bands
     double total = 0;
     for (const T x : host) total += x;
     return static_cast<T>(total);

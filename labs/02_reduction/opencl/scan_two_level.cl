@@ -2,7 +2,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// Scans each group's tile of (group size) x PER_ITEM elements for itself; the sum of tile g goes to sums[g].
+// Scans each group's tile of (group size) x PER_ITEM elements separately; the sum of tile g goes to sums[g].
 // Item l owns the PER_ITEM consecutive elements from l x PER_ITEM on. Any n; `out` may be `a`.
 #define PER_ITEM 4
 kernel void scan_tiles(global const REAL* a, global REAL* out, ulong n, local REAL* x, global REAL* sums,

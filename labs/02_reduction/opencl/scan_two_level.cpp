@@ -2,11 +2,11 @@
 // (Alfaro Vigo & Rossetto, exercise 2.3)
 //
 // Each group scans its tile of 1024 elements, four per item, and stores the tile's sum. The exclusive scan of
-// these sums, found in the same way, is what has to be added to each tile.
+// these sums, computed in the same way, gives the number to add to each tile.
 //
 // Limit: the result is written, read again and written again. The single pass of cuda_scan_look_back cannot be written
-// in OpenCL 1.2, which promises neither that groups make progress while others wait nor an order of memory between
-// them.
+// in OpenCL 1.2, which guarantees neither that groups make progress while others wait nor memory ordering between
+// groups.
 #include <vector>
 
 #include "gpulab/opencl/buffer.hpp"

@@ -14,7 +14,7 @@ REAL term(int pi, REAL x, ulong i) {
     return x > 0 && even ? size : -size;
 }
 
-// multi_stage with elements that are made instead of read.
+// multi_stage with elements that are computed instead of read.
 kernel void series(int pi, REAL argument, ulong terms, local REAL* x, global REAL* sums) {
     const size_t me = get_local_id(0);
     REAL mine = 0;

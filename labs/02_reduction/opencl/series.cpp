@@ -1,4 +1,4 @@
-// The series on an OpenCL device: opencl_multi_stage whose elements are made instead of read.
+// The series on an OpenCL device: opencl_multi_stage whose elements are computed instead of read.
 // (Alfaro Vigo & Rossetto, exercises 1.3 and 1.4)
 #include "series.hpp"
 

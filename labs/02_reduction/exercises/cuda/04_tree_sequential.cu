@@ -4,7 +4,7 @@
 // addressing). The threads that work are the first s, so whole warps become idle, and no warp runs for only some of its
 // threads before the last five steps.
 //
-// Limit: most threads load one element and then wait. At the first step already half of them have nothing to do.
+// Limit: most threads load one element and then wait. Half of the threads are idle from the first step on.
 #include "rounds.cuh"
 
 namespace reduction {

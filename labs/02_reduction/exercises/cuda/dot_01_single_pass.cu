@@ -1,6 +1,6 @@
 // The dot product in one pass: cuda_single_pass with two arrays. (Alfaro Vigo & Rossetto, exercise 2.2)
 //
-// The products are made in registers, on the way into the accumulators, so nothing but a and b moves: 8 bytes per pair
+// The products are computed in registers on the way to the accumulators, so nothing but a and b moves: 8 bytes per pair
 // of floats. A fused multiply-add rounds once where a product and a sum would round twice.
 // Limit: memory.
 #include "block_sum.cuh"
@@ -16,10 +16,10 @@ namespace {
 constexpr unsigned threads = 512;
 constexpr unsigned loads = 4; // 16-byte loads in flight per thread and array
 
-/// The products that belong to this thread, added up; tiles and indices are those of private_sum().
+/// The sum of the products that belong to this thread; tiles and indices are those of private_sum().
 template <class T> __device__ T private_dot(const T* a, const T* b, std::size_t n) {
-    // TODO: add up the products a[i] * b[i] that belong to this thread: those of every thread of the grid together
-    // are all n. private_sum() (private_sum.cuh) does it for one array; begin with 4-byte loads.
+    // TODO: add up the products a[i] * b[i] that belong to this thread: together the threads of the grid take all n.
+    // private_sum() (private_sum.cuh) does it for one array; begin with 4-byte loads.
     (void)a, (void)b, (void)n;
     return T{0};
     // END TODO
