@@ -108,7 +108,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
                 report.add(std::move(result), work_of(problem));
             };
             add("cuda_tile", GPULAB_IF_CUDA(cuda_tile<T>));
-            // The same tile with its size compiled in: what the freedom to choose costs.
+            // The same tile with its size compiled in, to show what choosing it at the launch costs.
             if (t.rows == t.columns && t.rows == t.depth && t.rows >= 8)
                 add("cuda_static_tile", GPULAB_IF_CUDA(cuda_static_tile<T>));
         }

@@ -20,7 +20,7 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t n);
 
-/// Why a variant is left out on a device that computes on the CPU: the product would take too long. Empty when it does
+/// Why a variant is left out on a device that computes on the CPU: the product would take too long. Empty when it would
 /// not, and when the user asked for the variant by name.
 template <class T>
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,

@@ -35,7 +35,7 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
                 size += static_cast<double>(std::abs(product));
             }
             r.y[i] = static_cast<T>(sum);
-            // Below the smallest normal number roundings no longer shrink with the sum: one of them for each term.
+            // Below the smallest normal number rounding errors no longer shrink with the sum: allow one for each term.
             const auto length = static_cast<double>(a.row_length(i));
             const double least = length > 0 ? (1 + length) * static_cast<double>(std::numeric_limits<T>::min()) : 0;
             r.scale[i] = std::max((1 + std::sqrt(length)) * size, least);

@@ -20,7 +20,7 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t rows);
 
-/// Bytes of a matrix in each format. Those of ELL are computed without building it, because they may be very many.
+/// Bytes of a matrix in each format. Those of ELL are computed without building it, because it may be very large.
 struct FormatBytes {
     double dense, csr, coo, csc, ell;
     double bins; ///< of cuda_bins: 4 bytes and a value per entry, 4 bytes per row; without the padding of its chunks

@@ -22,8 +22,8 @@ struct Link {
 };
 
 /// The shortest time that a pipeline can approach, in milliseconds: its slowest stage, with both directions in use,
-/// max(bytes / up, bytes / down, kernel_ms). It does not contain what every real pass has: the fill (the first strip
-/// goes up while nothing comes down) and the drain (the last strip comes down alone).
+/// max(bytes / up, bytes / down, kernel_ms). It leaves out the fill (the first strip goes up while nothing comes
+/// down) and the drain (the last strip comes down alone), which every real pass has.
 double bound_ms(const Link& link, std::size_t bytes);
 
 /// The time in which the image goes up and as many bytes come down from a common start, without strips and without
@@ -33,10 +33,9 @@ double together_ms(const Link& link, std::size_t bytes);
 /// One stage after the other, without overlap: bytes / up_alone + kernel_ms + bytes / down_alone, in milliseconds.
 double sum_ms(const Link& link, std::size_t bytes);
 
-/// A model of a pipeline of n equal strips: the first strip passes all three stages alone, and each further strip adds
-/// its time in the slowest stage,
-/// sum_ms / n + (n - 1) max(bytes / n / up + pause, bytes / n / down + pause, kernel_ms / n).
-/// It does not contain what handing over from stage to stage takes. @pre n > 0
+/// A model of a pipeline of n equal strips: the first strip passes through all three stages alone, and each further
+/// strip adds its time in the slowest stage, sum_ms / n + (n - 1) max(bytes / n / up + pause, bytes / n / down + pause,
+/// kernel_ms / n). It leaves out the time between the stages. @pre n > 0
 double strips_ms(const Link& link, std::size_t bytes, std::size_t n);
 
 /// The most strips that --streams takes.

@@ -47,7 +47,7 @@ bool has_copies(const gpulab::Timeline& t) {
 LinkNotes::LinkNotes(gpulab::Report& report, const Problem& p, const Output& out,
                      const std::vector<gpulab::Job<Run>>& jobs)
     : report_(report), problem_(p), out_(out) {
-    report.column("overlap_percent", "overlap %"); // what else the results hold is the same for all rows of a device
+    report.column("overlap_percent", "overlap %"); // other results are the same for all rows of a device
     report.column("traced_ms", "traced ms");
     for (const auto& job : jobs) {
         const std::string id = job.device().id();

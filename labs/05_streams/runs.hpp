@@ -15,7 +15,7 @@
 
 namespace streams {
 
-/// What a run leaves beside the report's table.
+/// What a run leaves besides the report's table.
 struct Traces {
     std::vector<std::pair<std::string, gpulab::Timeline>> timelines; ///< with names such as "cuda_pipeline on cuda:0"
     Output last_right;                                               ///< the last output that was right

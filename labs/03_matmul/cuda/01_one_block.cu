@@ -1,7 +1,7 @@
 // Rung 1: one block, one thread per element. (Alfaro Vigo & Rossetto, program 2.8)
 //
-// The block has the shape of C. A block has at most 1024 threads, so C has at most 1024 elements; k is free.
-// The book's kernel counts rows by threadIdx.x, as the next rung does; here threadIdx.x counts columns.
+// The block has the shape of C. A block has at most 1024 threads, so C has at most 1024 elements; k may be any number.
+// In the book's kernel threadIdx.x is the row index, as in the next rung; here it is the column index.
 // Limit: one multiprocessor works, all others are idle.
 #include <string>
 

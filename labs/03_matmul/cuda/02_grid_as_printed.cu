@@ -1,8 +1,8 @@
 // Rung 2: a grid of blocks, as the book prints it. (Alfaro Vigo & Rossetto, program 2.9 and exercise 2.4)
 //
-// Changed: as many 16 x 16 blocks as cover C, so C may have any size. The book asks for square matrices that the block
+// Changed: enough 16 x 16 blocks to cover C, so C may have any size. The book asks for square matrices that the block
 // divides; here threads beyond the edges do nothing.
-// Limit: threadIdx.x counts the rows. The threads of a warp are neighbours in threadIdx.x, so half a warp reads 16
+// Limit: threadIdx.x is the row index. The threads of a warp are neighbours in threadIdx.x, so half a warp reads 16
 // numbers of A that lie k apart and writes 16 numbers of C that lie n apart. Each access touches 16 sectors of 32 bytes
 // and uses 4 bytes of each.
 #include "gpulab/cuda/buffer.hpp"

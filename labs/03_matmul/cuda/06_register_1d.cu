@@ -1,7 +1,7 @@
 // Rung 6: a column of eight elements per thread, kept in registers.
 //
 // Changed: a thread computes eight elements of one column of C. A number of B's tile, once in a register, serves eight
-// sums: nine numbers from shared memory for eight multiply-adds, where there were sixteen. The sizes follow from that:
+// sums: nine numbers from shared memory for eight multiply-adds, instead of sixteen. The sizes follow from that:
 // with 512 threads a block computes 64 x 64 elements, and with tiles 8 deep each thread loads one number of each tile.
 // Index: thread t has column t mod 64 and the eight rows from 8 (t / 64) on. A warp spans 32 columns of the same rows,
 // so its threads read the same word of A's tile, which one access gives to all of them.

@@ -1,13 +1,13 @@
 // Rung 7: eight by eight elements per thread.
 //
 // Changed: a thread takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for each
-// number from shared memory, where there was less than one. The 64 sums stay in registers from the first tile to the
+// number from shared memory, instead of less than one. The 64 sums stay in registers from the first tile to the
 // last.
 // Index: a block of 256 threads computes 128 x 128 elements. Thread t has the place (y, x) = (t / 16, t mod 16) in a
 // 16 x 16 square. It computes the rows y + 16 i and the columns x + 16 j, so neighbouring threads have neighbouring
 // columns.
 // Registers: 64 sums and what goes with them need up to 128 registers per thread. A multiprocessor has 65,536 of them,
-// so it holds two blocks (65,536 / 256 / 128), and __launch_bounds__ asks the compiler for no more than that.
+// so it holds two blocks (65,536 / 256 / 128), and __launch_bounds__ makes the compiler keep to that limit.
 // Limit: instructions that are not multiply-adds. The compiler joins four neighbours of A's tile into one 16-byte load,
 // but each number of B's tile is a load of its own, and so is each number from global memory. And as before, nothing
 // overlaps the loads from global memory: the threads wait for every tile.

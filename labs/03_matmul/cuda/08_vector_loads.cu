@@ -7,7 +7,7 @@
 // its columns. At each load a warp reads 16 neighbouring pieces of 16 bytes from B's tile and two from A's.
 // If 4 does not divide the length of the rows, most rows do not begin at a multiple of 16 bytes. Such a matrix is read
 // by single floats.
-// Limit: waiting. All warps of a block wait at each tile until it has come from global memory.
+// Limit: waiting. All warps of a block wait at each tile until it has arrived from global memory.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"

@@ -3,15 +3,15 @@
 // Changed: a thread issues each load some time before it needs the number, and computes in between.
 // - From global to shared memory: the copies are asynchronous (cp.async, compute capability 8.0) and pass through no
 //   register. There is room for three pairs of tiles: while one is multiplied, the next two are on their way. One
-//   barrier per tile is enough, because no thread writes to the tiles that are read.
+//   barrier per tile is enough, because no thread writes to a tile that is being read.
 // - From shared memory to registers: the numbers of the next step are loaded while those of this step are multiplied,
-//   also across the barrier.
+//   even across the barrier.
 // - An asynchronous copy cannot transpose, but a copy of a single number can go to any address. A's tile is transposed
 //   by its addresses. The 32 copies of a warp go to 16 banks, two to each. The pitch is the distance from row to row
 //   of the tile; a pitch without these conflicts would not be a multiple of 16 bytes, which the loads need.
 // The next two rungs launch this kernel with other sizes, so this rung already has what they rely on:
-// - Tiles 16 deep, half as many barriers. A warp computes 64 x 32 elements of C where it had 16 x 128: it reads 96
-//   numbers from shared memory for 2048 products, not 144.
+// - Tiles are 16 deep, so there are half as many barriers. A warp computes 64 x 32 elements of C instead of 16 x 128:
+//   it reads 96 numbers from shared memory for 2048 products, not 144.
 // - A thread adds its products along a row of its sums and back along the next. The operand at the turn is used twice
 //   in succession, so the hardware need not read the register again.
 // - Blocks are numbered in bands eight tiles high: blocks that run at the same time then form a square of C, and share
@@ -37,7 +37,7 @@ namespace {
 constexpr int rows = 128, columns = 128;         // of C that a block computes
 constexpr int depth = 16;                        // columns of A and rows of B in a tile
 constexpr int warp_rows = 64, warp_columns = 32; // of C that a warp computes
-constexpr int lane_rows = 8, lane_columns = 4;   // how the lanes of a warp stand
+constexpr int lane_rows = 8, lane_columns = 4;   // how the lanes of a warp are arranged
 constexpr int stages = 3;                        // pairs of tiles for which there is room
 constexpr int threads = (rows / warp_rows) * (columns / warp_columns) * 32;
 constexpr int thread_rows = warp_rows / lane_rows, thread_columns = warp_columns / lane_columns;
@@ -50,8 +50,8 @@ constexpr std::size_t shared_bytes = sizeof(float) * stages * stage_floats;
 
 /// One tile of C per block; any shape.
 ///
-/// Blocks are numbered down `band_height` tiles of a column of tiles, then the next column: those that run at the same
-/// time form a square of C rather than a strip, and share more rows of A and columns of B in the L2.
+/// Blocks are numbered down a column of `band_height` tiles, then down the next column: those that run at the same time
+/// form a square of C rather than a strip, and share more rows of A and columns of B in the L2.
 ///
 /// @tparam vector whether 4 divides n, so that rows of B and C can be moved in 16-byte pieces
 template <bool vector>
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
     const int y = warp / warps_across * warp_rows + lane / lane_columns * 4;
     const int x = warp % warps_across * warp_columns + lane % lane_columns * 4;
 
-    // What it copies: of A's tile, column a_l of every a_step-th row; of B's, four columns of every b_step-th row.
+    // What it copies: column a_l of every a_step-th row of A's tile, four columns of every b_step-th row of B's.
     constexpr int a_step = threads / depth, b_step = threads / (columns / 4);
     const int a_l = t % depth, a_i = t / depth;
     const int b_l = t / (columns / 4), b_j = t % (columns / 4) * 4;
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
         }
     };
 
-    // A fragment is what a thread needs of both tiles at one step. Two take turns: while the products of one are
+    // A fragment is what a thread needs from both tiles for one step. There are two: while the products of one are
     // summed, the other is loaded from shared memory.
     float sum[thread_rows][thread_columns] = {};
     alignas(16) float left[2][thread_rows], right[2][thread_columns]; // loaded as float4

@@ -2,8 +2,8 @@
 //
 // Changed: the multiprocessor with the most to do determines the time. 1024 x 1024 elements are 32 large tiles (128 x
 // 256), which leave 100 of an H200's 132 multiprocessors idle. 2047 x 2053 elements are 144 of them, so 12
-// multiprocessors have two and the others wait for these. Two measures balance the work:
-// - a smaller tile, 64 x 128, with three blocks to a multiprocessor;
+// multiprocessors compute two tiles and the others wait for these. Two measures balance the work:
+// - a smaller tile, 64 x 128, with three blocks per multiprocessor;
 // - k in parts (split-K): the blocks of one part add up their share of every sum, and a second kernel adds the shares,
 //   always in the same order, so that the result is the same in every run.
 // The large tile needs fewer loads, and shares cost memory traffic. So the rung estimates what each choice costs and

@@ -1,5 +1,5 @@
 /// @file
-/// Copies from global to shared memory that pass through no register. A thread waits for them when it asks to.
+/// Copies from global to shared memory that bypass the registers. A thread waits for them explicitly.
 /// (PTX cp.async, compute capability 8.0; on older devices plain copies with the same result.)
 #pragma once
 
@@ -33,8 +33,8 @@ __device__ inline void commit_copies() {
 #endif
 }
 
-/// Waits until at most `pending` of this thread's latest groups are still under way. What other threads copied has
-/// arrived only after a barrier as well.
+/// Waits until at most `pending` of this thread's latest groups are still under way. Copies by other
+/// threads have arrived only after a barrier as well.
 template <int pending> __device__ void wait_for_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(pending) : "memory");

@@ -2,8 +2,8 @@
 //
 // cuBLAS stores matrices by columns: it reads our A, stored by rows, as the transpose of A. So we ask for the transpose
 // of C, C^T = B^T A^T: B goes in first, and nothing has to be transposed. CUBLAS_PEDANTIC_MATH allows single-precision
-// arithmetic only. In other modes, a setting or a variable of the environment can make the library round the inputs to
-// TF32, a format with 10 bits after the point, for the tensor cores. That would be another computation.
+// arithmetic only. In other modes, a setting or an environment variable can make the library round the inputs to
+// TF32, a format with a 10-bit mantissa, for the tensor cores. That would be another computation.
 #include <algorithm>
 
 #include "gpulab/cuda/buffer.hpp"

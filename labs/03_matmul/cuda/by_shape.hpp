@@ -13,7 +13,7 @@ namespace matmul {
 inline constexpr std::size_t large_rows = 128, large_columns = 256;
 inline constexpr std::size_t small_rows = 64, small_columns = 128;
 inline constexpr std::size_t small_per_sm = 3; ///< blocks with the small tile that a multiprocessor holds at once
-inline constexpr std::size_t part_unit = 16;   ///< both kernels go through k in steps of it
+inline constexpr std::size_t part_unit = 16;   ///< both kernels go through k in steps of this size
 
 /// How to compute a product.
 struct ByShape {
@@ -31,18 +31,18 @@ inline double cost(const ByShape& choice, std::size_t m, std::size_t n, std::siz
     const std::size_t columns = choice.large ? large_columns : small_columns;
     const std::size_t tiles = ceil_div(m, rows) * ceil_div(n, columns);
     const std::size_t blocks = ceil_div(tiles * choice.parts, multiprocessors); // of the busiest multiprocessor
-    // To fill its pipeline and to write C, a block takes the time of 24 steps more.
+    // Filling its pipeline and writing C take a block the time of 24 more steps.
     double work = static_cast<double>(blocks * rows * columns * (choice.part + 24));
     // Small tiles need more loads, and one or two blocks of them do not keep a multiprocessor busy.
     if (!choice.large) work *= blocks == 1 ? 1.20 : blocks == 2 ? 1.05 : 1.01;
-    // To write, read and add a share of an element takes the time of 50 multiply-adds.
+    // Writing, reading and adding a share of an element takes the time of 50 multiply-adds.
     if (choice.parts > 1)
         work += 50.0 * static_cast<double>(choice.parts * m * n) / static_cast<double>(multiprocessors);
     return work;
 }
 
 /// The cheapest choice for a product of m x k by k x n on a device with this many multiprocessors. It tries both tiles
-/// with all numbers of parts that leave at least 64 columns to a part and at most 12 blocks to a multiprocessor.
+/// with every number of parts that leaves at least 64 columns per part and at most 12 blocks per multiprocessor.
 /// @param large_fits whether the device has the shared memory for the large tile
 inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std::size_t multiprocessors,
                                bool large_fits = true) {

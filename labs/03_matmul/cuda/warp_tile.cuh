@@ -36,7 +36,7 @@ struct WarpTile {
 
 /// Part blockIdx.y of k for one tile of C: columns of A, rows of B from blockIdx.y * part on. Any shape.
 ///
-/// Blocks are numbered down `group` tiles of a column of tiles, then the next column: those that run at the same time
+/// Blocks are numbered down a column of `group` tiles, then down the next column: those that run at the same time
 /// form a square of C rather than a strip, and share more rows of A and columns of B in the L2.
 ///
 /// @tparam vector whether 4 divides n, so that rows of B and C can be moved in 16-byte pieces
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
     const int y = warp / warps_across * G::warp_rows + lane / G::lane_columns * 4;
     const int x = warp % warps_across * G::warp_columns + lane % G::lane_columns * 4;
 
-    // What it copies: of A's tile, column a_l of every a_step-th row; of B's, four columns of every b_step-th row.
+    // What it copies: column a_l of every a_step-th row of A's tile, four columns of every b_step-th row of B's.
     constexpr int a_step = G::threads / G::depth, b_step = G::threads / (G::columns / 4);
     const int a_l = t % G::depth, a_i = t / G::depth;
     const int b_l = t / (G::columns / 4), b_j = t % (G::columns / 4) * 4;
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(G::threads, G::blocks_per_sm)
         }
     };
 
-    // A fragment is what a thread needs of both tiles at one step. Two take turns: while the products of one are
+    // A fragment is what a thread needs from both tiles for one step. There are two: while the products of one are
     // summed, the other is loaded from shared memory.
     float sum[G::thread_rows][G::thread_columns] = {};
     alignas(16) float left[2][G::thread_rows], right[2][G::thread_columns]; // loaded as float4

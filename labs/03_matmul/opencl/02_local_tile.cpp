@@ -2,8 +2,8 @@
 //
 // Changed: a group of 16 x 16 work-items loads a 16 x 16 tile of A and one of B together. Each number that comes from
 // global memory serves 16 work-items.
-// Limit: local memory, which still gives two numbers for each multiply-add. On a CPU local memory is ordinary memory,
-// and the cache held these numbers before; there the rung adds copies and barriers.
+// Limit: local memory, which still delivers two numbers for each multiply-add. On a CPU local memory is ordinary
+// memory, and the cache held these numbers anyway; there the rung only adds copies and barriers.
 #include "02_local_tile.cl.hpp"
 #include "launch.hpp"
 #include "matmul.hpp"

@@ -10,10 +10,10 @@
 #define DEPTH 16 // columns of A and rows of B in a tile
 
 // Eight neighbours of a row, from index `first` of `length` on; zeros beyond its end and outside the matrix.
-// vload8 asks only for the alignment of a single number, so a compiler may make eight loads of it. When eight divides
+// vload8 requires only the alignment of a single number, so a compiler may make eight loads of it. When eight divides
 // the lengths of all rows (WHOLE_LINES, which the host defines), every line is aligned to eight numbers, and the cast
 // to REAL8 says so. This is decided when the kernel is built: a test in the kernel would be the same in every pass of
-// its loop, LLVM makes two loops of that, each with the barriers, and PoCL 5 stops there.
+// its loop, so LLVM would make two loops of it, each with the barriers, and PoCL 5 fails on these.
 REAL8 load_line(global const REAL* row, int first, int length, int inside) {
 #if defined(WHOLE_LINES)
     return inside && first < length ? *(global const REAL8*)(row + first) : (REAL8)0;

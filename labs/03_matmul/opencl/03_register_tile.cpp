@@ -1,7 +1,7 @@
 // Rung 3: 8 x 8 elements per work-item, OpenCL's counterpart of cuda_register_2d and cuda_vector_loads.
 //
 // Changed: a work-item takes 8 numbers of A's tile and 8 of B's and makes 64 products of them: four multiply-adds for
-// each number loaded, where there was half a multiply-add. The sums are vectors of eight, which on a CPU are one or two
+// each number loaded, instead of half a multiply-add. The sums are vectors of eight, which on a CPU are one or two
 // SIMD registers. Loads are vectors of eight too; for that, A's tile is stored transposed. Both changes come together
 // because the vector type is what gives OpenCL the register tile.
 // Limit: on a CPU, the sums of all 64 work-items of a group go to memory and back at each barrier. On a GPU, nothing

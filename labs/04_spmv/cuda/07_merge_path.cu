@@ -13,7 +13,7 @@
 //   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y.
 // The first step of each tile depends on row_start only. It is found once per matrix, outside the timing.
 // Limit: with random columns the gather of x, because each entry fetches a sector of 32 bytes from the L2 cache and
-// uses 4 or 8 of them. With regular columns the searches, and the products' way through shared memory.
+// uses 4 or 8 of them. With regular columns, the searches and the passing of products through shared memory.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
@@ -29,7 +29,7 @@ struct MergePoint {
 
 /// Searches one diagonal of the merge grid.
 /// @param diagonal how many steps have been taken: row + nonzero of the result
-/// @param row_end row_end[i] is where row i ends in the list of non-zeros; rows of them
+/// @param row_end row_end[i], for i < rows, is where row i ends in the list of non-zeros
 __device__ inline MergePoint find_merge_point(long long diagonal, const int* row_end, int rows, int nonzeros) {
     long long low = diagonal > nonzeros ? diagonal - nonzeros : 0;
     long long high = diagonal < rows ? diagonal : rows;
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(threads)
                       const T* __restrict__ x, T* __restrict__ y, const MergePoint* __restrict__ point,
                       T* __restrict__ carry_out) {
     constexpr int tile = static_cast<int>(threads * items);
-    __shared__ T slot[tile + 1]; // first the products of the tile, behind them the sum of each of its rows
+    __shared__ T slot[tile + 1]; // first the products of the tile, then the sum of each of its rows
     __shared__ int row_end[tile + 1];
 
     const MergePoint begin = point[blockIdx.x], end = point[blockIdx.x + 1];

@@ -2,8 +2,8 @@
 //
 // Changed: the format; a thread still has a row, as in rung 1. Slot s of row i is stored at s * rows + i, so at each
 // step of the loop the 32 threads of a warp read 32 neighbours. No row pointers, no sum across threads.
-// There are three small differences from rung 1 beside the format: the hints of rung 5; offsets of 64 bits, because the
-// number of slots may pass 2^31; and a comparison per slot that leaves out the padding.
+// There are three small differences from rung 1 besides the format: the hints of rung 5; offsets of 64 bits, because
+// the number of slots may pass 2^31; and a comparison per slot that leaves out the padding.
 // Limit: the padding, which is read too. With rows of equal length there is none. With a few long rows the format would
 // take many times the memory of CSR, and the matrix is refused.
 #include <string>

@@ -1,7 +1,7 @@
 // Baseline: the vendor's library, with both of its algorithms for CSR.
 //
-// CUSPARSE_SPMV_CSR_ALG1 is the default; CUSPARSE_SPMV_CSR_ALG2 gives the same bits in every run. Both get the work
-// space that they ask for. cusparseSpMV_preprocess is called once per matrix, outside the timing.
+// CUSPARSE_SPMV_CSR_ALG1 is the default; CUSPARSE_SPMV_CSR_ALG2 gives the same bits in every run. Both get the
+// workspace that they ask for. cusparseSpMV_preprocess is called once per matrix, outside the timing.
 #include "device_problem.hpp"
 #include "gpulab/cuda/cusparse.hpp"
 #include "gpulab/cuda/timing.hpp"

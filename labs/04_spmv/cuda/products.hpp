@@ -7,13 +7,13 @@
 
 namespace spmv {
 
-/// Puts the product of an ELL matrix into a stream. Slot s of row i is stored at s * rows + i.
+/// Enqueues the product of an ELL matrix in a stream. Slot s of row i is stored at s * rows + i.
 /// @param column,value y.size() * width slots; column -1 is padding
 template <class T>
 void ell_product(const gpulab::DeviceBuffer<int>& column, const gpulab::DeviceBuffer<T>& value,
                  const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y, std::size_t width, cudaStream_t stream);
 
-/// Puts the clearing of y and the product of a COO matrix, with entries in any order, into a stream.
+/// Enqueues in a stream the clearing of y and the product of a COO matrix with entries in any order.
 /// @param row,column,value one element per entry
 template <class T>
 void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,

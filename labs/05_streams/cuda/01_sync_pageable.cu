@@ -5,8 +5,8 @@
 // The image lies in ordinary, pageable memory, which the system may move. So the CPU copies it piece by piece into
 // page-locked memory of the driver, a staging buffer, and the GPU's copy engine fetches it from there. On the way up
 // cudaMemcpy may return when the last piece is in the staging buffer; the kernel still waits for the copy, because it
-// is in the same stream. On the way down cudaMemcpy returns when the data has arrived. So at any time either a copy up,
-// or a kernel, or a copy down is at work (except for that last piece).
+// is in the same stream. On the way down cudaMemcpy returns when the data has arrived. So only one of copy up,
+// kernel and copy down runs at any time (except for that last piece).
 //
 // Limit: the copy through the staging buffer, then the waiting.
 #include "pass.cuh"

@@ -2,7 +2,7 @@
 //
 // Changed: one stream per stage instead of one per strip, however many strips there are. Events keep the order between
 // the stages. An event is a mark in a stream: record() puts it behind the commands given so far, and
-// cudaStreamWaitEvent lets another stream wait until it is reached. The kernel of strip i waits for `uploaded[i]`, its
+// cudaStreamWaitEvent makes another stream wait until it is reached. The kernel of strip i waits for `uploaded[i]`, its
 // copy down for `inverted[i]`.
 // Here --streams gives the number of strips.
 //

@@ -2,7 +2,7 @@
 //
 // Changed: page-locked memory also gets an address on the device (zero copy), so every load and every store of the
 // kernel crosses the link. Both directions are busy with a single kernel, there is no fill and no drain, and there are
-// no strips: --streams has no effect. This pays only if each byte is read once and written once, as here; a second
+// no strips: --streams has no effect. This pays off only if each byte is read once and written once, as here; a second
 // read might cross the link a second time. The timeline shows one kernel; the overlap is inside it.
 // A few blocks fill the link. More do not make it faster, and many make it slower (study `blocks`). So the kernel has
 // 32, and with --work N 32 (1 + N / 4), so that the arithmetic gets enough multiprocessors.

@@ -1,11 +1,11 @@
 // Rung 11: one copy up for the whole image; the kernels test the data itself to find out what has arrived.
 //
 // Changed from cuda_growing: the way up is no longer cut into strips, so its copy engine makes no pauses. But now no
-// event tells when a strip has arrived, so the kernels test the data. Before a pass every word of `in` holds a mark; a
-// word that holds something else has arrived. A thread that has its words puts the marks back for the next pass. Where
-// the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream behind the
-// image, sets it. This is slow, but the result is right.
-// The way down still goes in strips, because a copy engine cannot test data. The way up gains on the way down by one
+// event signals that a strip has arrived, so the kernels test the data. Before a pass every word of `in` holds a mark;
+// a word that holds something else has arrived. A thread that has its words puts the marks back for the next pass.
+// Where the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream
+// behind the image, sets it. This is slow, but the result is right.
+// The way down still uses strips, because a copy engine cannot test data. The way up gains on the way down by one
 // pause per strip, so each strip may be larger than the one before: the last is ten times as high as the first.
 //
 // Assumptions that CUDA does not promise. A kernel that reads what a copy is writing is outside CUDA's memory model.
@@ -62,7 +62,7 @@ __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size
 } // namespace
 
 void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
-    // Without a copy engine the driver copies by kernels, which might have to wait for the kernels that wait for them.
+    // Without a copy engine the driver uses kernels, which might have to wait for the kernels that wait for them.
     int device = 0, engines = 0;
     CUDA_CHECK(cudaGetDevice(&device));
     CUDA_CHECK(cudaDeviceGetAttribute(&engines, cudaDevAttrAsyncEngineCount, device));

@@ -14,7 +14,7 @@ Link cuda_copy_rates() {
     constexpr int copies = 4, rounds = 7, pieces = 16;
     gpulab::DeviceBuffer<unsigned char> device_up(bytes), device_down(bytes);
     gpulab::PinnedBuffer<unsigned char> host_up(bytes), host_down(bytes);
-    std::memset(host_up.data(), 1, bytes); // every page exists
+    std::memset(host_up.data(), 1, bytes); // so that every page exists
     std::memset(host_down.data(), 2, bytes);
     gpulab::Stream up, down;
     gpulab::Event begin, up_end, down_end;
@@ -25,7 +25,7 @@ Link cuda_copy_rates() {
         begin.record(up);
         CUDA_CHECK(cudaStreamWaitEvent(down, begin, 0));
         for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
-            const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // all of it once, then again
+            const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // the whole buffer, then again
             if (i < up_copies)
                 CUDA_CHECK(
                     cudaMemcpyAsync(device_up.data() + at, host_up.data() + at, size, cudaMemcpyHostToDevice, up));

@@ -102,7 +102,7 @@ inline void name_tiles(Stopwatch& watch, const Problem& p, std::size_t grid_bloc
 /// and the same number again for every four rounds of work.
 inline std::size_t most_polling_blocks(const Problem& p) { return std::size_t{128} * (1 + p.work / 4); }
 
-/// Blocks for a strip of that many bytes.
+/// Blocks for a strip of this many bytes.
 inline unsigned polling_blocks(const Problem& p, std::size_t bytes) {
     return static_cast<unsigned>(std::min<std::size_t>(most_polling_blocks(p), strip_blocks({0, bytes})));
 }
@@ -159,7 +159,7 @@ public:
                    us(m.end)});
         }
         // An event before a copy is reached when the stream gets there, even if the engine still serves another stream.
-        // Kernels are put one after the other as well, although kernels of different streams may run together.
+        // Kernels are drawn one after the other as well, although kernels of different streams may run together.
         t.serialise_kinds();
         return t;
     }
@@ -198,7 +198,7 @@ private:
 /// @param pass issues all commands and returns when the last byte is in host_out
 /// @param on_device the device memory of the pass: the copy of the image and the result, if it has them
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is out.pixels
-/// @throws WrongResult when the recorded pass gives something else than the timed one
+/// @throws WrongResult when the recorded pass gives a result different from the timed one
 template <class Pass>
 void watch_passes(Stopwatch& watch, Output& out, std::initializer_list<gpulab::DeviceBuffer<unsigned char>*> on_device,
                   std::span<unsigned char> host_out, const Pass& pass) {

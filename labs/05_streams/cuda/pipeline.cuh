@@ -19,7 +19,7 @@ public:
     }
 
     /// Issues copy up, kernel and copy down of every strip, without waiting.
-    /// @param host_in,in,result,host_out the bytes from which the strips' offsets count
+    /// @param host_in,in,result,host_out the bytes from which the strips' offsets are counted
     /// @param rounds rounds of work per byte
     void issue(CudaRecorder& r, const unsigned char* host_in, unsigned char* in, unsigned char* result,
                unsigned char* host_out, unsigned colours, unsigned rounds) {

@@ -17,17 +17,17 @@ Link opencl_copy_rates() {
     const int copies = 4, rounds = is_cpu ? 3 : 7, pieces = 16;
     const gpulab::ClBuffer<unsigned char> device_up(bytes), device_down(bytes);
     const HostMemory host_up(bytes), host_down(bytes);
-    std::memset(host_up.data(), 1, bytes); // every page exists
+    std::memset(host_up.data(), 1, bytes); // so that every page exists
     std::memset(host_down.data(), 2, bytes);
     const cl::CommandQueue up = new_queue(), down = new_queue();
 
     // Milliseconds of both directions from a common start, for that many copies of `size` bytes each. A direction that
     // only keeps the link busy gets more copies, so that it is still at work when the other one ends. The host's clock
-    // measures, because the timed passes run without events and without profiling too.
+    // is used, because the timed passes run without events and without profiling too.
     const auto once = [&](int up_copies, int down_copies, std::size_t size) {
         const auto begin = std::chrono::steady_clock::now();
         for (int i = 0; i < std::max(up_copies, down_copies); ++i) {
-            const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // all of it once, then again
+            const std::size_t at = static_cast<std::size_t>(i) * size % bytes; // the whole buffer, then again
             if (i < up_copies) up.enqueueWriteBuffer(device_up.data(), CL_FALSE, at, size, host_up.data() + at);
             if (i < down_copies) down.enqueueReadBuffer(device_down.data(), CL_FALSE, at, size, host_down.data() + at);
         }

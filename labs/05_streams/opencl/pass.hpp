@@ -20,7 +20,7 @@
 namespace streams {
 
 /// A new in-order queue on the current device.
-/// @param profiling whether the device notes when each of its commands begins and ends
+/// @param profiling whether the device records when each of its commands begins and ends
 inline cl::CommandQueue new_queue(bool profiling = false) {
     return cl::CommandQueue(gpulab::opencl().context(), gpulab::opencl().device(),
                             profiling ? CL_QUEUE_PROFILING_ENABLE : 0);
@@ -51,7 +51,7 @@ private:
     void* data_;
 };
 
-/// When it is on, gives each command an event and makes a timeline of their profiling times. When it is off it does
+/// When it is on, gives each command an event and makes a timeline of the profiling times. When it is off it does
 /// nothing, so the timed passes run without events and without profiling.
 class ClRecorder {
 public:
@@ -100,7 +100,7 @@ private:
 /// @param pass enqueues all commands and returns when the last byte is in host_out
 /// @param in,results the device buffers of the pass: copies of the strips, and their results
 /// @param host_out where the pass leaves its result; copied to out.pixels unless it is out.pixels
-/// @throws WrongResult when the recorded pass gives something else than the timed one
+/// @throws WrongResult when the recorded pass gives a result different from the timed one
 template <class Pass>
 void watch_passes(Stopwatch& watch, Output& out, std::vector<gpulab::ClBuffer<unsigned char>>& in,
                   std::vector<gpulab::ClBuffer<unsigned char>>& results, std::span<unsigned char> host_out,

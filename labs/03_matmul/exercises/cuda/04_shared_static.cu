@@ -2,7 +2,7 @@
 //
 // Changed: a block of 16 x 16 threads loads a 16 x 16 tile of A and one of B together. Each number that comes from
 // global memory serves 16 threads, so there are 16 times fewer loads from there.
-// The book's kernel counts rows by threadIdx.x. Its accesses to global memory are strided, and in shared memory the
+// In the book's kernel threadIdx.x is the row index: accesses to global memory are strided, and in shared memory the
 // threads of a warp access different words of the same bank.
 // Limit: shared memory. In the compiled loop a multiply-add of a warp costs 1.25 loads from it: one from B's tile, and
 // a quarter of one for A's tile, because one load brings four neighbours.

@@ -7,7 +7,7 @@ kernel void spmv(global const int* row_start, global const int* column, global c
                  global REAL* y, ulong rows) {
     const size_t i = get_global_id(0);
     if (i >= rows) return;
-    // TODO: multiply row i with x. Its entries are row_start[i] ... row_start[i + 1] - 1 of column and value.
+    // TODO: multiply row i by x. Its entries are row_start[i] ... row_start[i + 1] - 1 of column and value.
     y[i] = 0;
     // END TODO
 }

@@ -14,7 +14,7 @@ kernel void spmv(global const int* row_start, global const int* column, global c
     const int end = i < rows ? row_start[i + 1] : 0;
 
     // TODO: lane l takes the entries l, l + width, ... of the row. Then the lanes of a slice add up their sums in
-    // local memory, and lane 0 writes y. Where does every item have to wait, also those beyond the last row?
+    // local memory, and lane 0 writes y. Where does every item have to wait, even those beyond the last row?
     partial[item] = 0;
     if (lane == 0 && i < rows) y[i] = begin - end;
     // END TODO

@@ -1,5 +1,5 @@
-// One work-item per 16 bytes of a strip. A strip begins with a pixel, so a byte's place among the 16 tells its channel.
-// What is done with a byte is in rounds.cl.
+// One work-item per 16 bytes of a strip. A strip begins with a pixel, so a byte's place among the 16 tells whether it
+// is alpha. The arithmetic on a byte is in rounds.cl.
 
 // colours: bit i, of 4, says whether byte i of four neighbouring bytes is colour. The mask is built in words and used
 // as bytes, which assumes a little-endian device.
