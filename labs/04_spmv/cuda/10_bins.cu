@@ -38,7 +38,7 @@ constexpr int unroll = 2;                       // chunks whose loads a warp has
 constexpr std::size_t chunk = 128;              // entries: four for each lane of a warp
 constexpr std::int32_t chunk_columns = 0x10000; // columns that the entries of a chunk may span
 constexpr std::size_t most_per_slot = 512;      // entries added up in one slot
-constexpr std::size_t least_work = 4096;        // entries and slots of a bin, when there is less than one bin each
+constexpr std::size_t least_work = 4096;        // entries and slots of a bin, when a multiprocessor has less than one
 constexpr std::uint32_t no_slot = 0xFFFF;       // of the padding at the end of a chunk
 /// Shared memory of a block for the sums. The rest of the multiprocessor's 256 KiB is its L1 cache, which is needed as
 /// well: with 226 KiB of sums a product in double takes 1.3 times as long on an H200.
