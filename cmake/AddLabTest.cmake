@@ -2,8 +2,6 @@
 include_guard(GLOBAL)
 include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 
-set(GPULAB_SANITIZER_TOOLS memcheck racecheck synccheck initcheck)
-
 # add_lab_test(<target>
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
@@ -123,7 +121,7 @@ function(add_lab_test target)
          "include(\"${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden_${configuration}.cmake\" OPTIONAL)\n")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${CMAKE_CURRENT_BINARY_DIR}/${target}_hidden.cmake)
     if(TEST_SANITIZER AND GPULAB_WITH_CUDA)
-        foreach(tool IN LISTS GPULAB_SANITIZER_TOOLS)
+        foreach(tool memcheck racecheck synccheck initcheck)
             gpulab_sanitizer_test("${target}: compute-sanitizer's ${tool} finds nothing" ${target} "${TEST_LABELS}"
                                   TOOL ${tool})
         endforeach()

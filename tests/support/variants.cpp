@@ -54,9 +54,7 @@ void check_on_devices(std::string_view variant, Backend backend, bool built, con
                       const std::function<void(Faults&)>& check) {
     std::string unable, wrong;
     int checked = 0;
-    std::set<std::string> seen; // of several devices of one kind the first
     for (const Device& device : devices_or_skip(backend)) {
-        if (!seen.insert(device.platform + '/' + device.name).second) continue;
         if (!built) FAIL("this build has no function for " << variant);
         if (const std::string unmet = unmet_need(needs, device); !unmet.empty()) {
             unable = unmet;

@@ -243,7 +243,7 @@ adopters = 0  # sandboxes that are open
 
 
 def adopt_orphans(wish: bool) -> None:
-    """Makes this process adopt its orphaned descendants, until every caller has taken its wish back.
+    """Makes this process adopt its orphaned descendants (True) until as many calls with False have followed.
     Otherwise process 1 adopts them, and that of a container may wait for them after seconds or never."""
     global adopters
     adopters += 1 if wish else -1
