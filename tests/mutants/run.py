@@ -11,6 +11,7 @@ with 2 when the unchanged program is not accepted or the run is impossible; with
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import queue
 import re
@@ -500,9 +501,17 @@ class Maker:
         if self.ended:
             return
         build, target = self.run.build, self.objects[object]
-        if not self.started(build.compile_words(object, self.tree, target), build.folder, "does not compile"):
-            return
-        self.check_files(object)
+        kept = self.run.objects / f"{self.key(object)}.o" if self.run.objects else None
+        if kept and kept.is_file():
+            shutil.copy(kept, target)
+        else:
+            if not self.started(build.compile_words(object, self.tree, target), build.folder, "does not compile"):
+                return
+            self.check_files(object)
+            if kept:
+                whole = kept.with_suffix(f".{self.plan.mistake.id}")  # a run that is interrupted leaves no half object
+                shutil.copy(target, whole)
+                whole.rename(kept)
         with self.lock:
             self.to_compile -= 1
             if self.to_compile > 0:
@@ -518,6 +527,15 @@ class Maker:
             self.end("builds", f"{len(self.objects)} changed: {', '.join(self.plan.rungs) or 'no rung'}")
         else:
             self.run.start(self.run.testers, self.test)
+
+    def key(self, object: str) -> str:
+        """What an object is made from: the command and, of the project, the files with the mistake."""
+        words = self.run.build.compile_words(object, Path("/tree"), Path("/object"))
+        digest = hashlib.sha256(shlex.join(words).encode())
+        for file in sorted(self.run.build.files[object]):
+            text = (self.tree / file).read_bytes()
+            digest.update(f"\n{file} {len(text)}\n".encode() + text)
+        return digest.hexdigest()[:32]
 
     def check_files(self, object: str) -> None:
         """The compiler must have read the file with the mistake, and none of the project's own."""
@@ -561,6 +579,9 @@ class Run:
         self.build = build
         self.scratch = scratch
         self.build_only = arguments.build_only
+        self.objects: Path | None = arguments.objects
+        if self.objects:
+            self.objects.mkdir(parents=True, exist_ok=True)
         self.end = time.monotonic() + arguments.budget
         self.processes = Processes()
         self.tests = Tests(build, self.processes, scratch, arguments.timeout, self.end,
@@ -625,6 +646,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("parts", nargs="*", metavar="PART", help="only mistakes with one of these parts in their ids")
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
     parser.add_argument("--build-only", action="store_true", help="compile and link, and test nothing: needs no device")
+    parser.add_argument("--objects", type=Path, metavar="FOLDER",
+                        help="keep the compiled objects in this folder, and compile none that it has")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, default=4, metavar="N", help="programs that use the GPU at a time")
     parser.add_argument("--timeout", type=positive, default=120, metavar="SECONDS", help="for each program")

@@ -319,6 +319,30 @@ def toy_exit_codes(folder):
 
 
 @test
+def toy_objects(folder):
+    """run.py --objects compiles no mistake twice, but one whose files have changed"""
+    root = toy(folder)
+    objects = folder / "objects"
+    verdicts(root, "--build-only", "--objects", objects, "step_header", rc=0)
+    kept = sorted(objects.iterdir())
+    equal([path.suffix for path in kept], [".o", ".o"], f"what is kept: {kept}")
+    for path in kept:  # of which the driver sees that they are used
+        names = subprocess.run(["nm", path], text=True, capture_output=True, check=True).stdout
+        shutil.copy(root / "build" / ("one.o" if "cuda_one" in names else "two.o"), path)
+    found, _ = verdicts(root, "--objects", objects, "step_header", rc=1)
+    equal(found["step_header"], ("accepted", ""), "with objects without the mistake")
+    found, _ = verdicts(root, "--objects", objects, "wrong", rc=0)
+    equal((found["wrong"][0], len(list(objects.iterdir()))), ("rejected", 3), "with an object that is not there")
+    for name in ("01_one.cu", "02_two.cu"):
+        with open(root / CUDA / name, "a", encoding="utf-8") as file:
+            file.write("// changed\n")
+    subprocess.run(["ninja", "-C", str(root / "build")], check=True, capture_output=True)
+    found, _ = verdicts(root, "--objects", objects, "step_header", rc=0)
+    equal(found["step_header"], ("rejected", "cuda_one counts, to seven"), "after a change of the files")
+    equal(sorted({path.suffix for path in objects.iterdir()}), [".o"], "what is kept")
+
+
+@test
 def toy_interrupted(folder):
     """run.py that is ended keeps the verdicts it has, and leaves no process and no scratch folder behind"""
     root = toy(folder)
