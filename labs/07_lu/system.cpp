@@ -90,7 +90,12 @@ int solve_system(const gpulab::Options& options, const SystemFiles& files) {
                residual, error);
     fmt::print("condition: {:.3g}, estimated in the 1-norm\n", condition);
     const double digits = -std::log10(condition * std::numeric_limits<double>::epsilon());
-    if (digits > 0) fmt::print("About {:.0f} digits of X are right.\n", std::floor(std::min(digits, 15.0)));
+    double largest = 0;
+    for (const double v : x) raise(largest, std::abs(v));
+    // Below the smallest normal number the digits of a double become fewer, down to one.
+    const double held =
+        largest > 0 ? std::log10(largest) - std::log10(std::numeric_limits<double>::denorm_min()) : 15.0;
+    if (digits > 0) fmt::print("About {:.0f} digits of X are right.\n", std::floor(std::min({digits, held, 15.0})));
     else fmt::print("The matrix is singular to working precision: X may have no right digit.\n");
     if (!(error <= 1)) throw gpulab::WrongResult("the residual is larger than rounding explains");
     gpulab::flush_stdout();

@@ -277,6 +277,24 @@ TEST_CASE("a matrix that is nearly singular is solved with a warning") {
     CHECK(program(worse.options()).out.find("no right digit") != std::string::npos);
 }
 
+TEST_CASE("a subnormal solution has as many right digits as it holds") {
+    const std::string identity = header + "2 2\n1\n0\n0\n1\n";
+    const auto digits = [&](const std::string& b) {
+        const System s(identity, header + "2 1\n0\n" + b + "\n");
+        const auto run = program(s.options());
+        CHECK(run.exit_code == 0);
+        const std::string before = "About ";
+        const std::size_t at = run.out.find(before);
+        REQUIRE(at != std::string::npos);
+        return std::stoi(run.out.substr(at + before.size()));
+    };
+    CHECK(digits("1") == 15);
+    CHECK(digits("0") == 15);
+    CHECK(digits("1e-300") == 15);
+    CHECK(digits("1e-312") == 11); // of units of 5e-324
+    CHECK(digits("5e-324") == 0);
+}
+
 TEST_CASE("a dense matrix written and read again is the same to the last bit") {
     const ScratchFile file;
     lu::Dense matrix{3, 2, {0, 1e-300, -0.1, 1.0 / 3, 1e22, 5e-324}};
