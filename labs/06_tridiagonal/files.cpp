@@ -1,5 +1,6 @@
 #include "files.hpp"
 
+#include <cmath>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -8,9 +9,27 @@
 
 namespace tridiagonal {
 
+namespace {
+
+/// @throws UsageError when a number with a meaning is not finite
+template <class T> void check_finite(const Problem<T>& p, const std::string& path) {
+    const auto check = [&](char name, const std::vector<T>& column, std::size_t k) {
+        if (!std::isfinite(column[k]))
+            throw gpulab::UsageError(fmt::format("{}: {} of system {}, row {} is {}: only finite values can be used",
+                                                 path, name, k / p.n, k % p.n, column[k]));
+    };
+    for (std::size_t k = 0; k < p.size(); ++k) {
+        if (k % p.n > 0) check('a', p.a, k);
+        check('b', p.b, k);
+        if (k % p.n + 1 < p.n) check('c', p.c, k);
+        check('d', p.d, k);
+    }
+}
+
+} // namespace
+
 template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems) {
     const gpulab::Csr<T> table = gpulab::read_matrix_market<T>(path);
-    gpulab::check_finite(table, path);
     if (table.columns != 4)
         throw gpulab::UsageError(fmt::format("{}: {} columns; four are needed: a, b, c and d", path, table.columns));
     if (table.rows == 0 || table.rows % systems != 0)
@@ -24,6 +43,7 @@ template <class T> Problem<T> read_problem(const std::string& path, std::size_t 
         for (auto k = static_cast<std::size_t>(table.row_start[row]);
              k < static_cast<std::size_t>(table.row_start[row + 1]); ++k)
             (*columns[table.column[k]])[row] += table.value[k];
+    check_finite(p, path);
     return p;
 }
 

@@ -12,9 +12,10 @@ namespace tridiagonal {
 
 /// Reads systems of equal size: a file of four columns, a, b, c and d, one row per equation and one system after the
 /// other. The natural format is `array`; any format that gpulab::read_matrix_market() reads is accepted.
+/// All numbers must be finite, except those without a meaning: a of the first and c of the last row of each system.
 /// @param systems the number of systems into which the rows are divided, at least 1
-/// @throws UsageError when the file cannot be read, does not have four columns, or its rows cannot be divided into so
-///         many systems; Error "FILE:LINE: ..." when it is malformed
+/// @throws UsageError when the file cannot be read, does not have four columns, its rows cannot be divided into so many
+///         systems, or a number is not finite; Error "FILE:LINE: ..." when it is malformed
 template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems);
 
 /// The rows that a file announces, for counting memory before it is read; 0 when it announces none.

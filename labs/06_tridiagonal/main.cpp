@@ -5,6 +5,7 @@
 #include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
+#include "layouts.hpp"
 #include "studies.hpp"
 #include "tridiagonal.hpp"
 
@@ -51,27 +52,27 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                     {"n", problem.n},
                                     {"systems", problem.systems},
                                     {"layout", choice.layout}});
+    tridiagonal::add_layout_column<T>(report, jobs, problem.layout);
     report.column("residual", "residual", "{:.1e}");
 
     const tridiagonal::Reference<T> reference = tridiagonal::make_reference(problem);
+    tridiagonal::check_fits(problem, reference);
     tridiagonal::Output<T> out(problem.n, problem.systems);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(tridiagonal::variants<T>(), "cpu_thomas"), problem, out));
 
     // Each job poisons the output, runs its variant and checks the result.
     std::vector<T> solved; // by the first variant that passes
-    gpulab::measure_all(
-        options, report, jobs, problem, out, tridiagonal::work<T>(problem.n, problem.systems),
-        [&](const auto&) {
-            // A user's matrix need not be solvable without exchanging rows.
-            if (const std::string zero = tridiagonal::zero_pivot_message(out); from_file && !zero.empty())
-                throw gpulab::Unsupported(zero + ": this method does not exchange rows");
-            return tridiagonal::compare(problem, reference, out);
-        },
-        [&](const auto&, gpulab::Result& result) {
-            if (result.status != gpulab::Result::Status::passed) return;
-            result.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
-            if (solution && solved.empty()) solved = out.x;
-        });
+    const auto judge = [&](const auto& job) {
+        return from_file ? tridiagonal::compare_given(problem, reference, out, !job.variant.baseline)
+                         : tridiagonal::compare(problem, reference, out);
+    };
+    gpulab::measure_all(options, report, jobs, problem, out, tridiagonal::work<T>(problem.n, problem.systems), judge,
+                        [&](const auto& job, gpulab::Result& result) {
+                            if (result.status != gpulab::Result::Status::passed) return;
+                            result.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
+                            if (solution && solved.empty()) solved = out.x;
+                            tridiagonal::measure_other_layout(options, job, problem, out, judge, result);
+                        });
     const int code = report.finish();
     if (solution) {
         if (solved.empty())
@@ -93,7 +94,8 @@ int main(int argc, char** argv) try {
     options.choice("--type", choice.type, {"double", "float"}, "of the numbers");
     options.choice("--layout", choice.layout, {"separate", "interleaved"},
                    "where the clock starts, for variants that want row 0 of all systems side by side, then row 1, ...: "
-                   "separate: one system after the other, and transposing them counts; interleaved: already so");
+                   "separate: one system after the other, and transposing them counts; interleaved: already so. The "
+                   "time of the other one is in a column");
     options.input("--input", choice.input, "solve the systems of this Matrix Market file: columns a, b, c, d");
     options.output("--output", choice.output, "write the solution to this Matrix Market file");
     options.variants(tridiagonal::variants<double>()); // the same names for float

@@ -130,6 +130,13 @@ template <class T> Reference<T> make_reference(const Problem<T>& p) {
     return r;
 }
 
+template <class T> void check_fits(const Problem<T>& p, const Reference<T>& reference) {
+    for (std::size_t k = 0; k < p.size(); ++k)
+        if (!std::isfinite(reference.out.x[k]) && reference.out.zero_pivot[k / p.n] == no_zero_pivot)
+            throw gpulab::Error(fmt::format("the solution is larger than a {} holds: x of system {}, row {}",
+                                            std::is_same_v<T, float> ? "float" : "double", k / p.n, k % p.n));
+}
+
 template <class T> double relative_residual(const Problem<T>& p, const Output<T>& out) {
     using W = Wide<T>;
     std::vector<double> residual(p.systems);
@@ -197,6 +204,21 @@ gpulab::Comparison compare(const Problem<T>& p, const Reference<T>& reference, c
     return result;
 }
 
+template <class T>
+gpulab::Comparison compare_given(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out,
+                                 bool reports) {
+    if (const std::string zero = zero_pivot_message(out); !zero.empty())
+        throw gpulab::Unsupported(zero + ": this method does not exchange rows");
+    if (reports) return compare(p, reference, out);
+    if (const std::string zero = zero_pivot_message(reference.out); !zero.empty())
+        throw gpulab::Unsupported(zero + ": this variant does not report it");
+    for (std::size_t k = 0; k < out.x.size(); ++k)
+        if (!std::isfinite(out.x[k]) && !gpulab::is_poison(out.x[k]))
+            throw gpulab::Unsupported(fmt::format("x of system {}, row {} is {}: this variant reports no zero pivots",
+                                                  k / p.n, k % p.n, out.x[k]));
+    return compare(p, reference, out);
+}
+
 template <class T> gpulab::Work work(std::size_t n, std::size_t systems) {
     const double unknowns = static_cast<double>(n) * static_cast<double>(systems);
     return {.bytes = 5 * sizeof(T) * unknowns, .flops = 8 * unknowns};
@@ -250,16 +272,18 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     return table;
 }
 
-#define INSTANTIATE(T)                                                                             \
-    template Problem<T> make_problem(const std::string&, std::size_t, std::size_t, std::uint64_t); \
-    template Reference<T> make_reference(const Problem<T>&);                                       \
-    template double relative_residual(const Problem<T>&, const Output<T>&);                        \
-    template double tolerance<T>(std::size_t);                                                     \
-    template gpulab::Comparison compare(const Problem<T>&, const Reference<T>&, const Output<T>&); \
-    template std::string zero_pivot_message(const Output<T>&);                                     \
-    template gpulab::Work work<T>(std::size_t, std::size_t);                                       \
-    template std::vector<T> interleave(const std::vector<T>&, std::size_t, std::size_t);           \
-    template std::vector<T> separate(const std::vector<T>&, std::size_t, std::size_t);             \
+#define INSTANTIATE(T)                                                                                         \
+    template void check_fits(const Problem<T>&, const Reference<T>&);                                          \
+    template gpulab::Comparison compare_given(const Problem<T>&, const Reference<T>&, const Output<T>&, bool); \
+    template Problem<T> make_problem(const std::string&, std::size_t, std::size_t, std::uint64_t);             \
+    template Reference<T> make_reference(const Problem<T>&);                                                   \
+    template double relative_residual(const Problem<T>&, const Output<T>&);                                    \
+    template double tolerance<T>(std::size_t);                                                                 \
+    template gpulab::Comparison compare(const Problem<T>&, const Reference<T>&, const Output<T>&);             \
+    template std::string zero_pivot_message(const Output<T>&);                                                 \
+    template gpulab::Work work<T>(std::size_t, std::size_t);                                                   \
+    template std::vector<T> interleave(const std::vector<T>&, std::size_t, std::size_t);                       \
+    template std::vector<T> separate(const std::vector<T>&, std::size_t, std::size_t);                         \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -102,6 +102,9 @@ template <class T> struct Reference {
 };
 template <class T> Reference<T> make_reference(const Problem<T>& p);
 
+/// @throws Error with system and row when an unknown of a system without a zero pivot is larger than T holds
+template <class T> void check_fits(const Problem<T>& p, const Reference<T>& reference);
+
 /// The largest residual, max |A x - d| / (norm of A * norm of x + norm of d), over all systems without a zero pivot;
 /// maximum norms, computed in a wider type. NaN when any is NaN.
 template <class T> double relative_residual(const Problem<T>& p, const Output<T>& out);
@@ -114,6 +117,14 @@ template <class T> double tolerance(std::size_t n);
 /// tolerance() in units of the scale, and residuals beyond twice tolerance().
 /// @return error in units of the scale; without a scale the relative residual
 template <class T> gpulab::Comparison compare(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out);
+
+/// The same for the systems of a user, which need not be solvable without exchanging rows.
+/// @param reports whether the variant reports zero pivots; the library does not
+/// @throws Unsupported with system and row when it has met a zero pivot, or may have met one and does not report it:
+///         Thomas meets one, or an unknown is not finite
+template <class T>
+gpulab::Comparison compare_given(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out,
+                                 bool reports);
 
 /// "zero pivot in system 3, row 17", or "" when no pivot is zero; the first such system.
 template <class T> std::string zero_pivot_message(const Output<T>& out);

@@ -26,6 +26,7 @@ using gpulab::Stopwatch;
 struct Problem {
     std::size_t n = 0;
     std::vector<double> a;
+    bool random = false;  ///< independent random elements with mean 0, so that rounding errors are independent, too
     double flops() const; ///< divisions, multiplications and subtractions of the elimination: about 2/3 n^3
     double bytes() const; ///< A read once, the factors written once
 };
@@ -86,7 +87,8 @@ void no_exchanges(Factors& f);
 /// @throws Singular or ZeroPivot
 void check_pivots(const Factors& f, bool pivoting);
 
-/// Random A in (-1, 1). Without pivoting such a matrix loses digits, which the column `error` shows.
+/// Random A in (-1, 1), with Problem::random. Without pivoting such a matrix loses digits, which the column `error`
+/// shows.
 Problem make_problem(std::size_t n, std::uint64_t seed);
 
 /// The rows of the factorised matrix in the order that the exchanges give: row i of P A is row order[i] of A.
@@ -102,6 +104,14 @@ double growth_norm(const Factors& f);
 /// The largest element of U over the largest of A, both in magnitude; NaN when one of them is. Pivoting keeps it small.
 double growth_factor(const Problem& p, const Factors& f);
 
+/// The largest root of a row sum of (L o L) (U o U), the product of the squared elements: the size that the numbers of
+/// growth_norm() have when their signs are random.
+double random_growth(const Factors& f);
+
+/// The number of standard deviations by which a random sum of rounding errors may exceed zero: by the inequality of
+/// Hoeffding it does so with a probability of at most 2 exp(-lambda^2 / 2), here 7.5e-6.
+inline constexpr double lambda = 5;
+
 /// Is P A = L U, with P a permutation, and every |l_ij| <= 1 where the variant pivots?
 ///
 /// The error is the infinity norm of P A - L U over n eps norm(A). Elimination in any order leaves at most n eps / 2
@@ -109,9 +119,18 @@ double growth_factor(const Problem& p, const Factors& f);
 /// as much; so the tolerance is norm(|L| |U|) / norm(A). With pivoting that is a small number. Without pivoting it may
 /// be large: then the factors are as accurate as the method allows, and that may not be accurate enough.
 ///
+/// This worst case needs rounding errors of one sign. In a random matrix with pivoting they are independent, and
+/// sqrt(n) takes the place of n (Higham and Mary, SIAM J. Sci. Comput. 41 (5), 2019). Element (i, j) of P A - L U is a
+/// sum of min(i, j) rounding errors, each at most eps / 2 times a partial sum of the l_ik u_kj. With random signs the
+/// square of a partial sum is on average at most S_ij^2, the sum of all (l_ik u_kj)^2. So the element is at most
+/// lambda sqrt(n) eps / 2 S_ij, and the sum of a row at most lambda n eps / 2 random_growth(). The tolerance is then
+/// lambda / 2 random_growth() / norm(A), or that of the worst case if it is smaller, as for n = 2.
+///
 /// Up to n = 1024 all elements of P A - L U are computed. For larger n that would take longer than the factorisation.
 /// Then (P A - L U) x is computed for three random vectors x in (-1, 1), with about 4 n^2 operations each. An
-/// error in an element of the factors changes it by about the size of that error.
+/// error in an element of the factors changes it by about the size of that error. The rounding errors of a row then
+/// have random signs, too: together they are at most lambda sqrt(n) eps / 2 random_growth(). The products with U and
+/// with L add as much each, so the tolerance of a random matrix is 3 lambda / 2 random_growth() / (sqrt(n) norm(A)).
 gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting);
 
 /// Bytes that must move and operations that must be done, the same for all variants.

@@ -30,7 +30,9 @@ SolveProblem make_solve_problem(const Problem& p, std::size_t count, std::uint64
     Factors f(p.n);
     Stopwatch once;
     cpu_threads_pivot(p, f, once);
-    return make_solve_problem(p, f, gpulab::random_vector<double>(p.n * count, seed), count);
+    SolveProblem system = make_solve_problem(p, f, gpulab::random_vector<double>(p.n * count, seed), count);
+    system.random = p.random;
+    return system;
 }
 
 std::vector<double> permuted(const SolveProblem& p) {
@@ -81,7 +83,14 @@ gpulab::Comparison compare(const SolveProblem& p, const Solution& x, bool refine
         return result;
     }
     result.error = backward_error(p, x);
-    result.tolerance = refined || x.empty() ? 1 : 1.5 * growth_norm(p.factors) / norm(p.a, p.n);
+    result.tolerance = 1;
+    if (!x.empty()) {
+        const double size = norm(p.a, p.n), of_row = lambda / 2 / std::sqrt(static_cast<double>(p.n));
+        if (!refined) result.tolerance = 1.5 * growth_norm(p.factors) / size;
+        if (p.random)
+            result.tolerance =
+                std::min(result.tolerance, refined ? of_row : 3 * of_row * random_growth(p.factors) / size);
+    }
     result.passed = result.error <= result.tolerance && std::isfinite(result.tolerance);
     if (!result.passed)
         result.message = fmt::format("B - A X is {:.3g} times n eps (norm(A) norm(X) + norm(B)); rounding explains "

@@ -17,6 +17,7 @@ struct SolveProblem {
     std::vector<double> a; ///< for the residual of a refinement; n x n, row by row
     Factors factors;       ///< of A
     std::vector<double> b; ///< n x count, row by row: B(i, j) is b[i * count + j]
+    bool random = false;   ///< A and B are, as Problem::random
     double flops() const;  ///< of the two triangular solves: 2 n^2 for each right-hand side, less n
     double bytes() const;  ///< factors and B read once, X written once
 };
@@ -51,6 +52,11 @@ double backward_error(const SolveProblem& p, const Solution& x);
 /// The error is backward_error(). Factorisation and two triangular solves leave at most 3 n eps / 2 times
 /// norm(|L| |U|) / norm(A) (Higham, theorem 9.4); that is the tolerance without refinement. One step of refinement
 /// removes the effect of growth, unless A is close to singular; then the tolerance is 1.
+///
+/// With random A and B, rounding errors have random signs; see compare(const Problem&, const Factors&, bool). Those of
+/// a row then add up to at most lambda sqrt(n) eps / 2 random_growth() norm(x) in each of the three steps, and the
+/// tolerance is 3 lambda / 2 random_growth() / (sqrt(n) norm(A)). After a refinement only the rounding errors of its
+/// residual are left, n in each row, and the tolerance is lambda / (2 sqrt(n)). The smaller tolerance counts.
 gpulab::Comparison compare(const SolveProblem& p, const Solution& x, bool refined);
 
 /// An estimate of norm(A) norm(A^-1) in the 1-norm, from the factors: at most the condition number, and rarely less

@@ -1,4 +1,6 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+#include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
@@ -159,10 +161,56 @@ TEST_CASE("values that are not finite are refused with their place") {
             in.write("%%MatrixMarket matrix array real general\n1 4\n0\n1\n0\n" + bad + "\n");
             const Outcome run = program("--input " + in.path() + " --output " + out.path() + " --type " + type);
             CHECK(run.exit_code == 2);
-            CHECK(run.err == "tridiagonal: " + in.path() + ": the value in row 1, column 4 is " + bad +
+            CHECK(run.err == "tridiagonal: " + in.path() + ": d of system 0, row 0 is " + bad +
                                  ": only finite values can be used\n");
             CHECK_THROWS(out.text());
         }
+    const auto refusal = [&](std::string numbers) { // of two systems of two equations
+        std::ranges::replace(numbers, ' ', '\n');
+        in.write("%%MatrixMarket matrix array real general\n4 4\n" + numbers);
+        const Outcome run = program("--input " + in.path() + " --systems 2 --backend cpu --output " + out.path());
+        CHECK(run.exit_code == 2);
+        CHECK_THROWS(out.text());
+        return run.err;
+    };
+    const std::string before = "tridiagonal: " + in.path() + ": ", after = ": only finite values can be used\n";
+    CHECK(refusal("9 1 9 nan 2 2 4 5 1 9 0 9 4 5 4 10\n") == before + "a of system 1, row 1 is nan" + after);
+    CHECK(refusal("9 1 9 0 2 2 inf 5 1 9 0 9 4 5 4 10\n") == before + "b of system 1, row 0 is inf" + after);
+    CHECK(refusal("9 1 9 0 2 2 4 5 1 9 -inf 9 4 5 4 10\n") == before + "c of system 1, row 0 is -inf" + after);
+}
+
+TEST_CASE("a of a user's first row and c of the last one may be anything") {
+    const ScratchFile in, out;
+    for (const std::string any : {"nan", "inf", "-inf"})
+        for (const std::string type : {"double", "float"}) {
+            INFO(any << ", " << type);
+            std::string four = any + " 1 " + any + " 0 2 2 4 5 1 " + any + " 0 " + any + " 4 5 4 10\n";
+            std::ranges::replace(four, ' ', '\n');
+            in.write("%%MatrixMarket matrix array real general\n4 4\n" + four);
+            REQUIRE(ran(program("--input " + in.path() + " --systems 2 --repeat 1 --type " + type + " --output " +
+                                out.path())));
+            CHECK(out.text() == "%%MatrixMarket matrix array real general\n4 1\n1\n2\n1\n2\n");
+            // One system of four: the numbers between the two count now.
+            CHECK(program("--input " + in.path()).err == "tridiagonal: " + in.path() + ": c of system 0, row 1 is " +
+                                                             any + ": only finite values can be used\n");
+        }
+}
+
+TEST_CASE("a solution larger than its type holds is named with system and row, and no file is written") {
+    const ScratchFile in, out, json;
+    for (const auto& [type, tiny, huge] : {std::array{"double", "1e-300", "1e300"}, {"float", "1e-30", "1e30"}}) {
+        in.write(std::string("%%MatrixMarket matrix array real general\n4 4\n0\n0\n0\n0\n1\n1\n1\n") + tiny +
+                 "\n0\n0\n0\n0\n1\n1\n1\n" + huge + "\n");
+        for (const std::string& files : {" --output " + out.path() + " --json " + json.path(), std::string()}) {
+            const Outcome run = program("--input " + in.path() + " --systems 2 --type " + type + files);
+            CHECK(run.exit_code == 2);
+            CHECK(run.err ==
+                  std::string("tridiagonal: the solution is larger than a ") + type + " holds: x of system 1, row 1\n");
+            CHECK(run.out.find("WRONG") == std::string::npos);
+            CHECK_THROWS(out.text());
+            CHECK_THROWS(json.text());
+        }
+    }
 }
 
 TEST_CASE("a solution that is written reads back to the last digit") {

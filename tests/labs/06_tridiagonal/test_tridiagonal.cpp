@@ -1,11 +1,19 @@
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <cmath>
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "checks.hpp"
 #include "emulated.hpp"
+#include "gpulab/options.hpp"
+#include "layouts.hpp"
+#include "rungs.hpp"
 
 using gpulab::Backend;
 using gpulab::testing::Faults;
@@ -284,4 +292,111 @@ TEST_CASE("the interleaved layout has row 0 of all systems first, and leads back
     const std::vector<double> two_of_three = {1, 2, 3, 4, 5, 6};
     CHECK(tridiagonal::interleave(two_of_three, 3, 2) == std::vector<double>{1, 4, 2, 5, 3, 6});
     CHECK(tridiagonal::separate(tridiagonal::interleave(two_of_three, 3, 2), 3, 2) == two_of_three);
+}
+
+namespace {
+std::vector<tridiagonal::Layout> layouts_seen;
+
+/// Thomas, which notes the layout of each run, and is wrong when it has to transpose.
+void watched_interleaved(const tridiagonal::Problem<double>& p, tridiagonal::Output<double>& out,
+                         gpulab::Stopwatch& watch) {
+    layouts_seen.push_back(p.layout);
+    tridiagonal::cpu_thomas<double>(p, out, watch);
+    if (p.layout == tridiagonal::Layout::separate && p.systems == 2) out.x[0] += 1;
+}
+} // namespace
+
+TEST_CASE("a variant for interleaved data is measured with both layouts") {
+    using tridiagonal::Layout;
+    gpulab::Options options("tridiagonal", "");
+    REQUIRE(options.parse(3, std::array{"tridiagonal", "--repeat", "1"}.data()));
+    gpulab::Job<tridiagonal::Run<double>> job{
+        {"cpu_interleaved", "", gpulab::Backend::cpu, watched_interleaved}, {gpulab::Device{}}, ""};
+    const auto measured = [&](std::size_t systems, Layout layout) {
+        tridiagonal::Problem<double> p = tridiagonal::make_problem<double>("dominant", 5, systems, 1);
+        p.layout = layout;
+        const auto reference = tridiagonal::make_reference(p);
+        tridiagonal::Output<double> out(5, systems);
+        layouts_seen.clear();
+        gpulab::Result result;
+        result.status = gpulab::Result::Status::passed;
+        tridiagonal::measure_other_layout<double>(
+            options, job, p, out, [&](const auto&) { return tridiagonal::compare(p, reference, out); }, result);
+        CHECK(p.layout == layout);
+        return result;
+    };
+    const gpulab::Result without = measured(3, Layout::separate);
+    REQUIRE(without.extra.size() == 1);
+    CHECK(without.extra[0].name == "interleaved_ms");
+    CHECK(std::get<double>(without.extra[0].value) > 0);
+    CHECK(std::set(layouts_seen.begin(), layouts_seen.end()) == std::set{Layout::interleaved});
+    const gpulab::Result with = measured(3, Layout::interleaved);
+    REQUIRE(with.extra.size() == 1);
+    CHECK(with.extra[0].name == "separate_ms");
+    CHECK(std::set(layouts_seen.begin(), layouts_seen.end()) == std::set{Layout::separate});
+    CHECK(with.status == gpulab::Result::Status::passed);
+
+    const gpulab::Result wrong = measured(2, Layout::interleaved);
+    CHECK(wrong.status == gpulab::Result::Status::failed);
+    CHECK(wrong.reason.starts_with("with the other layout: "));
+
+    job.variant.name = "cpu_thomas"; // reads one system after the other, whatever the layout
+    CHECK(measured(3, Layout::separate).extra.empty());
+    CHECK(layouts_seen.empty());
+}
+
+TEST_CASE("a user's system with a zero pivot is refused with system and row, also by what reports none") {
+    using tridiagonal::compare_given;
+    const tridiagonal::Problem<double> p{2, 2, {0, 1, 0, 1}, {2, 2, 0, 0}, {1, 0, 1, 0}, {1, 1, 1, 1}}; // x + 2 y; y, x
+    const auto reference = tridiagonal::make_reference(p);
+    tridiagonal::Output<double> out(2, 2);
+    out.x = {1.0 / 3, 1.0 / 3, 1, 1};
+    const auto refusal = [&](bool reports) -> std::string {
+        try {
+            const auto c = compare_given(p, reference, out, reports);
+            return c.passed ? "" : "not refused: " + c.message;
+        } catch (const gpulab::Unsupported& e) {
+            return e.what();
+        }
+    };
+    out.zero_pivot = {-1, 0};
+    CHECK(refusal(true) == "zero pivot in system 1, row 0: this method does not exchange rows");
+    CHECK(refusal(false) == "zero pivot in system 1, row 0: this method does not exchange rows");
+    for (const double nonsense : {1.0, std::nan(""), HUGE_VAL}) {
+        out.zero_pivot = {-1, -1};
+        out.x[2] = nonsense;
+        CHECK(refusal(false) == "zero pivot in system 1, row 0: this variant does not report it");
+    }
+
+    // Thomas solves it, and a library meets a zero pivot because it eliminates in another order.
+    const tridiagonal::Problem<double> identity{3, 1, {0, 0, 0}, {1, 1, 1}, {0, 0, 0}, {1, 2, 3}};
+    const auto known = tridiagonal::make_reference(identity);
+    tridiagonal::Output<double> x = known.out;
+    CHECK(compare_given(identity, known, x, false).passed);
+    x.x[2] = 4;
+    CHECK_FALSE(compare_given(identity, known, x, false).passed);
+    x.x[1] = HUGE_VAL;
+    CHECK_THROWS_WITH(compare_given(identity, known, x, false),
+                      "x of system 0, row 1 is inf: this variant reports no zero pivots");
+    CHECK_FALSE(compare_given(identity, known, x, true).passed);
+    tridiagonal::poison(x);
+    x.zero_pivot = {-1};
+    CHECK_FALSE(compare_given(identity, known, x, false).passed); // nobody wrote it: wrong, not refused
+}
+
+TEST_CASE("the variants that report no zero pivots are the library's") {
+    for (const auto& v : tridiagonal::variants<double>()) {
+        INFO(v.name);
+        CHECK(v.baseline == (v.name.find("cusparse") != std::string_view::npos));
+    }
+}
+
+TEST_CASE("a solution that its type does not hold is no reference") {
+    tridiagonal::Problem<float> p{2, 2, {0, 0, 0, 0}, {1, 1, 1, 1e-30F}, {0, 0, 0, 0}, {1, 1, 1, 1e30F}};
+    CHECK_THROWS_WITH(tridiagonal::check_fits(p, tridiagonal::make_reference(p)),
+                      "the solution is larger than a float holds: x of system 1, row 1");
+    p.b[3] = 0; // a zero pivot is another fault
+    CHECK_NOTHROW(tridiagonal::check_fits(p, tridiagonal::make_reference(p)));
+    p.b[3] = 1;
+    CHECK_NOTHROW(tridiagonal::check_fits(p, tridiagonal::make_reference(p)));
 }

@@ -190,7 +190,8 @@ inline std::string manners_fault(Rung& rung) {
 /// Wilkinson's matrix: 1 on the diagonal and in the last column, -1 below the diagonal. Its factors grow to 2^(n - 1),
 /// the most that partial pivoting can do, and all candidates for every pivot are equal. Exact up to n = 53.
 inline Example wilkinson(std::size_t n) {
-    Example e{{n, std::vector<double>(n * n)}, Factors(n)};
+    Example e{{}, Factors(n)};
+    e.problem.n = n, e.problem.a.resize(n * n);
     for (std::size_t i = 0; i < n; ++i) {
         for (std::size_t j = 0; j < n; ++j) {
             e.problem.a[i * n + j] = j == i || j + 1 == n ? 1 : j < i ? -1 : 0;

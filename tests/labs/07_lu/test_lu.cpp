@@ -235,6 +235,52 @@ TEST_CASE("the comparison of large matrices, by samples, sees a single wrong ele
     }
 }
 
+TEST_CASE("for a random matrix with pivoting the tolerance is that of random rounding errors, by hand") {
+    Problem p{2, {4, 2, 2, 4}};
+    const Factors f = lu::testing::factors_of(2, {4, 2, 0.5, 3}, {0, 1});
+    CHECK(lu::random_growth(f) == std::sqrt(20.0)); // (L o L) (U o U) = (16 4; 4 10): row sums of 20 and 14
+    CHECK(lu::compare(p, f, true).tolerance == 1);
+    p.a = {4, 2, 2, 40}; // another norm
+    const double random = lu::lambda / 2 * std::sqrt(20.0) / 42;
+    CHECK(lu::compare(p, f, true).tolerance == 6.0 / 42); // no matrix of make_problem(): the worst case
+    p.random = true;
+    CHECK(lu::compare(p, f, true).tolerance == 6.0 / 42); // smaller than `random`
+    CHECK(random > 6.0 / 42);
+    CHECK(lu::make_problem(2, 1).random);
+
+    const Problem drawn = lu::testing::random_problem(1025, true); // judged by samples
+    Problem given = drawn;
+    given.random = false;
+    const Factors factors = right_factors(drawn);
+    const double size = lu::norm(drawn.a, 1025);
+    CHECK(lu::compare(drawn, factors, true).tolerance ==
+          lu::lambda / 2 * (3 / std::sqrt(1025.0)) * lu::random_growth(factors) / size);
+    CHECK(lu::compare(given, factors, true).tolerance == lu::growth_norm(factors) / size);
+}
+
+TEST_CASE("right factors of random matrices are within a tenth of the tolerance, wrong by 1e-8 they are rejected") {
+    for (const std::size_t n : {65, 1000, 2000}) {
+        INFO("n = " << n);
+        const Problem p = lu::make_problem(n, gpulab::testing::seed);
+        gpulab::Stopwatch once;
+        Factors right(n), wrong(n);
+        lu::cpu_threads_pivot(p, right, once);
+        const auto c = lu::compare(p, right, true);
+        CHECK(c.error < c.tolerance / 10);
+        CHECK(c.tolerance < 10);
+
+        wrong = right;
+        wrong.lu[(n - 1) * n + n / 2] += 1e-8; // an element of L; the largest of A is 1
+        CHECK_FALSE(lu::compare(p, wrong, true).passed);
+        // An element of the trailing matrix, which all later steps use: the factors of a matrix with this element.
+        const std::vector<std::size_t> order = lu::row_order(right);
+        Problem other = p;
+        other.a[order[n - 1] * n + n - 2] += 1e-8;
+        lu::cpu_threads_pivot(other, wrong, once);
+        CHECK_FALSE(lu::compare(p, wrong, true).passed);
+    }
+}
+
 TEST_CASE("without pivoting a small pivot costs digits, which the error shows and the tolerance allows") {
     const Problem p{2, {1e-12, 1, 1, 1}};
     gpulab::Stopwatch once;

@@ -119,6 +119,27 @@ TEST_CASE("backward error and tolerance of a 2 x 2 system, by hand") {
     CHECK(lu::compare(p, x, true).tolerance == 1);
 }
 
+TEST_CASE("right solutions of random systems are within a tenth of the tolerance, wrong ones are rejected") {
+    for (const std::size_t n : {65, 1000}) {
+        INFO("n = " << n);
+        const auto p = lu::make_solve_problem(lu::make_problem(n, gpulab::testing::seed), 2, 4);
+        Solution x(2 * n);
+        gpulab::Stopwatch once;
+        for (const bool refined : {false, true}) {
+            (refined ? lu::cpu_solve_refined : lu::cpu_solve_rows)(p, x, once);
+            const auto c = lu::compare(p, x, refined);
+            CHECK(c.error < c.tolerance / 10);
+            CHECK(c.tolerance < 2);
+            Solution wrong = x;
+            wrong[n] *= 1 + 1e-8;
+            CHECK_FALSE(lu::compare(p, wrong, refined).passed);
+        }
+        const double of_row = lu::lambda / 2 / std::sqrt(static_cast<double>(n));
+        CHECK(lu::compare(p, x, true).tolerance == of_row);
+        CHECK(lu::compare(p, x, false).tolerance == 3 * of_row * lu::random_growth(p.factors) / lu::norm(p.a, n));
+    }
+}
+
 TEST_CASE("refinement makes up for factors without pivoting") {
     Problem p = lu::make_problem(100, 8);
     p.a[0] = 1e-9; // without pivoting, growth of about 10^9

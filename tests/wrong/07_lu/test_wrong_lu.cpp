@@ -44,16 +44,24 @@ const RightCase cpu_right_solver(Backend::cpu, "CPU solver", lu::wrong::cpu_righ
 constexpr gpulab::Needs fp64{.fp64 = true};
 const WrongCases opencl(Backend::opencl, "OpenCL kernel", lu::wrong::opencl_pivoting(), fault_on<Backend::opencl, true>,
                         fp64);
+const WrongCases opencl_blocked(Backend::opencl, "OpenCL kernel in blocks", lu::wrong::opencl_blocked(),
+                                fault_on<Backend::opencl, true>, fp64);
 const RightCase opencl_right(Backend::opencl, "OpenCL kernel", lu::wrong::opencl_right_pivot,
                              fault_on<Backend::opencl, true>, fp64);
+const RightCase opencl_right_blocked(Backend::opencl, "OpenCL kernel in blocks", lu::wrong::opencl_right_blocked,
+                                     fault_on<Backend::opencl, true>, fp64);
 #endif
 #if defined(GPULAB_WITH_CUDA)
 const WrongCases cuda_plain(Backend::cuda, "CUDA elimination", lu::wrong::cuda_plain(), fault_on<Backend::cuda, false>);
 const WrongCases cuda_pivoting(Backend::cuda, "CUDA pivoting", lu::wrong::cuda_pivoting(),
                                fault_on<Backend::cuda, true>);
+const WrongCases cuda_blocked(Backend::cuda, "CUDA in blocks", lu::wrong::cuda_blocked(),
+                              fault_on<Backend::cuda, true>);
 const RightCase cuda_right(Backend::cuda, "CUDA elimination", lu::wrong::cuda_right, fault_on<Backend::cuda, false>);
 const RightCase cuda_right_pivot(Backend::cuda, "CUDA pivoting", lu::wrong::cuda_right_pivot,
                                  fault_on<Backend::cuda, true>);
+const RightCase cuda_right_blocked(Backend::cuda, "CUDA in blocks", lu::wrong::cuda_right_blocked,
+                                   fault_on<Backend::cuda, true>);
 #endif
 
 } // namespace

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "opencl/device_factors.hpp"
+#include "wrong_blocked.cl.hpp"
 #include "wrong_lu.cl.hpp"
 #include "wrong_lu.hpp"
 
@@ -39,11 +40,42 @@ void factorise(const std::string& option, const Problem& p, Factors& f, Stopwatc
     d.copy_to(f, true);
 }
 
+/// Three kernels per panel, as opencl_blocked_pivot, with panels of 24 columns.
+void factorise_blocked(const std::string& option, const Problem& p, Factors& f, Stopwatch& watch) {
+    constexpr std::size_t items = 64, width = 24, side = 8;
+    const ClFactors d(p);
+    const std::string options = "-DITEMS=" + std::to_string(items) + " " + option;
+    cl::Kernel panel = gpulab::opencl_kernel(wrong_blocked_cl, "panel", options);
+    cl::Kernel follow = gpulab::opencl_kernel(wrong_blocked_cl, "follow", options);
+    cl::Kernel update = gpulab::opencl_kernel(wrong_blocked_cl, "update", options);
+    const auto n = static_cast<cl_int>(p.n);
+    watch.tile(items), watch.tile(width), watch.tile(side);
+    gpulab::watch_queue(
+        watch,
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            for (std::size_t k0 = 0; k0 < p.n; k0 += width) {
+                const auto columns = std::min(width, p.n - k0), left = p.n - k0 - columns;
+                const auto from = static_cast<cl_int>(k0), wide = static_cast<cl_int>(columns);
+                gpulab::set_args(panel, d.lu.data(), d.pivots.data(), n, from, wide);
+                gpulab::set_args(follow, d.lu.data(), d.pivots.data(), n, from, wide);
+                gpulab::set_args(update, d.lu.data(), n, from, wide);
+                enqueue(queue, events, panel, items, 1, items, 1);
+                enqueue(queue, events, follow, p.n - columns, 1, items, 1);
+                enqueue(queue, events, update, left, left, side, side);
+            }
+        },
+        [&](const cl::CommandQueue& queue) { d.restore(queue); });
+    d.copy_to(f, true);
+}
+
 #define WRONG(option) [](const Problem& p, Factors& f, Stopwatch& w) { factorise("-D" option, p, f, w); }
+#define WRONG_BLOCKED(option) \
+    [](const Problem& p, Factors& f, Stopwatch& w) { factorise_blocked("-D" option, p, f, w); }
 
 } // namespace
 
 void opencl_right_pivot(const Problem& p, Factors& f, Stopwatch& watch) { factorise("", p, f, watch); }
+void opencl_right_blocked(const Problem& p, Factors& f, Stopwatch& watch) { factorise_blocked("", p, f, watch); }
 
 std::span<const WrongVariant> opencl_pivoting() {
     static const std::array table = {
@@ -62,6 +94,18 @@ std::span<const WrongVariant> opencl_pivoting() {
                      WRONG("NO_BARRIER"), "", Forgiven::by_all},
         WrongVariant{"reads_a_row_too_many", "the search reads a row below the last", WRONG("READS_A_ROW_TOO_MANY"), "",
                      Forgiven::by_all},
+    };
+    return table;
+}
+
+std::span<const WrongVariant> opencl_blocked() {
+    static const std::array table = {
+        WrongVariant{"last_panel_column", "the last column of a panel is left out", WRONG_BLOCKED("LAST_PANEL_COLUMN")},
+        WrongVariant{"left_of_the_panel_kept", "L, left of the panel, is not exchanged",
+                     WRONG_BLOCKED("LEFT_OF_THE_PANEL_KEPT")},
+        WrongVariant{"rows_of_u_not_solved", "no triangular solve", WRONG_BLOCKED("ROWS_OF_U_NOT_SOLVED")},
+        WrongVariant{"short_product", "the update leaves out the last column of L and row of U",
+                     WRONG_BLOCKED("SHORT_PRODUCT")},
     };
     return table;
 }

@@ -1,7 +1,10 @@
-// Each kernel has one mistake. The right ones are in labs/07_lu/cuda: 01_two_kernels.cu and 04_columns_pivot.cu.
+// Each kernel has one mistake. The right ones are in labs/07_lu/cuda: 01_two_kernels.cu, 04_columns_pivot.cu and
+// 05_blocked_pivot.cu.
+#include <algorithm>
 #include <array>
 
 #include "cuda/device_factors.hpp"
+#include "cuda/steps.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "wrong_lu.hpp"
@@ -27,6 +30,9 @@ enum class Mistake {
     any_of_equals,
     no_barrier,
     pivot_of_the_column_before,
+    // in blocks
+    last_panel_column,
+    rows_of_u_not_solved,
 };
 
 constexpr int tile = 16;
@@ -83,10 +89,10 @@ template <Mistake m> __global__ void scale(double* lu, int n, int k) {
     if (j < n) lu[std::size_t(j) * n + k] /= pivot;
 }
 
-template <Mistake m> __global__ void update(double* lu, int n, int k) {
+/// @param end the columns before this one are updated
+template <Mistake m> __global__ void update(double* lu, int n, int k, int end) {
     const int y = blockIdx.y * tile + threadIdx.y, x = blockIdx.x * tile + threadIdx.x;
     const int i = k + 1 + y, j = k + 1 + x;
-    int end = n;
     if (m == Mistake::one_column_short) end = n - 1;
     if (m == Mistake::past_the_edge) end = n + 1;
     if (m == Mistake::whole_tiles_only) end = k + 1 + (n - k - 1) / tile * tile;
@@ -110,7 +116,7 @@ template <Mistake m, bool pivoting> void factorise(const Problem& p, Factors& f,
                 }
                 scale<m><<<gpulab::grid_size(n - k - 1, 64), 64, 0, stream>>>(d.lu.data(), n, k);
                 const unsigned rows = gpulab::grid_size(n - k - 1, tile), columns = gpulab::grid_size(n - k, tile);
-                update<m><<<dim3(columns, rows), dim3(tile, tile), 0, stream>>>(d.lu.data(), n, k);
+                update<m><<<dim3(columns, rows), dim3(tile, tile), 0, stream>>>(d.lu.data(), n, k, n);
             }
         },
         [&](cudaStream_t stream) {
@@ -127,6 +133,36 @@ template <Mistake m, bool pivoting> void factorise(const Problem& p, Factors& f,
     d.copy_to(f, pivoting);
 }
 
+/// With pivoting, in panels of 24 columns. The rows are exchanged as a whole, so only the triangular solve and the
+/// update are left to do after a panel.
+template <Mistake m> void factorise_blocked(const Problem& p, Factors& f, Stopwatch& watch) {
+    constexpr int width = 24;
+    DeviceFactors d(p);
+    const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
+    const int n = a.n;
+    watch.tile(width), watch.tile(tile), watch.tile(search_threads);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            for (int k0 = 0; k0 < n; k0 += width) {
+                const int k1 = std::min(k0 + width, n);
+                const int end = m == Mistake::last_panel_column && k1 < n ? k1 - 1 : k1;
+                for (int k = k0; k < k1; ++k) {
+                    search<m><<<1, search_threads, 0, stream>>>(a.lu, a.pivots, n, k);
+                    exchange<m><<<gpulab::grid_size(n, 64), 64, 0, stream>>>(a.lu, a.pivots, n, k);
+                    scale<m><<<gpulab::grid_size(n - k - 1, 64), 64, 0, stream>>>(a.lu, n, k);
+                    const unsigned rows = gpulab::grid_size(n - k - 1, tile), columns = gpulab::grid_size(k1 - k, tile);
+                    update<m><<<dim3(columns, rows), dim3(tile, tile), 0, stream>>>(a.lu, n, k, end);
+                }
+                if (m != Mistake::rows_of_u_not_solved)
+                    solve_unit_lower(a.at(k0, k0), n, a.at(k0, k1), n, k1 - k0, n - k1, stream);
+                update_tiled(a.at(k1, k0), n, a.at(k0, k1), n, a.at(k1, k1), n, n - k1, n - k1, k1 - k0, stream);
+            }
+        },
+        [&](cudaStream_t stream) { d.restore(stream); });
+    d.copy_to(f, true);
+}
+
 #define WRONG(name, mistake, pivoting, ...) \
     WrongVariant { #name, mistake, factorise < Mistake::name, pivoting>, __VA_ARGS__ }
 
@@ -134,6 +170,9 @@ template <Mistake m, bool pivoting> void factorise(const Problem& p, Factors& f,
 
 void cuda_right(const Problem& p, Factors& f, Stopwatch& watch) { factorise<Mistake::none, false>(p, f, watch); }
 void cuda_right_pivot(const Problem& p, Factors& f, Stopwatch& watch) { factorise<Mistake::none, true>(p, f, watch); }
+void cuda_right_blocked(const Problem& p, Factors& f, Stopwatch& watch) {
+    factorise_blocked<Mistake::none>(p, f, watch);
+}
 
 std::span<const WrongVariant> cuda_plain() {
     static const std::array table = {
@@ -157,6 +196,15 @@ std::span<const WrongVariant> cuda_pivoting() {
         WRONG(pivot_of_the_column_before, "the pivot of the step before is exchanged", true),
         WRONG(no_barrier, "a step of the search reads what others may not have written yet", true, "",
               Forgiven::by_all),
+    };
+    return table;
+}
+
+std::span<const WrongVariant> cuda_blocked() {
+    static const std::array table = {
+        WrongVariant{"last_panel_column", "the last column of a panel is left out",
+                     factorise_blocked<Mistake::last_panel_column>},
+        WrongVariant{"rows_of_u_not_solved", "no triangular solve", factorise_blocked<Mistake::rows_of_u_not_solved>},
     };
     return table;
 }

@@ -21,12 +21,14 @@ inline constexpr std::string_view by_sizes = "every size", by_special = "special
 
 // Without pivoting, and with it.
 std::span<const WrongVariant> cpu_plain(), cpu_pivoting();
-std::span<const WrongVariant> opencl_pivoting();
-std::span<const WrongVariant> cuda_plain(), cuda_pivoting();
+std::span<const WrongVariant> opencl_pivoting(), opencl_blocked();
+std::span<const WrongVariant> cuda_plain(), cuda_pivoting(), cuda_blocked();
 std::span<const WrongSolver> cpu_solvers();
 
 /// Right ones, made like the wrong ones: what the checks find is the mistake, not how the kernels are launched.
-Run cpu_right, cpu_right_pivot, opencl_right_pivot, cuda_right, cuda_right_pivot;
+Run cpu_right, cpu_right_pivot;
+Run opencl_right_pivot, opencl_right_blocked;
+Run cuda_right, cuda_right_pivot, cuda_right_blocked;
 SolveRun cpu_right_solver;
 
 } // namespace lu::wrong
