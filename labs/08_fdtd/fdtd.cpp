@@ -180,11 +180,11 @@ template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
             const auto number = [&](std::uint64_t more, double factor) {
                 return static_cast<T>(factor * (2 * gpulab::random_unit(seed + more, at) - 1));
             };
-            if (i < p.nx() && j < p.ny()) p.start.u[at] = number(0, 1);
+            const Box &in = p.rules.inner, &change = p.rules.change;
+            const int x = static_cast<int>(i), y = static_cast<int>(j);
+            if (x >= change.x0 && x < change.x1 && y >= change.y0 && y < change.y1) p.start.u[at] = number(0, 1);
             if (i < p.nx() && j > 0 && j < p.ny()) p.start.p[at] = number(1, size);
             if (j < p.ny() && i > 0 && i < p.nx()) p.start.q[at] = number(2, size);
-            const Box& in = p.rules.inner;
-            const int x = static_cast<int>(i), y = static_cast<int>(j);
             if (p.rules.layers && i < p.nx() && j < p.ny() && (x < in.x0 || x >= in.x1 || y < in.y0 || y >= in.y1))
                 p.start.v[at] = number(3, 0.5);
         }

@@ -74,7 +74,7 @@ template <class T> struct Problem {
 template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first = 0, std::size_t steps = 0);
 
 /// Fills the start with random numbers in (-1, 1) for U, and of the matching size for P and Q, so that every cell of
-/// the first step counts. Border edges stay 0.
+/// the first step counts. Border edges stay 0, and U keeps its value at sides that prescribe it.
 template <class T> void randomise(Problem<T>& p, std::uint64_t seed);
 
 /// A variant: from the start to the field after the last step. The output's arrays have their size.
@@ -90,8 +90,9 @@ template <class T> struct Reference {
     double edge_scale = 0; ///< the same for P and Q
 };
 
-/// Computes a problem in a way that no variant shares: the book's equations, cell by cell with coefficients computed
-/// from the media, in long double.
+/// Computes a problem in a way that no variant shares: the book's equations, cell by cell, with coefficients and the
+/// values of sources and sides computed from the scene, in long double.
+/// @param p all steps of the scene or the first ones; its start counts where no side prescribes U
 template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& p);
 
 /// The tolerance of the field after n steps: 4 n epsilon on the scale of the terms that are added.

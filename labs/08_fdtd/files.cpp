@@ -59,12 +59,15 @@ void check_folder(const std::string& folder, const std::string& option, const Sc
 }
 
 std::string field_csv(const Scene& scene, const Snapshot& snapshot) {
-    std::string text = fmt::format("x,y,{}\n", name_of(scene.mode, Component::z));
+    std::string text = fmt::format("x,y,{},{},{}\n", name_of(scene.mode, Component::z),
+                                   name_of(scene.mode, Component::x), name_of(scene.mode, Component::y));
     for (std::size_t j = 0; j < scene.ny; ++j)
-        for (std::size_t i = 0; i < scene.nx; ++i)
-            fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g},{:.9g}\n",
+        for (std::size_t i = 0; i < scene.nx; ++i) {
+            const std::size_t at = j * scene.nx + i;
+            fmt::format_to(std::back_inserter(text), "{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}\n",
                            (static_cast<double>(i) + 0.5) * scene.dx, (static_cast<double>(j) + 0.5) * scene.dy,
-                           snapshot.values[j * scene.nx + i]);
+                           snapshot.values[at], snapshot.x[at], snapshot.y[at]);
+        }
     return text;
 }
 
@@ -72,25 +75,31 @@ std::string field_vti(const Scene& scene, const Snapshot& snapshot) {
     std::string text = fmt::format(
         "<?xml version=\"1.0\"?>\n<VTKFile type=\"ImageData\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
         "<ImageData WholeExtent=\"0 {0} 0 {1} 0 0\" Origin=\"0 0 0\" Spacing=\"{2:.9g} {3:.9g} 1\">\n"
-        "<Piece Extent=\"0 {0} 0 {1} 0 0\">\n<CellData Scalars=\"{4}\">\n"
-        "<DataArray type=\"Float32\" Name=\"{4}\" format=\"ascii\">\n",
+        "<Piece Extent=\"0 {0} 0 {1} 0 0\">\n<CellData Scalars=\"{4}\">\n",
         scene.nx, scene.ny, scene.dx, scene.dy, name_of(scene.mode, Component::z));
-    for (std::size_t k = 0; k < snapshot.values.size(); ++k)
-        fmt::format_to(std::back_inserter(text), "{:.9g}{}", snapshot.values[k], (k + 1) % scene.nx == 0 ? '\n' : ' ');
-    text += "</DataArray>\n<DataArray type=\"UInt8\" Name=\"material\" format=\"ascii\">\n";
-    for (std::size_t k = 0; k < snapshot.values.size(); ++k)
-        fmt::format_to(std::back_inserter(text), "{}{}", scene.map.empty() ? 0 : unsigned{scene.map[k]},
-                       (k + 1) % scene.nx == 0 ? '\n' : ' ');
-    return text + "</DataArray>\n</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
+    const auto add = [&](const char* type, const char* name, const auto& value_of_cell) {
+        text += fmt::format("<DataArray type=\"{}\" Name=\"{}\" format=\"ascii\">\n", type, name);
+        for (std::size_t k = 0; k < scene.nx * scene.ny; ++k)
+            fmt::format_to(std::back_inserter(text), "{:.9g}{}", value_of_cell(k),
+                           (k + 1) % scene.nx == 0 ? '\n' : ' ');
+        text += "</DataArray>\n";
+    };
+    for (const auto& [component, values] :
+         {std::pair{Component::z, &snapshot.values}, {Component::x, &snapshot.x}, {Component::y, &snapshot.y}})
+        add("Float32", name_of(scene.mode, component), [&](std::size_t k) { return (*values)[k]; });
+    add("UInt8", "material",
+        [&](std::size_t k) { return scene.map.empty() ? 0.0f : static_cast<float>(scene.map[k]); });
+    return text + "</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
 }
 
 std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots,
                        const std::vector<std::string>& files) {
     std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" "
                        "byte_order=\"LittleEndian\">\n<Collection>\n";
+    const double dt = scene.time_step();
     for (std::size_t k = 0; k < snapshots.size(); ++k)
         text += fmt::format("<DataSet timestep=\"{:.9g}\" part=\"0\" file=\"{}\"/>\n",
-                            static_cast<double>(snapshots[k].step) * scene.time_step(), files[k]);
+                            static_cast<double>(snapshots[k].step) * dt, files[k]);
     return text + "</Collection>\n</VTKFile>\n";
 }
 
@@ -103,8 +112,9 @@ std::string probes_csv(const Scene& scene, const std::vector<double>& recorded) 
     }
     text += '\n';
     const std::size_t n = scene.probes.size();
+    const double dt = scene.time_step();
     for (std::size_t k = 0; n > 0 && k < recorded.size() / n; ++k) {
-        text += fmt::format("{},{:.9g}", k + 1, static_cast<double>(k + 1) * scene.time_step());
+        text += fmt::format("{},{:.9g}", k + 1, static_cast<double>(k + 1) * dt);
         for (std::size_t i = 0; i < n; ++i) text += fmt::format(",{:.17g}", recorded[k * n + i]);
         text += '\n';
     }

@@ -15,10 +15,14 @@ namespace fdtd {
 /// @throws gpulab::UsageError when they cannot, or when one of them would overwrite a file that the scene was read from
 void check_folder(const std::string& folder, const std::string& option, const Scene& scene);
 
-/// A line "x,y,value" for each cell with the coordinates of its centre in metres.
+/// A line "x,y,Hz,Ex,Ey" (TM: "x,y,Ez,Hx,Hy") for each cell: the coordinates of its centre in metres, the component
+/// along z there, that along x on the cell's lower edge, that along y on its left edge.
+/// @param snapshot with all three components
 std::string field_csv(const Scene& scene, const Snapshot& snapshot);
 
-/// VTK image data (.vti): the component along z and the index of the material, per cell.
+/// VTK image data (.vti). Per cell: the component along z at its centre, that along x on its lower edge, that along y
+/// on its left edge, and the index of its material.
+/// @param snapshot with all three components
 std::string field_vti(const Scene& scene, const Snapshot& snapshot);
 
 /// ParaView's list (.pvd) of .vti files and their times in seconds.

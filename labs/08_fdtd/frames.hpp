@@ -11,10 +11,15 @@
 
 namespace fdtd {
 
-/// The component along z at one time: nx * ny numbers, row y = 0 first.
+/// The field after a step: nx * ny numbers of each component, row y = 0 first.
+///
+/// Number j * nx + i belongs to cell (i, j): the component along z is at its centre, that along x in the middle of its
+/// lower edge, that along y in the middle of its left edge. These two are those of half a step later. The edges at the
+/// right and the upper border of the grid are left out: what is there is always 0.
 struct Snapshot {
     std::size_t step = 0;
-    std::vector<float> values;
+    std::vector<float> values;         ///< along z
+    std::vector<float> x = {}, y = {}; ///< along x and y; empty where nobody needs them
 };
 
 /// The largest absolute value in all snapshots; 1 where there is none but 0.

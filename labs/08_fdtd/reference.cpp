@@ -1,8 +1,10 @@
 // The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell
-// from its media, H and E are in separate arrays with the book's sizes and names of the mode, and everything is in long
-// double, so that it shares only the scene with the variants.
+// from its media, the values of sources and sides come from the scene, H and E are in separate arrays with the book's
+// sizes and names of the mode, and everything is in long double. Of the problem that the variants get, it takes the
+// layout of the arrays, the number of steps and the start of what no source and no side prescribes.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "fdtd.hpp"
 
@@ -36,12 +38,56 @@ Real loss_rate(const Side& low, const Side& high, std::size_t n, Real at, double
     return rate;
 }
 
+/// A waveform at the time t = n dt, by the formulas of its comments.
+Real value_of(const Waveform& w, Real n, Real dt) {
+    const Real pi = std::numbers::pi_v<Real>, t = n * dt;
+    const auto bell = [&] {
+        const Real from_peak = (t - static_cast<Real>(w.delay)) / static_cast<Real>(w.width);
+        return std::exp(-from_peak * from_peak);
+    };
+    const auto oscillation = [&] {
+        return std::sin(2 * pi * static_cast<Real>(w.frequency) * t + static_cast<Real>(w.phase));
+    };
+    Real shape = 0;
+    switch (w.kind) {
+    case Waveform::Kind::book: // equation 4.3.11 is the sixth power of a sine, written as a sum of cosines
+        if (n > 0 && n <= 40) shape = std::pow(std::sin(n * pi / 40), Real(6));
+        break;
+    case Waveform::Kind::gaussian: shape = bell(); break;
+    case Waveform::Kind::sine:
+        shape = oscillation();
+        if (t < static_cast<Real>(w.rise)) { // (1 - cos 2a) / 2 is the square of sin a
+            const Real s = std::sin(pi * t / (2 * static_cast<Real>(w.rise)));
+            shape *= s * s;
+        }
+        break;
+    case Waveform::Kind::modulated_gaussian: shape = bell() * oscillation(); break;
+    case Waveform::Kind::column:
+        if (n > 0 && n <= static_cast<Real>(w.numbers.size()))
+            shape = static_cast<Real>(w.numbers[static_cast<std::size_t>(std::ceil(n)) - 1]);
+        break;
+    }
+    return static_cast<Real>(w.amplitude) * shape;
+}
+
+/// What a source does to Z, X or Y in a step, counted from 1. The step takes Z from the time step - 1 to step, and then
+/// X and Y from step - 1/2 to step + 1/2. A hard source sets the value of the time at which its component then stands.
+/// A soft one is a current, which equation 4.2.1 subtracts, at the middle of that interval. X and Y are -Hx and -Hy in
+/// TM.
+Real driving_value(const Source& source, Mode mode, std::size_t step, Real dt) {
+    const Real from = static_cast<Real>(step) - (source.component == Component::z ? Real(1) : Real(0.5));
+    const Real value =
+        source.hard ? value_of(source.waveform, from + 1, dt) : -value_of(source.waveform, from + Real(0.5), dt);
+    return mode == Mode::tm && source.component != Component::z ? -value : value;
+}
+
 } // namespace
 
 template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& p) {
     const std::size_t nx = scene.nx, ny = scene.ny, pitch = p.pitch();
     const bool te = scene.mode == Mode::te;
-    const Real dx = static_cast<Real>(scene.dx), dy = static_cast<Real>(scene.dy), dt = static_cast<Real>(p.dt);
+    const Real dx = static_cast<Real>(scene.dx), dy = static_cast<Real>(scene.dy),
+               dt = static_cast<Real>(scene.time_step());
     const auto material = [&](std::size_t i, std::size_t j) -> const Material& {
         return scene.materials[scene.map.empty() ? 0 : scene.map[j * nx + i]];
     };
@@ -55,8 +101,11 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     };
     const auto xy_loss = [&](const Material& m) { return Real(te ? m.sigma : m.sigma_m); };
     Real speed = 0;
-    for (const Material& m : scene.materials)
-        speed = std::max(speed, 1 / std::sqrt(Real(m.eps_r) * Real(eps_0) * Real(m.mu_r) * Real(mu_0)));
+    for (std::size_t j = 0; j < ny; ++j)
+        for (std::size_t i = 0; i < nx; ++i) {
+            const Material& m = material(i, j);
+            speed = std::max(speed, 1 / std::sqrt(Real(m.eps_r) * Real(eps_0) * Real(m.mu_r) * Real(mu_0)));
+        }
     std::vector<Real> loss_x[2], loss_y[2]; // at whole positions, at half ones
     for (const int half : {0, 1}) {
         const Real offset = half == 0 ? Real(0) : Real(0.5);
@@ -72,7 +121,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     // Z in two parts, driven by x and by y differences; X lies on the lower edges, Y on the left ones. Signs are those
     // of TE; TM has X = -Hx and Y = -Hy.
     Array zx(nx, ny), zy(nx, ny), x(nx, ny + 1), y(nx + 1, ny);
-    const bool split = p.rules.layers != 0;
+    const auto absorbs = [](const Side& side) { return side.kind == Side::Kind::pml; };
+    const bool split = absorbs(scene.left) || absorbs(scene.right) || absorbs(scene.bottom) || absorbs(scene.top);
     const auto in_layer = [&](std::size_t i, std::size_t j) {
         const auto within = [](const Side& low, const Side& high, std::size_t n, std::size_t at) {
             return (low.kind == Side::Kind::pml && at < low.cells) ||
@@ -90,14 +140,19 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             if (i < nx) x(i, j) = Real(p.start.p[at]);
             if (j < ny) y(i, j) = Real(p.start.q[at]);
         }
+    // Given values; bottom and top have the corners.
+    const auto give = [&](const Side& side, std::size_t i, std::size_t j) {
+        if (side.kind == Side::Kind::dirichlet) zy(i, j) = static_cast<Real>(side.value) - zx(i, j);
+    };
+    for (std::size_t j = 0; j < ny; ++j) give(scene.left, 0, j), give(scene.right, nx - 1, j);
+    for (std::size_t i = 0; i < nx; ++i) give(scene.bottom, i, 0), give(scene.top, i, ny - 1);
 
     Reference<T> result{make_output(p), 0, 0};
     Real z_scale = 0, xy_scale = 0;
     const auto drive = [&](Component component, std::size_t k, const auto& set, const auto& add) {
-        for (std::size_t s = 0; s < scene.sources.size(); ++s) {
-            const Source& source = scene.sources[s];
+        for (const Source& source : scene.sources) {
             if (source.component != component) continue;
-            const Real value = Real(p.values[s * p.steps() + k]);
+            const Real value = driving_value(source, scene.mode, k + 1, dt);
             for (std::size_t j = source.y0; j < source.y1; ++j)
                 for (std::size_t i = source.x0; i < source.x1; ++i) source.hard ? set(i, j, value) : add(i, j, value);
         }

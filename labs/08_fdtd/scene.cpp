@@ -413,8 +413,14 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
 } // namespace
 
 double largest_speed(const Scene& scene) {
+    std::array<bool, 256> drawn = {};
+    drawn[0] = scene.map.empty(); // the first material fills a grid without a map
+    for (const std::uint8_t index : scene.map) drawn[index] = true;
     double speed = 0;
-    for (const Material& m : scene.materials) speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
+    for (std::size_t i = 0; i < scene.materials.size(); ++i) {
+        const Material& m = scene.materials[i];
+        if (drawn[i]) speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
+    }
     return speed;
 }
 

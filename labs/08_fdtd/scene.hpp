@@ -37,7 +37,7 @@ struct Side {
         pml        ///< Berenger's split-field layer in front of a conductor: absorbs waves
     };
     Kind kind = Kind::conductor;
-    double value = 0;         ///< dirichlet: the value
+    double value = 0;         ///< dirichlet: the value; in a corner that of the bottom or the top counts
     std::size_t cells = 25;   ///< pml: thickness; the layer is a part of the nx x ny cells
     double grading = 3;       ///< pml: the loss grows as this power of the depth
     double reflection = 1e-8; ///< pml: the share of a wave's amplitude that comes back at normal incidence, in theory
@@ -107,7 +107,7 @@ struct Scene {
     double time_step() const; ///< dt, or what `courant` gives
 };
 
-/// The speed of a wave in the fastest of the materials, in m/s.
+/// The speed of a wave in the fastest of the materials in the grid, in m/s.
 double largest_speed(const Scene& scene);
 
 /// The largest dt that is stable (Courant, Friedrichs and Lewy), for the fastest of the materials in the grid:

@@ -10,7 +10,10 @@
 namespace fdtd {
 
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, const std::function<void(std::size_t)>& progress) {
+Recording simulate(const Scene& scene, Run<T>* run, bool all_components,
+                   const std::function<void(std::size_t)>& progress) {
+    // TM: P and Q are -Hx and -Hy. Subtracting from 0 never gives -0.
+    const auto component = [&](T edge) { return static_cast<float>(scene.mode == Mode::te ? edge : 0 - edge); };
     Recording all;
     Fields<T> field;
     for (std::size_t done = 0; done < scene.steps;) {
@@ -23,8 +26,13 @@ Recording simulate(const Scene& scene, Run<T>* run, const std::function<void(std
         done += count;
         Snapshot snapshot{done, {}};
         for (std::size_t j = 0; j < scene.ny; ++j)
-            for (std::size_t i = 0; i < scene.nx; ++i)
-                snapshot.values.push_back(static_cast<float>(out.field.u[j * p.pitch() + i]));
+            for (std::size_t i = 0; i < scene.nx; ++i) {
+                const std::size_t at = j * p.pitch() + i;
+                snapshot.values.push_back(static_cast<float>(out.field.u[at]));
+                if (!all_components) continue;
+                snapshot.x.push_back(component(out.field.p[at]));
+                snapshot.y.push_back(component(out.field.q[at]));
+            }
         all.snapshots.push_back(std::move(snapshot));
         all.recorded.insert(all.recorded.end(), out.recorded.begin(), out.recorded.end());
         field = std::move(out.field);
@@ -60,12 +68,51 @@ template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out)
     return r;
 }
 
-template <class T> Reference<T> judge_for(const Scene& scene, const Problem<T>& p) {
-    if (p.cell_steps() <= (1 << 24)) return reference(scene, p);
-    Output<T> out = make_output(p);
-    Stopwatch once;
-    gpulab::run_of(variants<T>(), "cpu_threads")(p, out, once);
-    return as_reference(p, std::move(out));
+std::string_view compared_with(std::string_view variant, const gpulab::Device& device, double cell_steps,
+                               const JudgesLimits& limits) {
+    if (cell_steps <= limits.reference) return "";
+    // A variant, and for this variant another one. Those of a back end have different kernels.
+    const auto unless_itself = [&](std::string_view one, std::string_view other) {
+        return variant == one ? other : one;
+    };
+    const bool on_cpu = device.backend == gpulab::Backend::cpu || device.is_cpu;
+    if (on_cpu || cell_steps <= limits.cpu) return unless_itself("cpu_threads", "cpu_sequential");
+    if (device.backend == gpulab::Backend::opencl) return unless_itself("opencl_local_tile", "opencl_plain");
+    return unless_itself("cuda_fused", "cuda_coalesced");
+}
+
+std::string note_of_comparison(double cell_steps) {
+    const JudgesLimits limits;
+    if (cell_steps <= limits.reference) return "";
+    return fmt::format("Above {:.2g} cell updates variants are compared with cpu_threads, and cpu_threads with "
+                       "cpu_sequential, instead of the reference in extended precision; above {:.2g}, on a GPU, with "
+                       "another rung of their back end.",
+                       limits.reference, limits.cpu);
+}
+
+template <class T>
+Judge<T>::Judge(const Scene& scene, const Problem<T>& p, const JudgesLimits& limits)
+    : scene_(scene), problem_(p), limits_(limits) {}
+
+template <class T> gpulab::Comparison Judge<T>::operator()(const gpulab::Job<Run<T>>& job, const Output<T>& out) {
+    const std::string_view other = compared_with(job.variant.name, job.device(), problem_.cell_steps(), limits_);
+    const std::string from = other.empty()               ? "reference"
+                             : other.starts_with("cpu_") ? std::string(other)
+                                                         : fmt::format("{} {}", job.device().id(), other);
+    if (from != from_) {
+        reference_ = {}; // frees its memory first
+        from_.clear();
+        if (other.empty()) {
+            reference_ = reference(scene_, problem_);
+        } else {
+            Output<T> others = make_output(problem_);
+            Stopwatch once;
+            gpulab::run_of(variants<T>(), other)(problem_, others, once);
+            reference_ = as_reference(problem_, std::move(others));
+        }
+        from_ = from;
+    }
+    return compare(problem_, reference_, out);
 }
 
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
@@ -89,10 +136,10 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
            static_cast<double>(number_bytes);
 }
 
-#define FDTD_FOR(T)                                                                              \
-    template Recording simulate(const Scene&, Run<T>*, const std::function<void(std::size_t)>&); \
-    template Reference<T> judge_for(const Scene&, const Problem<T>&);                            \
-    template Reference<T> as_reference(const Problem<T>&, Output<T>);                            \
+#define FDTD_FOR(T)                                                                                    \
+    template Recording simulate(const Scene&, Run<T>*, bool, const std::function<void(std::size_t)>&); \
+    template class Judge<T>;                                                                           \
+    template Reference<T> as_reference(const Problem<T>&, Output<T>);                                  \
     template double sequential_ms<T>(const Scene&);
 FDTD_FOR(float)
 FDTD_FOR(double)

@@ -2,13 +2,16 @@
 /// What single runs and studies share: a scene computed in parts, the right answer, and figures for the report.
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fdtd.hpp"
 #include "frames.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 
@@ -22,13 +25,41 @@ struct Recording {
 
 /// Computes a scene with one variant on the current device, in parts of frame_every steps. Each part starts with the
 /// field that the part before has left.
+/// @param all_components whether snapshots have the components along x and y, too
 /// @param progress called with the number of steps that are done
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, const std::function<void(std::size_t)>& progress = {});
+Recording simulate(const Scene& scene, Run<T>* run, bool all_components,
+                   const std::function<void(std::size_t)>& progress = {});
 
-/// The right answer for a problem of the program. Up to 2^24 cell updates it is reference(); above, as that would take
-/// long, what cpu_threads computes.
-template <class T> Reference<T> judge_for(const Scene& scene, const Problem<T>& p);
+/// Up to how many cell updates a judge computes the right answer itself.
+struct JudgesLimits {
+    double reference = 1 << 24;                                     ///< with reference()
+    double cpu = std::max(2e9, 2.5e8 * gpulab::hardware_threads()); ///< with a variant on the CPU: about two seconds
+};
+
+/// The variant that computes what another one is compared with, never the other one itself; "" for reference().
+/// @param device of the variant that is judged. The other one runs on it too, or on the CPU
+std::string_view compared_with(std::string_view variant, const gpulab::Device& device, double cell_steps,
+                               const JudgesLimits& limits = {});
+
+/// Says, for the report, what variants are compared with when it is not reference(); otherwise "".
+std::string note_of_comparison(double cell_steps);
+
+/// Compares variants with what compared_with() names. That is computed when it is first needed, and kept until
+/// something else is needed.
+template <class T> class Judge {
+public:
+    Judge(const Scene& scene, const Problem<T>& p, const JudgesLimits& limits = {});
+    /// @param job whose device is the current one
+    gpulab::Comparison operator()(const gpulab::Job<Run<T>>& job, const Output<T>& out);
+
+private:
+    const Scene& scene_;
+    const Problem<T>& problem_;
+    JudgesLimits limits_;
+    std::string from_; ///< the device and the variant that computed reference_
+    Reference<T> reference_;
+};
 
 /// The scales of compare() for an output that another variant has computed, from its field and the start.
 template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out);

@@ -43,35 +43,17 @@ std::vector<std::size_t> sides(const StudySettings& settings) {
     return all;
 }
 
-/// Variants compared with each other: all with cpu_threads while that does not take long, otherwise with the first that
-/// was computed.
-template <class T> class Judge {
-public:
-    Judge(const Scene& scene, const Problem<T>& p) : problem_(p) {
-        if (p.cell_steps() <= 2 * patience) reference_ = judge_for(scene, p);
-    }
-    gpulab::Comparison operator()(const Output<T>& out) {
-        if (reference_.out.field.u.empty()) reference_ = as_reference(problem_, Output<T>(out));
-        return compare(problem_, reference_, out);
-    }
-
-private:
-    const Problem<T>& problem_;
-    Reference<T> reference_;
-};
-
 /// Adds the rows of some variants for one problem. @param ratio_to the variant whose speed the others are divided by
 template <class T>
-void some_variants(const Options& options, Report& report, const Scene& scene, const Problem<T>& p,
+void some_variants(const Options& options, Report& report, Judge<T>& judge, const Problem<T>& p,
                    const std::vector<std::string>& names, const std::string& ratio_to = "") {
-    Judge<T> judge(scene, p);
     Output<T> out = make_output(p);
     std::map<std::string, double> base_ms; // by device
     for (const auto& job_of_table : gpulab::jobs(variants<T>(), options)) {
         auto job = job_of_table;
         if (!names.empty() && std::ranges::find(names, job.variant.name) == names.end()) continue;
         if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
-        Result result = gpulab::run(job, p, out, options, [&] { return judge(out); });
+        Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
         if (result.kernel.repeats > 0) {
             result.extra = {{"mcells_per_s", mcells_per_s(p.cell_steps(), result.kernel.median)},
                             {"seconds", result.kernel.median / 1000}};
@@ -98,12 +80,13 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
         for (const std::size_t n : sides(settings)) {
             const Scene scene = square(n, settings.steps, layers);
             Problem<T> p = make_problem<T>(scene);
+            Judge<T> judge(scene, p);
             for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
                 p.block_x = block_x;
                 gpulab::Parameters all = parameters(scene, layers, sizeof(T));
                 all.push_back({"block_x", block_x});
                 report.begin(all);
-                some_variants(options, report, scene, p, {"cuda_block_shape"});
+                some_variants(options, report, judge, p, {"cuda_block_shape"});
             }
         }
 }
@@ -136,7 +119,7 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
                 auto job = job_of_table;
                 if (job.variant.name != parallel && job.variant.name != "cuda_steps") continue;
                 if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
-                Result result = gpulab::run(job, p, out, options, [&] { return judge(out); });
+                Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
                 if (result.kernel.repeats > 0) {
                     const double speed = mcells_per_s(p.cell_steps(), result.kernel.median);
                     const double base = mcells_per_s(p.cell_steps(), sequential_time);
@@ -166,8 +149,9 @@ template <class T> void figure_4_4(const Options& options, Report& report, const
                   {"ny", scene.ny},
                   {"steps", scene.steps},
                   {"type", sizeof(T) == 8 ? "double" : "float"}});
-    some_variants(options, report, scene, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
-    const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"));
+    Judge<T> judge(scene, p);
+    some_variants(options, report, judge, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
+    const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"), false);
     std::string text = "largest |Hz| after step";
     for (const Snapshot& s : recording.snapshots)
         text += fmt::format(" {}: {:.3f}{}", s.step, largest({s}), &s == &recording.snapshots.back() ? "" : ",");
@@ -188,7 +172,8 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
             const Problem<T> p = make_problem<T>(scene);
             report.begin(parameters(scene, layers, sizeof(T)));
             report.sequential_ms(sequential_ms<T>(scene));
-            some_variants(options, report, scene, p, {}, "cuda_coalesced");
+            Judge<T> judge(scene, p);
+            some_variants(options, report, judge, p, {}, "cuda_coalesced");
         }
 }
 
@@ -213,6 +198,9 @@ template <class T> int run_study(const Options& options, const StudySettings& se
                              5 * bytes_of_field(largest_scene, sizeof(T)));
     Report report(options);
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
+    const double largest = static_cast<double>(settings.largest) * static_cast<double>(settings.largest);
+    if (const std::string note = note_of_comparison(largest * static_cast<double>(settings.steps)); !note.empty())
+        report.say(note);
     if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);
     else if (options.study() == "table-4-2") table_4_2<T>(options, report, settings, false);
     else if (options.study() == "figure-4-6") table_4_2<T>(options, report, settings, true);

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <numbers>
 
 #include "checks.hpp"
 #include "gpulab/options.hpp"
@@ -69,19 +72,101 @@ TEST_CASE("an edge between two media has the mean of their constants") {
 }
 
 TEST_CASE("a scene computed in parts gives the same field and the same record", "[cpu]") {
-    Scene scene = fdtd::testing::scene_of(Kind::all, Mode::tm, 60, 50, 20);
-    const auto whole = make_problem<double>(scene);
-    Output<double> out = make_output(whole);
-    Stopwatch once;
-    cpu_sequential<double>(whole, out, once);
-    scene.frame_every = 7;
-    const Recording recording = simulate<double>(scene, cpu_sequential<double>);
-    CHECK(recording.snapshots.size() == 3);
-    CHECK(recording.recorded == out.recorded);
-    for (std::size_t j = 0; j < scene.ny; ++j)
-        for (std::size_t i = 0; i < scene.nx; ++i)
-            REQUIRE(recording.snapshots.back().values[j * scene.nx + i] ==
-                    static_cast<float>(out.field.u[j * whole.pitch() + i]));
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene scene = fdtd::testing::scene_of(Kind::all, mode, 60, 50, 20);
+        const auto whole = make_problem<double>(scene);
+        Output<double> out = make_output(whole);
+        Stopwatch once;
+        cpu_sequential<double>(whole, out, once);
+        scene.frame_every = 7;
+        const Recording recording = simulate<double>(scene, cpu_sequential<double>, true);
+        REQUIRE(recording.snapshots.size() == 3);
+        CHECK(recording.recorded == out.recorded);
+        const Snapshot& last = recording.snapshots.back();
+        const double sign = mode == Mode::te ? 1 : -1; // P and Q are Ex and Ey, or -Hx and -Hy
+        for (std::size_t j = 0; j < scene.ny; ++j)
+            for (std::size_t i = 0; i < scene.nx; ++i) {
+                const std::size_t at = j * whole.pitch() + i, cell = j * scene.nx + i;
+                REQUIRE(last.values[cell] == static_cast<float>(out.field.u[at]));
+                REQUIRE(last.x[cell] == static_cast<float>(sign * out.field.p[at]));
+                REQUIRE(last.y[cell] == static_cast<float>(sign * out.field.q[at]));
+                REQUIRE(!(last.x[cell] == 0 && std::signbit(last.x[cell]))); // files do not say -0
+            }
+        const Recording pictures = simulate<double>(scene, cpu_sequential<double>, false);
+        CHECK(pictures.snapshots.back().values == last.values);
+        CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
+    }
+}
+
+TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell's equations give", "[cpu]") {
+    // A positive current along z: Hx and Hy go around it; -Mz, the current of TE, makes Ex and Ey.
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene scene;
+        scene.mode = mode, scene.nx = scene.ny = 9, scene.steps = 1;
+        Source source;
+        source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
+        source.waveform.kind = Waveform::Kind::sine, source.waveform.phase = 1.5; // U = sin(1.5) in the cell (4, 4)
+        scene.sources = {source};
+        const Snapshot s = simulate<double>(scene, cpu_sequential<double>, true).snapshots.back();
+        // TE: eps dEx/dt = dHz/dy and eps dEy/dt = -dHz/dx. TM: mu dHx/dt = -dEz/dy and mu dHy/dt = dEz/dx.
+        const float x = mode == Mode::te ? 1.0f : -1.0f;
+        const std::size_t here = 4 * 9 + 4;
+        CHECK((s.values[here] > 0 && s.x[here] * x > 0 && s.x[here + 9] * x < 0));
+        CHECK((s.y[here] * x < 0 && s.y[here + 1] * x > 0));
+        CHECK((s.x[here + 1] == 0 && s.y[here + 9] == 0 && s.x[here - 9] == 0 && s.y[here - 1] == 0));
+    }
+}
+
+TEST_CASE("no variant is compared with itself") {
+    gpulab::Device device;
+    for (const double steps : {1e6, 1e8, 1e12})
+        for (const auto& v : variants<double>())
+            for (const bool is_cpu : {false, true}) {
+                if (is_cpu && v.backend == Backend::cuda) continue;
+                device.backend = v.backend, device.is_cpu = is_cpu;
+                const std::string_view other = compared_with(v.name, device, steps);
+                INFO(v.name << ", " << steps << " cell updates, with " << other);
+                CHECK(other != v.name);
+                CHECK(other.empty() == (steps == 1e6));
+                if (other.empty()) continue;
+                const auto& table = variants<double>();
+                const auto row = std::ranges::find(table, other, &gpulab::Variant<Run<double>>::name);
+                REQUIRE(row != table.end());
+                const bool same = steps == 1e12 && v.backend != Backend::cpu && !is_cpu;
+                CHECK(row->backend == (same ? v.backend : Backend::cpu));
+            }
+    CHECK(note_of_comparison(1e6) == "");
+    CHECK(note_of_comparison(1e8).find("cpu_sequential") != std::string::npos);
+}
+
+TEST_CASE("above every limit the judge of the program accepts right answers and rejects a wrong one", "[cpu]") {
+    const Scene scene = fdtd::testing::scene_of(Kind::all, Mode::te, 60, 50, 20);
+    const auto p = make_problem<double>(scene);
+    gpulab::Options options("fdtd", "");
+    options.variants(variants<double>());
+    REQUIRE(options.parse(1, std::array{"fdtd"}.data()));
+    for (const JudgesLimits& limits : {JudgesLimits{}, JudgesLimits{0, 1e9}, JudgesLimits{0, 0}}) {
+        Judge<double> judge(scene, p, limits);
+        for (auto job : gpulab::jobs(variants<double>(), options)) {
+            if (!job.skip.empty() || job.variant.name == "cuda_as_printed") continue; // which computes no layers
+            INFO(job.variant.name << ", limits " << limits.reference << " and " << limits.cpu);
+            Output<double> out = make_output(p);
+            gpulab::use(job.devices);
+            gpulab::testing::in_turn([&] {
+                Stopwatch once;
+                job.variant.run(p, out, once);
+                CHECK(judge(job, out).message == "");
+                out.field.u[20 * p.pitch() + 20] += 1e-9;
+                CHECK(!judge(job, out).passed);
+            });
+            // On a GPU its own back end's rungs are the judges. Here OpenCL's are, whatever the device is.
+            if (job.variant.backend != Backend::opencl) continue;
+            job.devices.front().is_cpu = false;
+            gpulab::testing::in_turn([&] { CHECK(!judge(job, out).passed); });
+            out.field.u[20 * p.pitch() + 20] -= 1e-9;
+            gpulab::testing::in_turn([&] { CHECK(judge(job, out).message == ""); });
+        }
+    }
 }
 
 TEST_CASE("a CPU is not asked for steps that take minutes") {
@@ -97,4 +182,106 @@ TEST_CASE("a CPU is not asked for steps that take minutes") {
     CHECK(too_slow(options, "opencl_plain", opencl_cpu, 2 * patience) != "");
     CHECK(too_slow(options, "opencl_plain", gpu, 2 * patience) == "");
     CHECK(too_slow(options, "cpu_threads", cpu, 2 * patience) == ""); // asked for by name
+}
+
+TEST_CASE("a side with given values keeps them, and no other side has them", "[cpu]") {
+    // Four sides, one value each; bottom and top have the corners.
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene scene = fdtd::testing::scene_of(Kind::plain, mode, 11, 8, 25);
+        const auto field = [&] {
+            const auto p = make_problem<double>(scene);
+            Output<double> out = make_output(p);
+            Stopwatch once;
+            cpu_sequential<double>(p, out, once);
+            return [u = out.field.u, pitch = p.pitch()](std::size_t i, std::size_t j) { return u[j * pitch + i]; };
+        };
+        double value = 1;
+        for (Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) {
+            side->kind = Side::Kind::dirichlet;
+            side->value = value++;
+        }
+        const auto given = field();
+        for (std::size_t j = 1; j < 7; ++j) CHECK((given(0, j) == 1 && given(10, j) == 2));
+        for (std::size_t i = 0; i < 11; ++i) CHECK((given(i, 0) == 3 && given(i, 7) == 4));
+        CHECK(given(5, 4) != 0); // the values have reached the middle
+
+        // One side alone: in TM the conductors beside it hold 0.
+        scene.left = scene.bottom = scene.top = Side{};
+        const auto right = field();
+        for (std::size_t j = 1; j < 7; ++j) CHECK(right(10, j) == 2);
+        for (std::size_t j = 1; j < 7; ++j) CHECK((mode == Mode::tm ? right(0, j) == 0 : right(0, j) != 2));
+    }
+}
+
+TEST_CASE("the reference takes a side's values from the scene", "[cpu]") {
+    Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 11, 8, 3);
+    scene.left.kind = scene.top.kind = Side::Kind::dirichlet;
+    scene.left.value = 0.5, scene.top.value = -0.25;
+    auto p = make_problem<double>(scene);
+    std::ranges::fill(p.start.u, 0);
+    const auto answer = reference(scene, p);
+    for (std::size_t j = 0; j < 7; ++j) CHECK(answer.out.field.u[j * p.pitch()] == 0.5);
+    for (std::size_t i = 0; i < 11; ++i) CHECK(answer.out.field.u[7 * p.pitch() + i] == -0.25);
+}
+
+TEST_CASE("sources have the sign of their component and the time at which it is computed") {
+    // A ramp, 1 at 1 s: its value is the time. Step 3 takes U from 2 to 3, P and Q from 2.5 to 3.5.
+    for (const Mode mode : {Mode::te, Mode::tm})
+        for (const Component component : {Component::z, Component::x, Component::y})
+            for (const bool hard : {false, true}) {
+                Scene scene;
+                scene.mode = mode, scene.nx = scene.ny = 9, scene.steps = 3;
+                Source source;
+                source.component = component, source.hard = hard;
+                source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
+                source.waveform.kind = Waveform::Kind::sine; // so slow that the sine is its argument
+                source.waveform.frequency = 1e-6, source.waveform.amplitude = 1e6 / (2 * std::numbers::pi);
+                scene.sources = {source};
+                const auto p = make_problem<double>(scene);
+                const bool z = component == Component::z;
+                const double time = z ? (hard ? 3 : 2.5) : (hard ? 3.5 : 3);
+                const double sign = (hard ? 1 : -1) * (mode == Mode::tm && !z ? -1 : 1);
+                INFO((mode == Mode::te ? "TE, " : "TM, ") << name_of(mode, component) << (hard ? ", hard" : ", soft"));
+                CHECK(std::abs(p.values[2] / (sign * time * p.dt) - 1) < 1e-12);
+            }
+}
+
+TEST_CASE("only materials that are in the grid limit the time step", "[cpu]") {
+    Scene scene;
+    scene.nx = scene.ny = 6;
+    scene.materials = {Material{}, {"glass", 4, 1, 0, 0}, {"unused", 0.25, 1, 0, 0}};
+    const double vacuum = largest_speed(scene); // no map: the first material fills the grid
+    CHECK(std::abs(vacuum * std::sqrt(eps_0 * mu_0) - 1) < 1e-12);
+    scene.map.assign(36, 1);
+    CHECK(std::abs(largest_speed(scene) / vacuum - 0.5) < 1e-12);
+    scene.dt = 1.9 * 0.01 / vacuum / std::sqrt(2.0); // twice that of vacuum would be the limit
+    CHECK_NOTHROW(check_scene(scene));
+    scene.map[20] = 0;
+    CHECK(std::abs(largest_speed(scene) / vacuum - 1) < 1e-12);
+    CHECK_THROWS_AS(check_scene(scene), gpulab::UsageError);
+    scene.map[21] = 2;
+    CHECK(std::abs(largest_speed(scene) / vacuum - 2) < 1e-12);
+
+    // Layers, too, are made for the materials in the grid: the reference computes theirs by itself.
+    scene = fdtd::testing::scene_of(Kind::all, Mode::te, 30, 30, 12);
+    scene.materials.push_back({"unused", 0.01, 1, 0, 0});
+    const auto p = make_problem<double>(scene);
+    Output<double> out = make_output(p);
+    Stopwatch once;
+    cpu_sequential<double>(p, out, once);
+    CHECK(compare(p, reference(scene, p), out).message == "");
+}
+
+TEST_CASE("the first steps of every scene are as accurate as the others", "[cpu]") {
+    // The field is then as small as the first values of a pulse.
+    for (const std::string& name : scene_names())
+        for (const std::size_t steps : {1, 2, 3, 10}) {
+            const Scene scene = read_scene(name, {.nx = 80, .ny = 72, .steps = steps});
+            const auto p = make_problem<double>(scene);
+            Output<double> out = make_output(p);
+            Stopwatch once;
+            cpu_sequential<double>(p, out, once);
+            INFO(name << ", " << steps << " steps");
+            CHECK(compare(p, reference(scene, p), out).message == "");
+        }
 }

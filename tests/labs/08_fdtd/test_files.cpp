@@ -25,7 +25,10 @@ Scene small() {
 }
 Snapshot snapshot(float factor = 1) {
     Snapshot s{20, {}};
-    for (int i = 0; i < 12; ++i) s.values.push_back(factor * static_cast<float>(i - 6));
+    for (int i = 0; i < 12; ++i) {
+        s.values.push_back(factor * static_cast<float>(i - 6));
+        s.x.push_back(static_cast<float>(100 + i)), s.y.push_back(static_cast<float>(-i) / 4);
+    }
     return s;
 }
 
@@ -85,12 +88,23 @@ TEST_CASE("an animation has one control chunk for each picture, and checksums th
 
 TEST_CASE("CSV and VTK files hold every number") {
     const std::string csv = field_csv(small(), snapshot());
-    CHECK(csv.starts_with("x,y,Hz\n0.005,0.01,-6\n0.015,0.01,-5\n"));
+    CHECK(csv.starts_with("x,y,Hz,Ex,Ey\n0.005,0.01,-6,100,0\n0.015,0.01,-5,101,-0.25\n"));
+    CHECK(csv.find("\n0.025,0.03,0,106,-1.5\n") != std::string::npos);
     CHECK(std::count(csv.begin(), csv.end(), '\n') == 13);
     const std::string vti = field_vti(small(), snapshot());
     CHECK(vti.find("WholeExtent=\"0 4 0 3 0 0\" Origin=\"0 0 0\" Spacing=\"0.01 0.02 1\"") != std::string::npos);
-    CHECK(vti.find("-6 -5 -4 -3\n-2 -1 0 1\n2 3 4 5\n</DataArray>") != std::string::npos);
-    CHECK(vti.find("0 0 1 1\n0 0 1 1\n0 0 1 1\n</DataArray>") != std::string::npos);
+    const auto has = [&](const std::string& type, const std::string& name, const std::string& numbers) {
+        return vti.find("<DataArray type=\"" + type + "\" Name=\"" + name + "\" format=\"ascii\">\n" + numbers +
+                        "</DataArray>\n") != std::string::npos;
+    };
+    CHECK(has("Float32", "Hz", "-6 -5 -4 -3\n-2 -1 0 1\n2 3 4 5\n"));
+    CHECK(has("Float32", "Ex", "100 101 102 103\n104 105 106 107\n108 109 110 111\n"));
+    CHECK(has("Float32", "Ey", "0 -0.25 -0.5 -0.75\n-1 -1.25 -1.5 -1.75\n-2 -2.25 -2.5 -2.75\n"));
+    CHECK(has("UInt8", "material", "0 0 1 1\n0 0 1 1\n0 0 1 1\n"));
+    Scene magnetic = small();
+    magnetic.mode = Mode::tm;
+    CHECK(field_csv(magnetic, snapshot()).starts_with("x,y,Ez,Hx,Hy\n"));
+    CHECK(field_vti(magnetic, snapshot()).find("Name=\"Hy\" format=\"ascii\">\n0 -0.25 ") != std::string::npos);
     const std::string pvd = series_pvd(small(), {snapshot()}, {"a.vti"});
     CHECK(pvd.find(fmt::format("timestep=\"{:.9g}\" part=\"0\" file=\"a.vti\"", 20 * small().time_step())) !=
           std::string::npos);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <complex>
 #include <numbers>
 
 #include "checks.hpp"
@@ -308,6 +309,52 @@ TEST_CASE("an interface reflects and transmits by Fresnel's formulas within one 
     // Of H: (n2 - n1) / (n2 + n1) and 2 n2 / (n2 + n1), with n1 = 1 and n2 = 2.
     CHECK(std::abs(peak(reflected) / peak(incident) - 1.0 / 3) < 0.01 / 3);
     CHECK(std::abs(peak(transmitted) / peak(incident) - 4.0 / 3) < 0.04 / 3);
+}
+
+TEST_CASE("in TM an interface reflects and transmits by Fresnel's formulas at an angle within one percent", "[cpu]") {
+    // Between two conductors E_z is a sine over y: two plane waves at an angle to x. The pulse is slow enough that the
+    // next mode of this guide, which begins at three times the frequency of the first, fades away.
+    constexpr std::size_t nx = 400, ny = 61, interface = 250, steps = 4500;
+    const double dx = 0.01, c = 1 / std::sqrt(eps_0 * mu_0), ky = pi / (60 * dx);
+    const auto scene_with = [&](double eps_r) {
+        Scene s;
+        s.mode = Mode::tm, s.nx = nx, s.ny = ny, s.dx = s.dy = dx, s.steps = steps;
+        s.left.kind = s.right.kind = Side::Kind::pml;
+        s.materials = {Material{}, {"glass", eps_r, 1, 0, 0}};
+        s.map.assign(nx * ny, 0);
+        for (std::size_t j = 0; j < ny; ++j)
+            for (std::size_t i = interface; i < nx; ++i) s.map[j * nx + i] = 1;
+        s.sources = {pulse(60, 1, 61, 60, 300, s.time_step(), 1)};
+        s.sources[0].waveform.kind = Waveform::Kind::modulated_gaussian;
+        s.sources[0].waveform.frequency = 2 * ky * c / (2 * pi);
+        s.probes = {{"before", 150, 30}, {"behind", 300, 30}};
+        return s;
+    };
+    const auto alone = computed(make_problem<double>(scene_with(1))).recorded,
+               glass = computed(make_problem<double>(scene_with(4))).recorded;
+    const double dt = scene_with(4).time_step();
+    for (const double k : {1.8 * ky, 2 * ky, 2.2 * ky}) {
+        // The parts of a record at the frequency k c.
+        const auto part = [&](const auto& value) {
+            std::complex<double> sum = 0;
+            for (std::size_t n = 0; n < steps; ++n)
+                sum += value(n) * std::polar(1.0, -k * c * static_cast<double>(n) * dt);
+            return sum;
+        };
+        const auto incident = part([&](std::size_t n) { return alone[2 * n]; }),
+                   reflected = part([&](std::size_t n) { return glass[2 * n] - alone[2 * n]; }),
+                   transmitted = part([&](std::size_t n) { return glass[2 * n + 1]; });
+        // Of E_z: (k1 - k2) / (k1 + k2) and 2 k1 / (k1 + k2), with the wave numbers along x.
+        const double k1 = std::sqrt(k * k - ky * ky), k2 = std::sqrt(4 * k * k - ky * ky);
+        const double r = (k1 - k2) / (k1 + k2), t = 2 * k1 / (k1 + k2);
+        const double way = 2 * (interface - 150.5) * dx; // from the probe to the interface and back
+        const auto seen = reflected / incident * std::polar(1.0, k1 * way);
+        INFO("angle " << std::asin(ky / k) * 180 / pi << " degrees: " << seen.real() << " + " << seen.imag()
+                      << " i and " << std::abs(transmitted / incident) << ", should be " << r << " and " << t);
+        CHECK(std::abs(std::abs(seen) - std::abs(r)) < 0.01 * std::abs(r));
+        CHECK(std::abs(std::arg(-seen)) < 0.3); // the sign; the grid's waves are a little slower
+        CHECK(std::abs(std::abs(transmitted / incident) - t) < 0.01 * t);
+    }
 }
 
 TEST_CASE("a medium with the impedance of vacuum reflects nothing, one with four times its permeability a third",

@@ -182,6 +182,28 @@ TEST_CASE("no output overwrites a file that the scene is read from") {
     CHECK(program(options + "--frames " + folder.path("others") + " --vtk " + folder.path("frames")).exit_code == 0);
 }
 
+TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_threads, and a line says so", "[cpu]") {
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("long.json"))
+        .write(R"({"nx": 300, "ny": 300, "dx": 0.01, "steps": 11500, "frames": {"every": 11500},
+                   "probes": [{"name": "near", "at": [160, 150]}],
+                   "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})");
+    const std::string arguments = "--backend cpu --type float --scene " + folder.path("long.json");
+    const auto run = program(arguments + " --field " + folder.path("field.csv") + " --probes " +
+                             folder.path("probes.csv") + " --vtk " + folder.path("vtk"));
+    INFO(run.out << run.err);
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("cpu_threads computes the files") != std::string::npos);
+    CHECK(run.out.find("take long on a CPU") != std::string::npos);
+    CHECK(gpulab::content_of(folder.path("field.csv"), 1 << 24).starts_with("x,y,Hz,Ex,Ey\n"));
+    const std::string probes = gpulab::content_of(folder.path("probes.csv"), 1 << 24);
+    CHECK(std::count(probes.begin(), probes.end(), '\n') == 11501);
+    CHECK(std::filesystem::exists(folder.path("vtk/field-011500.vti")));
+    const auto nothing = program(arguments);
+    CHECK(nothing.exit_code == 0);
+    CHECK(nothing.out.find("computes the files") == std::string::npos);
+}
+
 TEST_CASE("a folder that cannot be written is refused before anything is computed") {
     const ScratchFolder folder;
     gpulab::OutputFile(folder.path("file")).write("x");

@@ -1,8 +1,12 @@
 // The reader of scenes: what it takes, and what it refuses with which words.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <filesystem>
+#include <numbers>
 
 #include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
+#include "gpulab/image/image.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab_testing/program.hpp"
 #include "scene.hpp"
@@ -28,6 +32,23 @@ std::string refusal(const std::string& text, const Overrides& overrides = {}) {
 /// A scene with some more keys.
 std::string with(const std::string& more) {
     return R"({"nx": 20, "ny": 10, "dx": 0.01)" + (more.empty() ? "" : ", " + more) + "}";
+}
+
+/// The materials of a scene as rows of digits, the top row first, as one sees them.
+std::vector<std::string> picture_of(const Scene& scene) {
+    std::vector<std::string> rows;
+    for (std::size_t j = scene.ny; j-- > 0;) {
+        rows.emplace_back();
+        for (std::size_t i = 0; i < scene.nx; ++i) rows.back() += static_cast<char>('0' + scene.map[j * scene.nx + i]);
+    }
+    return rows;
+}
+
+/// The waveform of a scene's only source.
+Waveform waveform(const std::string& keys) {
+    return parse_scene(with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {)" + keys + "}}]"))
+        .sources[0]
+        .waveform;
 }
 
 } // namespace
@@ -139,6 +160,131 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
     CHECK(refusal(with(many + "]")).starts_with("sources: 17 sources"));
     CHECK(refusal(with(""), {.nx = 2}).starts_with("nx: 2 is not"));
     CHECK(refusal(with(R"("dt": 2e-11)"), {.nx = 40}).starts_with("dt: ")); // finer cells need shorter steps
+}
+
+TEST_CASE("the first row of a map is the top of the grid, its first column the left") {
+    const gpulab::testing::ScratchFolder folder;
+    {
+        gpulab::OutputFile file(folder.path("map.png"));
+        gpulab::write_png(file, {4, 3, 1, {0, 0, 1, 2, 0, 0, 0, 0, 2, 0, 0, 0}});
+    }
+    const std::string text = R"({"nx": 4, "ny": 3, "dx": 1, "materials": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+                                "map": "map.png"})";
+    using Picture = std::vector<std::string>;
+    CHECK(picture_of(parse_scene(text, folder.path())) == Picture{"0012", "0000", "2000"});
+    // A pixel covers as many cells as there are: 2 x 2, and a whole picture on a grid of another shape.
+    CHECK(picture_of(parse_scene(text, folder.path(), {.nx = 8, .ny = 6})) ==
+          Picture{"00001122", "00001122", "00000000", "00000000", "22000000", "22000000"});
+}
+
+TEST_CASE("rectangles and circles are where the scene puts them, the later above the earlier") {
+    using Picture = std::vector<std::string>;
+    const auto drawn = [](const std::string& shapes, const Overrides& overrides = {}) {
+        return picture_of(parse_scene(R"({"nx": 9, "ny": 5, "dx": 1, "materials": [{"name": "a"}, {"name": "b"},
+                                      {"name": "c"}], "shapes": [)" +
+                                          shapes + "]}",
+                                      ".", overrides));
+    };
+    const std::string rectangle = R"({"material": "b", "rectangle": [1, 0, 4, 2]})";
+    CHECK(drawn(rectangle) == Picture{"000000000", "000000000", "000000000", "011100000", "011100000"});
+    CHECK(drawn(rectangle, {.nx = 18}) == Picture{"000000000000000000", "000000000000000000", "000000000000000000",
+                                                  "001111110000000000", "001111110000000000"});
+    // Centres of cells count: the radius reaches those at a distance of 1 and of the root of 2, or of 1 only.
+    CHECK(drawn(R"({"material": "c", "circle": [6.5, 2.5, 1.5]})") ==
+          Picture{"000000000", "000002220", "000002220", "000002220", "000000000"});
+    CHECK(drawn(R"({"material": "c", "circle": [6.5, 3.5, 1.2]})") ==
+          Picture{"000000200", "000002220", "000000200", "000000000", "000000000"});
+    CHECK(drawn(rectangle + R"(, {"material": "c", "rectangle": [3, 1, 9, 3]})") ==
+          Picture{"000000000", "000000000", "000222222", "011222222", "011100000"});
+    CHECK(drawn(R"({"material": "c", "rectangle": [3, 1, 9, 3]}, )" + rectangle) ==
+          Picture{"000000000", "000000000", "000222222", "011122222", "011100000"});
+}
+
+TEST_CASE("each side has what the scene says of it, otherwise what it says of all") {
+    const Scene s = parse_scene(with(
+        R"("boundary": {"left": {"type": "dirichlet", "value": 1.5}, "right": {"type": "pml", "cells": 3, "grading": 2,
+           "reflection": 1e-5}, "bottom": {"type": "dirichlet", "value": -2}, "top": "conductor"})"));
+    CHECK((s.left.kind == Side::Kind::dirichlet && s.left.value == 1.5));
+    CHECK((s.right.kind == Side::Kind::pml && s.right.cells == 3));
+    CHECK((s.right.grading == 2 && s.right.reflection == 1e-5));
+    CHECK((s.bottom.kind == Side::Kind::dirichlet && s.bottom.value == -2));
+    CHECK(s.top.kind == Side::Kind::conductor);
+    for (const char* const own : {"left", "right", "bottom", "top"}) {
+        const Scene one = parse_scene(with(R"("boundary": {"all": {"type": "dirichlet", "value": 7}, ")" +
+                                           std::string(own) + R"(": "conductor"})"));
+        INFO(own);
+        for (const auto& [name, side] :
+             {std::pair{"left", one.left}, {"right", one.right}, {"bottom", one.bottom}, {"top", one.top}})
+            CHECK((side.kind == Side::Kind::conductor) == (std::string(name) == own));
+    }
+    CHECK(parse_scene(with("")).left.kind == Side::Kind::conductor);
+}
+
+TEST_CASE("sources and probes have the mode, the place and the kind that the scene gives them") {
+    const Scene s = parse_scene(with(
+        R"("mode": "TM", "dy": 0.02, "steps": 33, "courant": 0.5, "frames": {"every": 4, "scale": 0.5},
+           "sources": [{"field": "Hy", "at": [7, 2], "kind": "hard", "waveform": {"type": "book", "amplitude": 3}},
+                       {"field": "Hx", "region": [2, 3, 5, 9], "waveform": {"type": "book"}}],
+           "probes": [{"name": "far", "at": [19, 8]}, {"at": [4, 6]}])"));
+    CHECK((s.mode == Mode::tm && s.dx == 0.01 && s.dy == 0.02 && s.steps == 33));
+    CHECK((s.frame_every == 4 && s.frame_scale == 0.5));
+    REQUIRE(s.sources.size() == 2);
+    const Source &a = s.sources[0], &b = s.sources[1];
+    CHECK((a.component == Component::y && a.hard && a.waveform.amplitude == 3));
+    CHECK((a.x0 == 7 && a.y0 == 2 && a.x1 == 8 && a.y1 == 3));
+    CHECK((b.component == Component::x && !b.hard));
+    CHECK((b.x0 == 2 && b.y0 == 3 && b.x1 == 5 && b.y1 == 9));
+    REQUIRE(s.probes.size() == 2);
+    CHECK((s.probes[0].name == "far" && s.probes[0].x == 19 && s.probes[0].y == 8));
+    CHECK((s.probes[1].name == "probe 1" && s.probes[1].x == 4 && s.probes[1].y == 6));
+    // courant is the share of 1 / (v sqrt(1/dx^2 + 1/dy^2)).
+    const double limit = std::sqrt(eps_0 * mu_0) / std::sqrt(1 / 0.01 / 0.01 + 1 / 0.02 / 0.02);
+    CHECK(std::abs(s.time_step() / (0.5 * limit) - 1) < 1e-12);
+    CHECK(parse_scene(with(R"("dt": 1e-12)")).time_step() == 1e-12);
+    const Material m =
+        parse_scene(with(R"("materials": [{"name": "m", "eps_r": 2, "mu_r": 3, "sigma": 4, "sigma_m": 5}])"))
+            .materials[0];
+    CHECK((m.name == "m" && m.eps_r == 2 && m.mu_r == 3 && m.sigma == 4 && m.sigma_m == 5));
+}
+
+TEST_CASE("waveforms have the values of their formulas") {
+    using std::numbers::pi;
+    constexpr double dt = 0.25; // a power of 2: times have no rounding
+    const auto near = [](double x, double expected) { return std::abs(x - expected) < 1e-13; };
+
+    // Equation 4.3.11 of the book: (10 - 15 cos x + 6 cos 2x - cos 3x) / 32 with x = n pi / 20, from n = 0 to 40.
+    const Waveform book = waveform(R"("type": "book", "amplitude": 2)");
+    CHECK(near(book.at(5, dt), 2 * (10 - 15 * std::sqrt(0.5) + 0 + std::sqrt(0.5)) / 32));  // x = pi / 4
+    CHECK(near(book.at(10, dt), 2 * (10 - 0 - 6 + 0) / 32.0));                              // x = pi / 2
+    CHECK(near(book.at(10.5, dt), 2 * std::pow(std::sin(10.5 * pi / 40), 6)));              // between two steps
+    CHECK(near(book.at(20, dt), 2));                                                        // x = pi
+    CHECK(near(book.at(35, dt), 2 * (10 - 15 * std::sqrt(0.5) + 0 + std::sqrt(0.5)) / 32)); // x = 7 pi / 4
+    CHECK((book.at(0, dt) == 0 && book.at(-3, dt) == 0 && book.at(40.5, dt) == 0 && book.at(60, dt) == 0));
+    CHECK(book.at(7, 1e-12) == book.at(7, 3)); // it counts steps
+
+    // amplitude exp(-((t - delay) / width)^2)
+    const Waveform bell = waveform(R"("type": "gaussian", "delay": 3, "width": 0.5, "amplitude": -4)");
+    CHECK(bell.at(12, dt) == -4);                      // t = delay
+    CHECK(near(bell.at(14, dt), -4 * std::exp(-1.0))); // t = delay + width
+    CHECK(near(bell.at(10, dt), -4 * std::exp(-1.0)));
+    CHECK(near(bell.at(15, dt), -4 * std::exp(-2.25)));
+    CHECK(near(bell.at(11.5, dt), -4 * std::exp(-0.0625)));
+
+    // amplitude sin(2 pi frequency t + phase); before `rise` times (1 - cos(pi t / rise)) / 2
+    const Waveform sine = waveform(R"("type": "sine", "frequency": 0.125, "phase": 0.5, "rise": 4, "amplitude": 3)");
+    CHECK(near(sine.at(0, dt), 0));
+    CHECK(near(sine.at(8, dt), 3 * 0.5 * std::sin(pi / 2 + 0.5))); // t = 2: half risen
+    CHECK(near(sine.at(4, dt), 3 * (0.5 - 0.5 * std::sqrt(0.5)) * std::sin(pi / 4 + 0.5)));
+    CHECK(near(sine.at(16, dt), 3 * std::sin(pi + 0.5)));
+    CHECK(near(sine.at(40, dt), 3 * std::sin(2.5 * pi + 0.5)));
+    CHECK(near(waveform(R"("type": "sine", "frequency": 0.125)").at(8, dt), 1)); // at once, from phase 0
+
+    // the product of both, without a rise
+    const Waveform both = waveform(
+        R"("type": "modulated_gaussian", "frequency": 0.5, "phase": 0.25, "delay": 2, "width": 4, "amplitude": 5)");
+    CHECK(near(both.at(8, dt), 5 * std::sin(2 * pi + 0.25)));
+    CHECK(near(both.at(2, dt), 5 * std::exp(-0.140625) * std::sin(pi / 2 + 0.25))); // (1.5 / 4)^2
+    CHECK(near(both.at(24, dt), 5 * std::exp(-1.0) * std::sin(6 * pi + 0.25)));
 }
 
 TEST_CASE("a column of numbers drives a source") {
