@@ -211,8 +211,10 @@ template <class T> void scaling(const Options& options, Report& report, const St
                         variant, one, two, one / two, wide, c);
         for (const int parts : {4, 8, 16, 32})
             text += fmt::format(" {:.1f} times on {}{}", one / (one / parts + c), parts, parts < 32 ? "," : "");
-        report.say(text + ". A model, not a measurement: it assumes that the links between more devices are no slower, and that all "
-                           "belong to one computer; it has no term for a network.");
+        report.say(
+            text +
+            ". A model, not a measurement: it assumes that the links between more devices are no slower, and that all "
+            "belong to one computer; it has no term for a network.");
     }
 }
 
