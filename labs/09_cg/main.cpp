@@ -70,8 +70,13 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const double sequential =
         gpulab::sequential_ms(gpulab::run_of(cg::variants<T>(), "cpu_sequential"), problem, out, cg::Stopwatch(0, 1));
     if (out.end == cg::End::not_positive || out.end == cg::End::not_finite) {
-        if (solution) solution.write(cg::to_matrix_market(out.x)); // the best so far
-        throw gpulab::Error(name + ": " + cg::describe_end(problem, out));
+        std::string line = name + ": " + cg::describe_end(problem, out);
+        if (solution) {
+            const cg::Best<T> best = cg::best_so_far(problem, out);
+            solution.write(cg::to_matrix_market(best.x));
+            line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
+        }
+        throw gpulab::Error(line);
     }
     gpulab::Report report(options, cg::parameters(problem, name, c.settings));
     report.sequential_ms(sequential);
@@ -93,12 +98,16 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         if (solution) throw gpulab::Error(c.solution + ": not written, because no variant is right");
         return code;
     }
-    if (solution) solution.write(cg::to_matrix_market(notes.solved.out.x));
-    const cg::Output<T>& best = notes.solved.out;
-    const std::string line = fmt::format("{}: {}; {}", notes.solved.variant, cg::describe_end(problem, best),
-                                         cg::describe_solution(problem, best.x));
-    if (problem.stop_at > 0 && (best.end != cg::End::converged || cg::is_no_solution(problem, best.x)))
-        throw gpulab::WrongResult(line);
+    const cg::Output<T>& solved = notes.solved.out;
+    std::string line = fmt::format("{}: {}; {}", notes.solved.variant, cg::describe_end(problem, solved),
+                                   cg::describe_solution(problem, solved.x));
+    const bool unsolved = problem.stop_at > 0 && solved.end != cg::End::converged;
+    if (solution && unsolved) {
+        const cg::Best<T> best = cg::best_so_far(problem, solved);
+        solution.write(cg::to_matrix_market(best.x));
+        line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
+    } else if (solution) solution.write(cg::to_matrix_market(solved.x));
+    if (unsolved || (problem.stop_at > 0 && cg::is_no_solution(problem, solved.x))) throw gpulab::WrongResult(line);
     fmt::print("\n{}\n", line);
     if (trace && notes.timelines.empty())
         throw gpulab::Error(c.trace + ": not written, because no variant for several devices has made an iteration");

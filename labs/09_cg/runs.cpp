@@ -57,6 +57,25 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
         if (std::ranges::find(said, note) == said.end()) said.push_back(note);
 }
 
+template <class T> Best<T> best_so_far(const Problem<T>& p, const Output<T>& out) {
+    const auto is_finite = [](const std::vector<T>& x) {
+        return std::ranges::all_of(x, [](T value) { return std::isfinite(value); });
+    };
+    std::size_t best = 0; // without a finite residual the start
+    for (std::size_t k = 1; k < out.history.size(); ++k)
+        if (std::isfinite(out.history[k]) && !(out.history[k] > out.history[best])) best = k;
+    if (best == out.iterations() && is_finite(out.x)) return {best, out.x};
+    Output<T> again;
+    if (best > 0) {
+        Problem<T> shorter = p; // in memory that has been counted for the parts of several devices
+        shorter.limit = best;
+        Stopwatch once(0, 1);
+        gpulab::run_of(variants<T>(), "cpu_sequential")(shorter, again, once);
+    }
+    if (best == 0 || !is_finite(again.x)) return {0, p.start};
+    return {best, again.x};
+}
+
 template <class T>
 gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const Settings& settings) {
     return {{"matrix", matrix},
@@ -75,6 +94,7 @@ gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, co
 #define INSTANTIATE(T)                                                         \
     template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&); \
     template class Notes<T>;                                                   \
+    template Best<T> best_so_far(const Problem<T>&, const Output<T>&);         \
     template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const Settings&);
 INSTANTIATE(float)
 INSTANTIATE(double)

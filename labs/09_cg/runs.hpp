@@ -29,7 +29,8 @@ template <class T> struct Solved {
 ///
 /// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b); the number of
 /// devices, for rungs that take several; and for rungs that time their kernels ms_dot, ms_next_x, ms_next_r, ms_next_p,
-/// ms_spmv and ms_overhead, each the sum over the whole solution.
+/// ms_spmv, with several devices ms_pack, and ms_overhead, each the sum over the whole solution. In rungs that compute
+/// two of them in one kernel, ms_spmv includes p . q, ms_next_r the sums of r, and ms_next_x the next p.
 template <class T> class Notes {
 public:
     /// Gives iterations and us_per_iteration a column.
@@ -47,6 +48,16 @@ private:
     const Problem<T>& problem_;
     const Output<T>& out_;
 };
+
+/// The best x that an iteration had, and after which iteration.
+template <class T> struct Best {
+    std::size_t iteration = 0;
+    std::vector<T> x; ///< all elements are finite
+};
+
+/// The x with the smallest residual, for iterations that did not converge: the last residual may be larger, or NaN.
+/// Where this x is not the last one, which out.x holds, it is computed again on one core.
+template <class T> Best<T> best_so_far(const Problem<T>& p, const Output<T>& out);
 
 /// The problem's parameters for the report.
 template <class T>

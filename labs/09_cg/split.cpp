@@ -39,6 +39,21 @@ template <class T> Split split_rows(const gpulab::Csr<T>& matrix, const std::vec
     return split;
 }
 
+template <class T>
+Split split_by_speed(const gpulab::Csr<T>& matrix, const Split& equal, const std::vector<double>& ms) {
+    std::vector<double> speeds(equal.parts());
+    double slowest = 0;
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+        if (!(ms[i] > 0)) continue;
+        const auto nonzeros = matrix.row_start[equal.first[i + 1]] - matrix.row_start[equal.first[i]];
+        speeds[i] = (static_cast<double>(nonzeros) + static_cast<double>(equal.rows(i))) / ms[i];
+        if (speeds[i] > 0 && (slowest == 0 || speeds[i] < slowest)) slowest = speeds[i];
+    }
+    for (double& speed : speeds)
+        if (!(speed > 0)) speed = slowest > 0 ? slowest : 1;
+    return split_rows(matrix, speeds);
+}
+
 namespace {
 
 /// Row numbers outside a part that its rows refer to, ascending.
@@ -137,10 +152,11 @@ template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& 
     return part;
 }
 
-#define INSTANTIATE(T)                                                             \
-    template Split split_rows(const gpulab::Csr<T>&, const std::vector<double>&);  \
-    template std::vector<Part<T>> make_parts(const gpulab::Csr<T>&, const Split&); \
-    template Part<T> rows_of(const gpulab::Csr<T>&, const Split&, std::size_t);    \
+#define INSTANTIATE(T)                                                                              \
+    template Split split_rows(const gpulab::Csr<T>&, const std::vector<double>&);                   \
+    template Split split_by_speed(const gpulab::Csr<T>&, const Split&, const std::vector<double>&); \
+    template std::vector<Part<T>> make_parts(const gpulab::Csr<T>&, const Split&);                  \
+    template Part<T> rows_of(const gpulab::Csr<T>&, const Split&, std::size_t);                     \
     template Part<T> make_part(const gpulab::Csr<T>&, const Split&, std::size_t);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -25,6 +25,14 @@ struct Split {
 /// @param weights one positive number per part
 template <class T> Split split_rows(const gpulab::Csr<T>& matrix, const std::vector<double>& weights);
 
+/// Shares the rows out again, in proportion to the speed at which parts have multiplied: non-zeros and rows by the
+/// time.
+/// @param equal what they had
+/// @param ms the time in which each has multiplied its rows; 0 for a part that was not measured, such as one without a
+///        row: it counts as the slowest of the others
+template <class T>
+Split split_by_speed(const gpulab::Csr<T>& matrix, const Split& equal, const std::vector<double>& ms);
+
 /// What one part needs: its rows, and the elements of p that it needs from others (its *halo*).
 ///
 /// The part's p has its own elements 0 ... rows - 1 and then the halo, sorted by row number. So the elements that come

@@ -138,7 +138,8 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
         throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
 }
 
-/// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over.
+/// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over. Of several devices
+/// it is the time of the one in which that kind of kernel took longest.
 template <class T>
 void kernel_table(const Options& options, Report& report, const StudySettings& study,
                   const std::vector<std::string>& names) {
@@ -167,16 +168,13 @@ template <class T> void table_4_7(const Options& options, Report& report, const 
             continue;
         }
         for (const auto& [kernel, ms] : out.kernel_ms) {
-            // Once before the iterations and once in each; the dot product twice in each, and thrice with Jacobi.
-            const auto iterations = static_cast<double>(out.iterations());
-            const double calls = kernel == "dot"      ? (p.jacobi() ? 3 * iterations + 2 : 2 * iterations + 1)
-                                 : kernel == "next_x" ? iterations
-                                                      : iterations + 1;
+            const KernelRuns runs = kernel_runs(p, kernel, out.iterations());
+            const double each = ms / runs.count;
             gpulab::Result one = result;
             one.variant = fmt::format("{}:{}", name, kernel);
-            one.kernel = {ms / calls, ms / calls, ms / calls, 1};
+            one.kernel = {each, each, each, 1};
             one.total_ms = 0, one.extra.clear();
-            report.add(std::move(one), kernel_work(p, kernel));
+            report.add(std::move(one), runs.mean);
         }
     }
 }
@@ -213,7 +211,10 @@ template <class T> void scaling(const Options& options, Report& report, const St
                         variant, one, two, one / two, wide, c);
         for (const int parts : {4, 8, 16, 32})
             text += fmt::format(" {:.1f} times on {}{}", one / (one / parts + c), parts, parts < 32 ? "," : "");
-        report.say(text + ". A model, not a measurement: it takes the links between more devices for no slower.");
+        report.say(
+            text +
+            ". A model, not a measurement: it assumes that the links between more devices are no slower, and that all "
+            "belong to one computer; it has no term for a network.");
     }
 }
 
@@ -221,12 +222,27 @@ template <class T> void scaling(const Options& options, Report& report, const St
 
 template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel) {
     const auto n = static_cast<double>(p.n()), nonzeros = static_cast<double>(p.matrix.nonzeros());
-    if (kernel == "dot") return {.bytes = 2 * n * sizeof(T), .flops = 2 * n};
+    if (kernel == "dot") return {.bytes = n * sizeof(T), .flops = 2 * n}; // r . r
     if (kernel == "spmv") return {.bytes = nonzeros * (sizeof(T) + 4) + n * (4 + 2 * sizeof(T)), .flops = 2 * nonzeros};
+    if (kernel == "next_p" && p.jacobi()) return {.bytes = 4 * n * sizeof(T), .flops = 3 * n}; // 1 / a_ii besides
     return {.bytes = 3 * n * sizeof(T), .flops = 2 * n}; // next x, r or p: two read, one written
 }
-template gpulab::Work kernel_work(const Problem<float>&, const std::string&);
-template gpulab::Work kernel_work(const Problem<double>&, const std::string&);
+
+template <class T> KernelRuns kernel_runs(const Problem<T>& p, const std::string& kernel, std::size_t iterations) {
+    const auto in_loop = static_cast<double>(iterations);
+    if (kernel == "next_x") return {in_loop, kernel_work(p, kernel)};
+    const double all = in_loop + 1; // once before the iterations and once in each
+    if (kernel != "dot") return {all, kernel_work(p, kernel)};
+    const auto n = static_cast<double>(p.n());
+    const double rr = all, pq = in_loop, rz = p.jacobi() ? all : 0, count = rr + pq + rz;
+    return {count,
+            {.bytes = (rr + 2 * pq + 2 * rz) * n * sizeof(T) / count, .flops = (2 * rr + 2 * pq + 3 * rz) * n / count}};
+}
+#define INSTANTIATE(T)                                                        \
+    template gpulab::Work kernel_work(const Problem<T>&, const std::string&); \
+    template KernelRuns kernel_runs(const Problem<T>&, const std::string&, std::size_t);
+INSTANTIATE(float)
+INSTANTIATE(double)
 
 std::vector<gpulab::StudySummary> study_list() {
     const std::vector<std::string> takes = {"--type", "--rows"};
@@ -254,7 +270,8 @@ template <class T> int run_study(const Options& options, const StudySettings& st
     else if (name == "table-4-5")
         kernel_table<T>(options, report, study, {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"});
     else if (name == "table-4-6")
-        kernel_table<T>(options, report, study, {"opencl_devices_whole", "opencl_devices_halo", "cuda_devices"});
+        kernel_table<T>(options, report, study,
+                        {"opencl_devices_whole", "opencl_devices_halo", "cuda_devices", "cuda_devices_stores"});
     else if (name == "table-4-7") table_4_7<T>(options, report, study);
     else if (name == "scaling") scaling<T>(options, report, study);
     else history<T>(options, report, study);

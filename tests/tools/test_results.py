@@ -450,6 +450,29 @@ def sweep(folder):
 
 
 @test
+def history(folder):
+    """a history of residuals is drawn over its iterations, on a logarithmic axis"""
+    needs_matplotlib()
+    copy = with_results(folder)
+    lines = [f"cpu_threads on cpu:0,{k},{10.0 ** -k}" for k in range(13)] + ["cpu_threads on cpu:0,13,0"]
+    lines += [f"cuda_graph on cuda:0,{k},{2.0 ** -k}" for k in range(4)] + ["cuda_graph on cuda:0,4,nan"]
+    copy.write("x.csv", "variant,iteration,residual\n" + "\n".join(lines) + "\n")
+    picture = drawn(copy, "x.csv")
+    shows(picture, "x.csv", "iteration", "norm of the residual", "cpu_threads on cpu:0", "cuda_graph on cuda:0")
+    shows(picture, "10⁻¹¹", "12")  # decades, and iterations as they are
+    decades = re.findall(r'<text [^>]* y="([\d.]+)"[^>]*>10⁻', picture.decode())
+    heights = [float(height) for height in decades]
+    steps = [round(a - b, 1) for a, b in zip(heights, heights[1:])]
+    if len(steps) < 3 or min(steps) <= 0 or max(steps) - min(steps) > 0.2:
+        fail(f"no logarithmic axis: the decades are at {heights}")
+    shows(drawn(copy, "x.csv", "--variant", "cuda_*"), "cuda_graph on cuda:0", but_not=["cpu_threads on cpu:0"])
+    shows(drawn(copy, "x.csv", "x.csv", "--title", "one", "--title", "two"), "one", "two", but_not=["x.csv"])
+    equal(drawn(copy, "x.csv"), picture, "the same, drawn again")
+    outcome = copy.run("plot", "x.csv")
+    equal((outcome.returncode, outcome.stdout), (0, "x.svg\n"), "without -o")
+
+
+@test
 def side_by_side(folder):
     """two files are drawn side by side"""
     needs_matplotlib()
@@ -501,7 +524,27 @@ def plot_faults(folder):
     copy.write("results/negative.json", run({}, variant("cuda_a", -1)))
     copy.write("results/backend.json", run({}, variant("cuda_a", 1, backend="vulkan")))
     copy.write("results/text.json", run({}, variant("cuda_a", 1, percent_of_ceiling="50")))
+    heading = "variant,iteration,residual\n"
+    copy.write("right.csv", heading + "cpu_threads,0,1\n")
+    copy.write("table.csv", "variant,device,kernel_ms\ncpu_threads,cpu:0,1\n")
+    copy.write("empty.csv", "")
+    copy.write("heading.csv", heading)
+    copy.write("zero.csv", heading + "cpu_threads,0,0\n")
+    copy.write("short.csv", heading + "cpu_threads,0,1\ncpu_threads,1\n")
+    copy.write("words.csv", heading + "cpu_threads,first,1\n")
+    copy.write("many.csv", heading + "".join(f"variant {k},0,1\n" for k in range(25)))
     for arguments, *words in (
+        (["absent.csv"], "absent.csv", "No such file"),
+        (["table.csv"], "table.csv", "--history"),
+        (["empty.csv"], "empty.csv", "--history"),
+        (["heading.csv"], "heading.csv", "no residual"),
+        (["zero.csv"], "zero.csv", "no residual"),
+        (["right.csv", "--variant", "z*"], "right.csv", "no residual"),
+        (["short.csv"], "short.csv:3"),
+        (["words.csv"], "words.csv:2"),
+        (["many.csv"], "25 curves", "--variant"),
+        (["right.csv", "results/gpu.json"], "one picture"),
+        (["right.csv", "--y", "kernel_ms"], "--y"),
         (["results/absent.json"], "results/absent.json", "No such file"),
         (["results"], "results"),
         (["results/cut.json"], "JSON"),

@@ -284,9 +284,11 @@ public:
         each([](StoringPart<T>& g) { g.state.clear(g.stream); });
         send();
         each([&](StoringPart<T>& g) {
+            g.trace.begin("first residual", "kernel", '#', g.stream);
             first_residual_to_all_kernel<<<g.first_blocks, block_threads, 0, g.stream>>>(
                 g.matrix.view(), g.b.data(), g.p.data(), g.weights(), g.r.data(), g.partial.data(), g.post, step_,
                 g.state.data());
+            g.trace.end(g.stream);
         });
         next(true);
     }
@@ -399,6 +401,7 @@ template <class T> void cuda_devices_stores(const Problem<T>& problem, Output<T>
     });
     if (!shared.note.empty()) out.notes.push_back(shared.note);
 
+    watch.leave_out([&] { out.kernel_ms = kernel_times_of(gpus, problem.limit); });
     if (problem.trace && out.iterations() >= 3)
         watch.leave_out([&] {
             gpus.reset();

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,6 +44,11 @@ public:
         zero_->synchronize();
         host_us_ = std::chrono::duration<double, std::micro>(Clock::now().time_since_epoch()).count();
     }
+    /// Forgets all commands; those that follow are not recorded.
+    void stop() {
+        zero_.reset();
+        marks_.clear();
+    }
     bool on() const { return zero_.has_value(); }
     void begin(const char* name, const char* kind, char symbol, cudaStream_t stream) {
         if (!on()) return;
@@ -59,6 +65,17 @@ public:
             timeline.add({m.name, m.kind, m.symbol, 2 * part + (m.symbol == '#' ? 0 : 1),
                           host_us_ + 1e3 * gpulab::Event::ms_between(*zero_, m.begin),
                           host_us_ + 1e3 * gpulab::Event::ms_between(*zero_, m.end)});
+    }
+    /// Adds the time of every kernel to that of its kind, and forgets all commands. The kinds have the names of rung 1,
+    /// and of these kernels most do the work of two: spmv computes p . q too, next_r the sums of r, next_x also p.
+    /// @pre all commands have ended
+    void add_to(std::map<std::string, double>& ms) {
+        static const std::map<std::string, const char*> kinds = {
+            {"collect", "pack"},     {"send", "pack"},    {"first residual", "spmv"}, {"inner rows", "spmv"},
+            {"border rows", "spmv"}, {"product", "spmv"}, {"residual", "next_r"},     {"next x and p", "next_x"}};
+        for (const Mark& m : marks_)
+            if (m.kind == std::string("kernel")) ms[kinds.at(m.name)] += gpulab::Event::ms_between(m.begin, m.end);
+        marks_.clear();
     }
 
 private:
@@ -94,6 +111,34 @@ template <class T> double multiply_ms(int device, const Part<T>& part) {
             matrix.view(), p.data(), q.data(), partial.data(), state.data());
     });
     return watch.kernel().median;
+}
+
+/// Solves once more, outside the times, with events around every kernel.
+/// @param parts GpuParts or StoringParts
+/// @return the time of each kind of kernel: of the part in which that kind took longest, because GPUs work at the same
+///         time
+template <class Parts> std::vector<std::pair<std::string, double>> kernel_times_of(Parts& parts, std::size_t limit) {
+    std::map<int, std::map<std::string, double>> ms; // by part
+    const auto collect = [&] {                       // after every few iterations, so that there are few events
+        int number = 0;
+        parts.synchronize();
+        parts.each([&](auto& part) { part.trace.add_to(ms[number++]); });
+    };
+    parts.reset();
+    parts.each([](auto& part) { part.trace.start(part.stream); });
+    parts.begin();
+    parts.front().state.until_stopped(parts.front().stream, limit, [&](std::size_t left) {
+        const std::size_t iterations = std::min<std::size_t>(left, 8);
+        for (std::size_t k = 0; k < iterations; ++k) parts.iterate();
+        collect();
+        return iterations;
+    });
+    collect();
+    parts.each([](auto& part) { part.trace.stop(); });
+    std::map<std::string, double> longest;
+    for (const auto& [number, of_part] : ms)
+        for (const auto& [kind, time] : of_part) longest[kind] = std::max(longest[kind], time);
+    return {longest.begin(), longest.end()};
 }
 
 /// The rows of a system, shared out over GPUs.

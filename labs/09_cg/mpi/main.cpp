@@ -35,7 +35,8 @@ using cg::Ranks;
 struct Choice {
     std::string matrix, generate = "laplace2d:100", rhs, start, solution, history;
     std::string type = "double", method = "cg", preconditioner = "none", criterion = "relative", on = "auto",
-                link = "auto";
+                link = "auto", balance = "nnz";
+    std::size_t threads = 1; // of a rank on the CPU
     double patience = 120;
     cg::Settings settings;
 };
@@ -83,10 +84,54 @@ cg::Place place_of(const std::string& on, const Ranks& ranks) {
     return place;
 }
 
+/// This rank's rows on its device.
+template <class T>
+std::unique_ptr<cg::RankPart<T>> part_on([[maybe_unused]] cg::Place::On on, [[maybe_unused]] const Ranks& ranks,
+                                         std::size_t threads, const cg::Problem<T>& problem, const cg::Part<T>& part) {
+#if defined(GPULAB_WITH_CUDA)
+    if (on == cg::Place::On::cuda) return cg::make_cuda_part(problem, part, ranks.local);
+#endif
+#if defined(GPULAB_WITH_OPENCL)
+    if (on == cg::Place::On::opencl) return cg::make_opencl_part(problem, part, ranks.local);
+#endif
+    return cg::make_cpu_part(problem, part, static_cast<unsigned>(threads));
+}
+
+/// The time in which this rank multiplies its rows, in milliseconds; 0 without rows. All ranks measure at the same
+/// time, as they work later: those that share a device or memory share its speed.
+template <class T> double multiply_ms(cg::RankPart<T>& device, const cg::Part<T>& part) {
+    const std::vector<T> halo(part.halo.size());
+    std::vector<double> times;
+    device.reset();
+    for (int run = 0; run < 6; ++run) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double begin = MPI_Wtime();
+        device.multiply_inner();
+        (void)device.multiply_border(halo.data()); // it waits for the end
+        times.push_back(1000 * (MPI_Wtime() - begin));
+    }
+    times.erase(times.begin()); // the first run may compile or fetch something
+    return part.rows() > 0 ? gpulab::summarise(times).median : 0;
+}
+
+/// The rows of every rank: with equally many non-zeros, or by measured speed. Equal on all ranks.
+template <class T>
+cg::Split split_over(const Choice& c, cg::Place::On on, const Ranks& ranks, const cg::Problem<T>& problem) {
+    const auto count = static_cast<std::size_t>(ranks.count);
+    const cg::Split equal = cg::split_rows(problem.matrix, std::vector<double>(count, 1.0));
+    if (c.balance != "speed") return equal;
+    const cg::Part<T> part = cg::make_part(problem.matrix, equal, static_cast<std::size_t>(ranks.me));
+    const double mine =
+        cg::slowness_for_tests(ranks) * multiply_ms(*part_on(on, ranks, c.threads, problem, part), part);
+    std::vector<double> ms(count);
+    MPI_Allgather(&mine, 1, MPI_DOUBLE, ms.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
+    return cg::split_by_speed(problem.matrix, equal, ms);
+}
+
 /// This rank's share of the solution. @param nccl whether the ranks are linked by NCCL
 template <class T>
-std::unique_ptr<cg::RankSolver<T>> solver_of([[maybe_unused]] cg::Place::On on, [[maybe_unused]] bool nccl,
-                                             const Ranks& ranks, const cg::Problem<T>& problem,
+std::unique_ptr<cg::RankSolver<T>> solver_of(cg::Place::On on, [[maybe_unused]] bool nccl, const Ranks& ranks,
+                                             std::size_t threads, const cg::Problem<T>& problem,
                                              const cg::Part<T>& part) {
 #if defined(GPULAB_WITH_NCCL)
     if (nccl) {
@@ -96,15 +141,7 @@ std::unique_ptr<cg::RankSolver<T>> solver_of([[maybe_unused]] cg::Place::On on, 
         return cg::make_nccl_solver(problem, part, ranks.me, ranks.count, ranks.local, id);
     }
 #endif
-    std::unique_ptr<cg::RankPart<T>> device;
-#if defined(GPULAB_WITH_CUDA)
-    if (on == cg::Place::On::cuda) device = cg::make_cuda_part(problem, part, ranks.local);
-#endif
-#if defined(GPULAB_WITH_OPENCL)
-    if (on == cg::Place::On::opencl) device = cg::make_opencl_part(problem, part, ranks.local);
-#endif
-    if (!device) device = cg::make_cpu_part(problem, part);
-    return std::make_unique<cg::HostSolver<T>>(problem, part, std::move(device), ranks.count);
+    return std::make_unique<cg::HostSolver<T>>(problem, part, part_on(on, ranks, threads, problem, part), ranks.count);
 }
 
 /// Whether all ranks have the same history, to the last bit.
@@ -162,11 +199,12 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         report.emplace(options, cg::parameters(*made, name, c.settings));
     });
     const cg::Problem<T>& problem = *made;
-    const cg::Split split =
-        cg::split_rows(problem.matrix, std::vector<double>(static_cast<std::size_t>(ranks.count), 1.0));
+    if (c.balance == "speed") watchdog.begin(); // the ranks wait for each other
+    const cg::Split split = split_over(c, place.on, ranks, problem);
+    watchdog.end();
     const cg::Part<T> part = cg::make_part(problem.matrix, split, static_cast<std::size_t>(ranks.me));
     if (nccl) watchdog.begin(); // NCCL waits for all ranks
-    const auto solver = solver_of(place.on, nccl, ranks, problem, part);
+    const auto solver = solver_of(place.on, nccl, ranks, c.threads, problem, part);
 
     std::vector<double> times;
     cg::Stopwatch watch = options.stopwatch();
@@ -228,16 +266,20 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
                         {"link", nccl ? "nccl" : "host"}};
         report->add(std::move(result), cg::work(problem, out.iterations()));
         code = report->finish();
-        const std::string end = cg::describe_end(problem, out) + "; " + cg::describe_solution(problem, out.x);
-        if (solution) solution.write(cg::to_matrix_market(out.x));
+        std::string end = cg::describe_end(problem, out) + "; " + cg::describe_solution(problem, out.x);
+        const bool failed = out.end == cg::End::not_positive || out.end == cg::End::not_finite;
+        const bool unsolved = problem.stop_at > 0 && out.end != cg::End::converged;
+        if (solution && (failed || unsolved)) {
+            const cg::Best<T> best = cg::best_so_far(problem, out);
+            solution.write(cg::to_matrix_market(best.x));
+            end += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
+        } else if (solution) solution.write(cg::to_matrix_market(out.x));
         if (history) history.write(cg::history_csv({{fmt::format("mpi on {} ranks", ranks.count), out.history}}));
-        const bool lost = problem.stop_at > 0 && out.end == cg::End::converged && cg::is_no_solution(problem, out.x);
-        if ((out.end == cg::End::converged && !lost) || out.end == cg::End::exhausted || problem.stop_at == 0)
-            fmt::print("\n{}\n", end);
-        else {
+        const bool lost = problem.stop_at > 0 && cg::is_no_solution(problem, out.x);
+        if (failed || unsolved || lost) {
             fmt::print(stderr, "cg_mpi: {}: {}\n", name, end);
-            code = lost || out.end == cg::End::limit ? gpulab::exit_wrong_result : gpulab::exit_failure;
-        }
+            code = failed ? gpulab::exit_failure : gpulab::exit_wrong_result;
+        } else fmt::print("\n{}\n", end);
         std::fflush(stdout);
     }
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -262,18 +304,24 @@ int with_ranks(int argc, char** argv, const Ranks& ranks) {
     options.choice("--preconditioner", c.preconditioner, {"none", "jacobi"}, "jacobi divides by the diagonal");
     options.choice("--type", c.type, {"float", "double"}, "type of the numbers");
     options.choice("--on", c.on, {"auto", "cpu", "opencl", "cuda"},
-                   "where a rank computes; auto: a GPU if there is one, else a core");
+                   "where a rank computes; auto: a GPU if there is one, else the CPU");
     options.choice("--link", c.link, {"auto", "host", "nccl"},
                    "how ranks send halo and sums: host, through host memory by MPI; nccl, from GPU to GPU; auto: nccl "
                    "where every rank has a GPU of its own, else host");
+    options.size("--threads", c.threads, 1, "threads of each rank on the CPU", 1024);
+    options.choice("--balance", c.balance, {"nnz", "speed"},
+                   "the rows of a rank: equally many non-zeros, or by the speed at which it multiplies");
     options.number("--patience", c.patience, 1, 1e6, "seconds without an iteration after which a rank gives up");
     if (!options.parse(argc, argv)) return gpulab::exit_success;
     for (const char* const name : {"--backend", "--device", "--flush-l2"})
         if (options.given(name)) throw gpulab::UsageError(fmt::format("{}: --on says where ranks compute", name));
     if (!c.matrix.empty() && options.given("--generate"))
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
+    if (options.given("--threads") && c.on != "cpu" && c.on != "auto")
+        throw gpulab::UsageError("--threads: is for ranks on the CPU (--on cpu)");
     c.settings.method = c.method == "steepest" ? cg::Method::steepest_descent : cg::Method::conjugate_gradients;
     c.settings.jacobi = c.preconditioner == "jacobi";
+    c.settings.balance = c.balance == "speed" ? cg::Balance::speed : cg::Balance::nonzeros;
     c.settings.absolute = c.criterion == "absolute";
     return c.type == "double" ? run<double>(options, c, ranks) : run<float>(options, c, ranks);
 }

@@ -1,5 +1,5 @@
 /// @file
-/// One process's share of the system: its rows and its pieces of the vectors, on a CPU core, an OpenCL device or a GPU.
+/// One process's share of the system: its rows and its pieces of the vectors, on CPU cores, an OpenCL device or a GPU.
 #pragma once
 
 #include <memory>
@@ -40,8 +40,9 @@ public:
     virtual std::string device() const = 0;
 };
 
-/// A part on one CPU core.
-template <class T> std::unique_ptr<RankPart<T>> make_cpu_part(const Problem<T>& problem, const Part<T>& part);
+/// A part on the CPU. @param threads at least 1
+template <class T>
+std::unique_ptr<RankPart<T>> make_cpu_part(const Problem<T>& problem, const Part<T>& part, unsigned threads);
 /// The same on an OpenCL device; a lone CPU is cut into sub-devices.
 /// @param local_rank number of this process among those of its computer: each takes a different device
 template <class T>

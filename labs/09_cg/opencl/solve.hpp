@@ -196,10 +196,10 @@ template <class T> std::vector<gpulab::OpenClContext*> part_contexts(const Probl
 /// multiplies its equal share.
 template <class T>
 Split split_over(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts, Output<T>& out) {
-    std::vector<double> weights(contexts.size(), 1.0);
-    Split split = split_rows(problem.matrix, weights);
+    Split split = split_rows(problem.matrix, std::vector<double>(contexts.size(), 1.0));
     if (problem.balance != Balance::speed) return split;
     const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
+    std::vector<double> ms(parts.size()); // 0 for a part without a row
     for (std::size_t i = 0; i < parts.size(); ++i) {
         if (parts[i].rows() == 0) continue;
         ClPart<T> part(*contexts[i], problem, parts[i], false);
@@ -207,16 +207,9 @@ Split split_over(const Problem<T>& problem, const std::vector<gpulab::OpenClCont
         std::vector<double> times;
         for (int run = 0; run < 6; ++run) times.push_back(part.time_of("spmv", 8));
         times.erase(times.begin()); // the first run may compile or fetch something
-        const double ms = gpulab::summarise(times).median;
-        if (ms > 0) weights[i] = static_cast<double>(parts[i].matrix.nonzeros() + parts[i].rows()) / ms;
+        ms[i] = gpulab::summarise(times).median;
     }
-    // A part without a row was not measured: it gets what the slowest got.
-    double slowest = 0;
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        if (parts[i].rows() > 0 && (slowest == 0 || weights[i] < slowest)) slowest = weights[i];
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        if (parts[i].rows() == 0) weights[i] = slowest > 0 ? slowest : 1;
-    split = split_rows(problem.matrix, weights);
+    split = split_by_speed(problem.matrix, split, ms);
     std::string line = "rows by measured speed:";
     for (std::size_t i = 0; i < parts.size(); ++i) line += fmt::format(" {}", split.rows(i));
     out.notes.push_back(line);

@@ -14,6 +14,7 @@
 #include "gpulab/input.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/testing.hpp"
 
 namespace cg::testing {
@@ -149,6 +150,17 @@ template <class T> std::vector<Case<T>> tiny_systems() {
     cases.push_back(generated<T>("laplace2d:5x7", settings(0, 2), true));
     cases.push_back(system<T>("random, Jacobi", random_spd<T>(40, 2), settings(0, 1, true), true));
     return cases;
+}
+
+/// A file with the matrix 1e-310: alpha is infinite in the first iteration.
+inline const char* const overflowing_matrix =
+    "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1e-310\n2 2 1e-310\n";
+
+/// A file with a matrix so small that p . A p becomes zero when the residual is nothing but rounding.
+inline std::string exhausting_matrix() {
+    gpulab::Csr<double> a = gpulab::generate_matrix<double>("laplace2d:9x7", gpulab::testing::seed);
+    for (double& value : a.value) value *= 1e-150;
+    return gpulab::to_matrix_market(a);
 }
 
 /// Iterations that end in a way of their own, with what must come out.

@@ -1,7 +1,12 @@
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
+#include <sstream>
 
 #include "checks.hpp"
 #include "gpulab/jobs.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/context.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::testing::Faults;
@@ -60,10 +65,10 @@ template <class T> void check_all_devices(Backend backend) {
 
 } // namespace
 
-TEST_CASE("rungs for several devices solve in double on all OpenCL devices", "[opencl]") {
+TEST_CASE("rungs for several devices solve in double on all OpenCL devices", "[opencl][two-devices]") {
     check_all_devices<double>(Backend::opencl);
 }
-TEST_CASE("rungs for several devices solve in float on all OpenCL devices", "[opencl]") {
+TEST_CASE("rungs for several devices solve in float on all OpenCL devices", "[opencl][two-devices]") {
     check_all_devices<float>(Backend::opencl);
 }
 TEST_CASE("rungs for several devices solve in double on all CUDA devices", "[cuda]") {
@@ -72,6 +77,40 @@ TEST_CASE("rungs for several devices solve in double on all CUDA devices", "[cud
 TEST_CASE("rungs for several devices solve in float on all CUDA devices", "[cuda]") {
     check_all_devices<float>(Backend::cuda);
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("two parts on a CPU with several compute units are two different sub-devices", "[opencl][two-devices]") {
+    std::size_t divided = 0;
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {
+        if (!device.is_cpu || device.compute_units < 2) continue;
+        gpulab::use(device);
+        const cl::Device whole = gpulab::opencl().device();
+        if (whole.getInfo<CL_DEVICE_PARTITION_MAX_SUB_DEVICES>() < 2) continue;
+        INFO(device.name);
+        const auto parts = gpulab::opencl_parts(device, 2);
+        REQUIRE(parts.size() == 2);
+        CHECK(parts[0]->device()() != parts[1]->device()());
+        for (const gpulab::OpenClContext* part : parts) {
+            CHECK(part->device()() != whole());
+            CHECK(part->description().compute_units == 1);
+        }
+        ++divided;
+    }
+    if (divided == 0) SKIP("there is no OpenCL device that can be divided");
+}
+
+/// For the test with two devices: without it, a PoCL that ignored the request would only make the others skip.
+TEST_CASE("PoCL has as many devices as POCL_DEVICES names", "[.][two-devices]") {
+    std::istringstream names(std::getenv("POCL_DEVICES") ? std::getenv("POCL_DEVICES") : "");
+    std::size_t wanted = 0, found = 0;
+    for (std::string name; names >> name;) ++wanted;
+    for (const gpulab::Device& device : gpulab::devices(Backend::opencl))
+        found += device.platform.find("Portable Computing Language") != std::string::npos;
+    if (found == 0) SKIP("there is no PoCL");
+    CHECK(wanted == 2);
+    CHECK(found == wanted);
+}
+#endif
 
 TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end") {
     const auto c = cg::testing::generated<double>("laplace2d:12", cg::testing::settings(1e-8, 500));

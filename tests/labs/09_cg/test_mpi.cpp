@@ -92,7 +92,7 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
         CHECK(run["ranks"] == ranks);
         CHECK(run["status"] == "passed"); // the program compares the history, too
         const auto gpus = static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size());
-        const std::string fits = on == "cuda" && with_nccl && ranks <= gpus ? "nccl" : "host";
+        const std::string fits = on.starts_with("cuda") && with_nccl && ranks <= gpus ? "nccl" : "host";
         CHECK(run["link"] == (link == "auto" ? fits : link));
         CHECK(has(outcome.out, run["link"] == "nccl" ? ", by NCCL " : ", by host memory"));
 
@@ -142,6 +142,19 @@ void check_ends(int ranks, const std::string& with) {
     outcome = mpi(ranks, with + " --repeat 1 --matrix " + matrix.path());
     CHECK(outcome.exit_code == 2);
     CHECK(has(outcome.err, "the matrix is not positive definite: p.Ap = -"));
+    CHECK(mpi(ranks, with + " --repeat 1 --tolerance 0 --matrix " + matrix.path()).exit_code == 2);
+    matrix.write(cg::testing::overflowing_matrix);
+    const ScratchFile rhs, solution;
+    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+    outcome = mpi(ranks, with + " --repeat 1 --matrix " + matrix.path() + " --rhs " + rhs.path() + " --solution " +
+                             solution.path());
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
+    CHECK(cg::read_vector<double>(solution.path()) == std::vector<double>{0, 0});
+    matrix.write(cg::testing::exhausting_matrix());
+    outcome = mpi(ranks, with + " --repeat 1 --tolerance 1e-300 --matrix " + matrix.path());
+    CHECK(outcome.exit_code == 1);
+    CHECK(has(outcome.err, " iterations the residual is rounding only: "));
 }
 
 } // namespace
@@ -152,10 +165,39 @@ TEST_CASE("one to four ranks on CPU cores give the same answer", "[cpu]") {
     check_ranks("cpu", "stiffness:3", {4}); // fewer rows than ranks
 }
 
+TEST_CASE("ranks on the CPU with several threads give the same answer", "[cpu]") {
+    check_ranks("cpu --threads 3", "laplace2d:31x17", {1, 2});
+    check_ranks("cpu --threads 2", "springs:5x6", {3}, true);
+    check_ranks("cpu --threads 5", "stiffness:3", {2}); // fewer rows than threads
+    const Outcome outcome = mpi(2, "--on cpu --threads 3 --generate laplace2d:20 --repeat 1");
+    CHECK(has(outcome.out, "rank 0: "));
+    CHECK(has(outcome.out, ", 3 threads on "));
+}
+
+TEST_CASE("ranks get rows by measured speed, and give the same answer", "[cpu]") {
+    check_ranks("cpu --balance speed", "laplace2d:31x17", {1, 2, 3});
+    check_ranks("cpu --balance speed", "stiffness:3", {4}); // ranks without a row are not measured
+    // One of two ranks counts as a thousand times slower: nearly all rows are the other's.
+    const Environment slow("CG_MPI_SLOW", "0:1000");
+    const auto first_of_rank_1 = [](const std::string& balance) {
+        const Outcome outcome = mpi(2, "--on cpu --generate laplace2d:40 --repeat 1 --balance " + balance);
+        INFO(outcome.out << outcome.err);
+        REQUIRE(outcome.exit_code == 0);
+        const std::string before = "rank 1: rows ";
+        const std::size_t at = outcome.out.find(before);
+        REQUIRE(at != std::string::npos);
+        return std::stoi(outcome.out.substr(at + before.size()));
+    };
+    CHECK(first_of_rank_1("nnz") == 800);
+    CHECK(first_of_rank_1("speed") < 200);
+    check_ranks("cpu --balance speed", "laplace2d:31x17", {2});
+}
+
 TEST_CASE("one to four ranks on OpenCL devices give the same answer", "[opencl]") {
     if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
     check_ranks("opencl", "laplace2d:31x17", {1, 2, 4}, true);
     check_ranks("opencl", "stiffness:3", {4});
+    check_ranks("opencl --balance speed", "laplace2d:31x17", {3});
 }
 
 TEST_CASE("one to four ranks on GPUs give the same answer", "[cuda]") {
@@ -163,6 +205,7 @@ TEST_CASE("one to four ranks on GPUs give the same answer", "[cuda]") {
     check_ranks("cuda", "laplace2d:31x17", {1, 2, 4});
     check_ranks("cuda", "springs:5x6", {3}, true);
     check_ranks("cuda", "stiffness:3", {4});
+    check_ranks("cuda --balance speed", "laplace2d:31x17", {2});
 }
 
 TEST_CASE("ranks linked by host memory give the same answer, also when they share a GPU", "[cuda]") {
@@ -257,6 +300,12 @@ TEST_CASE("options that ranks would not heed, and systems that do not fit into t
         INFO(option << ": " << outcome.err);
         CHECK(outcome.exit_code == 2);
         CHECK(has(outcome.err, "cg_mpi: " + option.substr(0, option.find(' ')) + ": "));
+    }
+    for (const std::string arguments : {"--on opencl --threads 2", "--threads 0 --on cpu", "--balance fair --on cpu"}) {
+        const Outcome outcome = mpi(2, arguments);
+        INFO(arguments << ": " << outcome.err);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.err.starts_with("cg_mpi: --"));
     }
     for (const std::string arguments : {"--generate laplace2d:40000", "--generate laplace3d:1200"}) {
         const Outcome outcome = mpi(2, "--on cpu " + arguments);

@@ -2,14 +2,18 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "checks.hpp"
 #include "files.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
+#include "kernel_study.hpp"
 #include "studies.hpp"
 
 using gpulab::testing::names_of;
@@ -115,6 +119,72 @@ TEST_CASE("a system from files is solved, and the solution is written") {
     CHECK(has(outcome.out, "converged after 2 iterations"));
 }
 
+namespace {
+/// The matrices whose files are in matrices/, and the name of a file there.
+const std::vector<std::string> matrices_in_files = {"stiffness:24", "laplace2d:6x5", "laplace3d:4x3x3", "springs:4x4"};
+std::string file_of(std::string matrix) {
+    matrix[matrix.find(':')] = '-';
+    return CG_MATRICES + matrix + ".mtx";
+}
+
+/// Solves the system of a matrix file and a right-hand side of random numbers with the program, and judges what it
+/// writes.
+/// @param expected what the file holds @param arguments which variants run
+template <class T>
+void check_solution(const std::string& file, const gpulab::Csr<T>& expected, const std::string& arguments) {
+    const auto read = gpulab::read_matrix_market<T>(file);
+    REQUIRE(read == expected); // to the last bit
+    const auto c = cg::testing::system<T>(file, read, cg::testing::settings(1e-5, 5000, true));
+    const cg::Problem<T>& p = c.problem;
+    const ScratchFile rhs, solution, json;
+    rhs.write(cg::to_matrix_market(p.b));
+    const Outcome outcome = program(
+        fmt::format("--matrix {} --rhs {} --solution {} --json {} --type {} --tolerance 1e-5 --limit 5000 "
+                    "--preconditioner jacobi --repeat 1 {}",
+                    file, rhs.path(), solution.path(), json.path(), sizeof(T) == 8 ? "double" : "float", arguments));
+    INFO(file << '\n' << outcome.out << outcome.err);
+    REQUIRE(ran(outcome));
+    const auto run = json.json();
+    CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+    cg::Output<T> out;
+    out.x = cg::read_vector<T>(solution.path());
+    REQUIRE(out.x.size() == p.n());
+    out.history.push_back(p.stop_at / 1e-5); // the start is zero: the norm of b
+    for (const auto& v : run["variants"])    // the variants may differ by an iteration
+        if (v["status"] == "passed" && v["iterations"] >= out.history.size())
+            out.history.resize(v["iterations"].template get<std::size_t>() + 1);
+    CHECK(out.iterations() > 1);
+    CHECK(cg::true_residual(p, out.x) <= p.stop_at + cg::residual_gap(p, out));
+}
+} // namespace
+
+TEST_CASE("a file that the program writes of each generator's matrix is read back to the last bit, and solved") {
+    const auto check = []<class T>(T) {
+        for (const std::string matrix :
+             {"stiffness:200", "laplace2d:17x12", "laplace3d:5x6x7", "springs:7x5", "springs:3x4x3"}) {
+            const ScratchFile file;
+            REQUIRE(
+                program(fmt::format("--generate {} --type {} --seed {} --backend cpu --repeat 1 --limit 1 "
+                                    "--tolerance 0 --write {}",
+                                    matrix, sizeof(T) == 8 ? "double" : "float", gpulab::testing::seed, file.path()))
+                    .exit_code == 0);
+            check_solution(file.path(), gpulab::generate_matrix<T>(matrix, gpulab::testing::seed), "--backend cpu");
+        }
+    };
+    check(double{});
+    check(float{});
+}
+
+TEST_CASE("the matrices in files are what the generators make, and all variants solve them") {
+    const ScratchFile made;
+    for (const std::string& matrix : matrices_in_files) {
+        REQUIRE(program("--generate " + matrix + " --backend cpu --repeat 1 --write " + made.path()).exit_code == 0);
+        std::ifstream kept(file_of(matrix), std::ios::binary);
+        CHECK(made.text() == std::string(std::istreambuf_iterator<char>(kept), {}));
+        check_solution(file_of(matrix), gpulab::generate_matrix<double>(matrix, 42), ""); // the program's own seed
+    }
+}
+
 TEST_CASE("without convergence the exit code is 1, with the numbers, and the best x is written") {
     const ScratchFile solution;
     const Outcome outcome =
@@ -151,6 +221,57 @@ TEST_CASE("a matrix that is not positive definite ends with exit code 2, p.Ap an
     CHECK(cg::read_vector<double>(solution.path()).size() == 2);
 }
 
+TEST_CASE("without convergence the x of the smallest residual is written, not the last one") {
+    // The residuals of springs rise and fall. Solve to the first iteration that ends far above an earlier one.
+    const auto c = cg::testing::generated<double>("springs:6x6", cg::testing::settings(1e-9, 1000));
+    cg::Output<double> all;
+    cg::Stopwatch once;
+    gpulab::run_of(cg::variants<double>(), "cpu_sequential")(c.problem, all, once);
+    std::size_t limit = 1, best = 0;
+    while (limit < all.iterations() && all.history[limit] < 1.5 * all.history[best]) {
+        if (all.history[limit] < all.history[best]) best = limit;
+        ++limit;
+    }
+    REQUIRE(limit < all.iterations());
+    REQUIRE(best > 0);
+    const ScratchFile rhs, solution;
+    rhs.write(cg::to_matrix_market(c.problem.b));
+    const Outcome outcome = program(
+        fmt::format("--generate springs:6x6 --seed {} --rhs {} --tolerance 1e-9 --limit {} --variant cpu_threads "
+                    "--repeat 1 --solution {}",
+                    gpulab::testing::seed, rhs.path(), limit, solution.path()));
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 1);
+    CHECK(has(outcome.err, fmt::format("{} has x after iteration {}\n", solution.path(), best)));
+    const double residual = cg::true_residual(c.problem, cg::read_vector<double>(solution.path()));
+    CHECK(std::abs(residual - all.history[best]) < 1e-9 * all.history[best]);
+}
+
+TEST_CASE("a number that becomes infinite ends with exit code 2, and x is written without it") {
+    const ScratchFile matrix, rhs, start, solution;
+    matrix.write(cg::testing::overflowing_matrix);
+    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
+    start.write("%%MatrixMarket matrix array real general\n2 1\n3\n4\n");
+    const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " + start.path() +
+                                    " --repeat 1 --solution " + solution.path());
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, "a number became infinite or NaN in iteration "));
+    CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
+    CHECK(cg::read_vector<double>(solution.path()) == std::vector<double>{3, 4});
+}
+
+TEST_CASE("a residual that is rounding only, above what is wanted, ends with exit code 1") {
+    const ScratchFile matrix;
+    matrix.write(cg::testing::exhausting_matrix());
+    const std::string arguments = "--matrix " + matrix.path() + " --backend cpu --repeat 1 --tolerance ";
+    Outcome outcome = program(arguments + "1e-300");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 1);
+    CHECK(has(outcome.err, " iterations the residual is rounding only: "));
+    outcome = program(arguments + "1e-10");
+    CHECK(outcome.exit_code == 0);
+}
+
 TEST_CASE("all variants solve a system, and the JSON file describes it") {
     const ScratchFile json, mtx;
     for (const std::string type : {"float", "double"}) {
@@ -172,13 +293,13 @@ TEST_CASE("all variants solve a system, and the JSON file describes it") {
     }
 }
 
-TEST_CASE("one iteration of several devices is written as a trace, copies and kernels of every device", "[opencl]") {
-    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+namespace {
+/// The trace of one iteration in three parts has these commands, and a lane for the kernels and one for the copies of
+/// each part.
+void check_trace(const std::string& variant, const std::vector<std::string>& commands) {
     const ScratchFile trace;
-    const Outcome outcome =
-        program("--generate laplace2d:40 --variant opencl_devices_halo --parts 3 --repeat 1 --limit 20 "
-                "--tolerance 0 --trace " +
-                trace.path());
+    const Outcome outcome = program("--generate laplace2d:40 --parts 3 --repeat 1 --limit 20 --tolerance 0 --variant " +
+                                    variant + " --trace " + trace.path());
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code == 0);
     std::set<std::string> names, lanes;
@@ -190,9 +311,47 @@ TEST_CASE("one iteration of several devices is written as a trace, copies and ke
         lanes.insert(event["tid"].dump());
         CHECK(event["dur"] >= 0);
     }
-    for (const char* const name : {"spmv", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"})
+    for (const std::string& name : commands) {
+        INFO(name);
         CHECK(names.contains(name));
-    CHECK(lanes.size() >= 6); // a lane for the kernels and one for the copies, of three parts
+    }
+    CHECK(lanes.size() >= 6);
+}
+
+/// Skips the running test case where there is no GPU. The program is a process of its own that hardly uses one: no
+/// other test waits for it.
+void gpu_or_skip() {
+    (void)gpulab::testing::devices_or_skip(gpulab::Backend::cuda);
+    gpulab::testing::leave_turns();
+}
+} // namespace
+
+TEST_CASE("one iteration of several devices is written as a trace, copies and kernels of every device", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    check_trace("opencl_devices_halo", {"spmv", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"});
+}
+
+TEST_CASE("one iteration of several parts on GPUs is written as a trace, copies and kernels of every part", "[cuda]") {
+    gpu_or_skip();
+    check_trace("cuda_devices", {"collect", "inner rows", "border rows", "residual", "next x and p", "halo", "sum"});
+    check_trace("cuda_devices_stores", {"send", "product", "residual", "next x and p"});
+}
+
+TEST_CASE("table-4-6 has the time of each kernel of the rungs for several GPUs", "[cuda]") {
+    gpu_or_skip();
+    const ScratchFile json;
+    const Outcome outcome = program("--study table-4-6 --rows 40000 --repeat 1 --backend cuda --json " + json.path());
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    std::set<std::string> found;
+    for (const auto& run : json.json())
+        for (const auto& v : run["variants"]) {
+            INFO(v.dump());
+            found.insert(v["name"].get<std::string>());
+            for (const char* const kernel : {"ms_pack", "ms_spmv", "ms_next_r", "ms_next_x"}) CHECK(v[kernel] > 0);
+            CHECK(v["ms_overhead"] >= 0);
+        }
+    CHECK(found == Words{"cuda_devices", "cuda_devices_stores"});
 }
 
 TEST_CASE("a trace without a command is not written, and the exit code says so") {
@@ -248,6 +407,45 @@ TEST_CASE("memory is counted before it is taken") {
     const ScratchFile matrix;
     matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2147483647 2147483647 0\n");
     CHECK(program("--matrix " + matrix.path()).err.starts_with("cg: " + matrix.path() + ": this problem needs"));
+}
+
+TEST_CASE("the bytes of a kernel are those of what it reads and writes") {
+    const auto c = cg::testing::generated<double>("laplace2d:10", cg::testing::settings(0, 20));
+    const double vector = 100 * 8;                            // bytes
+    CHECK(cg::kernel_work(c.problem, "dot").bytes == vector); // r . r
+    CHECK(cg::kernel_work(c.problem, "next_p").bytes == 3 * vector);
+    // 20 iterations: r . r 21 times, p . q 20 times.
+    cg::KernelRuns dot = cg::kernel_runs(c.problem, "dot", 20);
+    CHECK(dot.count == 41);
+    CHECK(std::abs(dot.count * dot.mean.bytes - (21 + 2 * 20) * vector) < 1e-6);
+    CHECK(cg::kernel_runs(c.problem, "spmv", 20).count == 21);
+    CHECK(cg::kernel_runs(c.problem, "next_x", 20).count == 20);
+    // With Jacobi r . z besides, 21 times: it reads r and 1 / a_ii, which next_p reads, too.
+    const auto jacobi = cg::testing::generated<double>("laplace2d:10", cg::testing::settings(0, 20, true));
+    dot = cg::kernel_runs(jacobi.problem, "dot", 20);
+    CHECK(dot.count == 62);
+    CHECK(std::abs(dot.count * dot.mean.bytes - (21 + 2 * 20 + 2 * 21) * vector) < 1e-6);
+    CHECK(cg::kernel_work(jacobi.problem, "next_p").bytes == 4 * vector);
+}
+
+TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    for (const auto& [study, kernel, vectors] :
+         {std::tuple{"table-4-4", "dot", 1.0}, {"table-4-7", "opencl_five_kernels:dot", 301.0 / 201}}) {
+        const ScratchFile json;
+        const Outcome outcome =
+            program(fmt::format("--study {} --rows 400 --repeat 1 --backend opencl --json {}", study, json.path()));
+        INFO(study << outcome.out << outcome.err);
+        REQUIRE(outcome.exit_code == 0);
+        std::size_t found = 0;
+        for (const auto& run : json.json())
+            for (const auto& v : run["variants"]) {
+                if (v["name"] != kernel || v["status"] != "passed") continue;
+                ++found;
+                CHECK(std::abs(v["bytes"].get<double>() - vectors * 400 * 8) < 1e-6);
+            }
+        CHECK(found > 0);
+    }
 }
 
 TEST_CASE("every study runs and writes a list of runs") {

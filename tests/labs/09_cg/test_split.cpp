@@ -99,3 +99,19 @@ TEST_CASE("the halo of a Laplacian's part is one grid line on each side") {
     CHECK(parts[1].inner_end == 20);
     CHECK(parts[1].sends.size() == 2);
 }
+
+TEST_CASE("rows are shared out by the speed of the parts, and a part that was not measured counts as the slowest") {
+    const auto a = gpulab::stiffness<double>(1200, 1); // all rows but two have three non-zeros
+    const auto rows = [&](const std::vector<double>& ms) {
+        const Split equal = cg::split_rows(a, std::vector<double>(ms.size(), 1.0));
+        const Split split = cg::split_by_speed(a, equal, ms);
+        std::vector<std::size_t> counts;
+        for (std::size_t i = 0; i < split.parts(); ++i) counts.push_back(split.rows(i));
+        return counts;
+    };
+    using Rows = std::vector<std::size_t>;
+    CHECK(rows({2, 2}) == Rows{600, 600});
+    CHECK(rows({1, 3}) == Rows{900, 300}); // three times as long: a third of the speed
+    CHECK(rows({1, 0, 2}) == Rows{600, 300, 300});
+    CHECK(rows({0, 0, 0}) == Rows{400, 400, 400});
+}

@@ -66,9 +66,11 @@ public:
         send_halo();
         receive_halo();
         each([&](GpuPart<T>& g) {
+            g.trace.begin("first residual", "kernel", '#', g.stream);
             first_residual_kernel<<<g.all_blocks, block_threads, 0, g.stream>>>(
                 g.matrix.view(), g.b.data(), g.p.data(), g.weights(), g.r.data(), g.partial.data(),
                 g.residual_slots.data() + 2 * index(g), g.state.data());
+            g.trace.end(g.stream);
         });
         share(&GpuPart<T>::residual_slots, 2);
         next(true);
@@ -229,6 +231,7 @@ template <class T> void cuda_devices(const Problem<T>& problem, Output<T>& out, 
     });
     if (!shared.note.empty()) out.notes.push_back(shared.note);
 
+    watch.leave_out([&] { out.kernel_ms = kernel_times_of(gpus, problem.limit); });
     if (problem.trace && out.iterations() >= 3)
         watch.leave_out([&] {
             gpus.reset();
