@@ -223,7 +223,7 @@ int Report::finish() {
     s.print_notes();
     fmt::print("\n{} right, {} wrong, {} skipped\n", s.passed, s.failed, s.skipped);
     if (!s.left_out.empty())
-        s.print_wrapped(fmt::format("No room in the table for {}: --json and --csv write them to a file.",
+        s.print_wrapped(fmt::format("Not in the table: {}. The files of --json and --csv have all columns.",
                                     fmt::join(s.left_out, ", ")),
                         0, 0);
     if (s.best_percent > 105 && !s.quiet)

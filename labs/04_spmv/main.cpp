@@ -25,7 +25,7 @@ struct Choice {
     std::size_t rows = std::size_t{1} << 20; // of the studies
 };
 
-/// Refuses combinations in which an option would be ignored, and fills in the defaults.
+/// Rejects conflicting options, and fills in the defaults.
 void settle(const gpulab::Options& options, Choice& choice) {
     if (!choice.matrix.empty() && !choice.generate.empty())
         throw gpulab::UsageError("--matrix and --generate: give only one of them");

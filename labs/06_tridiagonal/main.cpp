@@ -20,7 +20,7 @@ struct Choice {
     std::string input, output; // files
 };
 
-/// Refuses combinations of options of which one would be ignored.
+/// Rejects conflicting options.
 void settle(const gpulab::Options& options, const Choice& choice) {
     if (options.given("--input"))
         for (const char* const other : {"--n", "--matrix"})

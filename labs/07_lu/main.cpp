@@ -26,7 +26,7 @@ struct Choice {
     lu::SystemFiles files;
 };
 
-/// Refuses combinations of options of which one would be ignored.
+/// Rejects conflicting options.
 void settle(const Options& options, const Choice& choice) {
     const bool system = !choice.files.rhs.empty();
     if (system && choice.files.matrix.empty()) throw gpulab::UsageError("--rhs: the system needs a matrix, --matrix");

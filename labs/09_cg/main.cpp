@@ -25,7 +25,7 @@ struct Choice {
     std::size_t rows = 10'000'000; // of the studies
 };
 
-/// Refuses options of which one would be ignored, and fills in the defaults.
+/// Rejects conflicting options, and fills in the defaults.
 void settle(const gpulab::Options& options, Choice& c) {
     if (!c.matrix.empty() && !c.generate.empty())
         throw gpulab::UsageError("--matrix and --generate: give only one of them");

@@ -93,7 +93,7 @@ TEST_CASE("options outside their bounds, unknown ones and unknown choices are re
     CHECK(refused({"--study", "size"}) == "refused");
     CHECK(refused({"--study", "sizes", "--op", "dot"}) == "accepted");
     CHECK(refused({"--study", "sizes", "--repeat", "3"}) == "accepted");
-    CHECK(refused({"--study", "sizes", "--n", "7"}) == "refused"); // the study would not heed it
+    CHECK(refused({"--study", "sizes", "--n", "7"}) == "refused"); // the study does not use it
     CHECK(refused({"--repeat", "0"}) == "refused");
     CHECK(refused({"--warmup", "-1"}) == "refused");
     CHECK(refused({"--seed", "x"}) == "refused");

@@ -138,7 +138,7 @@ cuda  no driver, "none" at all
   cuda_three                skipped: for another reason
 
 1 right, 1 wrong, 3 skipped
-No room in the table for error: --json and --csv write them to a file.
+Not in the table: error. The files of --json and --csv have all columns.
 )");
     CHECK(
         csv.text() ==
@@ -260,7 +260,7 @@ cuda:0  Test GPU: copies 15.0 GB/s
       32        4.00     warp  cuda_one                  skipped: too old
 
 2 right, 0 wrong, 2 skipped
-No room in the table for error: --json and --csv write them to a file.
+Not in the table: error. The files of --json and --csv have all columns.
 )");
 }
 
@@ -392,7 +392,7 @@ cuda:0  Test GPU: copies 15.0 GB/s
       the same
 
 2 right, 1 wrong, 2 skipped
-No room in the table for error: --json and --csv write them to a file.
+Not in the table: error. The files of --json and --csv have all columns.
 )");
     CHECK(run(80).out == R"(lab: n = 10, file = a_name_without_an_end/of_a_matrix.mtx
 
@@ -412,8 +412,8 @@ cuda:0  Test GPU: copies 15.0 GB/s
       --variant cuda_slow runs it all the same
 
 2 right, 1 wrong, 2 skipped
-No room in the table for error, strips ms, traced ms, GB/s: --json and --csv
-write them to a file.
+Not in the table: error, strips ms, traced ms, GB/s. The files of --json and
+--csv have all columns.
 )");
 }
 

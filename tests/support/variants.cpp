@@ -1,5 +1,6 @@
 #include "gpulab_testing/variants.hpp"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/internal/catch_test_registry.hpp>
 #include <chrono>
@@ -77,10 +78,16 @@ void check_on_devices(std::string_view variant, Backend backend, bool built, con
 
 } // namespace detail
 
-std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch) {
+std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
+                          const std::vector<std::string_view>& units) {
     if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";
-    if (backend != Backend::cpu && !baseline && watch.tiles().empty())
+    if (backend == Backend::cpu) return "";
+    if (!baseline && watch.tiles().empty())
         return "it names no tile: call watch.tile() with the size at which the kernel cuts its work";
+    for (const Tile& tile : watch.tiles())
+        if (std::ranges::find(units, tile.of) == units.end())
+            return fmt::format("it names a tile of {} \"{}\"; the checks know only: {}", tile.size, tile.of,
+                               fmt::join(units, ", "));
     return "";
 }
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""The tests of the hand-outs' template, which CONTRIBUTING.md describes. test_hand_outs.py "the sentence to test"."""
+"""The tests of the template of hand-outs and of rungs, which CONTRIBUTING.md describes.
+
+test_hand_outs.py "the sentence to test"
+"""
 
 import glob
 import os
@@ -131,8 +134,39 @@ def a_hand_out_that_departs_from_the_template_is_found():
         assert any("no MEASURED.md" in fault for fault in judged(right)), "a missing MEASURED.md is not found"
 
 
+def faults_of_rung(path, text):
+    """What the opening comment of a rung lacks, as lines: docs/filter.sh sets off 'Changed' and 'Limit' at the beginning of a
+    line only. Files without a number, such as a vendor's library, need neither."""
+    comment = re.match(r"(//.*\n)*", text)[0].splitlines()
+    found = []
+    for word in ("Changed", "Limit"):
+        if any(re.search(rf"^//.*\w.*\b{word}( from \w+)?:", line) for line in comment):
+            found.append(f"'{word}:' stands inside a line of the opening comment")
+        number = re.match(r"(\d\d)_", os.path.basename(path))
+        if number and (word == "Limit" or int(number[1]) > 1):
+            if not any(re.match(rf"// {word}\b[^:.]*:", line) for line in comment):
+                found.append(f"no line of the opening comment begins with '{word}:'")
+    return found
+
+
+def changed_and_limit_begin_a_line_in_every_rung():
+    paths = [path for kind in ("cpu/*.cpp", "cuda/*.cu", "opencl/*.cpp")
+             for path in sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", kind)))]
+    assert len(paths) > 100, f"only {len(paths)} rungs found"
+    lines = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines += [f"{os.path.relpath(path, ROOT)}: {fault}" for fault in faults_of_rung(path, file.read())]
+    assert not lines, "\n".join(lines)
+    right = "// Rung 2: more.\n//\n// Changed from rung 1: a loop.\n// Limit: memory.\n#include <vector>\n"
+    assert faults_of_rung("02_more.cu", right) == []
+    for old, new in (("\n// Limit", " Limit"), ("// Changed", "// What changed"), ("\n//\n// Changed", " Changed")):
+        assert faults_of_rung("02_more.cu", right.replace(old, new)), f"not found: {new}"
+
+
 if __name__ == "__main__":
-    test = {"every hand-out follows the template": every_hand_out_follows_the_template,
+    test = {"Changed and Limit begin a line in every rung": changed_and_limit_begin_a_line_in_every_rung,
+            "every hand-out follows the template": every_hand_out_follows_the_template,
             "a hand-out that departs from the template is found": a_hand_out_that_departs_from_the_template_is_found}
     try:
         test[sys.argv[1]]()

@@ -8,8 +8,8 @@
 // Two more changes support this. Each component of the vector has its own accumulator: with a single one, the 16 floats
 // of a round would be added in one chain. __ldg promises that nothing writes the array meanwhile, so that the compiler
 // may issue all loads of a round first. Independently of this, blocks of 512 threads leave half as many sums to the
-// second launch. The later rungs take private_sum() from private_sum.cuh. Limit: memory while n is large. When n is
-// small: two launches and a copy, each a few microseconds.
+// second launch. The later rungs take private_sum() from private_sum.cuh.
+// Limit: memory while n is large. When n is small: two launches and a copy, each a few microseconds.
 #include <algorithm>
 #include <type_traits>
 

@@ -107,6 +107,9 @@ template <class T> __device__ T warp_scan(T x, unsigned lane) {
 }
 
 /// The sum of all tiles before `tile`, in all lanes. @pre all 32 lanes of a warp call it
+///
+/// __any_sync asks whether a condition holds in any lane of the warp. __ballot_sync gives a number whose bit l says
+/// whether it holds in lane l. __ffs ("find first set") gives the place of the lowest bit that is 1, counted from 1.
 template <class T> __device__ T look_back(const TileStates<T>& states, unsigned tile, unsigned lane) {
     T before = 0;
     for (long long nearest = static_cast<long long>(tile) - 1;; nearest -= 32) { // lane l looks at tile nearest - l

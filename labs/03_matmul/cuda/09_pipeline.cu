@@ -9,7 +9,7 @@
 // - An asynchronous copy cannot transpose, but a copy of a single number can go to any address. A's tile is transposed
 //   by its addresses. The 32 copies of a warp go to 16 banks, two to each. The pitch is the distance from row to row
 //   of the tile; a pitch without these conflicts would not be a multiple of 16 bytes, which the loads need.
-// The next two rungs launch this kernel with other sizes, so this rung already has what they rely on:
+// The next two rungs launch a kernel of this kind with other sizes, so this rung already has what they rely on:
 // - Tiles are 16 deep, so there are half as many barriers. A warp computes 64 x 32 elements of C instead of 16 x 128:
 //   it reads 96 numbers from shared memory for 2048 products, not 144.
 // - A thread adds its products along a row of its sums and back along the next. The operand at the turn is used twice

@@ -1,14 +1,14 @@
 // Rung 10: 64 x 64 elements per warp, 8 x 16 per thread.
 //
-// Changed: only the sizes; the kernel is that of the rung before, in warp_tile.cuh. A block still computes 128 x 128
-// elements, but with four warps instead of eight, each a square of 64 x 64 with its lanes in 8 rows of 4. A warp
-// reads 64 numbers of A and 64 of B for 4096 products, instead of 64 and 32 for 2048. A thread needs six 16-byte loads
-// for 128 multiply-adds.
-// Registers: the 128 sums leave room for two blocks of 128 threads, eight warps, on a multiprocessor. While one block
-// waits at its barrier, the other works.
+// Changed: the sizes. The kernel, in warp_tile.cuh, is the pipeline of the rung before for any sizes; it can also cut k
+// into parts, which the next rung does. A block still computes 128 x 128 elements, but a warp a square of 64 x 64, with
+// its lanes in 8 rows of 4. It reads 64 numbers of A and 64 of B for 4096 products, instead of 64 and 32 for 2048. A
+// thread needs six 16-byte loads for 128 multiply-adds.
+// Registers: the 128 sums of a thread leave room for two blocks on a multiprocessor. While one block waits at its
+// barrier, the other works.
 // Limit: how the blocks fill the device, because nearly all instructions in the loop are multiply-adds now. Blocks that
 // run at the same time are a wave. At n = 4096 the last of four waves is not full. Small products leave multiprocessors
-// without a block, and the others have too few warps to work on while one waits (question 7 of the hand-out).
+// without a block, and the others with few warps to work on while one waits (question 7 of the hand-out).
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/error.hpp"

@@ -1,5 +1,5 @@
 /// @file
-/// The kernel of cuda_pipeline with sizes that the launcher chooses, and with k in parts: cuda_warp_tiles launches it
+/// The pipeline of cuda_pipeline with sizes that the launcher chooses, and with k in parts: cuda_warp_tiles launches it
 /// with one tile, cuda_by_shape with the one that suits the shape.
 #pragma once
 

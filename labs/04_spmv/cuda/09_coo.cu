@@ -34,6 +34,7 @@ __global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ 
     // would not be enough: a row may come up twice in a warp, with another row in between.
     const int row_before = __shfl_up_sync(0xFFFFFFFFu, i, 1);
     const bool head = lane == 0 || row_before != i;
+    // Bit l of __ballot_sync says whether lane l is a head; __ffs gives the place of the lowest 1, counted from 1.
     const unsigned heads = __ballot_sync(0xFFFFFFFFu, head);
     const unsigned later_heads = lane == 31 ? 0 : heads >> (lane + 1);
     const unsigned run_end = later_heads ? lane + static_cast<unsigned>(__ffs(static_cast<int>(later_heads))) : 32;

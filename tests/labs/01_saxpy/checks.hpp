@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "distances.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
@@ -27,6 +28,20 @@ inline std::string first_fault(Run* run, const std::vector<std::size_t>& sizes) 
         cpu_sequential(p, reference, once);
         const std::string fault = gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
         if (!fault.empty()) return fmt::format("n = {}, k = {}: {}", n, p.k, fault);
+    }
+    return "";
+}
+
+/// Runs a variant that computes distances at every size on the current device.
+/// @return the first fault, with the size it was found at; "" when all answers are right
+inline std::string first_distance_fault(DistanceRun* run, const std::vector<std::size_t>& sizes) {
+    for (const std::size_t n : sizes) {
+        const DistanceProblem p = make_distance_problem(n, gpulab::testing::seed + n);
+        Distances reference(n), d(n);
+        Stopwatch once;
+        cpu_distances(p, reference, once);
+        const std::string fault = gpulab::testing::fault_of(run, p, d, [&] { return compare(reference, d); });
+        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
     }
     return "";
 }

@@ -176,8 +176,9 @@ template <class T> std::string manners_fault(Rung<T>& rung) {
         Stopwatch once;
         if (std::string stray = stray_write<T>(rung.run, whole_example<T>(s).problem, c, once); !stray.empty())
             return stray;
-        if (const std::string fault = gpulab::testing::manners_fault(rung.backend, rung.baseline, once); !fault.empty())
-            return fault;
+        const std::string fault =
+            gpulab::testing::manners_fault(rung.backend, rung.baseline, once, {"m", "k", "n", "elements"});
+        if (!fault.empty()) return fault;
         rung.tiles.insert(rung.tiles.end(), once.tiles().begin(), once.tiles().end());
     }
     return "";
@@ -267,16 +268,16 @@ template <class T> void check_rung(Rung<T> rung, gpulab::testing::Faults& faults
     for (const Check<T>& check : checks<T>()) faults.check(check.name, [&] { return check.fault(rung); });
 }
 
-/// Small shapes for tools that are a thousand times slower than the device: more than a tile on each side, with rows
-/// that are and that are not a multiple of 16 bytes long, and sums of enough tiles that a pipeline goes round. No
-/// matrix has more elements than its sides say, so that such a tool sees the first one outside.
+/// Small shapes for tools that are a thousand times slower than the device: two tiles and a ragged one on each side,
+/// with rows that are and that are not a multiple of 16 and of 32 bytes long, and sums of enough tiles that a pipeline
+/// goes round. No matrix has more elements than its sides say, so that such a tool sees the first one outside.
 inline std::vector<Shape> shapes_for_tools(const std::vector<gpulab::Tile>& tiles, std::size_t rounds) {
     const std::size_t m = tile_up_to(tiles, "m", 256), n = tile_up_to(tiles, "n", 256);
     std::size_t k = 64;
     for (const gpulab::Tile& tile : tiles)
         if (tile.of == "k" && tile.size > 4) k = std::min(k, tile.size);
     if (k == 64) k = 16; // it does not cut k
-    return {{1, 1, 1}, {m + 2, rounds * k + 3, n + 4}, {m - 1, rounds * k, n + 3}, {3, rounds * k + 4, 8}};
+    return {{1, 1, 1}, {2 * m + 2, rounds * k + 3, 2 * n + 4}, {m - 1, rounds * k, n + 3}, {3, rounds * k + 8, n + 8}};
 }
 
 /// The answers to shapes with whole numbers, each computed once.

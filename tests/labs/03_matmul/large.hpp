@@ -32,34 +32,37 @@ template <class Body> void each_row(std::size_t rows, const Body& body) {
 /// Which matrix is the large one.
 enum class Large { a, b, c };
 
-/// Column of A, and row of B, that holds the one non-zero of row i of A, or of column i of B, where that matrix is
-/// large.
+/// Column of A, and row of B, that holds the one non-zero of row i of A, or of column i of B where B is large.
 inline std::size_t place(std::size_t i, std::size_t k) { return 7 * i % k; }
 
 /// A product of whole numbers in which one matrix has more than `elements` elements. Each element of C is one product
-/// and therefore known without a reference: k is 1, or each row of the large A (column of the large B) has one
-/// non-zero.
+/// and therefore known without a reference: each row of A (column of B where that is large) has one non-zero.
 /// @param elements gpulab::testing::beyond_int or beyond_unsigned
-/// @param in_fours whether the rows of A, B and C are multiples of 16 bytes long
-inline Problem<float> large_problem(Large matrix, std::size_t elements, bool in_fours) {
-    const std::size_t most = in_fours ? 65540 : 65537; // more than a grid has blocks along y
-    const std::size_t least = gpulab::ceil_div(elements, most);
-    const std::size_t other = in_fours ? gpulab::round_up(least, 4) + 4 : gpulab::round_up(least, 4) + 3;
-    if (matrix == Large::c) return whole_problem<float>(most, 1, other);
-    const bool a = matrix == Large::a;
-    Problem<float> p{a ? most : 1, other, a ? 1 : most, {}, {}};
+/// @param in_eights whether the rows of A, B and C are multiples of 32 bytes long, so that kernels move them in vectors
+inline Problem<float> large_problem(Large matrix, std::size_t elements, bool in_eights) {
+    const std::size_t most = in_eights ? 65544 : 65537; // more than a grid has blocks along y
+    const std::size_t other = gpulab::round_up(gpulab::ceil_div(elements, most), 8) + (in_eights ? 8 : 3);
+    const std::size_t few = in_eights ? 8 : 1;
+    Problem<float> p;
+    if (matrix == Large::a) p = {most, other, few, {}, {}};
+    else if (matrix == Large::b) p = {1, other, most, {}, {}};
+    else p = {most, few, other, {}, {}};
     p.a.resize(p.m * p.k);
     p.b.resize(p.k * p.n);
     const auto whole = [](std::size_t i) { return static_cast<float>(1 + i % 5); };
-    for (std::size_t l = 0; l < p.k; ++l) (a ? p.b : p.a)[l] = whole(l);
-    for (std::size_t i = 0; i < most; ++i)
-        (a ? p.a[i * p.k + place(i, p.k)] : p.b[place(i, p.k) * p.n + i]) = whole(i + 2);
+    if (matrix == Large::b) {
+        for (std::size_t l = 0; l < p.k; ++l) p.a[l] = whole(l);
+        for (std::size_t j = 0; j < p.n; ++j) p.b[place(j, p.k) * p.n + j] = whole(j + 2);
+    } else {
+        for (std::size_t i = 0; i < p.m; ++i) p.a[i * p.k + place(i, p.k)] = whole(i + 2);
+        for (std::size_t i = 0; i < p.b.size(); ++i) p.b[i] = whole(i);
+    }
     return p;
 }
 
 /// Element (i, j) of such a product.
 inline float large_element(const Problem<float>& p, Large matrix, std::size_t i, std::size_t j) {
-    const std::size_t l = matrix == Large::c ? 0 : place(matrix == Large::a ? i : j, p.k);
+    const std::size_t l = place(matrix == Large::b ? j : i, p.k);
     return p.a[i * p.k + l] * p.b[l * p.n + j];
 }
 

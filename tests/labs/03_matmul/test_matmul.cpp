@@ -60,7 +60,7 @@ template <class T, std::size_t rounds> void check_small(const gpulab::Variant<ma
 }
 
 #if defined(GPULAB_WITH_OPENCL)
-const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 1>,
+const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 2>,
                             gpulab::testing::only_on<Backend::opencl>);
 #endif
 
@@ -84,10 +84,11 @@ private:
     static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix) {
         for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
             gpulab::use(device);
-            for (const bool in_fours : {false, true}) { // rows that are not, and that are, a multiple of 16 bytes long
-                const bool vectors = v.name == "cuda_vector_loads" || v.name == "cuda_by_shape";
-                if (in_fours && !vectors) continue; // one kernel for all n, or that of cuda_by_shape
-                const Problem<float>& p = problem(matrix, elements, in_fours);
+            static const std::set<std::string_view> with_vectors = {
+                "cuda_vector_loads", "cuda_pipeline", "cuda_warp_tiles", "cuda_by_shape", "opencl_register_tile"};
+            for (const bool in_eights : {false, true}) { // rows that are not, and that are, a multiple of 32 bytes long
+                if (in_eights && !with_vectors.contains(v.name)) continue; // one kernel for all shapes
+                const Problem<float>& p = problem(matrix, elements, in_eights);
                 matmul::Output<float> c(p.size());
                 INFO(v.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
                 CHECK(matmul::testing::large_fault(v.run, p, matrix, c) == "");
@@ -96,13 +97,13 @@ private:
     }
 
     /// The last problem asked for is kept: the next variant's test case, if it runs in this process, needs it again.
-    static const Problem<float>& problem(matmul::testing::Large matrix, std::size_t elements, bool in_fours) {
+    static const Problem<float>& problem(matmul::testing::Large matrix, std::size_t elements, bool in_eights) {
         static Problem<float> p;
         static std::tuple<matmul::testing::Large, std::size_t, bool> of;
-        if (p.m == 0 || of != std::tuple{matrix, elements, in_fours}) {
+        if (p.m == 0 || of != std::tuple{matrix, elements, in_eights}) {
             p = {}; // there is no room for two
-            p = matmul::testing::large_problem(matrix, elements, in_fours);
-            of = {matrix, elements, in_fours};
+            p = matmul::testing::large_problem(matrix, elements, in_eights);
+            of = {matrix, elements, in_eights};
         }
         return p;
     }
@@ -110,6 +111,20 @@ private:
 const LargeCases large;
 
 } // namespace
+
+TEST_CASE("the answers to the large problems are right, as smaller ones of their kind show", "[cpu]") {
+    using matmul::testing::Large;
+    for (const Large matrix : {Large::a, Large::b, Large::c})
+        for (const bool in_eights : {false, true}) {
+            const Problem<float> p = matmul::testing::large_problem(matrix, 1 << 20, in_eights);
+            INFO(p.m << " x " << p.k << " x " << p.n);
+            CHECK((p.k % 8 == 0 && p.n % 8 == 0) == in_eights);
+            CHECK(std::max({p.m * p.k, p.k * p.n, p.m * p.n}) >= 1 << 20);
+            matmul::Output<float> c(p.size());
+            CHECK(matmul::testing::large_fault(gpulab::run_of(matmul::variants<float>(), "cpu_ikj"), p, matrix, c) ==
+                  "");
+        }
+}
 
 TEST_CASE("the choice by shape takes each of its paths") {
     std::set<std::array<bool, 3>> taken;

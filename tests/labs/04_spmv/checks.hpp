@@ -150,7 +150,8 @@ std::string manners_fault(const gpulab::Variant<Run<T>>& v, const std::vector<st
             });
             if (!known) tiles.push_back({tile, mean});
         }
-        const std::string fault = gpulab::testing::manners_fault(v.backend, v.baseline, once);
+        const std::string fault = gpulab::testing::manners_fault(
+            v.backend, v.baseline, once, {"rows", "nnz", "items", "row length", "columns", "sums"});
         if (!fault.empty()) return fault;
     }
     return "";

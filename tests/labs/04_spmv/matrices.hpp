@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <limits>
 #include <set>
@@ -145,11 +146,14 @@ std::vector<Case<T>> small_cases(const std::vector<std::size_t>& lengths = {1, 2
 template <class T> std::vector<Case<T>> tiny_cases() {
     std::vector<Case<T>> cases;
     cases.push_back({"lecture", gpulab::lecture_example<T>()});
-    cases.push_back({"two rows of three empty", mostly_empty<T>(131, 100, 5)});
-    for (const std::size_t length : {2, 5, 9, 17, 34, 65})
+    constexpr std::size_t group = 128; // threads of a block or group, one or more for each row
+    cases.push_back({"two rows of three empty", mostly_empty<T>(2 * group + 3, 100, 5)});
+    for (const std::size_t length : {2, 5, 9, 17, 34, 65}) {
+        const std::size_t rows_of_group = group / std::bit_floor(std::min<std::size_t>(length, 32));
         cases.push_back({fmt::format("rows of {}", length),
                          gpulab::random_rows<T>(
-                             131 / length + 2, 80, [=](std::size_t) { return length; }, gpulab::testing::seed)});
+                             2 * rows_of_group + 1, 80, [=](std::size_t) { return length; }, gpulab::testing::seed)});
+    }
     return cases;
 }
 
@@ -196,13 +200,13 @@ template <class T> std::vector<Case<T>> all_cases() {
     return cases;
 }
 
-/// Five rows of three entries each, `distance` columns from one to the next.
-template <class T> gpulab::Csr<T> far_apart(std::size_t distance) {
+/// Five rows of three entries each, or of `entries`, `distance` columns from one to the next.
+template <class T> gpulab::Csr<T> far_apart(std::size_t distance, std::size_t entries = 3) {
     gpulab::Csr<T> m;
     m.rows = 5;
-    m.columns = 2 * distance + 3 * m.rows;
+    m.columns = (entries - 1) * distance + 3 * m.rows;
     for (std::size_t i = 0; i < m.rows; ++i) {
-        for (const std::size_t n : {0, 1, 2}) {
+        for (std::size_t n = 0; n < entries; ++n) {
             m.value.push_back(gpulab::random_unit<T>(distance, m.column.size()));
             m.column.push_back(static_cast<std::int32_t>(3 * i + n * distance));
         }
@@ -241,7 +245,7 @@ template <class T> struct Rows {
 
 /// Matrices of a size that stands next to a tile.
 /// @param of what the tile counts: "rows", "nnz", "items" (rows and non-zeros together), "row length", or "columns"
-///        from the first entry to the last
+///        from the first entry to the last; for "sums" there are none, only a large test has so many
 /// @param mean row length, at least 1, where the size leaves a choice
 template <class T> std::vector<Case<T>> cases_of_size(std::string_view of, std::size_t size, std::size_t mean) {
     const auto near_mean = [mean](std::size_t i) { return mean - 1 + i % 3; };

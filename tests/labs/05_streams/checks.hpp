@@ -66,22 +66,23 @@ inline const std::vector<Case>& mapped_cases() {
     return cases;
 }
 
-/// The smaller ones, for oclgrind.
+/// The smaller ones, for oclgrind, and strips of two groups (8 KiB) and a ragged one.
 inline const std::vector<Case>& small_cases() {
-    static const std::vector<Case> cases = {{1, 1, 4, 1, 0},  {1, 1, 3, 4, 5},   {5, 7, 3, 3, 1},   {7, 5, 2, 4, 2},
-                                            {9, 11, 4, 4, 1}, {17, 13, 1, 6, 0}, {5, 2, 4, 2, 256}, {1, 40, 1, 20, 0}};
+    static const std::vector<Case> cases = {{1, 1, 4, 1, 0},    {1, 1, 3, 4, 5},   {5, 7, 3, 3, 1},   {7, 5, 2, 4, 2},
+                                            {9, 11, 4, 4, 1},   {17, 13, 1, 6, 0}, {5, 2, 4, 2, 256}, {1, 40, 1, 20, 0},
+                                            {2051, 2, 4, 2, 0}, {2735, 1, 3, 1, 1}};
     return cases;
 }
 
-/// For compute-sanitizer: a block and a ragged one, rows that begin at any address, and grids that stride: with one
-/// block beyond 4 KiB, cuda_polling's beyond 512 KiB.
+/// For compute-sanitizer: a block and a ragged one, rows that begin at any address, and grids that stride twice and end
+/// ragged: one block beyond 8 KiB, cuda_polling's beyond 1 MiB.
 inline const std::vector<Case>& sanitizer_cases() {
     static const std::vector<Case> cases = {{1, 1, 4, 1, 0},
                                             {5, 7, 3, 3, 1},
                                             {1025, 2, 4, 2, 0, 0.5, 1},
                                             {33, 64, 2, 8, 1, 0.5},
-                                            {1040, 4, 4, 2, 1, 0.5, 1},
-                                            {1024, 129, 4, 1, 0}};
+                                            {1041, 4, 4, 2, 1, 0.5, 1},
+                                            {1025, 257, 4, 1, 0}};
     return cases;
 }
 
@@ -230,7 +231,7 @@ inline std::string manners_fault(Run* run, gpulab::Backend backend, const Proble
     Stopwatch once;
     gpulab::testing::in_turn([&] { run(p, out, once); });
     tiles = once.tiles();
-    return gpulab::testing::manners_fault(backend, false, once);
+    return gpulab::testing::manners_fault(backend, false, once, {"bytes", "rows"});
 }
 
 /// A problem with small grids, half of whose rows are mapped.

@@ -85,7 +85,15 @@ inline const std::vector<SolverCheck>& solver_checks() {
              Stopwatch once;
              gpulab::testing::in_turn([&] { solver.run(exact_system(33, 2, expected), x, once); });
              solver.tiles = once.tiles();
-             return gpulab::testing::manners_fault(solver.backend, solver.baseline, once);
+             return gpulab::testing::manners_fault(solver.backend, solver.baseline, once,
+                                                   {"elements", "right-hand sides"});
+         }},
+        {"sizes next to its tiles",
+         [](Solver& solver) {
+             for (const std::size_t n : gpulab::testing::sizes_next_to(solver.tiles, 100))
+                 if (n > 0 && n < 300)
+                     if (const std::string fault = fault_of(solver, n, 3); !fault.empty()) return fault;
+             return std::string();
          }},
         {"right-hand sides next to its tiles",
          [](Solver& solver) {

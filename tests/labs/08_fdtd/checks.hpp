@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <functional>
 #include <limits>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -191,10 +192,10 @@ template <class T> std::string manners_fault(Rung<T>& rung) {
     Stopwatch once;
     gpulab::testing::in_turn([&] { rung.run(e.problem, out, once); });
     rung.tiles = once.tiles();
-    return gpulab::testing::manners_fault(rung.backend, false, once);
+    return gpulab::testing::manners_fault(rung.backend, false, once, {"nx", "ny", "steps"});
 }
 
-/// Sizes next to every tile, thin in the other direction, and all numbers of steps next to those of a pass.
+/// Sizes next to every tile, thin in the other direction, and numbers of steps next to those of a pass.
 template <class T> std::string tiles_fault(const Rung<T>& rung) {
     const auto sizes = [&](std::string_view of) {
         std::vector<std::size_t> all = gpulab::testing::sizes_next_to(rung.tiles, 600, of);
@@ -213,7 +214,9 @@ template <class T> std::string tiles_fault(const Rung<T>& rung) {
             const std::string fault = fault_in(rung, example<T>(kind, Mode::te, nx, ny, 5));
             if (!fault.empty()) return fault;
         }
-    for (std::size_t steps = 1; steps <= 10; ++steps)
+    std::set<std::size_t> numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+    for (const std::size_t steps : gpulab::testing::sizes_next_to(rung.tiles, 40, "steps")) numbers.insert(steps);
+    for (const std::size_t steps : numbers)
         for (const Kind kind : {Kind::plain, Kind::layers, Kind::media, Kind::sources}) {
             const std::string fault = fault_in(rung, example<T>(kind, Mode::tm, 61, 45, steps));
             if (!fault.empty()) return fault;

@@ -126,7 +126,7 @@ template <class T> std::string manners_fault(const gpulab::Variant<Run<T>>& v, s
     Stopwatch once;
     gpulab::testing::in_turn([&] { v.run(c.problem, out, once); });
     tiles = once.tiles();
-    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
+    return gpulab::testing::manners_fault(v.backend, v.baseline, once, {"rows"});
 }
 
 /// The same systems, in other numbers of parts: uneven ones, more than rows, parts without a row.

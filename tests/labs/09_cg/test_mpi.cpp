@@ -293,7 +293,7 @@ TEST_CASE("a link that cannot be is refused once", "[cpu]") {
     CHECK(has(outcome.err, "cg_mpi: --link: 'carrier-pigeon' is not auto, host or nccl\n"));
 }
 
-TEST_CASE("options that ranks would not heed, and systems that do not fit into the memory, are refused", "[cpu]") {
+TEST_CASE("options that ranks do not use, and systems that do not fit into the memory, are refused", "[cpu]") {
     for (const std::string option :
          {"--list", "--variant cpu_threads", "--backend opencl", "--device cpu:0", "--flush-l2", "--study list"}) {
         const Outcome outcome = mpi(2, option);

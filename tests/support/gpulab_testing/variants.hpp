@@ -85,7 +85,10 @@ inline bool own_cuda(std::string_view variant, Backend of) {
 /// What every rung must do beside its answer, or "": poison what it computes before every run, and, on a GPU, name the
 /// tile at which it cuts its work, so that the tests can try the sizes beside it.
 /// @param watch the stopwatch of a finished run
-std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch);
+/// @param units what the tiles may count: the units for which the lab's checks try the sizes beside a tile. A tile in
+///        another unit would bring no sizes
+std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
+                          const std::vector<std::string_view>& units = {"elements"});
 
 /// m tile - 1, m tile and m tile + 1 for m = 1, 2, 3 and 33, for every tile counted in `of`, up to a largest size; in
 /// ascending order. m = 1 stands in the list whatever the largest size.

@@ -152,7 +152,7 @@ void run_for_sanitizer(SumRun<float>* run) {
 
 } // namespace
 
-TEST_CASE("a variant that does not poison its sum or names no tile is reported") {
+TEST_CASE("a variant that does not poison its sum, names no tile or one that no check reads is reported") {
     Scalar<float> sum(1);
     Stopwatch once;
     wrong::cpu_without_poison(make_sum_problem<float>(10, 1), sum, once);
@@ -161,6 +161,14 @@ TEST_CASE("a variant that does not poison its sum or names no tile is reported")
     CHECK(gpulab::testing::manners_fault(Backend::cpu, false, once) == "");
     CHECK(gpulab::testing::manners_fault(Backend::opencl, true, once) == "");
     CHECK(gpulab::testing::manners_fault(Backend::opencl, false, once).starts_with("it names no tile"));
+    once.tile(256);
+    CHECK(gpulab::testing::manners_fault(Backend::opencl, false, once) == "");
+    once.tile(64, "colums");
+    CHECK(gpulab::testing::manners_fault(Backend::cpu, false, once) == "");
+    CHECK(gpulab::testing::manners_fault(Backend::opencl, false, once) ==
+          "it names a tile of 64 \"colums\"; the checks know only: elements");
+    CHECK(gpulab::testing::manners_fault(Backend::cuda, false, once, {"rows", "columns"}) ==
+          "it names a tile of 256 \"elements\"; the checks know only: rows, columns");
 }
 
 #if defined(GPULAB_WITH_OPENCL)

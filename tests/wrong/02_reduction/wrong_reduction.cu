@@ -485,10 +485,10 @@ void scan(const ScanProblem<float>& p, Prefixes<float>& out, Stopwatch& watch) {
 /// Ways to get the look-back wrong.
 enum class Back {
     right,
-    own_sum_missing,  ///< the prefix that a tile publishes lacks its own sum
-    window_of_31,     ///< 32 tiles are looked at, and the next look starts 31 further back: one counts twice
-    ticket_not_reset, ///< the second launch finds no tile left
-    board_not_cleared ///< the second launch takes what the first has published for its own
+    own_sum_missing,   ///< the prefix that a tile publishes lacks its own sum
+    window_of_31,      ///< 32 tiles are looked at, and the next look starts 31 further back: one counts twice
+    ticket_not_reset,  ///< the second launch finds no tile left
+    states_not_cleared ///< the second launch takes what the first has published for its own
 };
 
 /// Tile t's status (1: its sum is known, 2: its prefix is) and value, in one word; words[0] is the ticket.
@@ -549,10 +549,11 @@ template <Back mistake> void look_back(const ScanProblem<float>& p, Prefixes<flo
     gpulab::DeviceBuffer<float> result(p.size());
     gpulab::DeviceBuffer<unsigned long long> words(1 + std::size_t{tiles});
     words.copy_from(std::vector<unsigned long long>(words.size(), 0));
-    constexpr bool clears_ticket = mistake != Back::ticket_not_reset, clears_board = mistake != Back::board_not_cleared;
+    constexpr bool clears_ticket = mistake != Back::ticket_not_reset,
+                   clears_states = mistake != Back::states_not_cleared;
     const auto launch = [&](cudaStream_t stream) {
         if (clears_ticket) CUDA_CHECK(cudaMemsetAsync(words.data(), 0, sizeof(words.data()[0]), stream));
-        if (clears_board)
+        if (clears_states)
             CUDA_CHECK(cudaMemsetAsync(words.data() + 1, 0, words.bytes() - sizeof(words.data()[0]), stream));
         look_back_kernel<mistake>
             <<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), words.data(), p.kind == Scan::inclusive);
@@ -647,7 +648,8 @@ std::span<const WrongScan> cuda_scans() {
         WrongScan{"own_sum_missing", "a tile's prefix lacks its own sum", look_back<Back::own_sum_missing>},
         WrongScan{"window_of_31", "a tile in 32 is counted twice", look_back<Back::window_of_31>},
         WrongScan{"ticket_not_reset", "the second launch finds no tile left", look_back<Back::ticket_not_reset>},
-        WrongScan{"board_not_cleared", "a launch reads an earlier one's board", look_back<Back::board_not_cleared>},
+        WrongScan{"states_not_cleared", "a launch reads the tile states of an earlier one",
+                  look_back<Back::states_not_cleared>},
         WrongScan{"first_run_only", "does nothing from the second run on",
                   scan<scan_blocks<Out::right>, false, 0, true, 1>},
         WrongScan{"last_tile_of_one", "a last tile of one element is not written",
