@@ -481,7 +481,8 @@ class Maker:
         if ran.code is None:
             self.end("not run", "no time left")
         elif ran.code != 0:
-            lines = [line for line in ran.output.splitlines() if "error" in line] or ran.output.splitlines() or ["no reason"]
+            output = ran.output.splitlines() or ["no reason"]
+            lines = [line for line in output if "error" in line and not line.startswith("collect2:")] or output
             self.end(verdict, lines[0].replace(f"{self.tree}/", "")[:200])
         return ran.code == 0
 
