@@ -299,6 +299,9 @@ WRONG = {
         ("many-blocks", "clamps", SAXPY, "NaN and infinity"),
         ("many-blocks", "nan_not_written", SAXPY, "NaN and infinity"),
         ("many-blocks", "before_the_start", SAXPY, "one block"),
+        ("many-blocks", "loses_the_sign", SAXPY, "any length"),
+        ("many-blocks", "skips_zero", SAXPY, "NaN and infinity"),
+        ("repair-stride", "loses_the_sign", SAXPY, "more lengths"),
         ("repair-stride", "last_element_lost", SAXPY, "many lengths"),
     ],
     "reduction": [
@@ -313,11 +316,17 @@ WRONG = {
         ("tree", "no_barrier_before_tree", SUM, "no data race"),
         ("tree", "no_barrier_in_tree", SUM, "no data race"),
         ("tree", "group_stride", SUM, "one group and its neighbours"),
+        ("tree", "last_tile_of_one", SUM, "several rounds, float and double"),
+        ("tree", "flushes_denormals", SUM, "several rounds, float and double"),
         ("dot", "right_dot", DOT, ""),
         ("dot", "dot_squares", DOT, "a few numbers"),
         ("dot", "dot_tail_dropped", DOT, "a few numbers"),
         ("dot", "dot_one_too_many", DOT, "a few numbers"),
         ("dot", "dot_nan_lost_in_vectors", DOT, "NaN and infinity"),
+        ("dot", "dot_skips_zeros", DOT, "NaN and infinity"),
+        ("prefix-sum", "scan_last_tile_of_one", edited("if (first + k < n) out[first + k] = inclusive", "if (first + k < n && !(n % 1024 == 1 && n > 1 && first + k + 1 == n)) out[first + k] = inclusive"), "several tiles"),
+        ("prefix-sum", "scan_without_barrier", edited("barrier(CLK_LOCAL_MEM_FENCE); // all have read", ""), "no data race"),
+        ("prefix-sum", "add_shifted", edited("before[get_group_id(0)]", "before[max((int)get_group_id(0) - 1, 0)]"), "several tiles"),
     ],
     "matmul": [
         ("one-thread-per-element", "swapped_indices", renamed("multiply"), "any shape"),
@@ -325,7 +334,16 @@ WRONG = {
         ("one-thread-per-element", "last_product_lost", renamed("multiply"), "small matrices"),
         ("one-thread-per-element", "adds_to_c", renamed("multiply"), "small matrices"),
         ("one-thread-per-element", "output_edge_unguarded", renamed("multiply"), "any shape"),
+        ("one-thread-per-element", "short_last_tile_lost", renamed("multiply"), "other shapes, float and double"),
+        ("one-thread-per-element", "full_row_lost", renamed("multiply"), "other shapes, float and double"),
+        ("one-thread-per-element", "zeros_skipped", renamed("multiply"), "other shapes, float and double"),
+        ("one-thread-per-element", "denormals_flushed", renamed("multiply"), "other shapes, float and double"),
         ("shared-tile", "right", renamed("multiply"), ""),
+        ("shared-tile", "tile_overwrites", renamed("multiply"), "ragged tiles"),
+        ("shared-tile", "short_last_tile_lost", renamed("multiply"), "other shapes, float and double"),
+        ("shared-tile", "full_row_lost", renamed("multiply"), "other shapes, float and double"),
+        ("shared-tile", "zeros_skipped", renamed("multiply"), "other shapes, float and double"),
+        ("shared-tile", "denormals_flushed", renamed("multiply"), "other shapes, float and double"),
         ("shared-tile", "no_first_barrier", renamed("multiply"), "no data race"),
         ("shared-tile", "no_second_barrier", renamed("multiply"), "no data race"),
         ("shared-tile", "tile_edge_unguarded", renamed("multiply"), "ragged tiles"),
@@ -339,6 +357,10 @@ WRONG = {
         ("thread-per-row", "empty_rows_unwritten", called(SPMV), "rows of different lengths"),
         ("thread-per-row", "x_by_position", called(SPMV), "the matrix of the lecture"),
         ("thread-per-row", "transposed", called(SPMV), "the matrix of the lecture"),
+        ("slice-per-row", "one_step_short", edited("half_width > 0", "half_width > 1"), "the matrix of the lecture"),
+        ("slice-per-row", "long_rows_cut", edited("k += (int)width", "k = end"), "short and long rows"),
+        ("slice-per-row", "no_first_barrier", edited("barrier(CLK_LOCAL_MEM_FENCE); // all", "// all"), "no data race"),
+        ("slice-per-row", "barrier_in_branch", edited("    for (uint half", "    if (i >= rows) return;\n    for (uint half"), "no data race"),
         ("repair-ell", "x_by_position", edited("x[j]", "x[s * rows + i < rows ? s * rows + i : 0]"), "the matrix of the lecture"),
         ("repair-ell", "accumulates", edited("y[i] = sum", "y[i] += sum"), "the matrix of the lecture"),
         ("repair-ell", "padding looked up", edited("if (j >= 0)", ""), "no access outside the arrays"),
@@ -416,6 +438,8 @@ def wrong_kernels(_, name):
     holds(name in WRONG, f"no known-wrong kernel is held against the exercises of {name}")
     with judge_of(name) as judge:
         folder = load(ROOT, name).folder
+        unknown = {of for of, _, _, _ in WRONG[name]} - {one.name for one in judge.lab.exercises}
+        holds(not unknown, f"no exercise of {name} is named {unknown}")
         source = (ROOT / f"tests/wrong/{folder}/wrong_{name}.cl").read_text(encoding="utf-8")
         for exercise in judge.lab.exercises:
             for of, kernel, call, aimed in WRONG[name]:
