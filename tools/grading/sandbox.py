@@ -39,7 +39,7 @@ class Limits:
     memory_bytes: int = 6 << 30  # of address space, of which kernel compilers reserve much
     processes: int = 64
     file_bytes: int = 256 << 20  # of one file
-    disk_bytes: int = 512 << 20  # of all files together
+    disk_bytes: int = 256 << 20  # of all files together
 
 
 @dataclass
