@@ -918,7 +918,41 @@ def a_class(folder):
     graded("saxpy", folder / "nobody", "--out", out, rc=2)
     graded("saxpy", *everybody, "--out", folder, rc=2)
     graded("saxpy", *everybody, "--out", out, "--jobs", 0, rc=2)
-    graded("saxpy", *everybody, "--out", out, "--export-sources", folder / "sources", rc=2)
+    graded("saxpy", *everybody, "--out", out, "--export-sources", folder / "sources")  # made by the first run
+    graded("saxpy", *everybody, "--out", out, "--export-sources", ROOT / "cmake", rc=2)
+
+
+@test
+def by_hand(folder):
+    """points given by hand stay in answers.csv and in the gradebook, and a folder that cannot be written stops nobody else"""
+    needs_a_closed_repository()
+    with judge_of("saxpy"):
+        pass
+    for name in ("ada", "=bob", "cy"):
+        (made(folder, name) / "answers.md").write_text("## Question 1\n\nyes\n")
+    everybody, out = [folder / name for name in ("ada", "=bob", "cy")], folder / "out"
+    graded("saxpy", *everybody, "--out", out)
+    text = (out / "answers.csv").read_text()
+    for old, new in (("ada,1,yes,\nada,2,no,\n", "ada,1,yes,2\nada,2,no,1.5\n"), ("'=bob,1,yes,\n", "'=bob,1,yes,3\n")):
+        holds(old in text, text)
+        text = text.replace(old, new)
+    (out / "answers.csv").write_text(text)
+    book = (out / "gradebook.csv").read_text()
+    (out / "gradebook.csv").write_text(re.sub(r"(?m)^(cy,0,25(?:,0)*),,", r"\1,7,", book))
+    for _ in range(2):
+        graded("saxpy", *everybody, "--out", out)
+        equal((out / "answers.csv").read_text(), text, "answers.csv")
+        equal({name: line["answers"] for name, line in books(out).items()}, {"ada": "3.5", "'=bob": "3", "cy": "7"}, "the gradebook")
+    (out / "answers.csv").write_text(text.replace("1.5", "good"))
+    equal(graded("saxpy", *everybody, "--out", out, rc=2).stderr.count("'good'"), 1, "points that are no number")
+    (out / "answers.csv").write_text(text)
+
+    shutil.rmtree(out / "submissions/ada")
+    (out / "submissions/ada").write_text("no folder")
+    (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
+    said = graded("saxpy", *everybody, "--out", out).stderr
+    holds("ada: grading failed: " in said and "] cy: 0 of 25" in said, said)
+    holds("grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], books(out))
 
 
 @test
@@ -1028,7 +1062,7 @@ def autograder(folder):
     with judge_of("saxpy"):
         pass
     for name in ("one.zip", "two.zip"):
-        command("package-autograder", "saxpy", folder / name, "--seed", "s")
+        command("package-autograder", "saxpy", folder / name)
     equal((folder / "one.zip").read_bytes(), (folder / "two.zip").read_bytes(), "the same zip made again")
     place = folder / "autograder"
     for name in ("source", "submission", "results"):
@@ -1037,6 +1071,7 @@ def autograder(folder):
         names = archive.namelist()
         archive.extractall(place / "source")
     holds({"setup.sh", "run_autograder", "repository/lab"} <= set(names), "what Gradescope runs")
+    holds("seed" not in names and "--seed" not in (place / "source/run_autograder").read_text(), "each grading has new hidden inputs")
     holds(not any(name.startswith(("repository/tests/", "repository/labs/02")) for name in names), "files of other labs")
     (place / "source/repository/build").mkdir()  # what setup.sh builds there
     (place / "source/repository/build/default").symlink_to(PROGRAMS.parent)
