@@ -24,14 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import cuda, grade, handout, report, student  # noqa: E402
+from grading import cuda, grade, handout, judge as judging, report, student  # noqa: E402
 from grading.exercises import is_unsolved, load, same_outside_todo  # noqa: E402
 from grading.fault import Fault  # noqa: E402
-from grading.judge import (BUILD_ERROR, CRASHED, CUT_OFF, ELSEWHERE, FAILED, NO_KERNEL, NOT_COUNTED,  # noqa: E402
-                           NOT_GRADED, NOT_ITS_KERNELS, OUTCOMES, PASSED, TIMED_OUT, UNSOLVED, Judge, Result,
-                           ratio_of, share_for)
+from grading.judge import (BUILD_ERROR, CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL,  # noqa: E402
+                           NOT_COUNTED, NOT_GRADED, NOT_ITS_KERNELS, OUTCOMES, PASSED, TIMED_OUT, TOO_FEW, UNSOLVED, Judge,
+                           Result, is_clean, ratio_of, read_log, share_for)
 from grading.launches import LIBRARY, Counter  # noqa: E402
-from grading.sandbox import Sandbox, best  # noqa: E402
+from grading.sandbox import Sandbox, best, remove  # noqa: E402
 from grading.submission import read  # noqa: E402
 
 PROGRAMS = Path(os.environ.get("GPULAB_PROGRAMS", ROOT / "build/default/bin"))
@@ -103,7 +103,10 @@ def command(*words, rc=0):
     return ran
 
 
-HAS_OCLGRIND = shutil.which("oclgrind") is not None  # without it tests for races are not graded
+# Without these tools tests for races are not graded.
+HAS_OCLGRIND = shutil.which("oclgrind") is not None
+HAS_TOOL = {"opencl": HAS_OCLGRIND,
+            "cuda": shutil.which("compute-sanitizer", path="/usr/bin:/usr/local/bin:/usr/local/cuda/bin") is not None}
 
 
 def told(results):
@@ -138,7 +141,7 @@ def builds(judge, part, files, slot):
 def stub_and_rung(name, check):
     with judge_of(name) as judge:
         for exercise, part in judge.lab.parts():
-            wanted = with_tests(exercise, check)
+            wanted = with_tests(exercise, lambda one: check(one, part.backend))
             stub = judge.judge(wanted, part, files_of(judge, part, judge.lab.stub), 0)
             equal((sum(one.score for one in stub), {one.outcome for one in stub}), (0, {UNSOLVED}),
                   f"the stub of {exercise.name} in {part.backend}")
@@ -161,7 +164,7 @@ def stub_and_rung(name, check):
 @test
 def scores(_, name):
     """the stub of each exercise of a lab scores nothing and the rung everything"""
-    stub_and_rung(name, lambda one: one.check == "values" or (one.check == "races" and HAS_OCLGRIND))
+    stub_and_rung(name, lambda one, backend: one.check == "values" or (one.check == "races" and HAS_TOOL[backend]))
 
 
 @test
@@ -296,6 +299,9 @@ WRONG = {
         ("many-blocks", "clamps", SAXPY, "NaN and infinity"),
         ("many-blocks", "nan_not_written", SAXPY, "NaN and infinity"),
         ("many-blocks", "before_the_start", SAXPY, "one block"),
+        ("many-blocks", "loses_the_sign", SAXPY, "any length"),
+        ("many-blocks", "skips_zero", SAXPY, "NaN and infinity"),
+        ("repair-stride", "loses_the_sign", SAXPY, "more lengths"),
         ("repair-stride", "last_element_lost", SAXPY, "many lengths"),
     ],
     "reduction": [
@@ -310,11 +316,17 @@ WRONG = {
         ("tree", "no_barrier_before_tree", SUM, "no data race"),
         ("tree", "no_barrier_in_tree", SUM, "no data race"),
         ("tree", "group_stride", SUM, "one group and its neighbours"),
+        ("tree", "last_tile_of_one", SUM, "several rounds, float and double"),
+        ("tree", "flushes_denormals", SUM, "several rounds, float and double"),
         ("dot", "right_dot", DOT, ""),
         ("dot", "dot_squares", DOT, "a few numbers"),
         ("dot", "dot_tail_dropped", DOT, "a few numbers"),
         ("dot", "dot_one_too_many", DOT, "a few numbers"),
         ("dot", "dot_nan_lost_in_vectors", DOT, "NaN and infinity"),
+        ("dot", "dot_skips_zeros", DOT, "NaN and infinity"),
+        ("prefix-sum", "scan_last_tile_of_one", edited("if (first + k < n) out[first + k] = inclusive", "if (first + k < n && !(n % 1024 == 1 && n > 1 && first + k + 1 == n)) out[first + k] = inclusive"), "several tiles"),
+        ("prefix-sum", "scan_without_barrier", edited("barrier(CLK_LOCAL_MEM_FENCE); // all have read", ""), "no data race"),
+        ("prefix-sum", "add_shifted", edited("before[get_group_id(0)]", "before[max((int)get_group_id(0) - 1, 0)]"), "several tiles"),
     ],
     "matmul": [
         ("one-thread-per-element", "swapped_indices", renamed("multiply"), "any shape"),
@@ -322,7 +334,16 @@ WRONG = {
         ("one-thread-per-element", "last_product_lost", renamed("multiply"), "small matrices"),
         ("one-thread-per-element", "adds_to_c", renamed("multiply"), "small matrices"),
         ("one-thread-per-element", "output_edge_unguarded", renamed("multiply"), "any shape"),
+        ("one-thread-per-element", "short_last_tile_lost", renamed("multiply"), "other shapes, float and double"),
+        ("one-thread-per-element", "full_row_lost", renamed("multiply"), "other shapes, float and double"),
+        ("one-thread-per-element", "zeros_skipped", renamed("multiply"), "other shapes, float and double"),
+        ("one-thread-per-element", "denormals_flushed", renamed("multiply"), "other shapes, float and double"),
         ("shared-tile", "right", renamed("multiply"), ""),
+        ("shared-tile", "tile_overwrites", renamed("multiply"), "ragged tiles"),
+        ("shared-tile", "short_last_tile_lost", renamed("multiply"), "other shapes, float and double"),
+        ("shared-tile", "full_row_lost", renamed("multiply"), "other shapes, float and double"),
+        ("shared-tile", "zeros_skipped", renamed("multiply"), "other shapes, float and double"),
+        ("shared-tile", "denormals_flushed", renamed("multiply"), "other shapes, float and double"),
         ("shared-tile", "no_first_barrier", renamed("multiply"), "no data race"),
         ("shared-tile", "no_second_barrier", renamed("multiply"), "no data race"),
         ("shared-tile", "tile_edge_unguarded", renamed("multiply"), "ragged tiles"),
@@ -336,6 +357,10 @@ WRONG = {
         ("thread-per-row", "empty_rows_unwritten", called(SPMV), "rows of different lengths"),
         ("thread-per-row", "x_by_position", called(SPMV), "the matrix of the lecture"),
         ("thread-per-row", "transposed", called(SPMV), "the matrix of the lecture"),
+        ("slice-per-row", "one_step_short", edited("half_width > 0", "half_width > 1"), "the matrix of the lecture"),
+        ("slice-per-row", "long_rows_cut", edited("k += (int)width", "k = end"), "short and long rows"),
+        ("slice-per-row", "no_first_barrier", edited("barrier(CLK_LOCAL_MEM_FENCE); // all", "// all"), "no data race"),
+        ("slice-per-row", "barrier_in_branch", edited("    for (uint half", "    if (i >= rows) return;\n    for (uint half"), "no data race"),
         ("repair-ell", "x_by_position", edited("x[j]", "x[s * rows + i < rows ? s * rows + i : 0]"), "the matrix of the lecture"),
         ("repair-ell", "accumulates", edited("y[i] = sum", "y[i] += sum"), "the matrix of the lecture"),
         ("repair-ell", "padding looked up", edited("if (j >= 0)", ""), "no access outside the arrays"),
@@ -413,6 +438,8 @@ def wrong_kernels(_, name):
     holds(name in WRONG, f"no known-wrong kernel is held against the exercises of {name}")
     with judge_of(name) as judge:
         folder = load(ROOT, name).folder
+        unknown = {of for of, _, _, _ in WRONG[name]} - {one.name for one in judge.lab.exercises}
+        holds(not unknown, f"no exercise of {name} is named {unknown}")
         source = (ROOT / f"tests/wrong/{folder}/wrong_{name}.cl").read_text(encoding="utf-8")
         for exercise in judge.lab.exercises:
             for of, kernel, call, aimed in WRONG[name]:
@@ -508,7 +535,7 @@ def tampers_as_user(_, name):
 @test
 def control(_):
     """what tampers would succeed without a sandbox"""
-    for name in ("opens_the_rung", "includes_the_rung"):
+    for name in ("opens_the_rung", "includes_the_rung", "reads_its_parent"):
         text = (TAMPERING / f"{name}.cl").read_text(encoding="utf-8").replace("@ROOT@", str(ROOT))
         text = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8") + text
         with judge_of("saxpy", "none") as judge:
@@ -891,7 +918,41 @@ def a_class(folder):
     graded("saxpy", folder / "nobody", "--out", out, rc=2)
     graded("saxpy", *everybody, "--out", folder, rc=2)
     graded("saxpy", *everybody, "--out", out, "--jobs", 0, rc=2)
-    graded("saxpy", *everybody, "--out", out, "--export-sources", folder / "sources", rc=2)
+    graded("saxpy", *everybody, "--out", out, "--export-sources", folder / "sources")  # made by the first run
+    graded("saxpy", *everybody, "--out", out, "--export-sources", ROOT / "cmake", rc=2)
+
+
+@test
+def by_hand(folder):
+    """points given by hand stay in answers.csv and in the gradebook, and a folder that cannot be written stops nobody else"""
+    needs_a_closed_repository()
+    with judge_of("saxpy"):
+        pass
+    for name in ("ada", "=bob", "cy"):
+        (made(folder, name) / "answers.md").write_text("## Question 1\n\nyes\n")
+    everybody, out = [folder / name for name in ("ada", "=bob", "cy")], folder / "out"
+    graded("saxpy", *everybody, "--out", out)
+    text = (out / "answers.csv").read_text()
+    for old, new in (("ada,1,yes,\nada,2,no,\n", "ada,1,yes,2\nada,2,no,1.5\n"), ("'=bob,1,yes,\n", "'=bob,1,yes,3\n")):
+        holds(old in text, text)
+        text = text.replace(old, new)
+    (out / "answers.csv").write_text(text)
+    book = (out / "gradebook.csv").read_text()
+    (out / "gradebook.csv").write_text(re.sub(r"(?m)^(cy,0,25(?:,0)*),,", r"\1,7,", book))
+    for _ in range(2):
+        graded("saxpy", *everybody, "--out", out)
+        equal((out / "answers.csv").read_text(), text, "answers.csv")
+        equal({name: line["answers"] for name, line in books(out).items()}, {"ada": "3.5", "'=bob": "3", "cy": "7"}, "the gradebook")
+    (out / "answers.csv").write_text(text.replace("1.5", "good"))
+    equal(graded("saxpy", *everybody, "--out", out, rc=2).stderr.count("'good'"), 1, "points that are no number")
+    (out / "answers.csv").write_text(text)
+
+    shutil.rmtree(out / "submissions/ada")
+    (out / "submissions/ada").write_text("no folder")
+    (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
+    said = graded("saxpy", *everybody, "--out", out).stderr
+    holds("ada: grading failed: " in said and "] cy: 0 of 25" in said, said)
+    holds("grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], books(out))
 
 
 @test
@@ -1001,7 +1062,7 @@ def autograder(folder):
     with judge_of("saxpy"):
         pass
     for name in ("one.zip", "two.zip"):
-        command("package-autograder", "saxpy", folder / name, "--seed", "s")
+        command("package-autograder", "saxpy", folder / name)
     equal((folder / "one.zip").read_bytes(), (folder / "two.zip").read_bytes(), "the same zip made again")
     place = folder / "autograder"
     for name in ("source", "submission", "results"):
@@ -1010,6 +1071,7 @@ def autograder(folder):
         names = archive.namelist()
         archive.extractall(place / "source")
     holds({"setup.sh", "run_autograder", "repository/lab"} <= set(names), "what Gradescope runs")
+    holds("seed" not in names and "--seed" not in (place / "source/run_autograder").read_text(), "each grading has new hidden inputs")
     holds(not any(name.startswith(("repository/tests/", "repository/labs/02")) for name in names), "files of other labs")
     (place / "source/repository/build").mkdir()  # what setup.sh builds there
     (place / "source/repository/build/default").symlink_to(PROGRAMS.parent)
@@ -1184,7 +1246,7 @@ def rung_is_counted(_):
 WORKER = """#!/usr/bin/python3
 # Answers SAXPY as a worker does, and counts kernels as the preloaded library does.
 import array, os, struct, sys, threading, time
-RIGHT, KERNELS, TROUBLE, FORGES = {right}, {kernels}, {trouble}, {forges}
+RIGHT, KERNELS, TROUBLE, FORGES, AT_END = {right}, {kernels}, {trouble}, {forges}, {at_end}
 def count(file):
     while len(question := os.read(file, 16)) == 16:
         os.write(file, (bytes(16) if FORGES else question) + struct.pack("<QQ", TROUBLE, KERNELS))
@@ -1201,44 +1263,66 @@ while length := sys.stdin.buffer.read(8):
     if RIGHT == "late":
         time.sleep(60)
     c = array.array("f", [k * x + y if RIGHT else float("nan") for x, y in zip(a, b)])
+    if RIGHT == "but one in eight":
+        c = array.array("f", [float("nan") if i % 8 == 7 else x for i, x in enumerate(c)])
+    if RIGHT == "a few":
+        c = array.array("f", [x if i % 64 == 8 else float("nan") for i, x in enumerate(c)])
+    if RIGHT == "rounded":
+        c = array.array("f", [float("nan") if i == 0 else x * (1 + time.time() % 1 * 1e-5) for i, x in enumerate(c)])
+    if RIGHT == "the input":
+        c = b
     answer = struct.pack("<BQQ", 0, 0, n) + c.tobytes()
+    if RIGHT == "no device":
+        answer = struct.pack("<BQ", 5, 4) + b"none"
     sys.stdout.buffer.write(struct.pack("<Q", len(answer)) + answer)
     sys.stdout.buffer.flush()
+exec(AT_END)
 """
+
+
+class Pretended:
+    """Grades submissions in CUDA of lab 01 without a GPU: programs that behave as workers take the place of theirs."""
+
+    def __init__(self, folder, kind=""):
+        if not (PROGRAMS / "judge_saxpy").is_file():
+            skip("judge_saxpy has not been built")
+        self.folder = folder
+        self.lab = load(ROOT, "saxpy")
+        self.exercise = self.lab.exercises[0]
+        self.programs = folder / "build/bin"
+        self.programs.mkdir(parents=True)
+        (self.programs / "judge_saxpy").symlink_to(PROGRAMS / "judge_saxpy")
+        self.values = with_tests(self.exercise, lambda one: one.name == "one block")
+        self.sandbox = best(kind)
+        self.trials = {}  # of the same rung, tried once
+
+    def worker(self, right, kernels=1, trouble=0, forges=False, at_end=""):
+        text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges, at_end=repr(at_end))
+        path = self.folder / f"worker-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        path.write_text(text)
+        return self.sandbox.installed(path)
+
+    def result(self, whole, without, rung=None, rung_without=None, wanted=None):
+        """What a submission gets that is these programs. The rung: wrong without its kernel, one of which is counted."""
+        wanted = wanted or self.values
+        part = wanted.parts["cuda"]
+        judge = Judge(self.lab, self.folder / "build", self.sandbox, b"secret of the tests")
+        judge.devices = {"cuda": {"names": ["a GPU that is none"], "why": ""}}
+        judge.worker_program = lambda part: rung or self.worker(True)
+        judge.rung_without_kernels = lambda part: rung_without or self.worker(False)
+        judge.trials = self.trials.setdefault((rung, rung_without, repr(wanted), (self.programs / LIBRARY).exists()), {})
+        judge.case_seconds = 4
+        cuda.build = lambda *_: cuda.Programs(whole, without, self.folder / "none")
+        [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
+        return one.outcome, one.score, one.message
 
 
 @test
 def kernels_count(folder):
     """a CUDA submission whose kernels do not compute its answers loses its points, and where none are counted it is said"""
-    if not (PROGRAMS / "judge_saxpy").is_file():
-        skip("judge_saxpy has not been built")
-    lab = load(ROOT, "saxpy")
-    exercise = lab.exercises[0]
-    part = exercise.parts["cuda"]
-    programs = folder / "build/bin"
-    programs.mkdir(parents=True)
-    (programs / "judge_saxpy").symlink_to(PROGRAMS / "judge_saxpy")
-    values = with_tests(exercise, lambda one: one.name == "one block")
-    sandbox = best()
-    trials = {}  # of the same rung, tried once
-
-    def worker(right, kernels=1, trouble=0, forges=False):
-        text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges)
-        path = folder / f"worker-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
-        path.write_text(text)
-        return sandbox.installed(path)
-
-    def result(whole, without, rung=None, rung_without=None, wanted=values):
-        """What a submission gets that is these programs. The rung: wrong without its kernel, one of which is counted."""
-        judge = Judge(lab, folder / "build", sandbox, b"secret of the tests")
-        judge.devices = {"cuda": {"names": ["a GPU that is none"], "why": ""}}
-        judge.worker_program = lambda part: rung or worker(True)
-        judge.rung_without_kernels = lambda part: rung_without or worker(False)
-        judge.trials = trials.setdefault((rung, rung_without, repr(wanted), (programs / LIBRARY).exists()), {})
-        judge.case_seconds = 4
-        cuda.build = lambda *_: cuda.Programs(whole, without)
-        [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
-        return one.outcome, one.score, one.message
+    pretended = Pretended(folder)
+    lab, exercise, programs, values = pretended.lab, pretended.exercise, pretended.programs, pretended.values
+    worker, result, sandbox = pretended.worker, pretended.result, pretended.sandbox
 
     try:
         no_library = f"{NOT_COUNTED}: GPU Labs was built without CUPTI"
@@ -1267,6 +1351,20 @@ def kernels_count(folder):
         equal(result(worker(True), worker(True), wanted=fast), ("failed", 0, NOT_ITS_KERNELS), "as fast, but on the CPU")
         equal(result(worker(True), worker(False), wanted=fast)[:2], (PASSED, 2), "as fast")
 
+        # Some of the numbers are right without kernels.
+        larger = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
+        equal(result(worker(True), worker("rounded"), wanted=larger), ("failed", 0, MOSTLY_ELSEWHERE), "all but one, rounded")
+        equal(result(worker(True), worker("but one in eight")), ("failed", 0, MOSTLY_ELSEWHERE), "most of few numbers")
+        equal(result(worker(True), worker("a few"), wanted=larger), (PASSED, 1, ""), "a few numbers by chance")
+        equal(result(worker(True), worker("but one in eight"), rung_without=worker("but one in eight"), wanted=larger),
+              (PASSED, 1, ""), "numbers that the rung leaves in place, too")
+        often = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 9, "repeats": 3}])])
+        equal(result(worker(True, 1), worker(False), rung=worker(True, 3), wanted=often), ("failed", 0, TOO_FEW), "one run of three")
+        equal(result(worker(True, 3), worker(False), rung=worker(True, 3), wanted=often), (PASSED, 1, ""), "three runs")
+
+        equal(result(worker("no device"), worker(False))[:2], (FAILED, 0), "one that pretends that there is no GPU")
+        equal(result(worker("no device"), worker(False), rung=worker("no device"))[:2], (NOT_GRADED, 0), "where there is none")
+
         hidden = {"visible": False, "hint": "Look again."}
         for message in ELSEWHERE:
             equal(report.said_to_student(hidden, {"outcome": "failed", "message": message}), f"not counted: {message}",
@@ -1276,6 +1374,96 @@ def kernels_count(folder):
         holds("Launches were not counted: CUPTI" in report.page(lab, [one], 1, []), "the page does not say it")
     finally:
         sandbox.close()
+
+
+SANITIZER = """#!/usr/bin/python3
+# Behaves as compute-sanitizer: --tool TOOL ... --log-file FILE PROGRAM. It writes its log when the program has ended.
+import re, subprocess, sys
+tool, log, program = sys.argv[2], sys.argv[-2], sys.argv[-1]
+code = subprocess.run([program]).returncode
+found = (re.findall("hazards = ([0-9]+)", open(program).read()) or [0])[0]
+said = f"RACECHECK SUMMARY: {found} hazards displayed" if tool == "racecheck" else "ERROR SUMMARY: 0 errors"
+open(log, "w").write(f"========= COMPUTE-SANITIZER\\n========= {said}\\n")
+sys.exit(code)
+"""
+
+
+@test
+def sanitizer(folder):
+    """what compute-sanitizer says when the program has ended counts, and what the program puts in place of its log does not"""
+    pretended = Pretended(folder, "none")
+    tool = folder / "compute-sanitizer"
+    tool.write_text(SANITIZER)
+    tool.chmod(0o755)
+    judging.shutil.which = lambda name, path: str(tool)
+    judging.OF_TOOLS = 4
+    wanted = with_tests(pretended.exercise, lambda one: one.check == "races")
+
+    def result(at_end="", rung=""):
+        return pretended.result(pretended.worker(True, at_end=at_end), pretended.worker(False),
+                                pretended.worker(True, at_end=rung), wanted=wanted)
+
+    try:
+        equal(result(), (PASSED, 1, ""), "a program in which it finds nothing")
+        equal(result("time.sleep(1)"), (PASSED, 1, ""), "one that ends a second later")
+        equal(result("time.sleep(60)")[:2], (TIMED_OUT, 0), "one that does not end")
+        equal(result("hazards = 10")[:2], (FAILED, 0), "10 hazards")
+        equal(result(rung="hazards = 1")[:2], (NOT_GRADED, 0), "where it finds something in the rung")
+        log = "open(f'/proc/{os.getppid()}/cmdline', 'rb').read().split(b'\\0')[-3]"  # what the tool was called with
+        folder_there = f"os.mkdir({log})"
+        equal(result(folder_there)[0], CRASHED, "a folder in place of the log")
+    finally:
+        pretended.sandbox.close()
+    for findings, clean in (("ERROR SUMMARY: 0 errors", True), ("ERROR SUMMARY: 10 errors", False), ("", False),
+                            ("ERROR SUMMARY: 1 error\nERROR SUMMARY: 0 errors", False)):
+        equal(is_clean(["compute-sanitizer", "--tool", "memcheck"], findings), clean, findings)
+    for count, clean in ((0, True), (1, False), (10, False), (100, False)):
+        found = f"RACECHECK SUMMARY: {count} hazard{'s' * (count != 1)} displayed (0 errors, 0 warnings)"
+        equal(is_clean(["compute-sanitizer", "--tool", "racecheck"], found), clean, found)
+    equal(is_clean(["oclgrind"], ""), True, "nothing in the log of oclgrind")
+    (folder / "secret").write_text("the seed")
+    (folder / "link").symlink_to(folder / "secret")
+    os.mkfifo(folder / "pipe")
+    (folder / "long").write_text("x" * (5 << 20))
+    equal([read_log(folder / name) for name in ("link", "pipe", "none", ".")], [None] * 4, "what is no log")
+    holds(len(read_log(folder / "long")) < 5000, "a log of 5 MB")
+    equal(read_log(folder / "secret"), "the seed", "a log")
+
+
+@test
+def closed_folders(folder):
+    """folders that a program closed, or made deep, are removed, and its slot gets a new one: also for a user who is not root"""
+    def twice(base):
+        sandbox = Sandbox("none", base)
+        for _ in range(2):
+            scratch = sandbox.folder("slot0", 0)
+            (scratch / "closed/inner").mkdir(parents=True)
+            os.chdir(scratch)
+            for _ in range(3000):
+                os.mkdir("deep")
+                os.chdir("deep")
+            os.chdir("/")
+            (scratch / "closed").chmod(0)
+            remove(scratch)
+            holds(not scratch.exists(), "the folder was not removed")
+
+    twice(folder)
+    if os.geteuid() != 0:
+        return
+    folder.chmod(0o711)
+    (folder / "of-nobody").mkdir()
+    os.chown(folder / "of-nobody", 65534, 65534)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            twice(folder / "of-nobody")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    equal(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0, "a user who is not root")
 
 
 @test

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 import shlex
 import shutil
 import subprocess
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from .exercises import Lab, Part
 from .fault import Fault
-from .sandbox import Limits, Sandbox
+from .sandbox import Limits, Sandbox, remove
 
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
 COMPILE = Limits(cpu_seconds=240, memory_bytes=16 << 30, processes=64)
@@ -35,6 +34,7 @@ class Programs:
 
     whole: Path
     without_kernels: Path  # the same, but its launches do nothing
+    scratch: Path  # the folder in which both lie
 
 
 def compile_command(build: Path, source: Path) -> list[str]:
@@ -104,8 +104,16 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
     @param files the folder with the student's files
     """
-    tree = hand_out(lab, sandbox)
     scratch = sandbox.folder(f"slot{slot}-build", slot)
+    try:
+        return built(lab, folder, part, files, sandbox, slot, scratch)
+    except BaseException:
+        remove(scratch)
+        raise
+
+
+def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
+    tree = hand_out(lab, sandbox)
     sources = scratch / "src"  # the folder of the lab's CUDA files, with the student's in their place
     shutil.copytree(tree / "labs" / lab.folder / "cuda", sources)
     for _, other in lab.parts():  # a header that is another exercise: as the lab has it
@@ -136,11 +144,11 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     link = link[:at + 1] + [str(target)] + link[at + 1:]
     programs = []
     for command in (link, without_launches(link)):
-        place = sandbox.folder(f"{scratch.name}/{secrets.token_hex(4)}", slot)
+        place = sandbox.folder(f"{scratch.name}/program", slot)
         programs.append(place / f"worker_{lab.name}_{part.rung}")
         command[command.index("-o") + 1] = str(programs[-1])
         run(sandbox, with_copies(command, folder, place), slot, place, [target])
-    return Programs(*programs)
+    return Programs(*programs, scratch)
 
 
 def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
@@ -156,7 +164,8 @@ def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
 
 
 def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path]) -> None:
-    process = sandbox.start(command, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE)
+    process = sandbox.start(command, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE,
+                            kept=scratch)
     try:
         out, errors = process.communicate(timeout=300)
     except subprocess.TimeoutExpired:

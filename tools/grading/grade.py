@@ -10,6 +10,7 @@ import os
 import queue
 import re
 import secrets
+import shutil
 import sys
 import threading
 import time
@@ -125,9 +126,39 @@ def digest_of(submission: Submission) -> str:
     return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
 
 
+def lines_of(path: Path) -> list[dict[str, str]]:
+    """The lines of a table that an earlier run wrote, and in which somebody may have written; none if there is no such file."""
+    try:
+        with open(path, encoding="utf-8-sig", newline="") as file:
+            return list(csv.DictReader(file))
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise Fault(f"cannot read {path}, which holds points given by hand: {error}") from None
+
+
+def points_by_hand(out: Path) -> dict[tuple[str, str], str]:
+    """What somebody has written into answers.csv, by submission and question."""
+    return {(line.get("submission") or "", line.get("question") or ""): line["points"]
+            for line in lines_of(out / "answers.csv") if line.get("points")}
+
+
+def marks_by_hand(out: Path) -> dict[str, str]:
+    """The points for answers by submission: those of answers.csv added up, or what stands in the gradebook."""
+    marks = {line.get("submission") or "": line["answers"] for line in lines_of(out / "gradebook.csv") if line.get("answers")}
+    sums: dict[str, float] = {}
+    for (name, question), points in points_by_hand(out).items():
+        try:
+            sums[name] = sums.get(name, 0) + float(points.replace(",", "."))
+        except ValueError:
+            raise Fault(f"{out / 'answers.csv'}: '{printable(points)}' for question {printable(question)} is no number") from None
+    return marks | {name: f"{points:g}" for name, points in sums.items()}
+
+
 def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path) -> None:
-    """All answers to the questions in one file for each question, and a table for their points."""
+    """All answers to the questions in one file for each question, and a table for their points. Points that are there stay."""
     count = len(questions(lab))
+    given_points = points_by_hand(out)
     folder = out / "answers"
     rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
     texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
@@ -138,16 +169,20 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path)
             lines = [line for line in given.get(number, "").splitlines() if not line.startswith(">")]
             answer = "\n".join(lines).strip()
             texts[number].append(f"## {report.printable(name)}\n\n{report.printable(answer) or '(no answer)'}\n")
-            rows.append([report.printable(name), number, "yes" if answer else "no", ""])
+            points = given_points.get((report.safe_cell(report.printable(name)), str(number)), "")
+            rows.append([report.printable(name), number, "yes" if answer else "no", points])
     for number, answers in texts.items():
         report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
     report.write(out / "answers.csv", report.table(rows))
 
 
 def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> None:
-    """In an empty folder, one folder per submission with its sources side by side, as JPlag and MOSS take them."""
+    """One folder per submission with its sources side by side, as JPlag and MOSS take them. An earlier run may have made them."""
+    if not target.is_dir() or not {path.name for path in target.iterdir()} <= {one.name for one in submissions}:
+        new_folder(str(target))
     for submission in submissions:
         folder = target / submission.name
+        shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         for name, content in submission.files.items():
             if name != ANSWERS:
@@ -175,6 +210,7 @@ class Grading:
         self.roster: dict[str, dict[str, str]] = {}
         if options.roster:
             self.columns, self.roster = read_roster(options.roster)
+        self.marks = marks_by_hand(out)
         self.done: dict[str, dict[str, Any]] = {}
         self.lock = threading.Lock()
 
@@ -215,8 +251,11 @@ class Grading:
             result["digest"] = digest
             result["answers"] = submission.files.get(ANSWERS, b"").decode("utf-8", errors="replace")
             result["person"] = self.roster.get(name, {})
-            report.for_submission(self.lab, self.folder(name), result)
-            report.write(self.folder(name) / "graded.json", json.dumps(result, indent=1) + "\n")
+            try:
+                report.for_submission(self.lab, self.folder(name), result)
+                report.write(self.folder(name) / "graded.json", json.dumps(result, indent=1) + "\n")
+            except OSError as error:
+                result |= failed(self.lab, name, f"{error.filename or self.folder(name)}: {error.strerror}")
             return result
         finally:
             self.slots.put(slot)
@@ -225,7 +264,7 @@ class Grading:
         results = [self.done[name] for name in sorted(self.done)]
         for result in results:
             result["person"] = self.roster.get(result["name"], {})
-        report.write(self.out / "gradebook.csv", report.gradebook(self.lab, results, self.columns))
+        report.write(self.out / "gradebook.csv", report.gradebook(self.lab, results, self.columns, self.marks))
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
 
     def all(self, submissions: dict[str, Path]) -> None:
@@ -305,8 +344,7 @@ def main(root: Path, words: list[str]) -> int:
         if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
             raise Fault(f"--out {out} lies in the submission {path}: name a folder elsewhere")
     if options.export_sources:
-        export_sources(lab, [read(lab, path) for path in submissions.values()],
-                       new_folder(options.export_sources))
+        export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)

@@ -6,8 +6,12 @@ import hashlib
 import hmac
 import json
 import math
+import os
+import random
+import re
 import secrets
 import shutil
+import stat
 import struct
 import subprocess
 import threading
@@ -24,7 +28,7 @@ from . import cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter
-from .sandbox import Limits, Sandbox
+from .sandbox import Limits, Sandbox, remove
 from .worker import Ended, TimedOut, Worker
 
 PASSED, FAILED, UNSOLVED, BUILD_ERROR = "passed", "failed", "unsolved", "build error"
@@ -32,17 +36,30 @@ CRASHED, TIMED_OUT, NOT_GRADED = "crashed", "timed out", "not graded"
 OUTCOMES = (PASSED, FAILED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, NOT_GRADED)
 
 FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
-ROUNDS = (4, 8, 12)  # of timing: more of them while the result lies near the limit; the very first does not count
+ROUNDS = (4, 8, 12)  # of timing: more of them while the result lies near the limit. Before them comes one that does not count
 OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed against
 CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
+MOST_LOGGED = 4 << 20  # bytes of a tool's log that are read
+SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
+OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
+
+# A submission whose kernels do nothing must get this share of its numbers wrong. The others may be right by chance.
+SMALL_PART = 0.1
+LOOKED_AT = 4096  # numbers of an answer, chosen by chance
+FEW = 64  # answers with fewer numbers are looked at together
+HEAD = 9  # bytes of an answer before its numbers: they say that there is one
+NO_GUARDS = {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0"}  # for a tool, which sees these accesses itself
+CLOSE = 1e-3  # relative: somebody may change the last digits on purpose
 
 # The messages for a student whose program does not use its kernels. They contain no input of a hidden test.
 NO_KERNEL = "no kernel ran on the GPU"
 NOT_ITS_KERNELS = "the answers are the same when its kernels do nothing, so they do not come from them"
+MOSTLY_ELSEWHERE = "much of the answers is right when its kernels do nothing, so it does not come from them"
+TOO_FEW = "its kernels ran less often than the test repeats them"
 CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
-ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, CUT_OFF)
+ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
 
 
@@ -69,10 +86,11 @@ class Trial:
 
     needs_kernels: list[bool]  # for each case: whether the rung's answer is wrong when its launches do nothing
     why_not_counted: str  # why its kernels are not counted here; "" when they are
+    in_place: list[set[int]]  # for each case the places where its answer is right without kernels: a copy of the input
 
 
 class Turns:
-    """Tests run side by side; a measurement of time runs alone."""
+    """Tests and compilers run side by side; a measurement of time runs alone."""
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
@@ -120,6 +138,9 @@ class Judge:
         self.test_seconds = TEST_SECONDS
         self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
+        self.tools: dict[tuple[str, str, str], str] = {}  # what a tool finds in the rung, by exercise, test and tool
+        self.caches: dict[tuple[str, int], Path] = {}  # for the kernels of a rung that PoCL has compiled, by rung and slot
+        self.no_device: dict[str, bool] = {}  # by back end: whether a rung finds no device in the sandbox
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
             raise Fault(f"{self.program} has not been built")
@@ -200,7 +221,8 @@ class Judge:
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
-        folder = self.sandbox.folder(f"slot{slot}-{exercise.name}-{part.backend}", slot)
+        programs: cuda.Programs | None = None
+        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
         self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
         try:
@@ -208,7 +230,8 @@ class Judge:
             without_kernels = None
             if part.backend == "cuda" and not built:
                 try:
-                    programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
+                    with self.turns.beside_others():  # a compiler must not disturb a measurement
+                        programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
                     program, without_kernels = programs.whole, programs.without_kernels
                 except cuda.DoesNotCompile as error:
                     return all_of(BUILD_ERROR, str(error))
@@ -219,7 +242,7 @@ class Judge:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, folder, slot, without_kernels)
+                run = Run(self, exercise, part, test, program, kernels, cache, slot, without_kernels)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 else:
@@ -231,22 +254,24 @@ class Judge:
                 results.append(result)
             return results
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.rmtree(kernels, ignore_errors=True)
+            remove(kernels)
+            remove(cache)
+            if programs:
+                remove(programs.scratch)
 
 
 class Run:
     """One test of one exercise of one submission."""
 
     def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 folder: Path, slot: int, without_kernels: Path | None = None) -> None:
+                 cache: Path, slot: int, without_kernels: Path | None = None) -> None:
         self.judge = judge
         self.exercise = exercise
         self.part = part
         self.test = test
         self.program = program
         self.kernels = kernels
-        self.folder = folder
+        self.cache = cache  # for what PoCL compiles: the tests of an exercise share it
         self.slot = slot
         self.without_kernels = without_kernels  # only of a CUDA submission
         self.seconds = judge.case_seconds
@@ -261,8 +286,15 @@ class Run:
         with self.judge.turns.beside_others():
             return self.races() if self.test.check == "races" else self.values()
 
-    def start(self, program: Path, kernels: Path, folder: Path, tool: list[str] | None = None,
-              environment: dict[str, str] | None = None, slot: int | None = None, counted: bool = False) -> Worker:
+    @contextmanager
+    def started(self, program: Path, kernels: Path, tool: list[str] | None = None, environment: dict[str, str] | None = None,
+                slot: int | None = None, counted: bool = False, kept: Path | None = None) -> Iterator[Worker]:
+        """A worker with a new empty folder: but for kernels that PoCL compiled it finds nothing of an earlier worker. In
+        the end it is killed.
+
+        @param tool words before its command
+        @param kept a folder in which its files stay
+        """
         sandbox = self.judge.sandbox
         slot = self.slot if slot is None else slot
         readable = [program, kernels]
@@ -271,14 +303,32 @@ class Run:
             library = sandbox.installed(self.judge.build / "bin" / LIBRARY)
             readable.append(library)
             tool = [*(tool or []), *counter.command(library)]
-        threads = {"POCL_MAX_PTHREAD_COUNT": str(self.part.pocl_threads)} if self.part.pocl_threads else {}
-        process = sandbox.start([*(tool or []), str(program)], slot=slot, scratch=folder, readable=readable,
-                                environment={"GPULAB_KERNELS": str(kernels), **threads, **(environment or {})},
-                                limits=Limits(), gpu=self.part.backend == "cuda",
-                                inherited=(counter.other.fileno(),) if counter else ())
-        if counter:
-            counter.other.close()
-        return Worker(sandbox, process, slot, counter)
+        variables = {"GPULAB_KERNELS": str(kernels), **(environment or {})}
+        if self.part.pocl_threads:
+            variables["POCL_MAX_PTHREAD_COUNT"] = str(self.part.pocl_threads)
+        if self.part.backend == "opencl" and not kept:
+            kept = self.cache if slot == self.slot else self.cache_of_rung(slot)
+            variables["POCL_CACHE_DIR"] = str(kept)
+        folder = sandbox.folder(f"slot{slot}", slot)
+        worker = None
+        try:
+            process = sandbox.start([*(tool or []), str(program)], slot=slot, scratch=folder, readable=readable,
+                                    environment=variables, limits=Limits(), gpu=self.part.backend == "cuda",
+                                    inherited=(counter.other.fileno(),) if counter else (), kept=kept)
+            if counter:
+                counter.other.close()
+            worker = Worker(sandbox, process, slot, [folder, *([kept] if kept else [])], counter)
+            yield worker
+        finally:
+            if worker:
+                worker.end()
+            remove(folder)
+
+    def cache_of_rung(self, slot: int) -> Path:
+        name = (self.part.rung, slot)
+        if name not in self.judge.caches:
+            self.judge.caches[name] = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
+        return self.judge.caches[name]
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
         problems = self.test.problems() * rounds
@@ -314,7 +364,7 @@ class Run:
         return folder / name
 
     def asked(self, worker: Worker, cases: list[dict[str, Any]]) -> tuple[list[bytes], Result | None]:
-        """The answers to the cases, and a result if the worker did not answer all. Ends the worker."""
+        """The answers to the cases, and a result if the worker did not answer all."""
         answers: list[bytes] = []
         end = time.perf_counter() + self.judge.test_seconds
         try:
@@ -322,7 +372,6 @@ class Run:
                 left = min(self.seconds, end - time.perf_counter())
                 answers.append(worker.ask(message, left)[0])
         except TimedOut:
-            worker.end()
             return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: no answer in time")
         except Ended:
             how = worker.end(wait=1)
@@ -330,7 +379,6 @@ class Run:
             printed = worker.printed.decode("utf-8", errors="replace").strip()
             return answers, self.outcome(what, f"{describe(cases[len(answers)])}: the program {how} before it had "
                                                f"answered{': ' + printed[-500:] if printed else ''}")
-        worker.end()
         return answers, None
 
     def judged(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
@@ -341,17 +389,42 @@ class Run:
                 continue
             if status == "build error":
                 return self.outcome(BUILD_ERROR, message[:4000])
-            if status == "no device":
+            if status == "no device" and self.rung_finds_no_device():
                 return self.outcome(NOT_GRADED, message)
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
         return None
 
+    def of_rung(self, cases: list[dict[str, Any]], program: Path, **how: Any) -> tuple[list[bytes], list[int | None], str]:
+        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
+        own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
+        files = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
+        rung = {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
+        self.judge.sandbox.fill(files, rung, own)
+        try:
+            with self.started(program, files, slot=own, **how) as worker:
+                answers, _ = self.asked(worker, cases)
+                if "tool" in how:
+                    worker.finish(self.seconds)
+            return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
+        finally:
+            remove(files)
+
+    def rung_finds_no_device(self) -> bool:
+        """Whether not even the rung finds a device. A submission may only pretend it, to be graded by hand."""
+        known = self.judge.no_device
+        with self.judge.trying:
+            if self.part.backend not in known:
+                cases = self.cases()[:1]
+                answers, _, _ = self.of_rung(cases, self.judge.sandbox.installed(self.judge.worker_program(self.part)))
+                known[self.part.backend] = any(one["status"] == "no device" for one in self.checked(cases, answers))
+            return known[self.part.backend]
+
     def values(self) -> Result:
         cases = self.cases()
         why = self.trial().why_not_counted if self.without_kernels else ""
-        worker = self.start(self.program, self.kernels, self.folder, counted=bool(self.without_kernels and not why))
-        answers, trouble = self.asked(worker, cases)
-        return (self.judged(cases, answers) or trouble or self.computed_elsewhere(worker.kernels) or
+        with self.started(self.program, self.kernels, counted=bool(self.without_kernels and not why)) as worker:
+            answers, trouble = self.asked(worker, cases)
+        return (self.judged(cases, answers) or trouble or self.computed_elsewhere(cases, answers, worker.kernels) or
                 self.outcome(PASSED, f"{NOT_COUNTED}: {why}" if why else "", share=1))
 
     def trial(self) -> Trial:
@@ -363,127 +436,236 @@ class Run:
             return self.judge.trials[name]
 
     def tried(self) -> Trial:
-        own = self.slot + OF_RUNGS
-        folder = self.judge.sandbox.folder(f"slot{own}-trial", own)
         cases = self.cases()
-        try:
-            answers, _ = self.asked(self.start(self.judge.rung_without_kernels(self.part), folder, folder, slot=own), cases)
-            right = [verdict["status"] == PASSED for verdict in self.checked(cases, answers)]
-            needs = [not one for one in right] + [True] * (len(cases) - len(right))  # it may hang without its kernels
-            if not (self.judge.build / "bin" / LIBRARY).is_file():
-                return Trial(needs, "GPU Labs was built without CUPTI")
-            rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
-            worker = self.start(rung, folder, folder, slot=own, counted=True)
-            self.asked(worker, cases)
-            assert worker.counter
-            seen = len(worker.kernels) == len(cases) and all(n for n, need in zip(worker.kernels, needs) if need)
-            return Trial(needs, worker.counter.trouble or ("" if seen else "CUPTI does not see the kernels of the rung"))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+        without, _, _ = self.of_rung(cases, self.judge.rung_without_kernels(self.part))
+        right = [verdict["status"] == PASSED for verdict in self.checked(cases, without)]
+        needs = [not one for one in right] + [True] * (len(cases) - len(right))  # it may hang without its kernels
+        counts = (self.judge.build / "bin" / LIBRARY).is_file()
+        rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
+        whole, kernels, why = self.of_rung(cases, rung, counted=counts)
+        in_place: list[set[int]] = [set() for _ in cases]
+        for number, (case, one, other) in enumerate(zip(cases, whole, without)):
+            in_place[number] = {at for at, same in self.numbers(case, one, other) if same}
+        if not counts:
+            return Trial(needs, "GPU Labs was built without CUPTI", in_place)
+        seen = len(kernels) == len(cases) and all(n for n, need in zip(kernels, needs) if need)
+        return Trial(needs, why or ("" if seen else "CUPTI does not see the kernels of the rung"), in_place)
 
-    def computed_elsewhere(self, kernels: list[int | None] | None = None) -> Result | None:
+    def numbers(self, case: dict[str, Any], whole: bytes, without: bytes) -> list[tuple[int, bool]]:
+        """Places of numbers in an answer, and whether another answer has about the same number there. Zeros do not count.
+        Of a large answer places are chosen that nobody else knows."""
+        if len(whole) != len(without) or whole[:HEAD] != bytes(HEAD) or without[:HEAD] != bytes(HEAD):
+            return []
+        form = "<d" if case.get("type") == "double" else "<f"
+        size = struct.calcsize(form)
+        places = range((len(whole) - HEAD) // size)
+        if len(places) > LOOKED_AT:
+            places = random.Random(self.judge.secret + repr(len(places)).encode()).sample(places, LOOKED_AT)
+        found = []
+        for place in places:
+            at = HEAD + place * size
+            one, other = whole[at:at + size], without[at:at + size]
+            if any(one):
+                a, b = struct.unpack(form, one)[0], struct.unpack(form, other)[0]
+                found.append((place, one == other or abs(a - b) <= CLOSE * abs(a) < math.inf))
+        return found
+
+    def computed_elsewhere(self, cases: list[dict[str, Any]], answers: list[bytes],
+                           kernels: list[int | None] | None = None) -> Result | None:
         """A result if right answers were computed without the submission's kernels; None when all is well.
 
-        @param kernels how many ran for each case of the test, where they were counted
+        @param cases those of the test, or others with the same problems in the same order
+        @param answers the submission's, which are right
+        @param kernels how many ran for each case, where they were counted
         """
         if not self.without_kernels:
             return None
-        needs = self.trial().needs_kernels
-        for case, count, need in zip(self.cases(), kernels or [], needs):
+        trial = self.trial()
+        for case, count, need in zip(cases, kernels or [], trial.needs_kernels):
             if count is None:
                 return self.outcome(FAILED, CUT_OFF)
-            if count == 0 and need and 0 not in case.values():  # a sum of no terms may be set without a kernel
-                return self.outcome(FAILED, NO_KERNEL)
-        cases = [case for case, need in zip(self.cases(), needs) if need]
-        if not cases:
+            if need and 0 not in case.values():  # a sum of no terms may be set without a kernel
+                if count == 0:
+                    return self.outcome(FAILED, NO_KERNEL)
+                if count < case.get("repeats", 1):
+                    return self.outcome(FAILED, TOO_FEW)
+        needed = [number for number, need in enumerate(trial.needs_kernels) if need]
+        if not needed:
             return None
-        # A folder of its own, in which the program cannot see that it runs for the second time.
-        folder = self.judge.sandbox.folder(f"slot{self.slot}-{secrets.token_hex(4)}", self.slot)
-        try:
-            answers, trouble = self.asked(self.start(self.without_kernels, self.kernels, folder), cases)
-            verdicts = self.checked(cases, answers)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-        right = not trouble and all(verdict["status"] == PASSED for verdict in verdicts)
-        return self.outcome(FAILED, NOT_ITS_KERNELS) if right else None
+        cases = [cases[number] for number in needed]
+        with self.started(self.without_kernels, self.kernels) as worker:
+            without, trouble = self.asked(worker, cases)
+        if not trouble and all(verdict["status"] == PASSED for verdict in self.checked(cases, without)):
+            return self.outcome(FAILED, NOT_ITS_KERNELS)
+        small = [0, 0]
+        for number, case, other, message in zip(needed, cases, without, self.made(cases, "again")):
+            same = compared = 0
+            for place, right in self.numbers(case, answers[number], other):
+                if place in trial.in_place[number]:
+                    continue
+                compared += 1
+                size = 8 if case.get("type") == "double" else 4
+                at = HEAD + place * size
+                # A number of the input may have been copied. Few numbers are enough for a verdict.
+                if right and same <= SMALL_PART * LOOKED_AT and answers[number][at:at + size] not in message:
+                    same += 1
+            if compared >= FEW and same > SMALL_PART * compared:
+                return self.outcome(FAILED, MOSTLY_ELSEWHERE)
+            if compared < FEW:
+                small[0] += same
+                small[1] += compared
+        return self.outcome(FAILED, MOSTLY_ELSEWHERE) if small[0] > SMALL_PART * small[1] else None
 
     def races(self) -> Result:
         """Runs the submission under a tool that sees every access: oclgrind, or compute-sanitizer."""
         opencl = self.part.backend == "opencl"
         tools = [["oclgrind", "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
                   "--build-options", "-cl-opt-disable", "--log"]] if opencl else [
-            ["compute-sanitizer", "--tool", tool, "--log-file"] for tool in ("memcheck", "racecheck", "initcheck")]
+            ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
+            for tool, more in (("memcheck", ["--leak-check", "no"]), ("racecheck", ["--racecheck-report", "all"]),
+                               ("initcheck", []))]
+        cases = self.cases()
+        answers: list[bytes] = []
+        self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
         for tool in tools:
             program = shutil.which(tool[0], path="/usr/bin:/usr/local/bin:/usr/local/cuda/bin")
             if not program:
                 why = f"{tool[0]} is not installed"
                 return self.outcome(NOT_GRADED, why, public=why)
-            log = self.folder / "tool.log"
-            log.unlink(missing_ok=True)
-            cases = self.cases()
-            self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
-            worker = self.start(self.program, self.kernels, self.folder, [program, *tool[1:], str(log)],
-                                {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0"})
-            answers, trouble = self.asked(worker, cases)
+            why = self.found_in_rung(program, tool)
+            if why:
+                return self.outcome(NOT_GRADED, f"{tool[0]} does not accept the rung: {why}",
+                                    public=f"{tool[0]} does not work here")
+            with self.log(self.slot) as log:
+                with self.started(self.program, self.kernels, [program, *tool[1:], str(log)], NO_GUARDS,
+                                  kept=log.parent) as worker:
+                    answers, trouble = self.asked(worker, cases)
+                    if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
+                        trouble = self.outcome(TIMED_OUT, f"it did not end under {tool[0]}")
+                findings = read_log(log)
             trouble = self.judged(cases, answers) or trouble
             if trouble:
                 return trouble
-            try:
-                findings = log.read_text(encoding="utf-8", errors="replace").strip()
-            except OSError:
+            if findings is None:
                 return self.outcome(CRASHED, f"{tool[0]} wrote no log")
-            clean = not findings if opencl else "ERROR SUMMARY: 0 errors" in findings or "0 hazards" in findings
-            if not clean:
+            if not is_clean(tool, findings):
                 return self.outcome(FAILED, f"{tool[0]} found: {findings[:1500]}")
-        return self.computed_elsewhere() or self.outcome(PASSED, share=1)
+        return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
+
+    @contextmanager
+    def log(self, slot: int) -> Iterator[Path]:
+        folder = self.judge.sandbox.folder(f"slot{slot}-log", slot)
+        try:
+            yield folder / "tool.log"
+        finally:
+            remove(folder)
+
+    def found_in_rung(self, program: str, tool: list[str]) -> str:
+        """What a tool finds in the rung; "" when nothing. It may not work on this device, or in this sandbox."""
+        name = (self.part.rung, self.test.name, " ".join(tool))
+        with self.judge.trying:
+            if name not in self.judge.tools:
+                rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
+                with self.log(self.slot + OF_RUNGS) as log:
+                    self.of_rung(self.cases(), rung, tool=[program, *tool[1:], str(log)], environment=NO_GUARDS,
+                                 kept=log.parent)
+                    found = read_log(log)
+                self.judge.tools[name] = "no log" if found is None else "" if is_clean(tool, found) else found[:500]
+            return self.judge.tools[name]
+
+    def timed(self, program: Path, kernels: Path, cases: list[dict[str, Any]], slot: int,
+              seconds: float) -> tuple[list[bytes], list[float], Result | None]:
+        """The answers of a worker, how long each took, and a result if it did not answer all."""
+        answers: list[bytes] = []
+        times: list[float] = []
+        with self.started(program, kernels, slot=slot) as worker:
+            try:
+                for message in self.made(cases, "speed"):
+                    answer, took = worker.ask(message, seconds)
+                    answers.append(answer)
+                    times.append(took)
+            except TimedOut:
+                return answers, times, self.outcome(TIMED_OUT, "no answer in time")
+            except Ended:
+                how = worker.end(wait=0.5)
+                printed = worker.printed.decode("utf-8", errors="replace").strip()
+                return answers, times, self.outcome(CRASHED, f"the program {how} before it had answered: {printed[-300:]}")
+        return answers, times, None
 
     def speed(self) -> Result:
-        """Times the submission and the rung of the lab in turn, each time on new numbers."""
+        """Times the submission and the rung of the lab, one after the other: neither runs while the other is timed. Every
+        run has new numbers."""
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
         sandbox = self.judge.sandbox
-        folder = sandbox.folder(f"slot{own}-scratch", own)
         rung = sandbox.base / f"slot{own}-files"
         sandbox.fill(rung, {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}, own)
-        workers = [self.start(sandbox.installed(self.judge.worker_program(self.part)), rung, folder, slot=own),
-                   self.start(self.program, self.kernels, self.folder)]
+        installed = sandbox.installed(self.judge.worker_program(self.part))
         times: list[list[float]] = [[], []]
-        one = 0
         asked: list[dict[str, Any]] = []
         answers: list[bytes] = []
+        problems = len(self.test.problems())
+        first = 0
         try:
-            for rounds in ROUNDS:
-                first = 2 * len(asked)
-                cases = self.cases(2 * rounds, first)
-                for number, message in enumerate(self.made(cases, "speed")):
-                    one = (number + number // 2) % 2  # who is first changes from round to round
-                    answer, took = workers[one].ask(message, TEST_SECONDS if one == 0 else self.seconds)
-                    times[one].append(took)
-                    if one == 1:
-                        asked.append(cases[number])
-                        answers.append(answer)
-                ratio = ratio_of(times[1][1:], times[0][1:])
+            for number, rounds in enumerate(ROUNDS):
+                for one in (number % 2, 1 - number % 2):  # who is first changes
+                    cases = self.cases(1 + rounds, first)
+                    first += len(cases)
+                    if one == 0:
+                        _, took, trouble = self.timed(installed, rung, cases, own, TEST_SECONDS)
+                        if trouble:
+                            raise Fault(f"the worker of the rung {self.part.rung}: {trouble.message}")
+                    else:
+                        found, took, trouble = self.timed(self.program, self.kernels, cases, self.slot, self.seconds)
+                        asked += cases
+                        answers += found
+                        if trouble:
+                            return self.judged(asked, answers) or trouble
+                    times[one] += took[problems:]
+                ratio = ratio_of(times[1], times[0])
                 if ratio <= FULL_UP_TO or ratio >= 2 * FULL_UP_TO:
                     break
-        except (TimedOut, Ended) as error:
-            if one == 0:
-                how = workers[0].end(wait=0.5)
-                printed = workers[0].printed.decode("utf-8", errors="replace").strip()
-                raise Fault(f"the worker of the rung {self.part.rung} {how}: {printed[-300:]}") from None
-            what = TIMED_OUT if isinstance(error, TimedOut) else CRASHED
-            how = workers[1].end(wait=0.5)
-            return self.judged(asked, answers) or self.outcome(
-                what, "no answer in time" if what == TIMED_OUT else f"the program {how} before it had answered")
         finally:
-            for worker in workers:
-                worker.end()
-            shutil.rmtree(folder, ignore_errors=True)
-            shutil.rmtree(rung, ignore_errors=True)
-        trouble = self.judged(asked, answers) or self.computed_elsewhere()
+            remove(rung)
+        trouble = self.judged(asked, answers)
+        if not trouble and self.without_kernels:
+            some = problems * secrets.randbelow(len(asked) // problems)  # one round: it does not know which
+            cases = asked[some:some + problems]
+            kernels = None
+            if not self.trial().why_not_counted:
+                with self.started(self.program, self.kernels, counted=True) as worker:
+                    again, trouble = self.asked(worker, cases)
+                trouble = self.judged(cases, again) or trouble
+                kernels = worker.kernels
+            trouble = trouble or self.computed_elsewhere(cases, answers[some:some + problems], kernels)
         if trouble:
             return trouble
         share = share_for(ratio)
         words = f"{ratio:.2f} times the time of the rung"
         return self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+
+
+def read_log(path: Path) -> str | None:
+    """The log of a tool. None when there is none: the submission runs beside the tool, and may put anything in its place."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            return None
+        with os.fdopen(file, "rb") as stream:
+            text = stream.read(MOST_LOGGED + 1)
+    except OSError:
+        return None
+    if len(text) > MOST_LOGGED:
+        return "more than anybody reads: " + text[:2000].decode("utf-8", errors="replace")
+    return text.decode("utf-8", errors="replace").strip()
+
+
+def is_clean(tool: list[str], findings: str) -> bool:
+    """Whether a tool's log says that it found nothing."""
+    if tool[0] == "oclgrind":
+        return not findings
+    counts = re.findall(SUMMARY.get(tool[2], OTHER_SUMMARY), findings)
+    return bool(counts) and all(int(count) == 0 for count in counts)
 
 
 def ratio_of(own: list[float], of_rung: list[float]) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import subprocess
 import zipfile
 from pathlib import Path
@@ -31,7 +30,7 @@ source=${GPULAB_AUTOGRADER:-/autograder}
 chmod 700 "$source/source"
 scratch=$(mktemp -d)
 if PYTHONPATH=$source/source/repository/tools python3 -m grading "$source/source/repository" grade @LAB@ \\
-    "$source/submission" --out "$scratch/out" --jobs 1 --seed "$(cat "$source/source/seed")" >"$scratch/log" 2>&1; then
+    "$source/submission" --out "$scratch/out" --jobs 1 >"$scratch/log" 2>&1; then
     cp "$scratch/out/submissions/submission/results.json" "$source/results/results.json"
 else
     echo '{"score": 0, "output": "The submission could not be graded. Please tell your instructor."}' \\
@@ -78,7 +77,6 @@ def autograder(root: Path, words: list[str]) -> int:
     parser = Parser(prog="./lab package-autograder", description="Makes the zip file that Gradescope takes as an autograder.")
     parser.add_argument("lab")
     parser.add_argument("file", metavar="FILE.zip")
-    parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random unless given")
     options = parser.parse_args(words)
     lab = load(root, options.lab)
     target = Path(options.file)
@@ -92,7 +90,6 @@ def autograder(root: Path, words: list[str]) -> int:
         with zipfile.ZipFile(new, "w") as archive:
             put(archive, "setup.sh", SETUP.replace("@LAB@", lab.name).encode(), True)
             put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
-            put(archive, "seed", (options.seed or secrets.token_hex(16)).encode())
             for name in names:
                 path = root / name
                 if name.startswith("labs/") and not name.startswith(f"labs/{lab.folder}/"):

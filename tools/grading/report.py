@@ -154,8 +154,12 @@ def table(rows: list[list[Any]]) -> str:
     return out.getvalue()
 
 
-def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str]) -> str:
-    """One line per submission. @param columns those of the roster that are passed on"""
+def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks: dict[str, str] = {}) -> str:
+    """One line per submission.
+
+    @param columns those of the roster that are passed on
+    @param marks the points given by hand for answers, by the name as it stands in a table
+    """
     names = [exercise.name for exercise in lab.exercises]
     rows: list[list[Any]] = [["submission", *columns, "score", "max_score", *names, "answers", "notes"]]
     for result in results:
@@ -163,7 +167,8 @@ def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str]) -> st
         person = result.get("person", {})
         notes = [*result["notes"], *warnings([result])]
         points = [f"{one:g}" for one in (result["score"], result["max_score"], *scores)]
-        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points, "",
+        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points,
+                     marks.get(safe_cell(printable(result["name"])), ""),
                      "; ".join(map(printable, notes))])
     return table(rows)
 

@@ -26,6 +26,7 @@ LOCKS = Path("/run/gpulab-users")  # one file for each of them that is in use, a
 SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 READABLE = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf",
             "/etc/ld.so.conf.d", "/etc/alternatives")
+OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
 PR_SET_CHILD_SUBREAPER = 36  # of <sys/prctl.h>
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
 
@@ -37,7 +38,8 @@ class Limits:
     cpu_seconds: int = 60
     memory_bytes: int = 6 << 30  # of address space, of which kernel compilers reserve much
     processes: int = 64
-    file_bytes: int = 256 << 20
+    file_bytes: int = 256 << 20  # of one file
+    disk_bytes: int = 256 << 20  # of all files together
 
 
 @dataclass
@@ -77,24 +79,23 @@ class Sandbox:
             return self.users[slot][0]
 
     def folder(self, name: str, slot: int) -> Path:
-        """A new empty folder that the user of a slot may write to, and nobody else."""
-        path = self.base / name
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir(parents=True, mode=0o700)
+        """A new empty folder that the user of a slot may write to, and nobody else. Its name begins with `name`: it is
+        never a folder that an earlier program had, whatever that program left there."""
+        path = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=self.base))
         if self.as_root and self.kind != "none":
             os.chown(path, self.user_of(slot), self.user_of(slot))
         return path
 
     def fill(self, path: Path, files: dict[str, bytes], slot: int) -> None:
         """A new folder with files that the user of a slot may read, and no other user may."""
-        shutil.rmtree(path, ignore_errors=True)
+        remove(path)
         path.mkdir(mode=0o700)
         for name, content in files.items():
             (path / name).write_bytes(content)
             (path / name).chmod(0o644)
         if self.as_root and self.kind != "none":
-            os.chown(path, self.user_of(slot), self.user_of(slot))
-            path.chmod(0o500)
+            os.chown(path, 0, self.user_of(slot))  # its owner could make it writable
+            path.chmod(0o750)
 
     def installed(self, program: Path) -> Path:
         """A copy of a program at a place that every user can read."""
@@ -111,11 +112,12 @@ class Sandbox:
 
     def start(self, command: list[str], *, slot: int, scratch: Path, readable: list[Path],
               environment: dict[str, str], limits: Limits = Limits(), gpu: bool = False,
-              inherited: tuple[int, ...] = ()) -> subprocess.Popen[bytes]:
+              inherited: tuple[int, ...] = (), kept: Path | None = None) -> subprocess.Popen[bytes]:
         """Starts a program with pipes for stdin, stdout and stderr, in the folder `scratch`, which is also its home.
 
         @param readable files and folders that it may read, at their own paths, beside the system
         @param inherited descriptors that stay open in it
+        @param kept a folder that it may write to, whose files outlive it. May be `scratch`, which is lost otherwise
         """
         variables = {"HOME": str(scratch), "TMPDIR": str(scratch), "PATH": "/usr/local/cuda/bin:/usr/bin:/bin",
                      "LC_ALL": "C.UTF-8", "POCL_CACHE_DIR": str(scratch / "pocl"), **environment}
@@ -128,7 +130,7 @@ class Sandbox:
             wrapped.append(f"--as={limits.memory_bytes}")
         wrapped.append("--")
         if self.kind == "bubblewrap":
-            wrapped += self.bubblewrap(scratch, readable, gpu)
+            wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
         apart = self.as_root and self.kind != "none"
         return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
@@ -136,7 +138,8 @@ class Sandbox:
                                 group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
                                 pass_fds=inherited)
 
-    def bubblewrap(self, scratch: Path, readable: list[Path], gpu: bool) -> list[str]:
+    @staticmethod
+    def bubblewrap(scratch: Path, readable: list[Path], gpu: bool, limits: Limits, kept: Path | None) -> list[str]:
         command = ["bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
                    "--ro-bind", "/usr", "/usr", "--proc", "/proc", "--dev", "/dev"]
         for folder in SYSTEM:
@@ -151,7 +154,12 @@ class Sandbox:
                 command += ["--dev-bind-try", name, name]
         for path in readable:
             command += ["--ro-bind", str(path), str(path)]
-        return [*command, "--bind", str(scratch), str(scratch), "--chdir", str(scratch)]
+        # What it may write to lies in memory, and is limited in size. Only `kept` is a folder of this system.
+        for place in [Path("/dev/shm"), *([] if scratch == kept else [scratch])]:
+            command += ["--size", str(limits.disk_bytes), "--tmpfs", str(place)]
+        if kept:
+            command += ["--bind", str(kept), str(kept)]
+        return [*command, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(scratch)]
 
     def end(self, process: subprocess.Popen[bytes], slot: int) -> int:
         """Kills a program and every process that it started, and waits for it. Returns how it ended."""
@@ -169,7 +177,28 @@ class Sandbox:
                     pipe.close()
                 except OSError:
                     pass
+        self.forget(slot)
         return process.returncode if ended is None else ended
+
+    def forget(self, slot: int) -> None:
+        """Without bubblewrap: removes what the programs of a slot left where every user may write, for later ones to find."""
+        if self.kind != "user" or not self.as_root:
+            return
+        user = self.user_of(slot)
+        found = subprocess.run(["find", *OPEN_TO_ALL, "-xdev", "-path", str(self.base), "-prune", "-o", "-uid", str(user),
+                                "-print0"], capture_output=True, check=False).stdout
+        if found:
+            subprocess.run(["xargs", "-0", "rm", "-rf", "--one-file-system", "--"], input=found, capture_output=True, check=False)
+        remove_shared_memory_of(user)
+
+    def written(self, slot: int, folders: list[Path]) -> int:
+        """The bytes of the files in some folders and, without bubblewrap, of all that the programs of a slot have written."""
+        words = ["find", *map(str, folders), "-xdev"]
+        if self.kind == "user" and self.as_root:
+            words = ["find", *map(str, folders), *OPEN_TO_ALL, "-xdev", "-path", str(self.base), "-prune", "-o", "-uid",
+                     str(self.user_of(slot))]
+        told = subprocess.run([*words, "-printf", "%b\\n"], capture_output=True, check=False).stdout
+        return 512 * sum(map(int, told.split()))
 
     def can_read(self, path: Path) -> bool:
         """Whether a program in this sandbox could read a file that is not handed to it."""
@@ -186,7 +215,30 @@ class Sandbox:
         self.users.clear()
         if self.as_root and self.kind != "none":
             adopt_orphans(False)
-        shutil.rmtree(self.base, ignore_errors=True)
+        remove(self.base)
+
+
+def remove(path: Path) -> None:
+    """Removes a folder, whatever rights its files have and however deep it is. What cannot be removed stays; nothing fails."""
+    subprocess.run(["rm", "-rf", "--", str(path)], capture_output=True, check=False)
+    if path.exists():  # folders that this user made and may not enter
+        subprocess.run(["chmod", "-R", "u+rwX", "--", str(path)], capture_output=True, check=False)
+        subprocess.run(["rm", "-rf", "--", str(path)], capture_output=True, check=False)
+
+
+def remove_shared_memory_of(user: int) -> None:
+    """Removes the shared memory, message queues and semaphores (System V) of a user. They outlive their processes."""
+    libc = ctypes.CDLL(None)
+    for kind, call in (("shm", libc.shmctl), ("msg", libc.msgctl), ("sem", libc.semctl)):
+        try:
+            lines = Path(f"/proc/sysvipc/{kind}").read_text(encoding="utf-8").splitlines()
+        except OSError:
+            continue
+        columns = lines[0].split()
+        for line in lines[1:]:
+            words = line.split()
+            if str(user) in (words[columns.index("uid")], words[columns.index("cuid")]):
+                call(int(words[columns.index(f"{kind}id")]), *([0] if kind == "sem" else []), 0, None)  # IPC_RMID
 
 
 def processes_of(user: int) -> list[int]:

@@ -8,11 +8,13 @@ import signal
 import struct
 import subprocess
 import time
+from pathlib import Path
 
 from .launches import Counter
-from .sandbox import Sandbox
+from .sandbox import Limits, Sandbox
 
 MOST_PRINTED = 16 << 10
+WATCHED = 1.0  # seconds between two looks at what a worker has written
 ROOM_FOR_ANSWERS = 16 << 20
 
 
@@ -27,11 +29,14 @@ class TimedOut(Exception):
 class Worker:
     """A worker that has been started. It answers one message after another."""
 
-    def __init__(self, sandbox: Sandbox, process: subprocess.Popen[bytes], slot: int,
+    def __init__(self, sandbox: Sandbox, process: subprocess.Popen[bytes], slot: int, written: list[Path],
                  counter: Counter | None = None) -> None:
         self.sandbox = sandbox
         self.process = process
         self.slot = slot
+        self.written = written  # folders in which its files lie
+        self.watched = time.perf_counter()
+        self.how = ""  # it ended
         self.printed = b""
         self.counter = counter
         self.kernels: list[int | None] = []  # that ran for each message, where there is a counter
@@ -59,9 +64,10 @@ class Worker:
             ready.register(self.errors, selectors.EVENT_READ)
             while True:
                 left = deadline - time.perf_counter()
-                events = ready.select(left) if left > 0 else []
-                if not events:
+                if left <= 0:
                     raise TimedOut
+                events = ready.select(min(left, WATCHED))
+                self.watch()
                 for key, _ in events:
                     if key.fd == self.to:
                         try:
@@ -89,6 +95,13 @@ class Worker:
                         if len(answer) == wanted:
                             return bytes(answer[8:]), time.perf_counter() - begin
 
+    def watch(self) -> None:
+        """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so."""
+        if time.perf_counter() - self.watched > WATCHED:
+            if self.sandbox.written(self.slot, self.written) > Limits().disk_bytes:
+                raise Ended
+            self.watched = time.perf_counter()
+
     @staticmethod
     def read(pipe: int, most: int) -> bytes | None:
         try:
@@ -103,8 +116,23 @@ class Worker:
             self.printed = (self.printed + piece)[:MOST_PRINTED]
         return piece is None or bool(piece)
 
+    def finish(self, seconds: float) -> bool:
+        """Tells the worker that nothing follows, and lets it end by itself. Returns whether it did so in time."""
+        assert self.process.stdin
+        self.process.stdin.close()
+        deadline = time.perf_counter() + seconds
+        while self.process.poll() is None and time.perf_counter() < deadline:
+            self.drain()  # it must not wait for somebody to read what it prints
+            self.read(self.answers, 1 << 16)
+            time.sleep(0.01)
+        return self.process.poll() is not None
+
     def end(self, wait: float = 0) -> str:
         """Kills the worker, after giving it `wait` seconds to end by itself, and returns how it ended, in words."""
+        self.how = self.how or self.ended(wait)
+        return self.how
+
+    def ended(self, wait: float) -> str:
         if wait > 0:
             try:
                 self.process.wait(wait)

@@ -1,6 +1,6 @@
 /// @file
 /// The judge of this lab's exercises. Fields of a case: op ("saxpy" or "distances"), n, and for saxpy `special`: a NaN
-/// or an infinity that one element of a is set to.
+/// or an infinity that one element of a is set to, a negative factor k, or a zero k that meets a NaN.
 #include "gpulab/grading/judge.hpp"
 
 #include <cmath>
@@ -21,8 +21,13 @@ struct SaxpyTask : Saxpy {
         Problem p = make_problem(field<std::size_t>(c, "n", 0), seed);
         const auto special = field<std::string>(c, "special", "");
         if (special.empty() || p.a.empty()) return p;
+        if (special == "negative factor") {
+            p.k = -p.k;
+            return p;
+        }
+        if (special == "zero times NaN") p.k = 0;
         float& one = p.a[gpulab::random_bits(seed, 3) % p.size()];
-        if (special == "NaN") one = std::numeric_limits<float>::quiet_NaN();
+        if (special == "NaN" || special == "zero times NaN") one = std::numeric_limits<float>::quiet_NaN();
         else if (special == "infinity") one = -std::numeric_limits<float>::infinity();
         else throw gpulab::UsageError("no number is called " + special);
         return p;

@@ -18,7 +18,8 @@ using gpulab::grading::Case;
 using gpulab::grading::field;
 
 /// The numbers of a case: "positive" in (0, 1), "cancelling" (each with its negative), "whole" (from -3 to 3; no sum of
-/// them rounds), "one NaN" or "one infinity" among positive ones, at the place `at`.
+/// them rounds), "one NaN" or "one infinity" among positive ones, at the place `at`, "denormals" (no sum of them
+/// rounds).
 template <class T> std::vector<T> numbers(const Case& c, std::uint64_t seed) {
     const auto n = field<std::size_t>(c, "n", 0);
     const auto kind = field<std::string>(c, "numbers", "positive");
@@ -37,6 +38,9 @@ template <class T> std::vector<T> numbers(const Case& c, std::uint64_t seed) {
             for (std::size_t i = 0; i < n / 2; ++i) a[n - 1 - i] = -a[i];
         else if (kind == "one NaN" && n > 0) a[at] = std::numeric_limits<T>::quiet_NaN();
         else if (kind == "one infinity" && n > 0) a[at] = std::numeric_limits<T>::infinity();
+        else if (kind == "denormals")
+            for (std::size_t i = 0; i < n; ++i)
+                a[i] = static_cast<T>(1 + gpulab::random_bits(seed, i) % 3) * std::numeric_limits<T>::denorm_min();
         else if (kind != "positive") throw gpulab::UsageError("no numbers are called " + kind);
     }
     return a;
@@ -75,12 +79,22 @@ template <class T> struct SumTask : Sum<T> {
 template <class T> struct DotTask : Dot<T> {
     static DotProblem<T> make(const Case& c, std::uint64_t seed) {
         Case other = c;
-        if (field<std::string>(c, "numbers", "") != "whole") other["numbers"] = "positive";
-        return {numbers<T>(c, seed), numbers<T>(other, seed + 7)};
+        const auto kind = field<std::string>(c, "numbers", "");
+        const bool zero = kind == "zero times NaN"; // the factors at the place `at`
+        if (kind != "whole") other["numbers"] = zero ? "one NaN" : "positive";
+        Case first = c;
+        if (zero) first["numbers"] = "positive";
+        DotProblem<T> p{numbers<T>(first, seed), numbers<T>(other, seed + 7)};
+        if (zero)
+            for (std::size_t i = 0; i < p.b.size(); ++i)
+                if (std::isnan(p.b[i])) p.a[i] = 0;
+        return p;
     }
     static gpulab::Comparison check(const Case& c, const DotProblem<T>& p, const Scalar<T>& out) {
-        for (const T x : p.a) // the other factor is positive
-            if (!std::isfinite(x)) return check_number(c, Expected<T>{{x}, 0}, out, 0);
+        for (const std::vector<T>* factors :
+             {&p.a, &p.b}) // what the NaN or the infinity meets is positive, or 0 times NaN
+            for (const T x : *factors)
+                if (!std::isfinite(x)) return check_number(c, Expected<T>{{x}, 0}, out, 0);
         return check_number(c, expected_dot(p), out, dot_tolerance<T>(device, p.size()));
     }
 };

@@ -15,29 +15,13 @@
 #include "gpulab/cuda/stream.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
+#include "rounds.cuh"
 #include "streams.hpp"
 
 namespace streams {
 
 inline constexpr unsigned block_threads = 256;
 inline constexpr unsigned thread_bytes = 16;
-
-/// Applies the work to the colour bytes of a word and inverts them; the other bytes stay.
-/// @param colours bit i: byte i is colour
-__device__ inline unsigned transform_word(unsigned word, unsigned colours, unsigned work) {
-    unsigned result = word;
-#pragma unroll
-    for (unsigned i = 0; i < 4; ++i) {
-        if (!(colours >> i & 1)) continue;
-        unsigned v = word >> 8 * i & 255;
-        for (unsigned round = 0; round < work; ++round) {
-            v = (v * 181 + 97) & 255;
-            v ^= v >> 3;
-        }
-        result = (result & ~(255u << 8 * i)) | (255 - v) << 8 * i;
-    }
-    return result;
-}
 
 /// The same for 16 bytes.
 __device__ inline uint4 transform_16(uint4 v, unsigned colours, unsigned work) {

@@ -1,0 +1,17 @@
+// Takes a second for numbers that it sees for the first time, and is fast when it sees them again.
+// most: 0
+// outcome: failed
+// tests: as fast as the rung
+kernel void saxpy(float k, global const float* a, global const float* b, global float* c, ulong n) {
+    if (FIRST) {
+        char name[] = "seen-00000000";
+        const uint bits = as_uint(b[0]);
+        for (int i = 0; i < 8; ++i) name[5 + i] = 'a' + (bits >> 4 * i & 15);
+        long time[2] = {1, 0};
+        if (call(2, (long)name, 0, 0) < 0) { // open: it is not there
+            call(2, (long)name, 0100, 0600); // O_CREAT
+            call(35, (long)time, 0, 0);      // nanosleep
+        }
+    }
+    SAXPY(k, a, b, c, n);
+}
