@@ -1295,6 +1295,7 @@ class Pretended:
         self.values = with_tests(self.exercise, lambda one: one.name == "one block")
         self.sandbox = best(kind)
         self.trials = {}  # of the same rung, tried once
+        self.in_turn = []  # for each submission that was compiled: how many held the turns for it
 
     def worker(self, right, kernels=1, trouble=0, forges=False, at_end=""):
         text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges, at_end=repr(at_end))
@@ -1312,7 +1313,11 @@ class Pretended:
         judge.rung_without_kernels = lambda part: rung_without or self.worker(False)
         judge.trials = self.trials.setdefault((rung, rung_without, repr(wanted), (self.programs / LIBRARY).exists()), {})
         judge.case_seconds = 4
-        cuda.build = lambda *_: cuda.Programs(whole, without, self.folder / "none")
+        def build(*_):
+            self.in_turn.append(judge.turns.shared)
+            return cuda.Programs(whole, without, self.folder / "none")
+
+        cuda.build = build
         [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
         return one.outcome, one.score, one.message
 
@@ -1349,7 +1354,19 @@ def kernels_count(folder):
         fast = with_tests(exercise, lambda one: one.check == "speed")
         fast = dataclasses.replace(fast, tests=[dataclasses.replace(fast.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
         equal(result(worker(True), worker(True), wanted=fast), ("failed", 0, NOT_ITS_KERNELS), "as fast, but on the CPU")
+        alive = []
+
+        class Noted(judging.Worker):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                alive.append(self)
+                holds(all(one.how for one in alive[:-1]), "another worker runs while one is timed")
+
+        ordinary, judging.Worker = judging.Worker, Noted
         equal(result(worker(True), worker(False), wanted=fast)[:2], (PASSED, 2), "as fast")
+        judging.Worker = ordinary
+        holds(len(alive) >= 3, "the rung, the submission, and the submission without kernels")
+        equal(set(pretended.in_turn), {1}, "compilers that run in a turn, so that they disturb no measurement")
 
         # Some of the numbers are right without kernels.
         larger = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
