@@ -8,7 +8,7 @@ namespace gpulab {
 
 namespace {
 
-constexpr std::size_t variant_width = 24; // of the longest name in the labs
+constexpr std::size_t variant_width = 24; // of nearly all names in the labs; a longer one takes the space behind it
 constexpr std::size_t device_width = 8;   // "opencl:0"
 constexpr std::size_t least_width = 8;    // of a named column of figures: "12345.67"
 constexpr int stays = 100;                // Column::leaves of those that never do
@@ -137,7 +137,13 @@ std::string Table::row(const Parameters& problem, const Result& r, const std::st
             return text + ": " + r.reason + "\n";
         return text + ":\n" + wrapped(r.reason, terminal_.columns, indent, indent);
     }
-    for (const Column& column : figures_) text += fmt::format("{:>{}}", column.cell(r), gap_ + column.width);
+    std::size_t end = labels(parameters, "", r.has_device ? r.device.id() : "-").size(); // of the column
+    for (const Column& column : figures_) {
+        const std::string cell = column.cell(r);
+        end += gap_ + column.width;
+        const std::size_t before = text.size() + cell.size();
+        text.append(end > before ? end - before : 1, ' ') += cell;
+    }
     text.append(gap_, ' ');
     if (r.status == Result::Status::passed) return text + green("right", terminal_) + "\n";
     return text + red("WRONG", terminal_) + "\n" + wrapped(r.reason, terminal_.columns, indent, indent);

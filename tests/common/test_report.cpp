@@ -312,6 +312,27 @@ TEST_CASE("a column is wide enough for the digits that its format asks for") {
     CHECK(printed.out.find(" -0.33333333333333331 ") != std::string::npos);
 }
 
+TEST_CASE("a name longer than its column takes the space behind it, and the columns stay below their headings") {
+    const TestOptions options({});
+    const Printed printed = printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}}, known());
+        report.add(ran("cuda_of_24_letters_at_all", gpu), {.bytes = 12e6});
+        report.add(ran("cuda_with_a_name_of_30_letters", gpu), {.bytes = 12e6});
+        report.add(ran("cuda_with_a_name_that_pushes_the_first_figure", gpu), {.bytes = 12e6});
+        report.finish();
+    });
+    CHECK(printed.out == R"(lab: n = 10
+
+cuda:0  Test GPU: copies 15.0 GB/s
+  variant                   kernel ms   total ms      GB/s  % bound  speed-up    error  result
+  cuda_of_24_letters_at_all    2.0000     4.1250      6.00     40.0         -  3.5e-07  right
+  cuda_with_a_name_of_30_letters 2.0000   4.1250      6.00     40.0         -  3.5e-07  right
+  cuda_with_a_name_that_pushes_the_first_figure 2.0000 4.1250 6.00 40.0     -  3.5e-07  right
+
+3 right, 0 wrong, 0 skipped
+)");
+}
+
 TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {
     const TestOptions options({});
     const Printed printed = printed_by([&] {
