@@ -23,7 +23,7 @@ namespace streams {
 inline constexpr unsigned block_threads = 256;
 inline constexpr unsigned thread_bytes = 16;
 
-/// The same for 16 bytes.
+/// transform_word() for each word of 16 bytes.
 __device__ inline uint4 transform_16(uint4 v, unsigned colours, unsigned work) {
     return make_uint4(transform_word(v.x, colours, work), transform_word(v.y, colours, work),
                       transform_word(v.z, colours, work), transform_word(v.w, colours, work));
