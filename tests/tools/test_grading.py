@@ -1518,6 +1518,23 @@ def readable_tests(folder):
 
 
 @test
+def judge_that_waits(folder):
+    """a judge that does not end is given up, and the message says so"""
+    with judge_of("saxpy") as judge:
+        sleeping = folder / "judge_saxpy"
+        sleeping.write_text("#!/bin/sh\nexec sleep 600\n")
+        sleeping.chmod(0o755)
+        judge.program, judge.judge_seconds = sleeping, 0.3
+        begin = time.monotonic()
+        try:
+            judge.call("make", "spec", "file")
+            fail("a judge that never ends has ended")
+        except Fault as fault:
+            equal(str(fault), "the judge of saxpy did not end in 0.3 s: make", "what is told")
+        holds(time.monotonic() - begin < 30, "it was waited for")
+
+
+@test
 def points_for_times(_):
     """points for speed: all up to 1.2 times the rung's time, none from 10 times on, falling in between"""
     equal([share_for(ratio) for ratio in (0.5, 1.0, 1.2, 10.0, 50.0)], [1, 1, 1, 0, 0], "shares")

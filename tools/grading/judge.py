@@ -41,6 +41,7 @@ OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed again
 CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
+JUDGE_SECONDS = 600.0  # for the judge's own program, which makes inputs and compares
 MOST_LOGGED = 4 << 20  # bytes of a tool's log that are read
 SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
 OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
@@ -136,6 +137,7 @@ class Judge:
         self.turns = Turns()
         self.case_seconds = CASE_SECONDS
         self.test_seconds = TEST_SECONDS
+        self.judge_seconds = JUDGE_SECONDS
         self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
         self.tools: dict[tuple[str, str, str], str] = {}  # what a tool finds in the rung, by exercise, test and tool
@@ -146,7 +148,11 @@ class Judge:
             raise Fault(f"{self.program} has not been built")
 
     def call(self, *arguments: str) -> str:
-        ran = subprocess.run([str(self.program), *arguments], capture_output=True, text=True, check=False)
+        try:
+            ran = subprocess.run([str(self.program), *arguments], capture_output=True, text=True, check=False,
+                                 timeout=self.judge_seconds)
+        except subprocess.TimeoutExpired:
+            raise Fault(f"the judge of {self.lab.name} did not end in {self.judge_seconds:g} s: {arguments[0]}") from None
         if ran.returncode != 0:
             raise Fault(f"the judge of {self.lab.name} failed: {ran.stderr.strip()}")
         return ran.stdout

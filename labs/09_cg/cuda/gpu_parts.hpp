@@ -158,18 +158,13 @@ template <class T> SharedOut<T> share_out(const Problem<T>& problem) {
     const std::size_t count = problem.parts > 0 ? problem.parts : std::max<std::size_t>(found.size(), 2);
     for (std::size_t i = 0; i < count; ++i) out.devices.push_back(found[i % found.size()]);
 
-    std::vector<double> weights(count, 1.0);
-    Split split = split_rows(problem.matrix, weights);
-    if (problem.balance == Balance::speed && problem.n() >= count) {
+    Split split = split_rows(problem.matrix, std::vector<double>(count, 1.0));
+    if (problem.balance == Balance::speed) {
         const auto equal = make_parts(problem.matrix, split);
+        std::vector<double> ms(count); // 0 for a part without a row
         for (std::size_t i = 0; i < count; ++i)
-            if (equal[i].rows() > 0)
-                weights[i] = static_cast<double>(equal[i].matrix.nonzeros() + equal[i].rows()) /
-                             std::max(multiply_ms(out.devices[i], equal[i]), 1e-6);
-        const double least = *std::min_element(weights.begin(), weights.end());
-        for (std::size_t i = 0; i < count; ++i)
-            if (equal[i].rows() == 0) weights[i] = least;
-        split = split_rows(problem.matrix, weights);
+            if (equal[i].rows() > 0) ms[i] = std::max(multiply_ms(out.devices[i], equal[i]), 1e-6);
+        split = split_by_speed(problem.matrix, split, ms);
         out.note = "rows by measured speed:";
         for (std::size_t i = 0; i < count; ++i) out.note += " " + std::to_string(split.rows(i));
     }

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <tuple>
 
@@ -384,6 +385,25 @@ TEST_CASE("group counts are kept in the file of --tuning, and rows are shared ou
     CHECK(tuning.text() == kept); // nothing is tried again
     tuning.write("no table\n");
     CHECK(program(arguments).exit_code != 0);
+}
+
+TEST_CASE("rungs for several GPUs share the rows out by speed, each row once", "[cuda]") {
+    gpu_or_skip();
+    for (const char* rung : {"cuda_devices", "cuda_devices_stores"}) {
+        const Outcome outcome =
+            program(std::string("--generate laplace2d:20 --repeat 1 --balance speed --variant ") + rung);
+        INFO(rung << '\n' << outcome.out << outcome.err);
+        CHECK(outcome.exit_code == 0);
+        const std::string said = "rows by measured speed:";
+        const std::size_t at = outcome.out.find(said);
+        REQUIRE(at != std::string::npos);
+        const std::size_t begin = at + said.size();
+        std::istringstream numbers(outcome.out.substr(begin, outcome.out.find('\n', begin) - begin));
+        std::size_t parts = 0, rows = 0, sum = 0;
+        for (; numbers >> rows; ++parts) sum += rows;
+        CHECK(parts >= 2);
+        CHECK(sum == 400);
+    }
 }
 
 TEST_CASE("a file of --tuning that cannot serve is refused before the work, and overwrites nothing") {
