@@ -18,6 +18,11 @@ namespace {
 struct Wishes {
     std::string scene = "book", frames, vtk, field, probes;
     bool any() const { return !frames.empty() || !vtk.empty() || !field.empty() || !probes.empty(); }
+    /// Pictures show the component along z only.
+    fdtd::Keep keep() const {
+        if (vtk.empty() && frames.empty()) return fdtd::Keep::last_field;
+        return vtk.empty() && field.empty() ? fdtd::Keep::pictures : fdtd::Keep::fields;
+    }
 };
 
 /// Computes the scene once more, in parts, and writes what the user asked for.
@@ -25,8 +30,7 @@ template <class T>
 void write_results(const fdtd::Scene& scene, const Wishes& wishes, fdtd::Run<T>* run, gpulab::OutputFile& field,
                    gpulab::OutputFile& probes) {
     const bool show = gpulab::terminal_of_stdout().progress;
-    const bool all_components = !wishes.vtk.empty() || field; // pictures show the component along z only
-    const fdtd::Recording all = fdtd::simulate<T>(scene, run, all_components, [&](std::size_t done) {
+    const fdtd::Recording all = fdtd::simulate<T>(scene, run, wishes.keep(), [&](std::size_t done) {
         if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
     });
     if (show) fmt::print(stderr, "\r{:40}\r", "");
@@ -50,8 +54,9 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
+    const double snapshots = wishes.any() ? fdtd::bytes_of_snapshots(scene, wishes.keep()) : 0;
     gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
-                         6 * fdtd::bytes_of_field(scene, sizeof(T)), wishes.scene);
+                         6 * fdtd::bytes_of_field(scene, sizeof(T)) + snapshots, wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},

@@ -10,8 +10,7 @@
 namespace fdtd {
 
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, bool all_components,
-                   const std::function<void(std::size_t)>& progress) {
+Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::function<void(std::size_t)>& progress) {
     // TM: P and Q are -Hx and -Hy. Subtracting from 0 never gives -0.
     const auto component = [&](T edge) { return static_cast<float>(scene.mode == Mode::te ? edge : 0 - edge); };
     Recording all;
@@ -24,16 +23,23 @@ Recording simulate(const Scene& scene, Run<T>* run, bool all_components,
         Stopwatch once;
         run(p, out, once);
         done += count;
-        Snapshot snapshot{done, {}};
-        for (std::size_t j = 0; j < scene.ny; ++j)
-            for (std::size_t i = 0; i < scene.nx; ++i) {
-                const std::size_t at = j * p.pitch() + i;
-                snapshot.values.push_back(static_cast<float>(out.field.u[at]));
-                if (!all_components) continue;
-                snapshot.x.push_back(component(out.field.p[at]));
-                snapshot.y.push_back(component(out.field.q[at]));
+        if (keep != Keep::last_field || done == scene.steps) {
+            Snapshot snapshot{done, {}};
+            snapshot.values.reserve(scene.nx * scene.ny);
+            if (keep != Keep::pictures) {
+                snapshot.x.reserve(scene.nx * scene.ny);
+                snapshot.y.reserve(scene.nx * scene.ny);
             }
-        all.snapshots.push_back(std::move(snapshot));
+            for (std::size_t j = 0; j < scene.ny; ++j)
+                for (std::size_t i = 0; i < scene.nx; ++i) {
+                    const std::size_t at = j * p.pitch() + i;
+                    snapshot.values.push_back(static_cast<float>(out.field.u[at]));
+                    if (keep == Keep::pictures) continue;
+                    snapshot.x.push_back(component(out.field.p[at]));
+                    snapshot.y.push_back(component(out.field.q[at]));
+                }
+            all.snapshots.push_back(std::move(snapshot));
+        }
         all.recorded.insert(all.recorded.end(), out.recorded.begin(), out.recorded.end());
         field = std::move(out.field);
         // Padding is not part of a field, and may hold anything.
@@ -136,8 +142,15 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
            static_cast<double>(number_bytes);
 }
 
+double bytes_of_snapshots(const Scene& scene, Keep keep) {
+    const std::size_t count =
+        keep == Keep::last_field ? 1 : scene.steps / scene.frame_every + (scene.steps % scene.frame_every != 0);
+    return static_cast<double>(count) * static_cast<double>(scene.nx) * static_cast<double>(scene.ny) *
+           static_cast<double>((keep == Keep::pictures ? 1 : 3) * sizeof(float));
+}
+
 #define FDTD_FOR(T)                                                                                    \
-    template Recording simulate(const Scene&, Run<T>*, bool, const std::function<void(std::size_t)>&); \
+    template Recording simulate(const Scene&, Run<T>*, Keep, const std::function<void(std::size_t)>&); \
     template class Judge<T>;                                                                           \
     template Reference<T> as_reference(const Problem<T>&, Output<T>);                                  \
     template double sequential_ms<T>(const Scene&);

@@ -19,17 +19,22 @@ namespace fdtd {
 
 /// What a scene looks like over time.
 struct Recording {
-    std::vector<Snapshot> snapshots; ///< every frame_every steps, and after the last
+    std::vector<Snapshot> snapshots; ///< those to keep
     std::vector<double> recorded;    ///< as in Output, of all steps
+};
+
+/// Which snapshots a recording has.
+enum class Keep {
+    pictures,  ///< every frame_every steps and after the last, the component along z only
+    fields,    ///< the same with all three components
+    last_field ///< after the last step, with all three components
 };
 
 /// Computes a scene with one variant on the current device, in parts of frame_every steps. Each part starts with the
 /// field that the part before has left.
-/// @param all_components whether snapshots have the components along x and y, too
 /// @param progress called with the number of steps that are done
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, bool all_components,
-                   const std::function<void(std::size_t)>& progress = {});
+Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::function<void(std::size_t)>& progress = {});
 
 /// Up to how many cell updates a judge computes the right answer itself.
 struct JudgesLimits {
@@ -86,5 +91,8 @@ template <class T> double sequential_ms(const Scene& scene);
 
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);
+
+/// Bytes of all snapshots of a recording.
+double bytes_of_snapshots(const Scene& scene, Keep keep);
 
 } // namespace fdtd

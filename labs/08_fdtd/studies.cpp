@@ -151,7 +151,7 @@ template <class T> void figure_4_4(const Options& options, Report& report, const
                   {"type", sizeof(T) == 8 ? "double" : "float"}});
     Judge<T> judge(scene, p);
     some_variants(options, report, judge, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
-    const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"), false);
+    const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"), Keep::pictures);
     std::string text = "largest |Hz| after step";
     for (const Snapshot& s : recording.snapshots)
         text += fmt::format(" {}: {:.3f}{}", s.step, largest({s}), &s == &recording.snapshots.back() ? "" : ",");

@@ -1,5 +1,6 @@
-// libFuzzer target: whatever bytes are in a Matrix Market file, compressed or not, labs 04, 06 and 07 read it or throw
-// an error of one line that names the file.
+// libFuzzer target: whatever bytes are in a Matrix Market file, compressed or not, labs 04, 06, 07 and 09 read it or
+// throw an error of one line that names the file.
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "gzip.hpp"
 #include "labs/06_tridiagonal/files.hpp"
 #include "labs/07_lu/files.hpp"
+#include "labs/09_cg/files.hpp"
 
 // Without lu.cpp, which needs the whole lab.
 double lu::norm(const std::vector<double>& matrix, std::size_t) { return matrix.empty() ? 0 : matrix.front(); }
@@ -58,5 +60,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         fuzz::require(dense.values.size() == dense.rows * dense.columns, "another number of elements");
     });
     reads([&] { (void)lu::read_problem(name); });
+    reads([&] {
+        const std::vector<double> x = cg::read_vector<double>(name);
+        fuzz::require(read && x.size() == std::max(matrix.rows, matrix.columns), "another number of elements");
+    });
     return 0;
 }

@@ -79,7 +79,7 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
         Stopwatch once;
         cpu_sequential<double>(whole, out, once);
         scene.frame_every = 7;
-        const Recording recording = simulate<double>(scene, cpu_sequential<double>, true);
+        const Recording recording = simulate<double>(scene, cpu_sequential<double>, Keep::fields);
         REQUIRE(recording.snapshots.size() == 3);
         CHECK(recording.recorded == out.recorded);
         const Snapshot& last = recording.snapshots.back();
@@ -92,9 +92,19 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
                 REQUIRE(last.y[cell] == static_cast<float>(sign * out.field.q[at]));
                 REQUIRE(!(last.x[cell] == 0 && std::signbit(last.x[cell]))); // files do not say -0
             }
-        const Recording pictures = simulate<double>(scene, cpu_sequential<double>, false);
+        const Recording pictures = simulate<double>(scene, cpu_sequential<double>, Keep::pictures);
         CHECK(pictures.snapshots.back().values == last.values);
         CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
+        const Recording end = simulate<double>(scene, cpu_sequential<double>, Keep::last_field);
+        REQUIRE(end.snapshots.size() == 1);
+        CHECK((end.snapshots[0].step == 20 && end.snapshots[0].x == last.x && end.snapshots[0].values == last.values));
+        CHECK(end.recorded == out.recorded);
+        for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field}) {
+            double bytes = 0;
+            for (const Snapshot& s : simulate<double>(scene, cpu_sequential<double>, keep).snapshots)
+                bytes += 4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size());
+            CHECK(bytes_of_snapshots(scene, keep) == bytes);
+        }
     }
 }
 
@@ -107,7 +117,7 @@ TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell
         source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
         source.waveform.kind = Waveform::Kind::sine, source.waveform.phase = 1.5; // U = sin(1.5) in the cell (4, 4)
         scene.sources = {source};
-        const Snapshot s = simulate<double>(scene, cpu_sequential<double>, true).snapshots.back();
+        const Snapshot s = simulate<double>(scene, cpu_sequential<double>, Keep::fields).snapshots.back();
         // TE: eps dEx/dt = dHz/dy and eps dEy/dt = -dHz/dx. TM: mu dHx/dt = -dEz/dy and mu dHy/dt = dEz/dx.
         const float x = mode == Mode::te ? 1.0f : -1.0f;
         const std::size_t here = 4 * 9 + 4;

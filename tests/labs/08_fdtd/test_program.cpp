@@ -225,6 +225,21 @@ TEST_CASE("a folder that cannot be written is refused before anything is compute
     CHECK(std::filesystem::exists(folder.path("new/folder/animation.png")));
 }
 
+TEST_CASE("pictures and fields that the memory cannot hold are refused before anything is computed") {
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("long.json"))
+        .write(R"({"nx": 2000, "ny": 2000, "dx": 0.01, "steps": 10000000, "frames": {"every": 1},
+                   "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})");
+    for (const auto& [option, gib] : {std::pair("--frames ", "needs 14901"), std::pair("--vtk ", "needs 4470")}) {
+        const auto run = program("--backend cpu --scene " + folder.path("long.json ") + option + folder.path("out"));
+        INFO(run.out << run.err);
+        CHECK(run.exit_code == 2);
+        CHECK(run.out == "");
+        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        CHECK(run.err.find(gib) != std::string::npos);
+    }
+}
+
 TEST_CASE("the studies run at a small size") {
     CHECK(program.study_fault("figure-4-4", "--steps 40", 1, wrong_rungs()) == "");
     for (const std::string study : {"ladder", "table-4-2", "figure-4-6"}) {
