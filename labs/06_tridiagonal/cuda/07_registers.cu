@@ -63,19 +63,18 @@ __global__ void __launch_bounds__(block_lanes)
     registers_block_kernel(Equations<T> in, T* __restrict__ x, std::int32_t* __restrict__ zero_pivot, unsigned n) {
     __shared__ T exchange[registers_warps][warp_exchange];
     __shared__ NearLanes<T> near;
-    __shared__ unsigned first_zero;
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
     const Slots slots{blockIdx.x, warp * warp_slots, slots_shift, n, gridDim.x};
 
-    if (threadIdx.x == 0) first_zero = 0xFFFFFFFFu;
+    // As an unsigned number, no_zero_pivot is the largest: atomicMin() replaces it by any row.
+    unsigned* const first_zero = reinterpret_cast<unsigned*>(zero_pivot) + blockIdx.x;
+    if (threadIdx.x == 0) *first_zero = static_cast<unsigned>(no_zero_pivot);
     LaneRun<T> run;
     load_runs(in, slots, run, exchange[warp], lane);
     int zero = -1;
-    solve_in_block(run, near, zero);
-    if (zero >= 0) atomicMin(&first_zero, min(threadIdx.x * run_length + static_cast<unsigned>(zero), n - 1));
+    solve_in_block(run, near, zero); // its barriers order the store above before atomicMin()
+    if (zero >= 0) atomicMin(first_zero, min(threadIdx.x * run_length + static_cast<unsigned>(zero), n - 1));
     store_runs(run, slots, x, exchange[warp], lane);
-    __syncthreads(); // everyone has had its say
-    if (threadIdx.x == 0) zero_pivot[blockIdx.x] = static_cast<std::int32_t>(first_zero);
 }
 
 template <class T> void cuda_registers(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
