@@ -40,7 +40,7 @@ void colour(double share, unsigned char* rgb) {
 
 gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale) {
     const std::size_t nx = scene.nx, ny = scene.ny;
-    const std::size_t zoom = std::max<std::size_t>(1, 300 / std::max(nx, ny)); // at least about 300 pixels
+    const std::size_t zoom = pixels_of_cell(nx, ny);
     gpulab::Image image{nx * zoom, ny * zoom, 3, {}};
     image.pixels.resize(image.bytes());
     const auto material = [&](std::size_t i, std::size_t j) { return scene.map.empty() ? 0 : scene.map[j * nx + i]; };

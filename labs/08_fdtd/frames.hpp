@@ -2,6 +2,7 @@
 /// Pictures of a field, one by one and animated.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -28,6 +29,11 @@ double largest(const std::vector<Snapshot>& snapshots);
 /// A colour for value / scale in [-1, 1]: blue for -1, white for 0, red for 1. Beyond, the colour of the end; black for
 /// NaN. @param rgb three bytes
 void colour(double share, unsigned char* rgb);
+
+/// Pixels along each side of a cell: so many that a picture has about 300 pixels or more along its longer side.
+inline std::size_t pixels_of_cell(std::size_t nx, std::size_t ny) {
+    return std::max<std::size_t>(1, 300 / std::max(nx, ny));
+}
 
 /// Draws a snapshot: one pixel or more per cell (so that small grids are not tiny), y upwards, with the outlines of the
 /// materials in grey and the inner edges of the absorbing layers dotted.

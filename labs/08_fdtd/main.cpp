@@ -54,9 +54,10 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
-    const double snapshots = wishes.any() ? fdtd::bytes_of_snapshots(scene, wishes.keep()) : 0;
+    double files = wishes.any() ? fdtd::bytes_of_snapshots(scene, wishes.keep()) : 0;
+    if (!wishes.frames.empty()) files += fdtd::bytes_of_pictures(scene);
     gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
-                         6 * fdtd::bytes_of_field(scene, sizeof(T)) + snapshots, wishes.scene);
+                         6 * fdtd::bytes_of_field(scene, sizeof(T)) + files, wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},

@@ -142,11 +142,22 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
            static_cast<double>(number_bytes);
 }
 
-double bytes_of_snapshots(const Scene& scene, Keep keep) {
+namespace {
+/// The cells of all snapshots.
+double cells_of_snapshots(const Scene& scene, Keep keep) {
     const std::size_t count =
         keep == Keep::last_field ? 1 : scene.steps / scene.frame_every + (scene.steps % scene.frame_every != 0);
-    return static_cast<double>(count) * static_cast<double>(scene.nx) * static_cast<double>(scene.ny) *
-           static_cast<double>((keep == Keep::pictures ? 1 : 3) * sizeof(float));
+    return static_cast<double>(count) * static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
+}
+} // namespace
+
+double bytes_of_snapshots(const Scene& scene, Keep keep) {
+    return cells_of_snapshots(scene, keep) * static_cast<double>((keep == Keep::pictures ? 1 : 3) * sizeof(float));
+}
+
+double bytes_of_pictures(const Scene& scene) {
+    const auto pixels = static_cast<double>(pixels_of_cell(scene.nx, scene.ny)); // of three bytes
+    return 2 * 3 * pixels * pixels * cells_of_snapshots(scene, Keep::pictures);
 }
 
 #define FDTD_FOR(T)                                                                                    \

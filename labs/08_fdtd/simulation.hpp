@@ -95,4 +95,7 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes);
 /// Bytes of all snapshots of a recording.
 double bytes_of_snapshots(const Scene& scene, Keep keep);
 
+/// Bytes that write_frames() takes, at most: the pictures of all snapshots, and the animation made of them.
+double bytes_of_pictures(const Scene& scene);
+
 } // namespace fdtd

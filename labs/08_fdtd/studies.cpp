@@ -140,9 +140,12 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
     }
 }
 
+/// The book's example, with as many steps as the user wants.
+Scene book_of(const StudySettings& settings) { return read_scene("book", {{}, {}, settings.steps}); }
+
 /// The book's example over time: the largest values, and the pictures.
 template <class T> void figure_4_4(const Options& options, Report& report, const StudySettings& settings) {
-    Scene scene = read_scene("book", {{}, {}, settings.steps});
+    const Scene scene = book_of(settings);
     const Problem<T> p = make_problem<T>(scene);
     report.begin({{"scene", "book"},
                   {"nx", scene.nx},
@@ -192,10 +195,12 @@ std::vector<gpulab::StudySummary> study_list() {
 }
 
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
-    Scene largest_scene = square(settings.largest, 1, true);
-    if (options.study() != "figure-4-4")
-        gpulab::check_memory(options, 3.5 * bytes_of_field(largest_scene, sizeof(T)),
-                             5 * bytes_of_field(largest_scene, sizeof(T)));
+    const bool book = options.study() == "figure-4-4";
+    const Scene largest_scene = book ? book_of(settings) : square(settings.largest, 1, true);
+    double files = book ? bytes_of_snapshots(largest_scene, Keep::pictures) : 0;
+    if (!settings.frames.empty()) files += bytes_of_pictures(largest_scene);
+    gpulab::check_memory(options, 3.5 * bytes_of_field(largest_scene, sizeof(T)),
+                         5 * bytes_of_field(largest_scene, sizeof(T)) + files);
     Report report(options);
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     const double largest = static_cast<double>(settings.largest) * static_cast<double>(settings.largest);

@@ -342,14 +342,18 @@ class Run:
                 for number, problem in enumerate(problems)]
 
     def made(self, cases: list[dict[str, Any]], name: str) -> Iterator[bytes]:
-        """The messages for a worker, made by the judge."""
+        """The messages for a worker. The judge has made all of them when this returns."""
         spec, file = self.private(name + ".json"), self.private(name + ".cases")
         spec.write_text(json.dumps(cases), encoding="utf-8")
         self.judge.call("make", str(spec), str(file))
-        with open(file, "rb") as stream:
-            while length := stream.read(8):
-                yield stream.read(struct.unpack("<Q", length)[0])
-        file.unlink()
+
+        def messages() -> Iterator[bytes]:
+            with open(file, "rb") as stream:
+                while length := stream.read(8):
+                    yield stream.read(struct.unpack("<Q", length)[0])
+            file.unlink()
+
+        return messages()
 
     def checked(self, cases: list[dict[str, Any]], answers: list[bytes]) -> list[dict[str, str]]:
         """A verdict for each answer: the judge makes the problems again and computes the reference."""
@@ -372,9 +376,10 @@ class Run:
     def asked(self, worker: Worker, cases: list[dict[str, Any]]) -> tuple[list[bytes], Result | None]:
         """The answers to the cases, and a result if the worker did not answer all."""
         answers: list[bytes] = []
+        messages = self.made(cases, "cases")  # the judge's time is not the submission's
         end = time.perf_counter() + self.judge.test_seconds
         try:
-            for message in self.made(cases, "cases"):
+            for message in messages:
                 left = min(self.seconds, end - time.perf_counter())
                 answers.append(worker.ask(message, left)[0])
         except TimedOut:

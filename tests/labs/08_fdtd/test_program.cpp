@@ -230,7 +230,7 @@ TEST_CASE("pictures and fields that the memory cannot hold are refused before an
     gpulab::OutputFile(folder.path("long.json"))
         .write(R"({"nx": 2000, "ny": 2000, "dx": 0.01, "steps": 10000000, "frames": {"every": 1},
                    "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})");
-    for (const auto& [option, gib] : {std::pair("--frames ", "needs 14901"), std::pair("--vtk ", "needs 4470")}) {
+    for (const auto& [option, gib] : {std::pair("--frames ", "needs 3725"), std::pair("--vtk ", "needs 4470")}) {
         const auto run = program("--backend cpu --scene " + folder.path("long.json ") + option + folder.path("out"));
         INFO(run.out << run.err);
         CHECK(run.exit_code == 2);
@@ -238,6 +238,10 @@ TEST_CASE("pictures and fields that the memory cannot hold are refused before an
         CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
         CHECK(run.err.find(gib) != std::string::npos);
     }
+    const auto study = program("--study figure-4-4 --backend cpu --steps 100000000");
+    CHECK(study.exit_code == 2);
+    CHECK(study.out == "");
+    CHECK(study.err.find("of main memory") != std::string::npos);
 }
 
 TEST_CASE("the studies run at a small size") {
