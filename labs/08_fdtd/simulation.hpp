@@ -19,7 +19,7 @@ namespace fdtd {
 
 /// What a scene looks like over time.
 struct Recording {
-    std::vector<Snapshot> snapshots; ///< those to keep
+    std::vector<Snapshot> snapshots; ///< those that Keep names
     std::vector<double> recorded;    ///< as in Output, of all steps
 };
 
