@@ -133,7 +133,8 @@ void Options::size(const std::string& name, std::size_t& value, std::size_t leas
                    std::size_t most) {
     lab_options_.push_back(name);
     auto text = std::make_shared<std::string>();
-    app_->add_option(name, *text, fmt::format("{} [{}]", help, value))->type_name("SIZE");
+    const bool has_default = value >= least; // else it stands for "not given", and the help says what happens then
+    app_->add_option(name, *text, has_default ? fmt::format("{} [{}]", help, value) : help)->type_name("SIZE");
     checks_.push_back([=, this, &value] {
         if (app_->count(name) == 0) return;
         const auto number = static_cast<std::size_t>(parse_size(*text, name));
@@ -251,6 +252,10 @@ void Options::check_files() const {
 
 bool Options::parse(int argc, const char* const* argv) {
     check_values(argc, argv);
+    const auto hide = [&](const char* name) { app_->get_option(name)->group(""); }; // from --help
+    if (variants_.empty())
+        for (const char* name : {"--list", "--variant", "--backend", "--device", "--flush-l2"}) hide(name);
+    if (studies_.empty()) hide("--study");
     try {
         app_->parse(argc, argv);
     } catch (const CLI::CallForHelp&) {

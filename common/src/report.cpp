@@ -68,6 +68,7 @@ struct Report::State {
     std::string group;                         // a study: the parameters above the rows
     std::map<std::string, std::string> stated; // why a back end has no device
     std::vector<std::string> notes;            // said, but not shown yet
+    bool said = false;                         // whether there was one
     std::vector<std::string> left_out;         // headings
     bool quiet = false;
     bool progress_shown = false;
@@ -183,6 +184,7 @@ void Report::column(const std::string& name, const std::string& heading, const s
 }
 
 void Report::say(const std::string& text) {
+    state_->said = true;
     if (!state_->quiet) state_->notes.push_back(text);
 }
 
@@ -220,6 +222,8 @@ const Result& Report::add(Result result, const Work& work) {
 int Report::finish() {
     State& s = *state_;
     s.clear_progress();
+    if (s.is_study() && !s.said && s.passed + s.failed + s.skipped == 0)
+        throw UsageError(fmt::format("--study {}: it has none of the chosen variants", s.options.study()));
     s.print_notes();
     fmt::print("\n{} right, {} wrong, {} skipped\n", s.passed, s.failed, s.skipped);
     if (!s.left_out.empty())

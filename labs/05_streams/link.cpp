@@ -13,9 +13,7 @@ double bound_ms(const Link& link, std::size_t bytes) {
     return std::max({size / (link.up * 1e6), size / (link.down * 1e6), link.kernel_ms});
 }
 
-double together_ms(const Link& link, std::size_t bytes) {
-    return std::max(static_cast<double>(bytes) / (link.together * 1e6), link.kernel_ms);
-}
+double together_ms(const Link& link, std::size_t bytes) { return static_cast<double>(bytes) / (link.together * 1e6); }
 
 double sum_ms(const Link& link, std::size_t bytes) {
     const auto size = static_cast<double>(bytes);

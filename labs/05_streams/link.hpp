@@ -27,7 +27,7 @@ struct Link {
 double bound_ms(const Link& link, std::size_t bytes);
 
 /// The time in which the image goes up and as many bytes come down from a common start, without strips and without
-/// waiting for each other; or kernel_ms if that is longer.
+/// waiting for each other, in milliseconds.
 double together_ms(const Link& link, std::size_t bytes);
 
 /// One stage after the other, without overlap: bytes / up_alone + kernel_ms + bytes / down_alone, in milliseconds.

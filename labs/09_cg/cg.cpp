@@ -137,10 +137,12 @@ template <class T> std::string describe_end(const Problem<T>& p, const Output<T>
     return "";
 }
 
-template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x) {
+template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x, End end) {
     const double residual = true_residual(p, x);
-    return fmt::format("b - A x has a norm of {:.3g}{}", residual,
-                       p.stop_at > 0 && residual > p.stop_at ? ", which rounding keeps above what is wanted" : "");
+    const bool by_rounding = end == End::converged || end == End::exhausted;
+    return fmt::format(
+        "b - A x has a norm of {:.3g}{}", residual,
+        by_rounding && p.stop_at > 0 && residual > p.stop_at ? ", which rounding keeps above what is wanted" : "");
 }
 
 template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>& x) {
@@ -216,7 +218,7 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     template Problem<T> make_problem(gpulab::Csr<T>, std::vector<T>, std::vector<T>, const Settings&, \
                                      const std::string&);                                             \
     template std::string describe_end(const Problem<T>&, const Output<T>&);                           \
-    template std::string describe_solution(const Problem<T>&, const std::vector<T>&);                 \
+    template std::string describe_solution(const Problem<T>&, const std::vector<T>&, End);            \
     template bool is_no_solution(const Problem<T>&, const std::vector<T>&);                           \
     template End end_without_curvature<T>(const std::vector<double>&);                                \
     template gpulab::Work work(const Problem<T>&, std::size_t);                                       \

@@ -118,7 +118,8 @@ template <class T> double true_residual(const Problem<T>& p, const std::vector<T
 template <class T> std::string describe_end(const Problem<T>& p, const Output<T>& out);
 
 /// What b - A x comes to: the norm that the iteration computes may be smaller by far, because it rounds.
-template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x);
+/// @param end how the iteration ended; where the norm is larger than wanted, it tells whether rounding is the reason
+template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x, End end);
 
 /// Whether x is no better than zero, and not as good as wanted: rounding has eaten the solution. A start that is many
 /// orders of magnitude larger than the solution causes that, although the iteration ends as converged.

@@ -22,7 +22,7 @@ struct Choice {
     std::string solution, history, trace, write;
     std::string type = "double", method = "cg", preconditioner = "none", criterion = "relative", balance = "nnz";
     cg::Settings settings;
-    std::size_t rows = 10'000'000; // of the studies
+    std::size_t rows = 0; // of the studies; 0: theirs
 };
 
 /// Rejects conflicting options, and fills in the defaults.
@@ -100,7 +100,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     }
     const cg::Output<T>& solved = notes.solved.out;
     std::string line = fmt::format("{}: {}; {}", notes.solved.variant, cg::describe_end(problem, solved),
-                                   cg::describe_solution(problem, solved.x));
+                                   cg::describe_solution(problem, solved.x, solved.end));
     const bool unsolved = problem.stop_at > 0 && solved.end != cg::End::converged;
     if (solution && unsolved) {
         const cg::Best<T> best = cg::best_so_far(problem, solved);
@@ -142,7 +142,7 @@ int main(int argc, char** argv) try {
                    "the parts: equally many non-zeros, or by the measured speed of each device");
     options.output("--tuning", c.settings.tuning,
                    "file that keeps the group counts of tuned OpenCL rungs; it is made when absent");
-    options.size("--rows", c.rows, 16, "unknowns in studies", std::size_t{1} << 28);
+    options.size("--rows", c.rows, 16, cg::rows_help, std::size_t{1} << 28);
     options.variants(cg::variants<double>()); // the same names for float
     options.studies(cg::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered

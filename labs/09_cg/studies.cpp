@@ -80,6 +80,15 @@ template <class T> void history(const Options& options, Report& report, const St
     }
 }
 
+/// Unknowns, for a study that should end within minutes: on a CPU, 10 million take hours.
+std::size_t default_rows(const Options& options) {
+    if (options.study() == "history") return 2'500; // on the CPU everywhere, and steepest descent takes long
+    for (const gpulab::Backend backend : {gpulab::Backend::opencl, gpulab::Backend::cuda})
+        for (const gpulab::Device& device : options.devices(backend))
+            if (!device.is_cpu) return 10'000'000;
+    return 250'000;
+}
+
 /// So many iterations, whatever the residual is.
 Settings fixed_iterations(const Settings& given, std::size_t count) {
     Settings settings = given;
@@ -260,7 +269,9 @@ std::vector<gpulab::StudySummary> study_list() {
              {"--type", "--rows", "--tolerance", "--limit"}}};
 }
 
-template <class T> int run_study(const Options& options, const StudySettings& study) {
+template <class T> int run_study(const Options& options, const StudySettings& given) {
+    StudySettings study = given;
+    if (study.rows == 0) study.rows = default_rows(options);
     const std::size_t rows = options.study() == "scaling" ? 2 * study.rows : study.rows; // the larger of two
     const MemoryNeed need = memory_need<T>({rows, rows, 5.0 * static_cast<double>(rows)});
     gpulab::check_memory(options, need.device, need.host);

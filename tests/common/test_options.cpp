@@ -364,6 +364,8 @@ TEST_CASE("the options --list and --study list name what there is, one line each
 
 TEST_CASE("the option --help names every option with its default") {
     Options options("lab", "the purpose of it");
+    options.variants(table);
+    options.studies({{"sizes", "a sweep over sizes", {}}});
     std::size_t n = 12345;
     options.size("--n", n, 1, "elements");
     const std::string help = answer(options, {"--help"});
@@ -374,6 +376,19 @@ TEST_CASE("the option --help names every option with its default") {
         INFO(part << " in\n" << help);
         CHECK(help.find(part) != std::string::npos);
     }
+}
+
+TEST_CASE("the option --help leaves out what the program has not: variants, studies, and defaults that are none") {
+    Options options("lab", "the purpose of it");
+    std::size_t parts = 0, least = 1;
+    options.size("--parts", parts, 1, "parts");
+    options.size("--least", least, 1, "the least");
+    const std::string help = answer(options, {"--help"});
+    for (const char* part : {"--list", "--variant", "--backend", "--device", "--flush-l2", "--study", "[0]"}) {
+        INFO(part << " in\n" << help);
+        CHECK(help.find(part) == std::string::npos);
+    }
+    CHECK(help.find("the least [1]") != std::string::npos);
 }
 
 TEST_CASE("the options --device and --backend choose devices, and only variants of those are wanted") {

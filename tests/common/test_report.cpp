@@ -1,5 +1,7 @@
 // What a student sees, and what the files hold: whole, and word by word.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -331,6 +333,22 @@ cuda:0  Test GPU: copies 15.0 GB/s
 
 3 right, 0 wrong, 0 skipped
 )");
+}
+
+TEST_CASE("a study without a result is an error, and writes no file; one that says something is not") {
+    const ScratchFile json;
+    const TestOptions options({"--study", "sizes", "--json", json.path()});
+    (void)printed_by([&] {
+        Report empty(options, {}, known());
+        CHECK_THROWS_MATCHES(empty.finish(), gpulab::UsageError,
+                             Catch::Matchers::Message("--study sizes: it has none of the chosen variants"));
+    });
+    CHECK_FALSE(fs::exists(json.path()));
+    (void)printed_by([&] {
+        Report words(options, {}, known());
+        words.say("eight pictures");
+        CHECK(words.finish() == gpulab::exit_success);
+    });
 }
 
 TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {

@@ -72,7 +72,29 @@ def withheld_files(lab: Lab) -> dict[str, str]:
             users = [other for other in sources if f'"{path.name}.hpp"' in texts[other]]
             if users and all(str(user.relative_to(lab.path)) in replaced for user in users):
                 replaced[str(path.relative_to(lab.path))] = f"// This kernel is {WITHHELD}.\n"
+    withhold_headers(lab, replaced)
     return replaced
+
+
+def withhold_headers(lab: Lab, replaced: dict[str, str]) -> None:
+    """Adds the headers that only withheld files include: without their code, and with their own includes."""
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(lab.path.rglob("*"))
+             if path.suffix in (".cpp", ".cu", ".hpp", ".cuh") and "exercises" not in path.relative_to(lab.path).parts}
+    includes = {path: {found for name in re.findall(r'(?m)^#include "([^"]+)"', text)
+                       for found in ((path.parent / name).resolve(), (lab.path / name).resolve()) if found.is_file()}
+                for path, text in texts.items()}
+    stubs = {file for _, part in lab.parts() for file in part.files}
+    found = True
+    while found:  # a header that only withheld headers include is withheld, too
+        found = False
+        for path, text in texts.items():
+            name = str(path.relative_to(lab.path))
+            users = [str(user.relative_to(lab.path)) for user, of in includes.items() if path.resolve() in of]
+            if path.suffix in (".hpp", ".cuh") and name not in stubs and name not in replaced and users \
+                    and all(user in replaced for user in users):
+                lines = re.findall(r'(?m)^#include .*', text)
+                replaced[name] = "\n".join([f"// This header is {WITHHELD}.", "#pragma once", *lines, ""])
+                found = True
 
 
 def code(line: str) -> str:

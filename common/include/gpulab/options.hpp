@@ -54,7 +54,8 @@ public:
     Options& operator=(const Options&) = delete;
 
     /// A size option of the lab: at least `least`, at most 2^63 - 1; see parse_size() for how it may be written.
-    /// The variable keeps its value when the option is not given.
+    /// The variable keeps its value when the option is not given. --help shows it, unless it is less than `least`: such
+    /// a value stands for "not given".
     void size(const std::string& name, std::size_t& value, std::size_t least, const std::string& help,
               std::size_t most = std::numeric_limits<std::int64_t>::max());
     /// A number option of the lab, within [least, most].
@@ -79,7 +80,7 @@ public:
     /// Announces the lab's studies, for `--study list` and for checking --study.
     void studies(std::vector<StudySummary> studies) { studies_ = std::move(studies); }
 
-    /// Reads the command line.
+    /// Reads the command line. A program without variants, or without studies, does not list their options in --help.
     /// @return false when the question was answered already (--help, --list, `--study list`) and the program is done
     /// @throws UsageError with one line that says what is wrong
     bool parse(int argc, const char* const* argv);

@@ -136,6 +136,7 @@ public:
 
     /// Prints the closing lines and writes the files.
     /// @return exit_success, or exit_wrong_result when any result failed
+    /// @throws UsageError when a study has neither a result nor anything to say: the choice left it no variant
     int finish();
 
 private:

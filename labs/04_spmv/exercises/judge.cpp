@@ -1,6 +1,6 @@
 /// @file
 /// The judge of this lab's exercises. Fields of a case: type and matrix, a description as the program's
-/// --matrix takes it.
+/// --generate takes it.
 #include "gpulab/grading/judge.hpp"
 
 #include "exercises/tasks.hpp"

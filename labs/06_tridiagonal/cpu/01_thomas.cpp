@@ -5,7 +5,7 @@
 // of them twice: no method needs less work.
 // A pivot may be zero although the matrix is regular. No pivot is zero when the matrix is strictly diagonally dominant
 // or symmetric and positive definite.
-// Limit: each step waits for the division of the step before, about as long as fifteen multiplications take.
+// Limit: each step waits for the division of the step before, which takes several times as long as a multiplication.
 #include "gpulab/poisoning.hpp"
 #include "tridiagonal.hpp"
 

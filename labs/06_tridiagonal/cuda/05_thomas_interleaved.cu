@@ -3,9 +3,9 @@
 // Changed: row i of system s lies at i * systems + s, so the 32 threads of a warp read 32 neighbours: the loads are
 // coalesced. The loop is the same.
 // The data must first be brought into this order. Unless --layout says that they come interleaved, the time includes
-// transposing them, and x back: ten more arrays to move than the five that the solution itself needs.
-// Limit: memory. The way down writes c' and d', the way up reads them again: nine arrays move instead of five. And
-// with few systems, too few loads are in flight to hide their latency.
+// transposing them, and x back.
+// Limit: with few systems, too few loads are in flight to hide their latency. With many, memory: the way down writes c'
+// and d', the way up reads them again.
 #include "device_problem.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"

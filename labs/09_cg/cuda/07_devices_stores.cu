@@ -186,7 +186,8 @@ __global__ void __launch_bounds__(block_threads)
         const T beta = rules.steepest ? T(0) : static_cast<T>(rho / s->rho);
         update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, n);
     }
-    if (!is_last_block(&s->tickets)) return; // all blocks have read the state
+    __syncthreads(); // all warps have read the state, so that a ticket of this block says so
+    if (!is_last_block(&s->tickets)) return;
     if (threadIdx.x == 0) {
         s->rho = rho;
         note_residual(s, history, first ? 0 : s->iteration + 1, rr, rules);

@@ -25,7 +25,8 @@ __device__ inline double block_sum(double value) {
 
 /// Whether this block is the last of the grid to come here. What thread 0 of every block has written before is then
 /// visible in L2. The counter is zero again afterwards.
-/// @pre all threads of the block call it
+/// @pre all threads of the block call it; a barrier after the last access to what the last block overwrites, as in
+///      block_sum(): only thread 0 draws a ticket, and the other warps may be behind it
 __device__ inline bool is_last_block(unsigned* tickets) {
     __shared__ bool last;
     if (threadIdx.x == 0) {

@@ -266,7 +266,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
                         {"link", nccl ? "nccl" : "host"}};
         report->add(std::move(result), cg::work(problem, out.iterations()));
         code = report->finish();
-        std::string end = cg::describe_end(problem, out) + "; " + cg::describe_solution(problem, out.x);
+        std::string end = cg::describe_end(problem, out) + "; " + cg::describe_solution(problem, out.x, out.end);
         const bool failed = out.end == cg::End::not_positive || out.end == cg::End::not_finite;
         const bool unsolved = problem.stop_at > 0 && out.end != cg::End::converged;
         if (solution && (failed || unsolved)) {

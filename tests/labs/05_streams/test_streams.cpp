@@ -229,6 +229,7 @@ TEST_CASE("the bounds of a link are as computed by hand") {
     CHECK(streams::strips_ms(link, bytes, streams::best_strips(link, bytes)) == about(4.8));
     link.kernel_ms = 10; // the kernel is the slowest stage: 15 / n + (n - 1) 10 / n
     CHECK(streams::bound_ms(link, bytes) == about(10));
+    CHECK(streams::together_ms(link, bytes) == about(4)); // the copies alone
     CHECK(streams::strips_ms(link, bytes, 5) == about(15.0 / 5 + 4 * 10.0 / 5));
     CHECK(streams::best_strips(link, bytes) > 32); // pauses hide behind the kernel
 }

@@ -193,6 +193,7 @@ TEST_CASE("without convergence the exit code is 1, with the numbers, and the bes
         program("--generate laplace2d:20 --limit 5 --backend cpu --repeat 1 --solution " + solution.path());
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, "not converged within 5 iterations: residual "));
+    CHECK_FALSE(has(outcome.err, "rounding")); // the limit is the reason
     CHECK(cg::read_vector<double>(solution.path()).size() == 400);
     CHECK(program("--generate laplace2d:20 --limit 5 --tolerance 0 --backend cpu --repeat 1").exit_code == 0);
 }
@@ -468,6 +469,19 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads", "[
             }
         CHECK(found > 0);
     }
+}
+
+TEST_CASE("a study without a variant says so, and the default size of history suits a CPU") {
+    for (const char* const study : {"table-4-5", "table-4-7", "scaling"}) {
+        const Outcome outcome = program(fmt::format("--study {} --rows 100 --backend cpu", study));
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.err == fmt::format("cg: --study {}: it has none of the chosen variants\n", study));
+    }
+    const ScratchFile json;
+    const Outcome outcome = program("--study history --limit 2 --repeat 1 --json " + json.path());
+    INFO(outcome.out << outcome.err);
+    CHECK(has(json.text(), "laplace2d:50\""));
+    CHECK(has(json.text(), "springs:35x35\""));
 }
 
 TEST_CASE("every study runs and writes a list of runs") {

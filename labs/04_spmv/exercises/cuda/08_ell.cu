@@ -1,7 +1,7 @@
 // Rung 8: ELLPACK, one thread per row.
 //
-// Changed: the format; a thread still has a row, as in rung 1. Slot s of row i is stored at s * rows + i, so at each
-// step of the loop the 32 threads of a warp read 32 neighbours. No row pointers, no sum across threads.
+// Changed: the format; a thread still has a row, as in rung 1. The slots are stored column-major, so at each step of
+// the loop the 32 threads of a warp read 32 neighbours. No row pointers, no sum across threads.
 // There are three small differences from rung 1 besides the format: the hints of rung 5; offsets of 64 bits, because
 // the number of slots may pass 2^31; and a comparison per slot that leaves out the padding.
 // Limit: the padding, which is read too. With rows of equal length there is none. With a few long rows the format would

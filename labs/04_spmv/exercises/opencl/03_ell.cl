@@ -2,8 +2,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
 
-// One work-item per row of an ELL matrix. Slot s of row i is stored at s * rows + i: neighbouring items read
-// neighbours.
+// One work-item per row of an ELL matrix, whose slots are stored column-major: neighbouring items read neighbours.
 kernel void spmv(global const int* column, global const REAL* value, global const REAL* x, global REAL* y, ulong rows,
                  ulong width) {
     const size_t i = get_global_id(0);

@@ -35,9 +35,9 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
     }
     __syncthreads();
 
-    // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation its neighbours at distance step, as
-    // long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step` must be what the back
-    // substitution begins with.
+    // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation the unknowns of its two neighbours
+    // at distance step, as long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step` must
+    // be what the back substitution begins with.
     unsigned step = 1;
     while (2 * step <= n) step *= 2;
     // END TODO

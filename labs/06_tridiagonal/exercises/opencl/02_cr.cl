@@ -17,9 +17,9 @@ kernel void cr(global const REAL* a_in, global const REAL* b_in, global const RE
     }
     barrier(CLK_LOCAL_MEM_FENCE); // all equations are here before anyone reads a neighbour
 
-    // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation its neighbours at distance step, as
-    // long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step` must be what the back
-    // substitution begins with.
+    // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation the unknowns of its two neighbours
+    // at distance step, as long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step` must
+    // be what the back substitution begins with.
     uint step = 1;
     while (2 * step <= n) step *= 2;
     // END TODO
