@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <random>
 #include <system_error>
 #include <utility>
@@ -39,24 +40,36 @@ struct TemporaryName {
 };
 TemporaryName temporary_names[16];
 
+constexpr int watched_signals[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ};
+struct sigaction earlier_actions[std::size(watched_signals)]; // what happened at these signals before
+std::atomic<bool> ending{false};
+
 extern "C" void remove_temporary_files(int signal) {
     for (TemporaryName& temporary : temporary_names)
         if (temporary.valid) ::unlink(temporary.name);
+    // Ends the program as it would have ended without this handler. An earlier handler may come back to this one, which
+    // it found when it was installed itself: not twice.
     std::signal(signal, SIG_DFL);
-    std::raise(signal); // ends the program as if there were no handler
+    if (!ending.exchange(true))
+        for (std::size_t i = 0; i < std::size(watched_signals); ++i)
+            if (watched_signals[i] == signal) ::sigaction(signal, &earlier_actions[i], nullptr);
+    std::raise(signal); // blocked until this handler returns
 }
 
-/// Lets the signals that end a program remove the temporary files first. A signal that is ignored (nohup), or that
-/// somebody else handles, stays as it is. SIGXFSZ, a file larger than `ulimit -f` allows, is ignored: the write then
-/// fails, and the program says so.
+/// Lets the signals that end a program remove the temporary files first, and then do what they did before: PoCL's
+/// compiler has handlers of its own, which end the program as well. A signal that is ignored (nohup) stays so. SIGXFSZ, a
+/// file larger than `ulimit -f` allows, is ignored: the write then fails, and the program says so.
 void watch_signals() {
-    for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ}) {
+    for (std::size_t i = 0; i < std::size(watched_signals); ++i) {
+        const int signal = watched_signals[i];
         struct sigaction action {};
-        if (::sigaction(signal, nullptr, &action) != 0 || (action.sa_flags & SA_SIGINFO) ||
-            action.sa_handler != SIG_DFL)
-            continue;
-        action.sa_handler = signal == SIGXFSZ ? SIG_IGN : remove_temporary_files;
-        ::sigaction(signal, &action, nullptr);
+        if (::sigaction(signal, nullptr, &action) != 0) continue;
+        const bool plain = !(action.sa_flags & SA_SIGINFO);
+        if (plain && (action.sa_handler == SIG_IGN || action.sa_handler == remove_temporary_files)) continue;
+        earlier_actions[i] = action;
+        struct sigaction ours {};
+        ours.sa_handler = signal == SIGXFSZ ? SIG_IGN : remove_temporary_files;
+        ::sigaction(signal, &ours, nullptr);
     }
 }
 #else

@@ -456,6 +456,52 @@ TEST_CASE("a signal that ends the program leaves no temporary file, and still en
     }
 }
 
+namespace {
+
+/// A handler as that of PoCL's compiler: cleans up, and ends the program by the same signal.
+extern "C" void earlier_handler(int signal) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+/// The same, but it comes back to the handler that it has found.
+struct sigaction found_by_later;
+extern "C" void later_handler(int signal) {
+    ::sigaction(signal, &found_by_later, nullptr);
+    std::raise(signal);
+}
+} // namespace
+
+TEST_CASE("a signal for which a library has a handler leaves no temporary file either") {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        INFO("signal " << signal);
+        const Folder folder;
+        REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+        for (const bool later : {false, true}) {
+            INFO("a later handler: " << later);
+            const int status = status_of_user([&] {
+                std::signal(signal, earlier_handler);
+                gpulab::OutputFile a(folder.path("a"));
+                a.prepare("new");
+                if (later) { // a library that comes after the first file
+                    struct sigaction action {};
+                    action.sa_handler = later_handler;
+                    ::sigaction(signal, &action, &found_by_later);
+                    gpulab::OutputFile b(folder.path("b"));
+                    b.prepare("new");
+                }
+                if (folder.files() != 1) return 1; // b is gone again
+                ::raise(signal);
+                return 2;
+            });
+            INFO("status " << status);
+            REQUIRE(WIFSIGNALED(status));
+            CHECK(WTERMSIG(status) == signal);
+            CHECK(folder.files() == 0);
+        }
+    }
+}
+
 TEST_CASE("a signal that the program was started to ignore stays ignored") {
     const Folder folder;
     REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);

@@ -19,7 +19,8 @@ namespace gpulab {
 /// - A file that may not be written (mode 444) and a directory are refused.
 /// - A file that may be written, but not replaced because its folder may not be written, is overwritten by commit().
 ///   An error may then leave a part of the content.
-/// - A signal that ends the program (Ctrl-C, kill, a closed terminal) removes the temporary file. A file larger than
+/// - A signal that ends the program (Ctrl-C, kill, a closed terminal) removes the temporary file, also where a library,
+///   such as PoCL, has a handler for it. A file larger than
 ///   `ulimit -f` allows is an error.
 /// - A named pipe that no program reads is an error after five seconds.
 /// - A file that is not regular (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes

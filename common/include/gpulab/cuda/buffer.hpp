@@ -72,6 +72,7 @@ public:
     void copy_from(std::span<const T> host) {
         check_length(host.size());
         CUDA_CHECK(cudaMemcpy(data(), host.data(), bytes(), cudaMemcpyHostToDevice));
+        CUDA_CHECK(cudaDeviceSynchronize()); // a small copy may return early, and kernels run in other streams
     }
 
     /// Poisons the elements again, in a stream: before each timed run, so that no run can pass off the result of an

@@ -21,7 +21,9 @@ private:
 
 namespace detail {
 inline void cuda_check(cudaError_t code, const char* call, const char* file, int line) {
-    if (code != cudaSuccess) throw CudaError(code, call, file, line);
+    if (code == cudaSuccess) return;
+    (void)cudaGetLastError(); // else CUDA_CHECK_LAUNCH() would report this error again, for the next kernel
+    throw CudaError(code, call, file, line);
 }
 } // namespace detail
 
