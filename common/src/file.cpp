@@ -57,8 +57,8 @@ extern "C" void remove_temporary_files(int signal) {
 }
 
 /// Lets the signals that end a program remove the temporary files first, and then do what they did before: PoCL's
-/// compiler has handlers of its own, which end the program as well. A signal that is ignored (nohup) stays so. SIGXFSZ, a
-/// file larger than `ulimit -f` allows, is ignored: the write then fails, and the program says so.
+/// compiler has handlers of its own, which end the program as well. A signal that is ignored (nohup) stays so. SIGXFSZ,
+/// a file larger than `ulimit -f` allows, is ignored: the write then fails, and the program says so.
 void watch_signals() {
     for (std::size_t i = 0; i < std::size(watched_signals); ++i) {
         const int signal = watched_signals[i];

@@ -2,7 +2,7 @@
 //
 // Changed: 64 columns, the panel, are eliminated first, as in cpu_two_stage. Its row exchanges are applied to the other
 // columns, a triangular solve gives 64 rows of U, and then the rest of the matrix is updated once: A22 - L21 U12, a
-// matrix product. An element of the submatrix is loaded for 128 operations instead of two.
+// matrix product. An element of the submatrix is read from memory once for 128 operations instead of two.
 // Limit: one core, and a matrix product that is not packed (see lab 03).
 #include "blocks.hpp"
 #include "lu.hpp"

@@ -70,7 +70,7 @@ __global__ void __launch_bounds__(lanes* groups)
     }
     __syncthreads();
 
-    for (int k = 0; k + 1 < rows; ++k) { // row k is final: take its multiples from all rows below
+    for (int k = 0; k + 1 < rows; ++k) { // row k is final: subtract multiples of it from all rows below
         for (int i = k + 1 + y; i < rows; i += groups) tile[i][lane] -= lower[i][k] * tile[k][lane];
         __syncthreads();
     }

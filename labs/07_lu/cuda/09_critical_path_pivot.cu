@@ -13,7 +13,8 @@
 // - Eight columns are unrolled, so that their places in registers are constants. A row rotates once for eight columns.
 // - One division per column, 1 / pivot, is computed during the search; rows are multiplied with the result.
 // - A panel has 32 columns, because a step updates all columns of the panel. While more than 2048 rows are left, two
-//   panels are applied together to the rest of the matrix, which then passes through memory once for 64 columns.
+//   panels are applied together to the rest of the matrix, which then passes through memory once for 64 columns. From
+//   8193 rows on these are four panels of 16, from 16,385 on the kernels of cuda_columns_pivot take all 64.
 // - Rows pass through shared memory when they are loaded and stored, so that neighbouring lanes access neighbours.
 // - One kernel exchanges rows and solves for U. A warp keeps eight rows of U in registers: one barrier for eight rows.
 // Limit: still the chain, for n up to about 4096; then the update.
@@ -353,7 +354,7 @@ __global__ void __launch_bounds__(lanes* warps)
                     for (int i = k + 1; i < each; ++i) x[i] -= lower[b * each + i][b * each + k] * x[k];
                 }
             }
-            __syncthreads(); // the rows of warp b are final: take their multiples from all rows below
+            __syncthreads(); // the rows of warp b are final: subtract multiples of them from all rows below
             if (warp > b) {
 #pragma unroll
                 for (int k = 0; k < each; ++k)

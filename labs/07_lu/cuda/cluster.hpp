@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cuda_runtime.h>
+#include <string>
 
 #include "gpulab/cuda/check.hpp"
+#include "gpulab/error.hpp"
 
 namespace lu {
 
@@ -13,6 +15,7 @@ inline constexpr int most_cluster_blocks = 16;
 
 /// Launches a kernel with one cluster: as many blocks as it takes for all rows, rounded up to a power of two.
 /// @pre rows <= most_cluster_blocks * rows_of_block
+/// @throws gpulab::Unsupported when the GPU cannot run so large a cluster: only 8 blocks are guaranteed
 template <class... Parameters, class... Arguments>
 void launch_cluster(void (*kernel)(Parameters...), int rows, int rows_of_block, int threads, cudaStream_t stream,
                     const Arguments&... arguments) {
@@ -29,7 +32,12 @@ void launch_cluster(void (*kernel)(Parameters...), int rows, int rows_of_block, 
     config.attrs = &attribute;
     config.numAttrs = 1;
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
-    CUDA_CHECK(cudaLaunchKernelEx(&config, kernel, arguments...));
+    const cudaError_t launched = cudaLaunchKernelEx(&config, kernel, arguments...);
+    if (launched == cudaErrorInvalidClusterSize) {
+        (void)cudaGetLastError(); // reported here
+        throw gpulab::Unsupported("this GPU cannot run a cluster of " + std::to_string(blocks) + " blocks");
+    }
+    CUDA_CHECK(launched);
 }
 
 } // namespace lu

@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(lanes* groups)
 
     for (int k = rows - 1; k >= 0; --k) {
         if (y == 0) tile[k][lane] /= upper[k][k];
-        __syncthreads(); // row k is final: take its multiples from all rows above
+        __syncthreads(); // row k is final: subtract multiples of it from all rows above
         for (int i = y; i < k; i += groups) tile[i][lane] -= upper[i][k] * tile[k][lane];
         __syncthreads();
     }

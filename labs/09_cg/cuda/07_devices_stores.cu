@@ -115,11 +115,19 @@ __global__ void __launch_bounds__(block_threads)
     post_residual(post, all_rr, all_rho, step);
 }
 
-/// q = A p: first the rows [begin, end), which need no halo, then the others. Eight blocks on a multiprocessor, as many
-/// threads as it can have, so that many loads are under way.
+#if __CUDA_ARCH__ == 750
+constexpr int full_blocks = 1024 / block_threads; // blocks that fill a multiprocessor with threads
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+constexpr int full_blocks = 1536 / block_threads;
+#else
+constexpr int full_blocks = 2048 / block_threads;
+#endif
+
+/// q = A p: first the rows [begin, end), which need no halo, then the others. A multiprocessor has as many threads as
+/// it can have, so that many loads are under way.
 /// @param partial one number per block
 template <class T>
-__global__ void __launch_bounds__(block_threads, 8)
+__global__ void __launch_bounds__(block_threads, full_blocks)
     product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
                              Post post, unsigned step, State* s) {
     if (s->stop != go_on) return;

@@ -35,8 +35,8 @@ __global__ void __launch_bounds__(lanes* groups)
     }
     __syncthreads();
 
-    // TODO: substitution from the bottom up: row k of the tile becomes final, then its multiples go from all rows
-    // above. Where do all threads have to wait?
+    // TODO: substitution from the bottom up: row k of the tile becomes final, then multiples of it are subtracted from
+    // all rows above. Where do all threads have to wait?
     if (y == 0 && rows == 1) tile[0][lane] /= upper[0][0]; // a single unknown: now for any number of them
     // END TODO
     for (int i = y; i < rows; i += groups)
