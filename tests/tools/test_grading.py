@@ -24,7 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import cuda, grade, handout, judge as judging, report, student  # noqa: E402
+from grading import cuda, grade, handout, judge as judging, package, report, student  # noqa: E402
 from grading.exercises import is_unsolved, load, same_outside_todo  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 from grading.judge import (BUILD_ERROR, CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL,  # noqa: E402
@@ -792,6 +792,13 @@ def submissions(folder):
     found = read(lab, archive)
     equal(set(found.files), {"opencl/02_one_item.cl", "opencl/distances.cl"}, "a zip file in which one file is damaged")
     holds(any("opencl/03_grid_stride.cl cannot be read" in note for note in found.notes), found.notes)
+    with zipfile.ZipFile(archive, "w") as file:  # zlib unpacks as much as it is asked for, the others all at once
+        file.writestr("opencl/02_one_item.cl", rung, zipfile.ZIP_BZIP2)
+        file.writestr("opencl/distances.cl", rung, zipfile.ZIP_LZMA)
+        file.writestr("opencl/03_grid_stride.cl", rung, zipfile.ZIP_STORED)
+    found = read(lab, archive)
+    equal(set(found.files), {"opencl/03_grid_stride.cl"}, "files that are compressed in other ways")
+    equal(sum("cannot be read: it is compressed in a way that is not read" in note for note in found.notes), 2, found.notes)
     archive.write_bytes(b"PK\x03\x04" + b"x" * 500)
     holds(read(lab, archive).notes, "a broken zip file")
     (folder / "text.txt").write_text("hello")
@@ -930,8 +937,12 @@ def by_hand(folder):
         pass
     for name in ("ada", "=bob", "cy"):
         (made(folder, name) / "answers.md").write_text("## Question 1\n\nyes\n")
+    with (folder / "cy/answers.md").open("a") as file:
+        file.write(f"## zoe\n\n<img src=x> a && b\n## Question {'9' * 5000}\n")
     everybody, out = [folder / name for name in ("ada", "=bob", "cy")], folder / "out"
     graded("saxpy", *everybody, "--out", out)
+    equal((out / "answers/question-01.md").read_text().split("## cy")[1].splitlines()[:6],
+          ["", "", "> yes", "> ## zoe", ">", "> &lt;img src=x> a &amp;&amp; b"], "an answer that is no section of its own")
     text = (out / "answers.csv").read_text()
     for old, new in (("ada,1,yes,\nada,2,no,\n", "ada,1,yes,2\nada,2,no,1.5\n"), ("'=bob,1,yes,\n", "'=bob,1,yes,3\n")):
         holds(old in text, text)
@@ -943,6 +954,34 @@ def by_hand(folder):
         graded("saxpy", *everybody, "--out", out)
         equal((out / "answers.csv").read_text(), text, "answers.csv")
         equal({name: line["answers"] for name, line in books(out).items()}, {"ada": "3.5", "'=bob": "3", "cy": "7"}, "the gradebook")
+    # As spreadsheets of other countries save a table.
+    for name in ("answers.csv", "gradebook.csv"):
+        with open(out / name, newline="") as file:
+            rows = list(csv.reader(file))
+        with open(out / name, "w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, delimiter=";").writerows([cell.replace("1.5", "1,5") for cell in row] for row in rows)
+    graded("saxpy", *everybody, "--out", out)
+    equal((out / "answers.csv").read_text(), text.replace("1.5", '"1,5"'), "answers.csv that had semicolons")
+    equal({name: line["answers"] for name, line in books(out).items()}, {"ada": "3.5", "'=bob": "3", "cy": "7"},
+          "the gradebook that had semicolons")
+    for name, content, told_of in (("answers.csv", "sep=;\n" + text, "no column 'submission'"),
+                                   ("answers.csv", text.replace(",1.5", ",1,5"), "has more cells than the first line"),
+                                   ("gradebook.csv", book.replace(",answers,", ",,"), "no column 'answers'")):
+        before = (out / name).read_text()
+        (out / name).write_text(content)
+        holds(told_of in graded("saxpy", *everybody, "--out", out, rc=2).stderr, f"{told_of} is not said")
+        equal((out / name).read_text(), content, f"{name}, which is not understood")
+        (out / name).write_text(before)
+
+    # Whoever is not named stays, and so do the points of somebody whose result is lost.
+    shutil.rmtree(out / "submissions/=bob")
+    tables = (out / "answers.csv").read_text(), books(out)
+    graded("saxpy", everybody[0], "--out", out)
+    equal(books(out), tables[1], "the gradebook after a run for one of three")
+    equal(sorted((out / "answers.csv").read_text().splitlines()),
+          sorted(line.replace("'=bob,1,yes,3", "'=bob,1,,3") for line in tables[0].splitlines()
+                 if not line.startswith("'=bob") or line.endswith("3")), "answers.csv after a run for one of three")
+    holds("3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text(), "class.html")
     (out / "answers.csv").write_text(text.replace("1.5", "good"))
     equal(graded("saxpy", *everybody, "--out", out, rc=2).stderr.count("'good'"), 1, "points that are no number")
     (out / "answers.csv").write_text(text)
@@ -974,6 +1013,14 @@ def class_faults(folder):
                              (b"submission,id\nad\xe4,1\n", "UTF-8"), (b"", "no column 'submission'")):
         roster.write_bytes(content)
         refused(told_of, ada, "--out", folder / "none", "--roster", roster)
+    for content, told_of in (("submission,id\nada,1\n ,2\n", "line 3, names no submission"), ("id,submission\n8\n", "line 2, names no"),
+                             ("submission,id\nada,1,2\n", "line 2, has more cells")):
+        roster.write_text(content)
+        refused(told_of, ada, "--out", folder / "none", "--roster", roster)
+    roster.write_text(" submission,id, name\n ada , 7,Ada\neve\n")
+    equal(grade.read_roster(str(roster)), (["id", "name"], {"ada": {"submission": "ada", "id": "7", "name": "Ada"},
+                                                            "eve": {"submission": "eve", "id": "", "name": ""}}), "a roster")
+    refused("/ad?[31m?", folder / "ad\u009b[31m\u202e", "--out", out)
     refused("No such file", ada, "--out", folder / "none", "--roster", folder / "no-roster.csv")
     roster.write_text("submission,id\n")  # nobody is in it yet
     graded("saxpy", ada, "--out", out, "--roster", roster)
@@ -996,6 +1043,7 @@ def hidden_inputs(_):
         holds(0 < shown < len(exercise.tests), "the exercise needs tests of both kinds")
         equal(report.feedback(lab, result).count("n = 257"), shown, f"inputs named: {outcome}")
         equal(report.gradescope(lab, result).count("n = 257"), shown, f"inputs named in results.json: {outcome}")
+    holds(report.feedback(lab, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), "a name that is no text")
     speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
     equal(report.said_to_student({"visible": False, "hint": ""}, speed), "right: 1.10 times the time of the rung", "a time")
 
@@ -1026,6 +1074,19 @@ def regrading(folder):
     except Fault as fault:
         holds("--regrade" in str(fault), str(fault))
     grade.state_of(out / "new", lab, "tests of now", True, "")
+
+    # A --regrade that was killed after its first submission: a run without it does the other as well.
+    needs_a_closed_repository()
+    everybody, out = [made(folder, name) for name in ("ada", "bob")], folder / "regraded"
+    graded("saxpy", *everybody, "--out", out)
+    state, old = json.loads((out / "state.json").read_text()), out / "submissions/bob/graded.json"
+    old.write_text(old.read_text().replace(state["tests"], "tests of then"))
+    holds("tests of then" in old.read_text(), "graded.json names no tests")
+    times = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
+    holds(grade.OLD_TESTS in graded("saxpy", everybody[0], "--out", out).stderr, "old results are not told")
+    equal(graded("saxpy", *everybody, "--out", out).stderr.count(grade.OLD_TESTS), 0, "old results that are told")
+    equal({path for path in times if path.stat().st_mtime_ns != times[path]}, {old}, "what was done again")
+    equal(json.loads(old.read_text())["tests"], state["tests"], "the tests of the second one")
     equal(grade.said_of(grade.failed(lab, "ada", "no room")), "grading failed: no room; the same command grades it again",
           "what is said where grading itself failed")
 
@@ -1055,10 +1116,40 @@ def interrupted(folder):
     equal({path: after[path] for path in before}, before, "what had been graded")
     equal({line["score"] for line in books(out).values()}, {"5"}, "scores")
 
+    # Stopped while a kernel runs that does not end.
+    slow = made(folder, "slow", stride=stride.replace("{", "{ for (volatile int i = 0; ; ++i) {}", 1))
+    folder.chmod(0o711)  # the folder of the sandbox is made in it
+    scratch = folder / "scratch"
+    scratch.mkdir(mode=0o711)
+    for number, rc in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        words = ["grade", "saxpy", everybody[0], str(slow), "--out", str(folder / number.name), "--jobs", "2"]
+        with subprocess.Popen([*COMMAND, *words], env={**VARIABLES, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, text=True) as running:
+            for line in running.stderr:
+                if "/2]" in line:
+                    break
+            time.sleep(1)
+            running.send_signal(number)
+            begin = time.monotonic()
+            said = running.stderr.read()
+            equal(running.wait(), rc, f"{number.name}: {said}")
+        holds(time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s")
+        equal((said.count("stopping"), said.count("\n")), (1, 1), said)
+        equal(list(scratch.glob("gpulab-grading-*")), [], f"what {number.name} leaves")
+        equal([path.parent.name for path in (folder / number.name).glob("submissions/*/graded.json")], ["s0"],
+              "what counts as graded")
+
 
 @test
 def autograder(folder):
     """the autograder's zip, laid out as Gradescope does, writes results.json for a submission"""
+    small = folder / "repository"
+    small.mkdir()
+    for name in ("lab", "secret.txt"):
+        (small / name).touch()
+    for words in (["init", "--quiet"], ["add", "lab"]):
+        subprocess.run(["git", "-C", str(small), *words], check=True)
+    equal(package.tracked(small), ["lab"], "the files of a repository that are packed")
     with judge_of("saxpy"):
         pass
     for name in ("one.zip", "two.zip"):

@@ -11,12 +11,13 @@ import queue
 import re
 import secrets
 import shutil
+import signal
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Collection
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from . import report
 from .exercises import Lab, load
@@ -25,6 +26,9 @@ from .handout import questions
 from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
 from .sandbox import best
 from .submission import ANSWERS, Submission, name_of, printable, read
+
+
+OLD_TESTS = "results of tests that have changed since: name the submission with --regrade"
 
 
 def better(one: list[Result], other: list[Result]) -> bool:
@@ -88,9 +92,10 @@ def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
     """The columns of a roster, and its lines by the name of the submission."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file)
-            lines = list(reader)
-            columns = [column for column in reader.fieldnames or [] if column]
+            reader = csv.DictReader(file, restval="")
+            reader.fieldnames = [column.strip() for column in reader.fieldnames or []]
+            columns = [column for column in reader.fieldnames if column]
+            lines = [(reader.line_num, line) for line in reader]
     except UnicodeDecodeError:
         raise Fault(f"cannot read {path}: it is not UTF-8") from None
     except (OSError, csv.Error) as error:
@@ -99,10 +104,16 @@ def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
         raise Fault(f"{path} has no column 'submission', the name of the folder or zip file; it may also have id, name, "
                     f"late_days, with commas between them; its first line says '{printable(','.join(columns))}'")
     people: dict[str, dict[str, str]] = {}
-    for line in lines:
-        if line["submission"] and line["submission"] in people:
-            raise Fault(f"{path} has two lines for '{printable(line['submission'])}'")
-        people[line["submission"]] = line
+    for number, line in lines:
+        if any(cell.strip() for cell in line.get(None) or []):  # type: ignore[call-overload]
+            raise Fault(f"{path}, line {number}, has more cells than the first line: put a cell with a comma between quotes")
+        person = {column: line[column].strip() for column in columns}
+        name = person["submission"]
+        if not name:
+            raise Fault(f"{path}, line {number}, names no submission")
+        if name in people:
+            raise Fault(f"{path} has two lines for '{printable(name)}'")
+        people[name] = person
     return [c for c in columns if c != "submission"], people
 
 
@@ -112,10 +123,10 @@ def named(paths: list[str]) -> dict[str, Path]:
     for text in paths:
         path = Path(text)
         if not path.exists():
-            raise Fault(f"there is no submission {path}")
+            raise Fault(f"there is no submission {printable(text)}")
         name = name_of(path)
         if name in found:
-            raise Fault(f"two submissions are named '{name}'")
+            raise Fault(f"two submissions are named '{printable(name)}'")
         if not re.fullmatch(r"[^/\x00-\x1f\ud800-\udfff]+", name) or name.startswith("."):  # surrogates: not UTF-8
             raise Fault(f"'{printable(name)}' cannot be the name of a submission: rename it")
         found[name] = path
@@ -126,26 +137,51 @@ def digest_of(submission: Submission) -> str:
     return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
 
 
-def lines_of(path: Path) -> list[dict[str, str]]:
-    """The lines of a table that an earlier run wrote, and in which somebody may have written; none if there is no such file."""
+def lines_of(path: Path, *needed: str) -> list[dict[str, str]]:
+    """The lines of a table that an earlier run wrote, and in which somebody may have written; none if there is no such file.
+    Some spreadsheets save a table with semicolons or tabs between the cells.
+
+    @param needed the columns without which it is not understood
+    """
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            return list(csv.DictReader(file))
+            head = file.readline()
+            file.seek(0)
+            reader = csv.DictReader(file, restval="", delimiter=max(",;\t", key=head.count))
+            lines = []
+            for line in reader:
+                if line.get(None):  # type: ignore[call-overload]
+                    raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: put a cell with a comma "
+                                "between quotes")
+                lines.append(line)
+            columns = reader.fieldnames or []
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise Fault(f"cannot read {path}, which holds points given by hand: {error}") from None
+    if missing := [column for column in needed if column not in columns]:
+        raise Fault(f"cannot read {path}, which holds points given by hand: it has no column '{missing[0]}'; save it as CSV "
+                    "with commas and in UTF-8")
+    return lines
+
+
+def answer_lines(out: Path) -> list[dict[str, str]]:
+    return lines_of(out / "answers.csv", "submission", "question", "points")
+
+
+def gradebook_lines(out: Path) -> list[dict[str, str]]:
+    return lines_of(out / "gradebook.csv", "submission", "answers")
 
 
 def points_by_hand(out: Path) -> dict[tuple[str, str], str]:
     """What somebody has written into answers.csv, by submission and question."""
-    return {(line.get("submission") or "", line.get("question") or ""): line["points"]
-            for line in lines_of(out / "answers.csv") if line.get("points")}
+    return {(line["submission"], line["question"]): line["points"].strip()
+            for line in answer_lines(out) if line["points"].strip()}
 
 
 def marks_by_hand(out: Path) -> dict[str, str]:
     """The points for answers by submission: those of answers.csv added up, or what stands in the gradebook."""
-    marks = {line.get("submission") or "": line["answers"] for line in lines_of(out / "gradebook.csv") if line.get("answers")}
+    marks = {line["submission"]: line["answers"] for line in gradebook_lines(out) if line["answers"].strip()}
     sums: dict[str, float] = {}
     for (name, question), points in points_by_hand(out).items():
         try:
@@ -153,6 +189,12 @@ def marks_by_hand(out: Path) -> dict[str, str]:
         except ValueError:
             raise Fault(f"{out / 'answers.csv'}: '{printable(points)}' for question {printable(question)} is no number") from None
     return marks | {name: f"{points:g}" for name, points in sums.items()}
+
+
+def quoted(text: str) -> str:
+    """A student's text inside a page: it can be taken for no other part of it, and holds no HTML."""
+    safe = report.printable(text).replace("&", "&amp;").replace("<", "&lt;")
+    return "\n".join(f"> {line}".rstrip() for line in safe.split("\n"))
 
 
 def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path) -> None:
@@ -163,14 +205,15 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path)
     rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
     texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
     for name, one in sorted(submissions.items()):
-        sections = re.split(r"(?m)^## Question (\d+)[ \t]*$", one.get("answers", ""))
+        sections = re.split(r"(?m)^## Question ([0-9]{1,4})[ \t]*$", one.get("answers", ""))
         given = {int(number): text for number, text in zip(sections[1::2], sections[2::2])}
         for number in texts:
             lines = [line for line in given.get(number, "").splitlines() if not line.startswith(">")]
             answer = "\n".join(lines).strip()
-            texts[number].append(f"## {report.printable(name)}\n\n{report.printable(answer) or '(no answer)'}\n")
-            points = given_points.get((report.safe_cell(report.printable(name)), str(number)), "")
+            texts[number].append(f"## {quoted(name)[2:]}\n\n{quoted(answer) if answer else '(no answer)'}\n")
+            points = given_points.pop((report.safe_cell(report.printable(name)), str(number)), "")
             rows.append([report.printable(name), number, "yes" if answer else "no", points])
+    rows += [[name, number, "", points] for (name, number), points in given_points.items()]  # whose results are lost
     for number, answers in texts.items():
         report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
     report.write(out / "answers.csv", report.table(rows))
@@ -194,10 +237,34 @@ def export_sources(lab: Lab, submissions: list[Submission], target: Path) -> Non
             (stubs / name.replace("/", "_")).write_text(lab.stub(name), encoding="utf-8")
 
 
+class Stopped(Exception):
+    """A submission whose grading was broken off."""
+
+
+def end_sessions() -> None:
+    """Ends the children of this process that lead a session of their own: the programs in the sandbox."""
+    for entry in os.listdir("/proc"):
+        try:
+            if entry.isdigit() and os.getsid(int(entry)) == int(entry) and parent_of(int(entry)) == os.getpid():
+                os.killpg(int(entry), signal.SIGKILL)
+        except (OSError, ValueError):
+            pass  # it has ended
+
+
+def parent_of(process: int) -> int:
+    return int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[1])
+
+
+def end_by_signal(number: int, _: Any) -> NoReturn:
+    """Leaves as Ctrl-C does, so that the folders of the sandbox are removed."""
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 class Grading:
     """The grading of a class, in an output folder."""
 
-    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace) -> None:
+    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace, tests: str) -> None:
         self.lab = lab
         self.judge = judge
         self.out = out
@@ -210,14 +277,17 @@ class Grading:
         self.roster: dict[str, dict[str, str]] = {}
         if options.roster:
             self.columns, self.roster = read_roster(options.roster)
+        self.tests = tests
         self.marks = marks_by_hand(out)
-        self.done: dict[str, dict[str, Any]] = {}
-        self.lock = threading.Lock()
+        self.old_lines = [line for line in gradebook_lines(out) if line["answers"].strip()]
+        self.done = self.earlier_ones()
+        self.stopping = False
 
-    def not_in_both(self, submissions: dict[str, Path]) -> list[str]:
+    def not_in_both(self) -> list[str]:
         """Names that are only in the roster, or only among the submissions: one may be misspelt."""
-        absent = sorted(set(self.roster) - set(submissions))
-        strangers = sorted(set(submissions) - set(self.roster)) if self.roster else []
+        names = {name.strip() for name in self.done}
+        absent = sorted(set(self.roster) - names)
+        strangers = sorted(names - set(self.roster)) if self.roster else []
         return [f"{what}: {', '.join(map(report.printable, names))}" for what, names in (
             ("in the roster, but without a submission", absent), ("not in the roster", strangers)) if names]
 
@@ -228,9 +298,20 @@ class Grading:
         path = self.folder(name) / "graded.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-            return found if isinstance(found, dict) else None
         except (OSError, ValueError):
             return None
+        needed = {"name", "score", "max_score", "notes", "exercises"}
+        return found if isinstance(found, dict) and needed <= set(found) and found["name"] == name else None
+
+    def earlier_ones(self) -> dict[str, dict[str, Any]]:
+        """What earlier runs graded: it stays in the tables, whichever submissions are named now."""
+        folder = self.out / "submissions"
+        names = sorted(os.listdir(folder)) if folder.is_dir() else []
+        found = {name: result for name in names if (result := self.earlier(name))}
+        for result in found.values():
+            if result.get("tests") != self.tests:
+                result["warnings"] = [*result.get("warnings", []), OLD_TESTS]
+        return found
 
     def grade(self, name: str, path: Path) -> dict[str, Any]:
         slot = self.slots.get()
@@ -240,7 +321,7 @@ class Grading:
             before = self.earlier(name)
             known: dict[str, Result] = {}
             if before and before.get("digest") == digest and not before.get("again"):
-                if not self.regrade:
+                if not self.regrade and before.get("tests") == self.tests:
                     return before
                 for one in before["exercises"].values():
                     known.update({test["key"]: Result(**test) for test in one["tests"] if test["key"]})
@@ -248,9 +329,12 @@ class Grading:
                 result = grade_one(self.judge, submission, slot, known)
             except Exception as error:  # one submission must not stop the others; it is reported and not counted
                 result = failed(self.lab, name, f"{type(error).__name__}: {error}")
+            if self.stopping:  # its programs may have been ended, which is no fault of theirs
+                raise Stopped
             result["digest"] = digest
+            result["tests"] = self.tests
             result["answers"] = submission.files.get(ANSWERS, b"").decode("utf-8", errors="replace")
-            result["person"] = self.roster.get(name, {})
+            result["person"] = self.roster.get(name.strip(), {})
             try:
                 report.for_submission(self.lab, self.folder(name), result)
                 report.write(self.folder(name) / "graded.json", json.dumps(result, indent=1) + "\n")
@@ -263,9 +347,22 @@ class Grading:
     def write_class(self, expected: int) -> None:
         results = [self.done[name] for name in sorted(self.done)]
         for result in results:
-            result["person"] = self.roster.get(result["name"], {})
-        report.write(self.out / "gradebook.csv", report.gradebook(self.lab, results, self.columns, self.marks))
+            result["person"] = self.roster.get(result["name"].strip(), {})
+        book = report.gradebook(self.lab, results, self.columns, self.marks, self.old_lines)
+        report.write(self.out / "gradebook.csv", book)
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
+
+    def stop(self, running: Collection[Future[dict[str, Any]]]) -> None:
+        """Ends the programs of submissions and lets none start, so that nobody has to wait for them."""
+        self.stopping = True
+
+        def refuse(*_: Any, **__: Any) -> NoReturn:
+            raise Stopped
+
+        setattr(self.judge.sandbox, "start", refuse)
+        while any(one.running() for one in running):
+            end_sessions()
+            time.sleep(0.1)
 
     def all(self, submissions: dict[str, Path]) -> None:
         begin = time.perf_counter()
@@ -273,6 +370,7 @@ class Grading:
         for _, part in self.lab.parts():
             if self.judge.worker_program(part).is_file():
                 self.judge.sandbox.installed(self.judge.worker_program(part))
+        expected = len(set(self.done) | set(submissions))
         with ThreadPoolExecutor(self.jobs) as pool:
             waiting = {pool.submit(self.grade, name, path): name for name, path in sorted(submissions.items())}
             try:
@@ -281,13 +379,16 @@ class Grading:
                     result = future.result()
                     self.done[name] = result
                     took = time.perf_counter() - begin
-                    print(f"[{number}/{len(waiting)}] {name}: {said_of(result)} ({took:.0f} s)", file=sys.stderr, flush=True)
-                    self.write_class(len(waiting))
+                    print(report.printable(f"[{number}/{len(waiting)}] {name}: {said_of(result)} ({took:.0f} s)"), file=sys.stderr, flush=True)
+                    self.write_class(expected)
             except BaseException:
+                print("stopping: what was not graded yet is graded when the same command is started again", file=sys.stderr,
+                      flush=True)
                 pool.shutdown(wait=False, cancel_futures=True)
+                self.stop(waiting)
                 raise
             finally:
-                self.write_class(len(waiting))
+                self.write_class(expected)
         collect_answers(self.lab, self.done, self.out)
 
 
@@ -342,19 +443,21 @@ def main(root: Path, words: list[str]) -> int:
     out = Path(options.out)
     for path in submissions.values():
         if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
-            raise Fault(f"--out {out} lies in the submission {path}: name a folder elsewhere")
+            raise Fault(f"--out {out} lies in the submission {printable(str(path))}: name a folder elsewhere")
     if options.export_sources:
         export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
+    signal.signal(signal.SIGTERM, end_by_signal)
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
         if sandbox.kind != "none" and sandbox.can_read(lab.path / "exercises" / "exercises.toml"):
             raise Fault(f"submissions could read the hidden tests: install bubblewrap, or chmod 700 {root}")
         judge = Judge(lab, root / "build/default", sandbox, b"")
-        judge.secret = state_of(out, lab, fingerprint_of(lab, judge), options.regrade, options.seed)
-        grading = Grading(lab, judge, out, options)
+        tests = fingerprint_of(lab, judge)
+        judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
+        grading = Grading(lab, judge, out, options, tests)
         grading.all(submissions)
-        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both(submissions)]:
+        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both()]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()

@@ -56,13 +56,13 @@ jobs:
 
 
 def tracked(root: Path) -> list[str]:
-    """The files of the repository, without results and pictures."""
-    ran = subprocess.run(["git", "-C", str(root), "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True,
-                         check=False)
+    """The files of the repository that git knows, without results and pictures. Others may be submissions, or a class's secret."""
+    ran = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, check=False)
     if ran.returncode != 0:
         raise Fault("this folder is no git repository, so its files cannot be listed")
     left_out = ("tests/", "docs/results/", "docs/figures/", ".ci/", ".git")
-    return sorted(name for name in ran.stdout.splitlines() if not name.startswith(left_out))
+    names = map(os.fsdecode, ran.stdout.split(b"\0"))
+    return sorted(name for name in names if name and not name.startswith(left_out))
 
 
 def put(archive: zipfile.ZipFile, name: str, content: bytes, executable: bool = False) -> None:

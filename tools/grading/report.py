@@ -7,6 +7,7 @@ import html
 import io
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -111,7 +112,7 @@ def junit(lab: Lab, result: dict[str, Any]) -> str:
 
 
 def feedback(lab: Lab, result: dict[str, Any]) -> str:
-    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {result['name']}", "",
+    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {printable(result['name'])}", "",
              f"{result['score']:g} of {result['max_score']:g} points", ""]
     if result["notes"]:
         lines += ["Your submission:", "", *(f"- {printable(note)}" for note in result["notes"]), ""]
@@ -154,11 +155,13 @@ def table(rows: list[list[Any]]) -> str:
     return out.getvalue()
 
 
-def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks: dict[str, str] = {}) -> str:
+def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks: dict[str, str] = {},
+              old_lines: Sequence[dict[str, str]] = ()) -> str:
     """One line per submission.
 
     @param columns those of the roster that are passed on
     @param marks the points given by hand for answers, by the name as it stands in a table
+    @param old_lines those of an earlier gradebook that stay even if they have no result
     """
     names = [exercise.name for exercise in lab.exercises]
     rows: list[list[Any]] = [["submission", *columns, "score", "max_score", *names, "answers", "notes"]]
@@ -170,6 +173,8 @@ def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks
         rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points,
                      marks.get(safe_cell(printable(result["name"])), ""),
                      "; ".join(map(printable, notes))])
+    known = {safe_cell(row[0]) for row in rows[1:]}
+    rows += [[line.get(column, "") for column in rows[0]] for line in old_lines if line["submission"] not in known]
     return table(rows)
 
 
@@ -203,7 +208,7 @@ summary {{ cursor: pointer }}
 def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
     """The class on one page. @param columns those of the roster that are passed on"""
     names = [exercise.name for exercise in lab.exercises]
-    head = "".join(f"<th>{html.escape(word)}</th>" for word in ["submission", *columns, "points", *names])
+    head = "".join(f"<th>{html.escape(printable(word))}</th>" for word in ["submission", *columns, "points", *names])
     rows, texts = [], []
     for number, result in enumerate(results):
         person = result.get("person", {})

@@ -13,6 +13,7 @@ from typing import IO
 from .exercises import Lab
 
 MOST_BYTES = 1 << 20  # of one file
+CHUNK_BYTES = 1 << 16
 MOST_ENTRIES = 20_000
 ANSWERS = "answers.md"
 
@@ -120,8 +121,14 @@ def read_file(folder: Path, entry: Entry) -> bytes:
 
 def read_member(archive: zipfile.ZipFile, entry: Entry) -> bytes:
     assert entry.member
+    if entry.member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        # Python unpacks the other ways without a limit: some hundred bytes can fill the memory.
+        raise ValueError("it is compressed in a way that is not read")
+    content = b""
     with archive.open(entry.member) as file:
-        return file.read(MOST_BYTES + 1)  # whatever size the archive claims
+        while len(content) <= MOST_BYTES and (chunk := file.read(CHUNK_BYTES)):  # whatever size the archive claims
+            content += chunk
+    return content
 
 
 def take_zip(lab: Lab, found: Submission, file: IO[bytes]) -> None:
