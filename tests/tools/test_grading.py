@@ -24,7 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import cuda, grade, handout, judge as judging, package, report, student  # noqa: E402
+from grading import (cuda, grade, handout, judge as judging, package, report, sandbox as sandbox_module,  # noqa: E402
+                     student)
 from grading.exercises import is_unsolved, load, same_outside_todo  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 from grading.judge import (BUILD_ERROR, CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL,  # noqa: E402
@@ -474,7 +475,7 @@ def headers(text):
 
 def why_not_compiled(results):
     """Why a device never ran a kernel that makes system calls: the compiler of PoCL 6 ends with an assertion of its own."""
-    if any(re.search(r"/llvm/.*Assertion|Could not find a dominating alternative", one.message) for one in results):
+    if any(re.search(r"/llvm/.*Assertion|Could not find a dominating alternative", one.message + one.printed) for one in results):
         return "the compiler of this OpenCL device crashes on system calls in a kernel"
     return ""
 
@@ -1345,7 +1346,9 @@ if "GPULAB_LAUNCHES" in os.environ:
     threading.Thread(target=count, args=(int(os.environ["GPULAB_LAUNCHES"]),), daemon=True).start()
 while length := sys.stdin.buffer.read(8):
     message = sys.stdin.buffer.read(struct.unpack("<Q", length)[0])
-    at = 8 + struct.unpack_from("<Q", message)[0] + 4
+    at = 8 + struct.unpack_from("<Q", message)[0]
+    calls = struct.unpack_from("<Q", message, at)[0]
+    at += 8 + 4 * calls
     k, n = struct.unpack_from("<fQ", message, at)
     a = array.array("f", message[at + 12:at + 12 + 4 * n])
     b = array.array("f", message[at + 20 + 4 * n:at + 20 + 8 * n])
@@ -1362,7 +1365,7 @@ while length := sys.stdin.buffer.read(8):
         c = array.array("f", [float("nan") if i == 0 else x * (1 + time.time() % 1 * 1e-5) for i, x in enumerate(c)])
     if RIGHT == "the input":
         c = b
-    answer = struct.pack("<BQQ", 0, 0, n) + c.tobytes()
+    answer = struct.pack("<BQ", 0, 0) + calls * (struct.pack("<Q", n) + c.tobytes())
     if RIGHT == "no device":
         answer = struct.pack("<BQ", 5, 4) + b"none"
     sys.stdout.buffer.write(struct.pack("<Q", len(answer)) + answer)
@@ -1536,6 +1539,116 @@ def sanitizer(folder):
     equal([read_log(folder / name) for name in ("link", "pipe", "none", ".")], [None] * 4, "what is no log")
     holds(len(read_log(folder / "long")) < 5000, "a log of 5 MB")
     equal(read_log(folder / "secret"), "the seed", "a log")
+
+
+@test
+def compiler_says_much(folder):
+    """a compiler that says more than anybody reads, or does not end, is ended"""
+    folder.chmod(0o711)
+    sandbox = Sandbox("none", folder)
+
+    def message(script, seconds=20.0):
+        begin = time.monotonic()
+        try:
+            cuda.run(sandbox, ["sh", "-c", script], 0, folder, [], begin + seconds)
+        except cuda.DoesNotCompile as error:
+            holds(time.monotonic() - begin < 10, f"{script}: it took {time.monotonic() - begin:.1f} s")
+            return str(error)
+        return ""
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    equal(message("exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >&2"), "the compiler said more than 8 MB", "endless errors")
+    equal(message("exec yes"), "the compiler said more than 8 MB", "an endless output")
+    holds(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10, "it was kept")
+    equal(message("exec sleep 60", 0.5), "the compiler did not end in time", "one that does not end")
+    equal(message("exec >&- 2>&-; exec sleep 60", 0.5), "the compiler did not end in time", "one that says nothing more")
+    equal(message("echo out; echo wrong >&2; exit 3"), "wrong\nout\n", "an ordinary error")
+    equal(message("echo warning >&2"), "", "a warning")
+
+
+@test
+def set_user_id(_):
+    """without bubblewrap, as root, a program cannot become another user and hold up what follows in its slot"""
+    if os.geteuid() != 0 or not shutil.which("su"):
+        skip("only root can run programs as another user, and su is needed")
+    sandbox = best("user")
+    script = ("import os, time\nif os.fork() == 0:\n    os.setsid()\n    r, w = os.pipe()\n    os.dup2(r, 0)\n"
+              "    os.dup2(w, 1)\n    os.dup2(w, 2)\n    if os.fork() == 0: time.sleep(100)\n    os.execv('/usr/bin/su', ['su', 'root'])\n"
+              "print(open('/proc/self/status').read())\ntime.sleep(1)\n")
+    try:
+        for command in (["/usr/bin/python3", "-c", script], ["true"]):
+            scratch = sandbox.folder("slot0", 0)
+            process = sandbox.start(command, slot=0, scratch=scratch, readable=[], environment={})
+            out, _ = process.communicate()
+            begin = time.monotonic()
+            sandbox.end(process, 0)
+            holds(time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s to end {command[0]}")
+            holds(command == ["true"] or not shutil.which("setpriv") or b"NoNewPrivs:\t1" in out, "it may get new privileges")
+        user = sandbox.user_of(0)
+        kill, sandbox_module.kill_all_of = sandbox_module.kill_all_of, lambda *_, **__: False
+        process = sandbox.start(["true"], slot=0, scratch=scratch, readable=[], environment={})
+        sandbox.end(process, 0)
+        sandbox_module.kill_all_of = kill
+        holds(sandbox.user_of(0) != user, "the slot kept the user of a process that cannot be ended")
+    finally:
+        sandbox.close()
+
+
+@test
+def two_faces(_):
+    """a kernel that shows the tool for races another face than the device loses the points of that test"""
+    for text, found in (("#if defined(__SPIR__) || !defined(__x86_64__)\n#endif", {"__SPIR__", "__x86_64__"}),
+                        ("#define A __SPIR\\\n__\n#if A\n#endif", {"__SPIR__"}), ("%:ifdef POCL_VERSION", {"POCL_VERSION"}),
+                        ("int a = __ENDIAN_LITTLE__;", {"__ENDIAN_LITTLE__"}), ("#ifdef cl_khr_fp16", {"cl_khr_fp16"}),
+                        ("#ifdef cl_khr_fp64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif // __SPIR__", set()),
+                        ("__kernel __attribute__((x)) void f(__global REAL* a) {}\n#ifdef DEBUG\n#endif", set())):
+        equal(judging.target_macros(text), found, text)
+    for name in [path.name for path in sorted((ROOT / "labs").iterdir()) if (path / "exercises/exercises.toml").is_file()]:
+        lab = load(ROOT, re.sub("^[0-9]+_", "", name))
+        for _, part in lab.parts():
+            holds(part.backend != "opencl" or not any(judging.target_macros(lab.rung(file)) for file in part.files), name)
+    if not HAS_OCLGRIND:
+        skip("oclgrind is not installed")
+    with judge_of("reduction") as judge:
+        tree = next(one for one in judge.lab.exercises if one.name == "tree")
+        part = tree.parts["opencl"]
+        rung = judge.lab.rung(part.files[0])
+        racy = rung.replace("barrier(CLK_LOCAL_MEM_FENCE);", "")
+        text = f"#if defined(__SPIR__) || defined(__SPIR64__) || !defined(__x86_64__)\n{rung}\n#else\n{racy}\n#endif\n"
+        [one] = judge.judge(with_tests(tree, lambda one: one.check == "races"), part, {part.files[0]: text.encode()}, 0)
+        holds((one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one]))
+
+
+@test
+def shows_no_solution(_):
+    """what a program prints, and lines of solutions that a compiler or worker could show, do not reach the student"""
+    with judge_of("saxpy") as judge:
+        exercise = judge.lab.exercises[0]
+        part = exercise.parts["opencl"]
+        secret = sorted(judge.answers)[0]
+        said = f"file.hpp:3: error:\n    {secret}\n    ^"
+        holds(secret not in judge.redacted(said, {}) and "error:" in judge.redacted(said, {}), "a line of a solution is shown")
+        equal(judge.redacted(said, {"mine.cl": f"x {secret[:8]} {secret[8:]}\n"}), said, "a line that the student wrote")
+        text = ((TAMPERING / "syscalls.txt").read_text() + "kernel void saxpy(float k, global const float* a, "
+                "global const float* b, global float* c, ulong n) { char w[] = \"found: a line\"; call(1, 2, (long)w, 13); "
+                "call(231, 1, 0, 0); }")
+        results = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: text.encode()}, 0)
+        if why_not_compiled(results):
+            skip(why_not_compiled(results))
+        holds("found" not in results[0].message + results[0].public, f"what was printed is shown: {results[0].message}")
+        holds("found: a line" in results[0].printed, f"the instructor does not see what was printed: {results[0]}")
+
+
+@test
+def time_of_an_exercise(_):
+    """when a submission has used up the time of an exercise, the rest of its tests is timed out"""
+    with judge_of("saxpy") as judge:
+        judge.exercise_seconds = 0.0001
+        exercise = with_tests(judge.lab.exercises[0], lambda one: one.check == "values")
+        part = exercise.parts["opencl"]
+        results = judge.judge(exercise, part, files_of(judge, part, judge.lab.rung), 0)
+        equal({one.outcome for one in results}, {TIMED_OUT}, told(results))
+        equal(results[-1].message, judging.OUT_OF_TIME, "what is told")
 
 
 @test

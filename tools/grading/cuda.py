@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import selectors
 import shlex
 import shutil
 import subprocess
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +19,9 @@ from .fault import Fault
 from .sandbox import Limits, Sandbox, remove
 
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
-COMPILE = Limits(cpu_seconds=240, memory_bytes=16 << 30, processes=64)
+BUILD_SECONDS = 120.0  # for the compiler and both links together
+MOST_KEPT, MOST_SAID = 64 << 10, 8 << 20  # bytes of what a compiler says: kept, and said before it is ended
+COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, processes=64)
 
 # What launches kernels, and the library in which these functions do nothing: common/src/grading/no_launches.cpp.
 LAUNCHES = [name + stream for name in ("__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernelExC",
@@ -114,6 +119,7 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
     tree = hand_out(lab, sandbox)
+    deadline = time.monotonic() + BUILD_SECONDS
     sources = scratch / "src"  # the folder of the lab's CUDA files, with the student's in their place
     shutil.copytree(tree / "labs" / lab.folder / "cuda", sources)
     for _, other in lab.parts():  # a header that is another exercise: as the lab has it
@@ -137,7 +143,7 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     # Other folders of the build are closed to a submission, and newer compilers stop at a folder that they may not open.
     command = [word for word in command
                if word != "-MD" and not (word.startswith(f"-I{folder}/") and not word.startswith(f"-I{folder}/_deps/"))]
-    run(sandbox, command, slot, scratch, [tree, *fetched])
+    run(sandbox, command, slot, scratch, [tree, *fetched], deadline)
     link = link_command(folder, f"worker_{lab.name}_{part.rung}")
     link = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]
     at = next(i for i, word in enumerate(link) if word.endswith(".o"))
@@ -147,7 +153,7 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
         place = sandbox.folder(f"{scratch.name}/program", slot)
         programs.append(place / f"worker_{lab.name}_{part.rung}")
         command[command.index("-o") + 1] = str(programs[-1])
-        run(sandbox, with_copies(command, folder, place), slot, place, [target])
+        run(sandbox, with_copies(command, folder, place), slot, place, [target], deadline)
     return Programs(*programs, scratch)
 
 
@@ -163,15 +169,39 @@ def with_copies(command: list[str], folder: Path, scratch: Path) -> list[str]:
     return words
 
 
-def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path]) -> None:
+def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable: list[Path], deadline: float) -> None:
+    """Runs a compiler or linker. What it says may be endless, because a submission can make it say anything."""
     process = sandbox.start(command, slot=slot, scratch=scratch, readable=readable, environment={}, limits=COMPILE,
                             kept=scratch)
     try:
-        out, errors = process.communicate(timeout=300)
+        said = said_by(process, deadline)
+        process.wait(max(0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:
-        sandbox.end(process, slot)
         raise DoesNotCompile("the compiler did not end in time") from None
-    sandbox.end(process, slot)
+    finally:
+        sandbox.end(process, slot)
     if process.returncode != 0:
-        text = (errors + out).decode("utf-8", errors="replace")
-        raise DoesNotCompile(text[:6000] or f"the compiler ended with {process.returncode}")
+        raise DoesNotCompile(said.decode("utf-8", errors="replace")[:6000] or f"the compiler ended with {process.returncode}")
+
+
+def said_by(process: subprocess.Popen[bytes], deadline: float) -> bytes:
+    """The beginning of what a process says until it closes its pipes: errors first."""
+    assert process.stdout and process.stderr
+    kept = {process.stderr.fileno(): b"", process.stdout.fileno(): b""}
+    said = 0
+    with selectors.DefaultSelector() as ready:
+        for pipe in kept:
+            ready.register(pipe, selectors.EVENT_READ)
+        while ready.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, left)
+            for key, _ in ready.select(left):
+                piece = os.read(key.fd, 1 << 16)
+                if not piece:
+                    ready.unregister(key.fd)
+                said += len(piece)
+                kept[key.fd] = (kept[key.fd] + piece)[:MOST_KEPT]
+            if said > MOST_SAID:
+                raise DoesNotCompile(f"the compiler said more than {MOST_SAID >> 20} MB")
+    return b"".join(kept.values())

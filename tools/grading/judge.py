@@ -41,7 +41,8 @@ OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed again
 CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
 AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
-JUDGE_SECONDS = 600.0  # for the judge's own program, which makes inputs and compares
+EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
+JUDGE_SECONDS = 60.0  # for the judge's own program, which makes inputs and compares
 MOST_LOGGED = 4 << 20  # bytes of a tool's log that are read
 SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
 OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
@@ -60,6 +61,11 @@ NOT_ITS_KERNELS = "the answers are the same when its kernels do nothing, so they
 MOSTLY_ELSEWHERE = "much of the answers is right when its kernels do nothing, so it does not come from them"
 TOO_FEW = "its kernels ran less often than the test repeats them"
 CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
+OUT_OF_TIME = "the tests before it took all the time that an exercise has"
+TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
+SAME_EVERYWHERE = {"__attribute__", "__func__", "__FILE__", "__LINE__", "cl_khr_fp64"}
+HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
+SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
 ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
 
@@ -76,6 +82,7 @@ class Result:
     public: str = ""  # for the student even if the test is hidden: nothing that the student's program wrote
     seconds: float = 0.0
     key: str = ""
+    printed: str = ""  # what the program printed, for the instructor: it may hold what it read in our programs
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -137,6 +144,7 @@ class Judge:
         self.turns = Turns()
         self.case_seconds = CASE_SECONDS
         self.test_seconds = TEST_SECONDS
+        self.exercise_seconds = EXERCISE_SECONDS
         self.judge_seconds = JUDGE_SECONDS
         self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
@@ -228,7 +236,7 @@ class Judge:
         if why:
             return all_of(NOT_GRADED, why)
         programs: cuda.Programs | None = None
-        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
+        left = self.exercise_seconds
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
         self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
         try:
@@ -240,7 +248,7 @@ class Judge:
                         programs = cuda.build(self.lab, self.build, part, kernels, self.sandbox, slot)
                     program, without_kernels = programs.whole, programs.without_kernels
                 except cuda.DoesNotCompile as error:
-                    return all_of(BUILD_ERROR, str(error))
+                    return all_of(BUILD_ERROR, self.redacted(str(error), texts))
             results = []
             for test in exercise.tests:
                 key = self.key(part, test, files)
@@ -248,42 +256,74 @@ class Judge:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, cache, slot, without_kernels)
+                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
+                elif left <= 0:
+                    result = run.outcome(TIMED_OUT, OUT_OF_TIME, public=OUT_OF_TIME)
                 else:
                     if any(one.outcome == TIMED_OUT for one in results):
                         run.seconds = min(run.seconds, AFTER_TIMEOUT)
                     result = run.result()
+                    left = run.left
+                    result.message = self.redacted(result.message, texts)
                 result.key = key
                 result.seconds = round(time.perf_counter() - begin, 2)
                 results.append(result)
             return results
         finally:
             remove(kernels)
-            remove(cache)
             if programs:
                 remove(programs.scratch)
+
+    @cached_property
+    def answers(self) -> set[str]:
+        """The lines of all solutions of the lab, without spaces. A hand-out has none."""
+        if not HAS_ANSWERS:
+            return set()
+        from .handout import answers_in
+        lines = {bare(line) for _, part in self.lab.parts() for name in part.files
+                 for block in answers_in(self.lab.stub(name), self.lab.rung(name)) for line in block}
+        return {line for line in lines if len(line) >= SHORTEST_ANSWER}
+
+    def redacted(self, message: str, own: dict[str, str]) -> str:
+        """A message without the lines of solutions, unless the student wrote them: workers and compilers could show them."""
+        written = bare("".join(own.values()))
+        return "\n".join("(a line that is not shown)" if any(one in bare(line) and one not in written for one in self.answers)
+                         else line for line in message.split("\n"))
 
 
 class Run:
     """One test of one exercise of one submission."""
 
     def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 cache: Path, slot: int, without_kernels: Path | None = None) -> None:
+                 slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
         self.judge = judge
         self.exercise = exercise
         self.part = part
         self.test = test
         self.program = program
         self.kernels = kernels
-        self.cache = cache  # for what PoCL compiles: the tests of an exercise share it
         self.slot = slot
         self.without_kernels = without_kernels  # only of a CUDA submission
         self.seconds = judge.case_seconds
+        self.left = left  # seconds that the programs of the submission may still run
 
-    def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "") -> Result:
-        return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public)
+    def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
+        if printed and not HAS_ANSWERS:
+            message += f": {printed}"
+        return Result(self.test.name, outcome, round(share * self.test.points, 2), self.test.points, message, public,
+                      printed=printed)
+
+    @contextmanager
+    def charged(self, worker: Worker) -> Iterator[None]:
+        """Counts the time that a program of the submission takes. That of a rung is not the submission's."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            if worker.slot == self.slot:
+                self.left -= time.perf_counter() - begin
 
     def result(self) -> Result:
         if self.test.check == "speed":
@@ -295,8 +335,8 @@ class Run:
     @contextmanager
     def started(self, program: Path, kernels: Path, tool: list[str] | None = None, environment: dict[str, str] | None = None,
                 slot: int | None = None, counted: bool = False, kept: Path | None = None) -> Iterator[Worker]:
-        """A worker with a new empty folder: but for kernels that PoCL compiled it finds nothing of an earlier worker. In
-        the end it is killed.
+        """A worker with a new empty folder, in which PoCL compiles its kernels as well: it finds nothing of an earlier worker.
+        In the end it is killed.
 
         @param tool words before its command
         @param kept a folder in which its files stay
@@ -312,8 +352,8 @@ class Run:
         variables = {"GPULAB_KERNELS": str(kernels), **(environment or {})}
         if self.part.pocl_threads:
             variables["POCL_MAX_PTHREAD_COUNT"] = str(self.part.pocl_threads)
-        if self.part.backend == "opencl" and not kept:
-            kept = self.cache if slot == self.slot else self.cache_of_rung(slot)
+        if self.part.backend == "opencl" and not kept and slot != self.slot:  # only a rung, which leaves nothing else there
+            kept = self.cache_of_rung(slot)
             variables["POCL_CACHE_DIR"] = str(kept)
         folder = sandbox.folder(f"slot{slot}", slot)
         worker = None
@@ -381,7 +421,10 @@ class Run:
         try:
             for message in messages:
                 left = min(self.seconds, end - time.perf_counter())
-                answers.append(worker.ask(message, left)[0])
+                if worker.slot == self.slot:
+                    left = min(left, self.left)
+                with self.charged(worker):
+                    answers.append(worker.ask(message, left)[0])
         except TimedOut:
             return answers, self.outcome(TIMED_OUT, f"{describe(cases[len(answers)])}: no answer in time")
         except Ended:
@@ -389,7 +432,7 @@ class Run:
             what = TIMED_OUT if "CPU time" in how else CRASHED
             printed = worker.printed.decode("utf-8", errors="replace").strip()
             return answers, self.outcome(what, f"{describe(cases[len(answers)])}: the program {how} before it had "
-                                               f"answered{': ' + printed[-500:] if printed else ''}")
+                                               f"answered", printed=printed[-500:])
         return answers, None
 
     def judged(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
@@ -535,6 +578,13 @@ class Run:
             ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
             for tool, more in (("memcheck", ["--leak-check", "no"]), ("racecheck", ["--racecheck-report", "all"]),
                                ("initcheck", []))]
+        if opencl:
+            asked = {name for file in self.part.files for name in
+                     target_macros((self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")) -
+                     target_macros(self.judge.lab.rung(file))}
+            if asked:
+                why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
+                return self.outcome(FAILED, why, public=why)
         cases = self.cases()
         answers: list[bytes] = []
         self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
@@ -551,7 +601,9 @@ class Run:
                 with self.started(self.program, self.kernels, [program, *tool[1:], str(log)], NO_GUARDS,
                                   kept=log.parent) as worker:
                     answers, trouble = self.asked(worker, cases)
-                    if not trouble and not worker.finish(self.seconds):  # a tool says at its end what it found
+                    with self.charged(worker):
+                        in_time = bool(trouble) or worker.finish(self.seconds)  # a tool says at its end what it found
+                    if not in_time:
                         trouble = self.outcome(TIMED_OUT, f"it did not end under {tool[0]}")
                 findings = read_log(log)
             trouble = self.judged(cases, answers) or trouble
@@ -592,7 +644,8 @@ class Run:
         with self.started(program, kernels, slot=slot) as worker:
             try:
                 for message in self.made(cases, "speed"):
-                    answer, took = worker.ask(message, seconds)
+                    with self.charged(worker):
+                        answer, took = worker.ask(message, min(seconds, self.left) if slot == self.slot else seconds)
                     answers.append(answer)
                     times.append(took)
             except TimedOut:
@@ -600,7 +653,8 @@ class Run:
             except Ended:
                 how = worker.end(wait=0.5)
                 printed = worker.printed.decode("utf-8", errors="replace").strip()
-                return answers, times, self.outcome(CRASHED, f"the program {how} before it had answered: {printed[-300:]}")
+                return answers, times, self.outcome(CRASHED, f"the program {how} before it had answered",
+                                                      printed=printed[-500:])
         return answers, times, None
 
     def speed(self) -> Result:
@@ -653,6 +707,22 @@ class Run:
         share = share_for(ratio)
         words = f"{ratio:.2f} times the time of the rung"
         return self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+
+
+def bare(text: str) -> str:
+    """A text without spaces and line ends."""
+    return "".join(text.split())
+
+
+def target_macros(text: str) -> set[str]:
+    """The macros in the text of a kernel that can tell one OpenCL compiler from another: names as __SPIR__ and POCL_...
+    anywhere, those of extensions in conditions."""
+    text = re.sub(r"\\[ \t]*\r?\n", "", text).replace("%:", "#")
+    text = re.sub(r"(?s)//[^\n]*|/\*.*?\*/", " ", text)
+    found = set(re.findall(r"\b(?:__\w+__|__SPIR\w*|__NV\w*|__AMD\w*|__OPENCL_\w+|__has_\w+|_*POCL\w*)\b", text))
+    for condition in re.findall(r"(?m)^[ \t]*#[ \t]*(?:el)?if\w*\b(.*)$", text):
+        found |= set(re.findall(r"\b(?:cl_|CL_|__)\w*", condition))
+    return found - SAME_EVERYWHERE
 
 
 def read_log(path: Path) -> str | None:

@@ -50,6 +50,7 @@ class Sandbox:
     base: Path
     as_root: bool = field(default_factory=lambda: os.geteuid() == 0)
     users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
+    lost: list[tuple[int, int]] = field(default_factory=list)  # users with processes that cannot be ended, and their locks
     taking: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -129,6 +130,8 @@ class Sandbox:
         if not gpu:  # CUDA reserves addresses for the memory of all GPUs
             wrapped.append(f"--as={limits.memory_bytes}")
         wrapped.append("--")
+        if self.kind == "user" and shutil.which("setpriv"):  # as bubblewrap does: su must not become another user
+            wrapped += ["setpriv", "--no-new-privs", "--"]
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
         apart = self.as_root and self.kind != "none"
@@ -164,12 +167,13 @@ class Sandbox:
     def end(self, process: subprocess.Popen[bytes], slot: int) -> int:
         """Kills a program and every process that it started, and waits for it. Returns how it ended."""
         ended = process.poll()
+        killed = True
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
         if self.as_root and self.kind != "none":
-            kill_all_of(self.user_of(slot), process.pid)
+            killed = kill_all_of(self.user_of(slot), process.pid)
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
@@ -178,7 +182,15 @@ class Sandbox:
                 except OSError:
                     pass
         self.forget(slot)
+        if not killed:
+            self.give_up(slot)
         return process.returncode if ended is None else ended
+
+    def give_up(self, slot: int) -> None:
+        """A process of the user of a slot cannot be ended: the slot gets another user, so that nothing waits for it again.
+        The lock is kept: no other run shall take this user either."""
+        with self.taking:
+            self.lost.append(self.users.pop(slot))
 
     def forget(self, slot: int) -> None:
         """Without bubblewrap: removes what the programs of a slot left where every user may write, for later ones to find."""
@@ -212,7 +224,11 @@ class Sandbox:
         for user, lock in self.users.values():
             kill_all_of(user)
             os.close(lock)
+        for user, lock in self.lost:
+            kill_all_of(user, patience=1)
+            os.close(lock)
         self.users.clear()
+        self.lost.clear()
         if self.as_root and self.kind != "none":
             adopt_orphans(False)
         remove(self.base)
@@ -242,14 +258,17 @@ def remove_shared_memory_of(user: int) -> None:
 
 
 def processes_of(user: int) -> list[int]:
+    """The processes of which one of the four user ids is this one: a set-user-id program has several."""
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                if os.stat(f"/proc/{entry}").st_uid == user:
-                    found.append(int(entry))
-            except OSError:
-                pass
+                with open(f"/proc/{entry}/status", encoding="utf-8", errors="replace") as file:
+                    ids = next(line for line in file if line.startswith("Uid:")).split()[1:]
+            except (OSError, StopIteration):
+                continue
+            if str(user) in ids:
+                found.append(int(entry))
     return found
 
 
