@@ -557,7 +557,7 @@ def tree_of(folder):
 
 
 def code_lines(text):
-    lines = [re.sub(r"//.*", "", line).strip() for line in text.splitlines()]
+    lines = [re.sub(r"//.*", "", line).replace("std::", "").strip() for line in text.splitlines()]
     return [" ".join(line.split()) for line in lines if line not in ("", "{", "}")]
 
 
@@ -618,6 +618,57 @@ def hand_outs(folder, name):
     holds(handout.questions(lab), "the hand-out has no questions")
     handout.main(ROOT, [name, str(folder / "two")])
     equal(tree_of(folder / "two"), tree, "the same hand-out made again")
+
+
+@test
+def redacted_page(folder):
+    """the page of words that is handed out with lab 01 holds no lines of its exercise, and still shows a launch"""
+    command("handout", "saxpy", folder / "one")
+    page = (folder / "one/docs/kernels.md").read_text(encoding="utf-8")
+    for answer in ("size_t{blockDim.x}", "size_t i = get_global_id", "if (i < n)", "(n + threads - 1)"):
+        holds(answer in (ROOT / "docs/kernels.md").read_text(encoding="utf-8"), f"'{answer}' is not in docs/kernels.md")
+        holds(answer not in page, f"'{answer}' is handed out")
+    whole = (ROOT / "docs/kernels.md").read_text(encoding="utf-8").splitlines()
+    left = page.splitlines()
+    equal(len(whole) - len(left), 2, "lines that are left out: two become one, twice")
+    for line in ("__global__ void saxpy(float k, const float* a, const float* b, float* c, size_t n) {",
+                 "const unsigned blocks = ...; // (you write this in the exercise many-blocks)",
+                 "saxpy<<<blocks, threads>>>(k, a, b, c, n); // launch the kernel"):
+        holds("    " + line in left, f"'{line}' is not in the page")
+
+
+@test
+def links(folder, name):
+    """in the hand-out of a lab all links and pictures lead to a file"""
+    command("handout", name, folder / "one")
+    found = 0
+    for page in sorted((folder / "one").rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(\s*([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"", text):
+            target = "".join(link).split("#")[0]
+            if target and not re.match(r"\w+:", target):
+                found += 1
+                holds((page.parent / target).exists(), f"{page.relative_to(folder / 'one')} refers to {target}")
+    holds(found >= 10, f"{found} links")
+    holds((folder / "one/docs/figures/kernel-words.svg").is_file(), "a picture of docs/kernels.md is missing")
+
+
+@test
+def opening_comments(folder):
+    """a withheld rung keeps its opening comment, unless that tells an answer"""
+    command("handout", "reduction", folder / "one")
+    rungs = 0
+    for path in sorted((folder / "one/labs/02_reduction").glob("c*/*.cu")):
+        text = path.read_text(encoding="utf-8")
+        if handout.WITHHELD in text:
+            rungs += 1
+            whole = (ROOT / "labs/02_reduction/cuda" / path.name).read_text(encoding="utf-8")
+            head = re.match(r"(?://.*\n)*", whole)[0]
+            holds("// Limit" in head and text.startswith(head + "//\n// The code of this rung is withheld"), str(path))
+    holds(rungs >= 3, "withheld rungs")
+    lab = load(ROOT, "saxpy")
+    answer = "// The index is blockIdx.x * blockDim.x +\n// threadIdx.x, and if (i < n) c[i] = k * a[i] + b[i]."
+    holds(handout.tells_an_answer(lab, answer.splitlines()), "an answer in a comment is not found")
 
 
 @test

@@ -12,6 +12,7 @@ from typing import Any
 from .exercises import Lab, Part, fixed_text, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
+SHORTEST = 25  # characters of an answer: a shorter one appears by chance
 WITHHELD = "withheld until the exercise has been handed in"
 TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "launches.py",
          "student.py")
@@ -30,15 +31,31 @@ def defined_in(text: str, rungs: dict[str, str]) -> list[str]:
     return [name for name in rungs if re.search(rf"(?m)^(?:template <[^>\n]*> )?void {name}\(", text)]
 
 
+def opening_comment(text: str) -> list[str]:
+    """The // lines at the top of a rung's file, which say what changed and what limits it; an empty one at the end."""
+    lines = re.match(r"(?://.*\n)*", text)[0].splitlines()  # type: ignore[index]
+    return [*lines, "//"] if lines else []
+
+
+def tells_an_answer(lab: Lab, comment: list[str]) -> bool:
+    """Whether a line of an answer stands in a comment."""
+    words = plain(" ".join(line.removeprefix("//") for line in comment))
+    return any(line.rstrip(";") in words for _, part in lab.parts() for name in part.files
+               for block in answers_in(lab.stub(name), lab.rung(name)) for line in block if len(line) >= SHORTEST)
+
+
 def withheld_source(lab: Lab, path: Path) -> str:
-    """The replacement for a rung's file: the same functions, which refuse to run."""
+    """The replacement for a rung's file: its opening comment, and the same functions, which refuse to run."""
     text = path.read_text(encoding="utf-8")
     includes = [name for name in re.findall(r'(?m)^#include "([^"]+)"', text)
                 if (lab.path / name).is_file() or (path.parent / name).is_file()]
     namespace = re.search(r"(?m)^namespace (\w+) \{", text)
     if not namespace:
         raise Fault(f"{path} has no namespace")
-    lines = [f"// This rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
+    comment = opening_comment(text)
+    if tells_an_answer(lab, comment):
+        comment = []
+    lines = [*comment, f"// The code of this rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
              *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
     visible = re.sub(r"(?ms)^namespace \{.*?^\}(?: // namespace)?$", "", text)
     instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
@@ -97,9 +114,14 @@ def withhold_headers(lab: Lab, replaced: dict[str, str]) -> None:
                 found = True
 
 
+def plain(text: str) -> str:
+    """A text with single blanks and without std::, which pages leave out."""
+    return " ".join(text.replace("std::", "").split())
+
+
 def code(line: str) -> str:
-    """A line without its comment and its blanks; "" when it holds no code."""
-    words = " ".join(re.sub(r"//.*", "", line).split())
+    """A line without its comment, its blanks and std::; "" when it holds no code."""
+    words = plain(re.sub(r"//.*", "", line))
     return "" if words in ("{", "}") else words
 
 
@@ -108,7 +130,7 @@ def answers_in(stub: str, rung: str) -> list[list[str]]:
     found = re.fullmatch("(.*?)".join(map(re.escape, fixed_text(stub))), rung, re.S)
     blocks = [[code(line) for line in block.splitlines()] for block in found.groups()] if found else []
     blocks = [[line for line in block if line] for block in blocks]
-    return [block for block in blocks if len("\n".join(block)) >= 25]  # a shorter one appears by chance
+    return [block for block in blocks if len("\n".join(block)) >= SHORTEST]
 
 
 def without(text: str, block: list[str], instead: str) -> str:
@@ -122,6 +144,15 @@ def without(text: str, block: list[str], instead: str) -> str:
     return "\n".join(lines) + "\n" if starts else text
 
 
+def without_value(text: str, block: list[str], instead: str) -> str:
+    """The text of a page in which no line gives the variable a value that these lines of code declare, if they are one
+    declaration: a page may compute the same value in another way."""
+    declared = re.fullmatch(r"(\w[\w ]* \w+ = )[^;]*;", block[0]) if len(block) == 1 else None
+    if not declared:
+        return text
+    return re.sub(rf"(?m)^( +{re.escape(declared[1])})[^;\n]*;.*$", lambda line: f"{line[1]}...; {instead}", text)
+
+
 def redact(lab: Lab, target: Path) -> None:
     """Takes the answers out of pages, studies and the program for several computers, in which students write their own
     lines. A rung that holds one has to be withheld as a whole."""
@@ -131,7 +162,11 @@ def redact(lab: Lab, target: Path) -> None:
             for block in answers_in(lab.stub(name), lab.rung(name)):
                 for path in files:
                     text = path.read_text(encoding="utf-8")
-                    new = without(text, block, f"// (the lines of the exercise {exercise.name}: write them here too)")
+                    if path.suffix == ".md":
+                        note = f"// (you write this in the exercise {exercise.name})"
+                        new = without(without_value(text, block, note), block, note)
+                    else:
+                        new = without(text, block, f"// (the lines of the exercise {exercise.name}: write them here too)")
                     if new == text:
                         continue
                     if path.suffix != ".md" and path.stem != "studies" and path.parent.name != "mpi":
@@ -239,6 +274,7 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     (target / "README.md").write_text(text, encoding="utf-8")
     for lab in labs:
         write_lab(lab, target)
+    unlink_absent(target)
     for lab in labs:
         redact(lab, target)
 
@@ -260,13 +296,38 @@ def write_lab(lab: Lab, target: Path) -> None:
             (stubs / file).write_text(lab.stub(file), encoding="utf-8")
             (folder / file).write_text(lab.stub(file), encoding="utf-8")
     (folder / "answers.md").write_text(answers(lab), encoding="utf-8")
-    pages = [path for path in (folder / "README.md", folder / "MEASURED.md") if path.is_file()]
-    for page in pages:  # with the figures that it shows, and the list of words
-        for link in re.findall(r"\(\.\./\.\./(docs/[^)#]+)", page.read_text(encoding="utf-8")):
-            source = lab.root / link
-            if source.is_file() and not (target / link).exists():
-                (target / link).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source, target / link)
+    for page in (folder / "README.md", folder / "MEASURED.md"):
+        if page.is_file():  # with the figures that it shows, and the list of words
+            copy_linked(lab.root, target, page, pages=True)
+
+
+def links_of(page: Path) -> list[str]:
+    """The files that a page refers to, relative to its folder."""
+    return re.findall(r"\]\((?!\w+:)([^)#\s]+)", page.read_text(encoding="utf-8"))
+
+
+def copy_linked(root: Path, target: Path, page: Path, pages: bool) -> None:
+    """Copies what a page of a hand-out shows from docs/: pictures and, if wanted, pages with their pictures."""
+    docs = Path(os.path.realpath(target)) / "docs"
+    for link in links_of(page):
+        copy = Path(os.path.realpath(page.parent / link))
+        source = root / "docs" / copy.relative_to(docs) if copy.is_relative_to(docs) else None
+        if source is None or not source.is_file() or copy.exists() or (copy.suffix == ".md" and not pages):
+            continue
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
+        if copy.suffix == ".md":
+            copy_linked(root, target, copy, pages=False)
+
+
+def unlink_absent(target: Path) -> None:
+    """Makes plain text of the links that lead to no file of the hand-out."""
+    for page in sorted(target.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        new = re.sub(r"(?<!!)\[([^\]]*)\]\((?!\w+:)([^)#\s]+)(?:#[^)\s]*)?\)",
+                     lambda link: link[0] if (page.parent / link[2]).exists() else link[1], text)
+        if new != text:
+            page.write_text(new, encoding="utf-8")
 
 
 def main(root: Path, words: list[str]) -> int:
