@@ -273,19 +273,19 @@ Material material_of(const Json& json, const std::string& where) {
     return m;
 }
 
-/// The picture's grey values as indices of materials, drawn over the whole grid. The picture's first row is the top.
+/// The picture's grey values, or its indices, as indices of materials, drawn over the whole grid: a cell has the
+/// material of the pixel at its lower left corner. The picture's first row is the top.
 void read_map(Scene& scene, const std::string& path, const std::string& key) {
     gpulab::Image image;
     try {
-        image = gpulab::read_png(path);
+        image = gpulab::read_png_numbers(path, "materials");
     } catch (const UsageError& e) {
         fault(key, e.what());
     }
-    const auto channels = static_cast<std::size_t>(image.channels);
     for (std::size_t j = 0; j < scene.ny; ++j)
         for (std::size_t i = 0; i < scene.nx; ++i) {
             const std::size_t x = i * image.width / scene.nx, y = (scene.ny - 1 - j) * image.height / scene.ny;
-            const std::uint8_t index = image.pixels[(y * image.width + x) * channels];
+            const std::uint8_t index = image.pixels[y * image.width + x];
             if (index >= scene.materials.size())
                 fault(key, fmt::format("pixel ({}, {}) has material {}, but there are {} materials, counted from 0", x,
                                        y, index, scene.materials.size()));
@@ -428,6 +428,21 @@ double largest_stable_dt(const Scene& scene) {
     return 1 / (largest_speed(scene) * std::sqrt(1 / (scene.dx * scene.dx) + 1 / (scene.dy * scene.dy)));
 }
 
+namespace {
+/// Whether a source changes the field in one of its cells. The edges along the border never change, and a soft source
+/// adds nothing to a cell whose value a side prescribes.
+bool acts(const Scene& scene, const Source& s) {
+    if (s.component == Component::x) return s.y1 > 1;
+    if (s.component == Component::y) return s.x1 > 1;
+    if (s.hard) return true;
+    const auto fixed = [&](const Side& side) -> std::size_t {
+        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
+    };
+    return s.x1 > fixed(scene.left) && s.x0 < scene.nx - fixed(scene.right) && s.y1 > fixed(scene.bottom) &&
+           s.y0 < scene.ny - fixed(scene.top);
+}
+} // namespace
+
 double Scene::time_step() const { return dt > 0 ? dt : courant * largest_stable_dt(*this); }
 
 void check_scene(const Scene& scene) {
@@ -484,6 +499,10 @@ void check_scene(const Scene& scene) {
         if (s.x0 >= s.x1 || s.y0 >= s.y1 || s.x1 > scene.nx || s.y1 > scene.ny)
             fault(fmt::format("sources[{}].region", i), fmt::format("[{}, {}, {}, {}] is not within {} x {} cells",
                                                                     s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
+        if (!acts(scene, s))
+            fault(fmt::format("sources[{}].region", i),
+                  fmt::format("[{}, {}, {}, {}] lies where the boundary decides {}: the source would do nothing", s.x0,
+                              s.y0, s.x1, s.y1, name_of(scene.mode, s.component)));
     }
     if (scene.probes.size() > most_sources) fault("probes", "there are too many");
     for (std::size_t i = 0; i < scene.probes.size(); ++i)
