@@ -330,6 +330,29 @@ void draw(Scene& scene, const Json& json, const std::string& where, const Scalin
     o.no_other_keys();
 }
 
+/// Whether a source changes the field in one of its cells. The edges along the border never change, and a soft source
+/// adds nothing to a cell whose value a side prescribes.
+bool acts(const Scene& scene, const Source& s) {
+    if (s.component == Component::x) return s.y1 > 1;
+    if (s.component == Component::y) return s.x1 > 1;
+    if (s.hard) return true;
+    const auto fixed = [&](const Side& side) -> std::size_t {
+        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
+    };
+    return s.x1 > fixed(scene.left) && s.x0 < scene.nx - fixed(scene.right) && s.y1 > fixed(scene.bottom) &&
+           s.y0 < scene.ny - fixed(scene.top);
+}
+/// Refuses a source that can do nothing. Only in a file: it is a mistake there, and computes as well as any other.
+void check_that_all_act(const Scene& scene) {
+    for (std::size_t i = 0; i < scene.sources.size(); ++i) {
+        const Source& s = scene.sources[i];
+        if (!acts(scene, s))
+            fault(fmt::format("sources[{}].region", i),
+                  fmt::format("[{}, {}, {}, {}] lies where the boundary decides {}: the source would do nothing", s.x0,
+                              s.y0, s.x1, s.y1, name_of(scene.mode, s.component)));
+    }
+}
+
 Scene scene_of(const Json& json, const std::string& folder, const Overrides& overrides) {
     Object o(json, "");
     Scene scene;
@@ -407,6 +430,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     }
     o.no_other_keys();
     check_scene(scene);
+    check_that_all_act(scene);
     return scene;
 }
 
@@ -427,21 +451,6 @@ double largest_speed(const Scene& scene) {
 double largest_stable_dt(const Scene& scene) {
     return 1 / (largest_speed(scene) * std::sqrt(1 / (scene.dx * scene.dx) + 1 / (scene.dy * scene.dy)));
 }
-
-namespace {
-/// Whether a source changes the field in one of its cells. The edges along the border never change, and a soft source
-/// adds nothing to a cell whose value a side prescribes.
-bool acts(const Scene& scene, const Source& s) {
-    if (s.component == Component::x) return s.y1 > 1;
-    if (s.component == Component::y) return s.x1 > 1;
-    if (s.hard) return true;
-    const auto fixed = [&](const Side& side) -> std::size_t {
-        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
-    };
-    return s.x1 > fixed(scene.left) && s.x0 < scene.nx - fixed(scene.right) && s.y1 > fixed(scene.bottom) &&
-           s.y0 < scene.ny - fixed(scene.top);
-}
-} // namespace
 
 double Scene::time_step() const { return dt > 0 ? dt : courant * largest_stable_dt(*this); }
 
@@ -499,10 +508,6 @@ void check_scene(const Scene& scene) {
         if (s.x0 >= s.x1 || s.y0 >= s.y1 || s.x1 > scene.nx || s.y1 > scene.ny)
             fault(fmt::format("sources[{}].region", i), fmt::format("[{}, {}, {}, {}] is not within {} x {} cells",
                                                                     s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
-        if (!acts(scene, s))
-            fault(fmt::format("sources[{}].region", i),
-                  fmt::format("[{}, {}, {}, {}] lies where the boundary decides {}: the source would do nothing", s.x0,
-                              s.y0, s.x1, s.y1, name_of(scene.mode, s.component)));
     }
     if (scene.probes.size() > most_sources) fault("probes", "there are too many");
     for (std::size_t i = 0; i < scene.probes.size(); ++i)
