@@ -56,8 +56,11 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
     double files = wishes.any() ? fdtd::bytes_of_snapshots(scene, wishes.keep()) : 0;
     if (!wishes.frames.empty()) files += fdtd::bytes_of_pictures(scene);
-    gpulab::check_memory(options, 3.5 * fdtd::bytes_of_field(scene, sizeof(T)),
-                         6 * fdtd::bytes_of_field(scene, sizeof(T)) + files, wishes.scene);
+    if (!wishes.probes.empty()) files += fdtd::bytes_of_probes_file(scene);
+    const double field_bytes = fdtd::bytes_of_field(scene, sizeof(T)),
+                 series_bytes = fdtd::bytes_of_series(scene, sizeof(T));
+    gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 6 * field_bytes + 3 * series_bytes + files,
+                         wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},
@@ -80,14 +83,20 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     const auto* fastest = static_cast<const gpulab::Job<fdtd::Run<T>>*>(nullptr);
     double fastest_ms = 0;
     bool failed = false;
-    gpulab::measure_all(
-        options, report, jobs, problem, out, fdtd::work_of(problem), [&](const auto& job) { return judge(job, out); },
-        [&](const auto& job, gpulab::Result& result) {
-            failed = failed || result.status == gpulab::Result::Status::failed;
-            if (result.status != gpulab::Result::Status::passed) return;
-            result.extra = {{"mcells_per_s", fdtd::mcells_per_s(problem.cell_steps(), result.kernel.median)}};
-            if (!fastest || result.kernel.median < fastest_ms) fastest = &job, fastest_ms = result.kernel.median;
-        });
+    const bool show = gpulab::terminal_of_stdout().progress; // a line that says what is measured now
+    for (const auto& job : jobs) {
+        if (show && job.skip.empty()) fmt::print(stderr, "\r{} ... ", job.variant.name);
+        gpulab::measure_all(
+            options, report, std::vector{job}, problem, out, fdtd::work_of(problem),
+            [&](const auto& one) { return judge(one, out); },
+            [&](const auto&, gpulab::Result& result) {
+                if (show) fmt::print(stderr, "\r{:40}\r", "");
+                failed = failed || result.status == gpulab::Result::Status::failed;
+                if (result.status != gpulab::Result::Status::passed) return;
+                result.extra = {{"mcells_per_s", fdtd::mcells_per_s(problem.cell_steps(), result.kernel.median)}};
+                if (!fastest || result.kernel.median < fastest_ms) fastest = &job, fastest_ms = result.kernel.median;
+            });
+    }
     const int code = report.finish();
     if (!wishes.any()) return code;
     if (!fastest && too_slow && !failed) {

@@ -273,19 +273,19 @@ Material material_of(const Json& json, const std::string& where) {
     return m;
 }
 
-/// The picture's grey values as indices of materials, drawn over the whole grid. The picture's first row is the top.
+/// The picture's grey values, or its indices, as indices of materials, drawn over the whole grid: a cell has the
+/// material of the pixel at its lower left corner. The picture's first row is the top.
 void read_map(Scene& scene, const std::string& path, const std::string& key) {
     gpulab::Image image;
     try {
-        image = gpulab::read_png(path);
+        image = gpulab::read_png_numbers(path, "materials");
     } catch (const UsageError& e) {
         fault(key, e.what());
     }
-    const auto channels = static_cast<std::size_t>(image.channels);
     for (std::size_t j = 0; j < scene.ny; ++j)
         for (std::size_t i = 0; i < scene.nx; ++i) {
             const std::size_t x = i * image.width / scene.nx, y = (scene.ny - 1 - j) * image.height / scene.ny;
-            const std::uint8_t index = image.pixels[(y * image.width + x) * channels];
+            const std::uint8_t index = image.pixels[y * image.width + x];
             if (index >= scene.materials.size())
                 fault(key, fmt::format("pixel ({}, {}) has material {}, but there are {} materials, counted from 0", x,
                                        y, index, scene.materials.size()));
@@ -328,6 +328,29 @@ void draw(Scene& scene, const Json& json, const std::string& where, const Scalin
             }
     }
     o.no_other_keys();
+}
+
+/// Whether a source changes the field in one of its cells. The edges along the border never change, and a soft source
+/// adds nothing to a cell whose value a side prescribes.
+bool acts(const Scene& scene, const Source& s) {
+    if (s.component == Component::x) return s.y1 > 1;
+    if (s.component == Component::y) return s.x1 > 1;
+    if (s.hard) return true;
+    const auto fixed = [&](const Side& side) -> std::size_t {
+        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
+    };
+    return s.x1 > fixed(scene.left) && s.x0 < scene.nx - fixed(scene.right) && s.y1 > fixed(scene.bottom) &&
+           s.y0 < scene.ny - fixed(scene.top);
+}
+/// Refuses a source that can do nothing. Only in a file: it is a mistake there, and computes as well as any other.
+void check_that_all_act(const Scene& scene) {
+    for (std::size_t i = 0; i < scene.sources.size(); ++i) {
+        const Source& s = scene.sources[i];
+        if (!acts(scene, s))
+            fault(fmt::format("sources[{}].region", i),
+                  fmt::format("[{}, {}, {}, {}] lies where the boundary decides {}: the source would do nothing", s.x0,
+                              s.y0, s.x1, s.y1, name_of(scene.mode, s.component)));
+    }
 }
 
 Scene scene_of(const Json& json, const std::string& folder, const Overrides& overrides) {
@@ -407,6 +430,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     }
     o.no_other_keys();
     check_scene(scene);
+    check_that_all_act(scene);
     return scene;
 }
 

@@ -142,6 +142,18 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
            static_cast<double>(number_bytes);
 }
 
+double bytes_of_series(const Scene& scene, std::size_t number_bytes) {
+    return static_cast<double>(scene.sources.size() + scene.probes.size()) * static_cast<double>(scene.steps) *
+           static_cast<double>(number_bytes);
+}
+
+double bytes_of_probes_file(const Scene& scene) {
+    // A line holds the step (9 digits at most), the time (15) and 25 characters per probe. What grows while it is
+    // written takes up to twice as much.
+    const double probes = static_cast<double>(scene.probes.size());
+    return 2 * static_cast<double>(scene.steps) * (25 + probes * (25 + sizeof(double)));
+}
+
 namespace {
 /// The cells of all snapshots.
 double cells_of_snapshots(const Scene& scene, Keep keep) {

@@ -92,6 +92,12 @@ template <class T> double sequential_ms(const Scene& scene);
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);
 
+/// Bytes of the values of all sources over time, and of one record of all probes.
+double bytes_of_series(const Scene& scene, std::size_t number_bytes);
+
+/// Bytes that the file of the probes takes, at most: the record of all steps, and its text.
+double bytes_of_probes_file(const Scene& scene);
+
 /// Bytes of all snapshots of a recording.
 double bytes_of_snapshots(const Scene& scene, Keep keep);
 

@@ -57,6 +57,7 @@ template <class Step> bool run(Call& call, const Step& step) {
 
 struct Reading : Call {
     std::string_view file;
+    bool numbers; // the numbers in the file are wanted, not colours
     std::size_t at = 0;
     bool truncated = false;
     std::size_t width = 0, height = 0, row_bytes = 0;
@@ -67,7 +68,7 @@ struct Reading : Call {
     std::vector<unsigned char> pixels; // as libpng gives them: a palette's are still indices
     std::vector<png_bytep> rows;
 
-    Reading(std::string_view f) : file(f) {
+    Reading(std::string_view f, bool as_numbers) : file(f), numbers(as_numbers) {
         // A warning is a fault, too: what libpng would mend by guessing is not read.
         png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, this, stop, stop, this, take, give);
         if (png) info = png_create_info_struct(png);
@@ -97,8 +98,8 @@ struct Reading : Call {
         png_get_IHDR(png, info, &w, &h, &depth, &colour, nullptr, nullptr, nullptr);
         width = w, height = h;
         has_transparency = png_get_valid(png, info, PNG_INFO_tRNS) != 0;
-        if (colour == PNG_COLOR_TYPE_PALETTE) {
-            read_palette();
+        if (colour == PNG_COLOR_TYPE_PALETTE) read_palette();
+        if (colour == PNG_COLOR_TYPE_PALETTE || numbers) {
             png_set_packing(png); // an index is one byte
         } else {
             if (depth == 16) png_set_scale_16(png);
@@ -181,8 +182,9 @@ struct Writing : Call {
     }
 };
 
-/// Reads the file's text. @throws std::bad_alloc
-Image decode(const std::string& path, const std::string& file) {
+/// Reads the file's text. @param numbers_of what the numbers of a grey or an indexed picture mean, when they are wanted
+/// as they are in the file; otherwise empty. @throws std::bad_alloc
+Image decode(const std::string& path, const std::string& file, const std::string& numbers_of = "") {
     if (!std::string_view(file).starts_with("\x89PNG\r\n\x1a\n"))
         throw UsageError(fmt::format("{}: is not a PNG file", path));
     if (file.size() < 33) throw UsageError(fmt::format("{}: is truncated", path)); // signature and header
@@ -193,7 +195,8 @@ Image decode(const std::string& path, const std::string& file) {
         throw UsageError(fmt::format("{}: {} x {} pixels are too many; {} is the most that is read here", path, width,
                                      height, most_png_bytes / 4));
 
-    Reading r(file);
+    const bool numbers = !numbers_of.empty();
+    Reading r(file, numbers);
     const auto check = [&](bool good) {
         if (good) return;
         if (r.out_of_memory) throw std::bad_alloc();
@@ -201,6 +204,10 @@ Image decode(const std::string& path, const std::string& file) {
         throw UsageError(fmt::format("{}: is damaged: {}", path, r.fault.data()));
     };
     check(run(r, [&] { r.read_header(); }));
+    const bool grey = r.colour == PNG_COLOR_TYPE_GRAY && r.depth <= 8;
+    if (numbers && !grey && r.colour != PNG_COLOR_TYPE_PALETTE)
+        throw UsageError(fmt::format("{}: an 8-bit grey or an indexed PNG is needed, whose values are numbers of {}",
+                                     path, numbers_of));
     if (palette_bytes(file) > (r.colour == PNG_COLOR_TYPE_PALETTE ? std::size_t{3} << r.depth : 768))
         throw UsageError(fmt::format("{}: is damaged: PLTE: more colours than {} bits can count", path, r.depth));
     r.pixels.resize(r.row_bytes * r.height);
@@ -213,12 +220,17 @@ Image decode(const std::string& path, const std::string& file) {
         image.pixels = std::move(r.pixels);
         return image;
     }
+    for (const unsigned char index : r.pixels)
+        if (index >= r.colours)
+            throw UsageError(fmt::format("{}: is damaged: colour {} of a palette of {}", path, index, r.colours));
+    if (numbers) {
+        image.pixels = std::move(r.pixels);
+        return image;
+    }
     image.channels = r.has_transparency ? 4 : 3;
     image.pixels.resize(image.bytes());
     const auto channels = static_cast<std::size_t>(image.channels);
     for (std::size_t i = 0; i < r.pixels.size(); ++i) {
-        if (r.pixels[i] >= r.colours)
-            throw UsageError(fmt::format("{}: is damaged: colour {} of a palette of {}", path, r.pixels[i], r.colours));
         std::copy_n(r.palette.begin() + 4 * r.pixels[i], channels,
                     image.pixels.begin() + static_cast<std::ptrdiff_t>(channels * i));
     }
@@ -229,6 +241,12 @@ Image decode(const std::string& path, const std::string& file) {
 
 Image read_png(const std::string& path) try {
     return decode(path, content_of(path, 2 * most_png_bytes));
+} catch (const std::bad_alloc&) {
+    throw cannot_read(path, "there is not enough main memory");
+}
+
+Image read_png_numbers(const std::string& path, const std::string& of) try {
+    return decode(path, content_of(path, 2 * most_png_bytes), of);
 } catch (const std::bad_alloc&) {
     throw cannot_read(path, "there is not enough main memory");
 }

@@ -7,8 +7,7 @@
 // Kept: the source is hard; it pins H_z to 0 after its pulse.
 // Only what the book has: TE mode, one medium, a conductor on all sides, at most one source, a hard one in one
 // cell.
-// Limit: threadIdx.x counts i, so neighbouring threads of a warp access numbers that are ny apart. Each access
-// touches 32 sectors of 32 bytes and uses 8 bytes of each.
+// Limit: threadIdx.x counts i, so neighbouring threads of a warp access numbers that are ny apart.
 #include "device.hpp"
 #include "gpulab/error.hpp"
 

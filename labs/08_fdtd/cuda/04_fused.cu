@@ -1,9 +1,8 @@
 // Rung 4: U, P and Q in one kernel.
 //
 // Changed: a block computes U of its cells and keeps it in shared memory, then P and Q from there, so U is not read
-// again. U along its lower and left side is computed twice, here and by the neighbour (one cell in six with blocks
-// of 32 x 8). The new field goes to a second set of arrays, and the two sets change places after each step. The
-// kernel is in fused.cuh.
+// again. U along its lower and left side is computed twice, here and by the neighbour. The new field goes to a second
+// set of arrays, and the two sets change places after each step. The kernel is in fused.cuh.
 // Limit: memory: 3 numbers read and 3 written, 48 bytes in double instead of 72. And still every number passes
 // through memory in every step.
 #include "fused.cuh"

@@ -12,8 +12,8 @@
 // the column are looked up once (facts.cuh), facts about the row once per row. In each iteration the warp takes the
 // shortest of three versions of the code that is right there: without any tests, for borders and layers, or also for
 // sources and probes. The kernel is in strip.cuh.
-// Limit: memory, on large grids. There is one pass per four steps. For 24 columns it reads 32 and writes 24: 14 bytes
-// per cell and step in double. On small grids there are few warps, and the time that a warp takes for a row decides.
+// Limit: memory, on large grids. There is one pass per four steps, but it also reads the columns on each side. On small
+// grids there are few warps, and the time that a warp takes for a row decides.
 #include <algorithm>
 
 #include "fused.cuh"

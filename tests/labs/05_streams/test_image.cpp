@@ -342,3 +342,42 @@ TEST_CASE("an image without pixels, beyond the limit or of another size than its
     CHECK(gpulab::testing::bytes_of(path) == "old");
     CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator{}) == 1); // no temporary file
 }
+
+TEST_CASE("numbers are read as they are in a grey or an indexed PNG, and no other is taken for one", "[cpu]") {
+    const ScratchFile file;
+    using Numbers = std::vector<unsigned char>;
+    const auto numbers_in = [&](const std::string& bytes) {
+        file.write(bytes);
+        const gpulab::Image image = gpulab::read_png_numbers(file.path(), "things");
+        CHECK(image.channels == 1);
+        return image.pixels;
+    };
+    const std::string two("\x0A\x14\x1E\x28\x32\x3C"), four = two + two;
+    CHECK(numbers_in(png_of(3, 1, 8, 0, stored(std::string("\x00\x02\xFF", 3)))) == Numbers{0, 2, 255});
+    CHECK(numbers_in(png_of(2, 1, 8, 3, stored(std::string("\x01\x00", 2)), two)) == Numbers{1, 0});
+    CHECK(numbers_in(png_of(4, 1, 2, 3, stored("\x1B"), four)) == Numbers{0, 1, 2, 3});
+    CHECK(numbers_in(png_of(8, 1, 1, 0, stored("\x41"))) == Numbers{0, 1, 0, 0, 0, 0, 0, 1});
+    CHECK(numbers_in(png_of(4, 1, 2, 0, stored("\x1B"))) == Numbers{0, 1, 2, 3});
+    CHECK(numbers_in(png_of(2, 1, 4, 0, stored("\x3A"))) == Numbers{3, 10});
+    // Transparency is no number.
+    const std::string pixels = png_chunk("IDAT", stored(std::string("\x01\x00", 2)));
+    CHECK(numbers_in(png_with(2, 1, 8, 3, png_chunk("PLTE", two) + png_chunk("tRNS", "\x07") + pixels)) ==
+          Numbers{1, 0});
+    CHECK(numbers_in(png_with(2, 1, 8, 0, png_chunk("tRNS", std::string("\0\x01", 2)) + pixels)) == Numbers{1, 0});
+
+    const auto refusal = [&](const std::string& bytes) {
+        file.write(bytes);
+        try {
+            (void)gpulab::read_png_numbers(file.path(), "things");
+        } catch (const gpulab::UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const std::string said =
+        file.path() + ": an 8-bit grey or an indexed PNG is needed, whose values are numbers of things";
+    for (const int channels : {2, 3, 4}) CHECK(refusal(right_png(3, 2, channels)) == said);
+    CHECK(refusal(png_of(1, 1, 16, 0, stored(std::string("\x00\x01", 2)))) == said);
+    CHECK_THAT(refusal(png_of(2, 1, 8, 3, stored("\x01\x02"), two)), ContainsSubstring("is damaged"));
+    CHECK_THAT(refusal("P5 1 1 255 a"), ContainsSubstring("is not a PNG file"));
+}

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
+#include <fmt/format.h>
 #include <set>
 #include <string>
 
@@ -242,6 +243,43 @@ TEST_CASE("pictures and fields that the memory cannot hold are refused before an
     CHECK(study.exit_code == 2);
     CHECK(study.out == "");
     CHECK(study.err.find("of main memory") != std::string::npos);
+}
+
+TEST_CASE("records and sources that the memory cannot hold are refused before anything is computed") {
+    std::string sources, probes;
+    for (int i = 0; i < 16; ++i) {
+        const std::string comma = i == 0 ? "" : ", ";
+        sources += comma + R"({"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}})";
+        probes += comma + R"({"at": [1, 1]})";
+    }
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("long.json"))
+        .write(R"({"nx": 3, "ny": 3, "dx": 0.01, "steps": 100000000, "sources": [)" + sources + R"(], "probes": [)" +
+               probes + "]}");
+    const std::string command = "--backend cpu --scene " + folder.path("long.json ");
+    // 10^8 steps with 32 series of 8 bytes, three times; and lines of 553 bytes, twice
+    constexpr double gib = 1024.0 * 1024 * 1024, series = 3 * 1e8 * 32 * 8 / gib, file = 2 * 1e8 * 553 / gib;
+    const double memory = static_cast<double>(gpulab::host_memory_bytes()) / gib;
+    for (const auto& [option, needed] :
+         {std::pair{std::string(), series}, {"--probes " + folder.path("p.csv"), series + file}}) {
+        if (needed < memory) continue; // it would be computed, for hours
+        const auto run = program(command + option);
+        INFO(run.out << run.err);
+        CHECK(run.exit_code == 2);
+        CHECK(run.out == "");
+        CHECK(run.err.find(fmt::format("needs {:.1f} GiB of main memory", needed)) != std::string::npos);
+    }
+}
+
+TEST_CASE("table-4-2 says what it found for both boundaries after the last row") {
+    const auto run = program("--study table-4-2 --backend cpu --nx 64 --steps 4");
+    INFO(run.out << run.err);
+    CHECK(run.exit_code == 0);
+    const std::size_t conductor = run.out.find("Conductor, mean"), layers = run.out.find("PML, mean");
+    REQUIRE(conductor != std::string::npos);
+    REQUIRE(layers != std::string::npos);
+    CHECK(conductor < layers);
+    CHECK(run.out.find("boundary = pml") < conductor); // no heading follows
 }
 
 TEST_CASE("the studies run at a small size") {

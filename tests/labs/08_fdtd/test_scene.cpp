@@ -2,16 +2,22 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <numbers>
+#include <regex>
+#include <set>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab_testing/png.hpp"
 #include "gpulab_testing/program.hpp"
 #include "scene.hpp"
 
 using namespace fdtd;
+using gpulab::testing::png_chunk;
+using gpulab::testing::png_number;
 
 namespace {
 
@@ -175,6 +181,74 @@ TEST_CASE("the first row of a map is the top of the grid, its first column the l
     // A pixel covers as many cells as there are: 2 x 2, and a whole picture on a grid of another shape.
     CHECK(picture_of(parse_scene(text, folder.path(), {.nx = 8, .ny = 6})) ==
           Picture{"00001122", "00001122", "00000000", "00000000", "22000000", "22000000"});
+}
+
+TEST_CASE("a map of colours, of 16 bits or with alpha is refused, and an indexed one gives its indices") {
+    const gpulab::testing::ScratchFolder folder;
+    const std::string text = R"({"nx": 4, "ny": 3, "dx": 1, "materials": [{"name": "a"}, {"name": "b"}, {"name": "c"}],
+                                "map": "map.png"})";
+    const auto said_of = [&](int channels) {
+        gpulab::Image image{4, 3, channels, {}};
+        image.pixels.resize(image.bytes(), 1);
+        {
+            gpulab::OutputFile file(folder.path("map.png"));
+            gpulab::write_png(file, image);
+        }
+        try {
+            parse_scene(text, folder.path());
+        } catch (const gpulab::UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    CHECK(said_of(1) == "");
+    for (const int channels : {2, 3, 4}) {
+        const std::string said = said_of(channels);
+        INFO(channels << " channels: " << said);
+        CHECK(said.starts_with("map: "));
+        CHECK(said.ends_with("an 8-bit grey or an indexed PNG is needed, whose values are numbers of materials"));
+        CHECK(said.find('\n') == std::string::npos);
+    }
+    // 2 x 1 pixels, the indices 2 and 1 of a palette of three greys that are no numbers of materials.
+    std::ofstream(folder.path("map.png"), std::ios::binary)
+        << "\x89PNG\r\n\x1a\n"
+        << png_chunk("IHDR", png_number(2) + png_number(1) + std::string("\x08\x03\0\0\0", 5))
+        << png_chunk("PLTE", std::string("\0\0\0\x40\x40\x40\x80\x80\x80", 9))
+        << png_chunk("IDAT", std::string("\x78\x01\x01\x03\x00\xFC\xFF\x00\x02\x01\x00\x08\x00\x04", 14))
+        << png_chunk("IEND", "");
+    CHECK(picture_of(parse_scene(text, folder.path())) == std::vector<std::string>{"2211", "2211", "2211"});
+}
+
+TEST_CASE("a source that can do nothing is refused") {
+    const auto said_of = [](const std::string& keys, const std::string& source) {
+        return refusal(with(keys + R"("sources": [{)" + source + R"(, "waveform": {"type": "book"}}])"));
+    };
+    const std::string nothing = "the source would do nothing", tm = R"("mode": "TM", )";
+    for (const auto& [keys, source] :
+         {std::pair<std::string, std::string>{"", R"("field": "Ex", "region": [0, 0, 20, 1])"},
+          {"", R"("field": "Ex", "region": [0, 0, 20, 1], "kind": "hard")"},
+          {"", R"("field": "Ey", "at": [0, 4])"},
+          {tm, R"("field": "Hy", "region": [0, 0, 1, 10])"},
+          {tm, R"("field": "Ez", "region": [0, 0, 1, 10])"},
+          {tm, R"("field": "Ez", "region": [19, 0, 20, 10])"},
+          {tm, R"("field": "Ez", "region": [0, 9, 20, 10])"},
+          {tm, R"("field": "Ez", "at": [5, 0])"},
+          {R"("boundary": {"top": "dirichlet"}, )", R"("field": "Hz", "at": [5, 9])"}}) {
+        const std::string said = said_of(keys, source);
+        INFO(source << "\n" << said);
+        CHECK(said.starts_with("sources[0].region: "));
+        CHECK(said.ends_with(nothing));
+    }
+    for (const auto& [keys, source] :
+         {std::pair<std::string, std::string>{"", R"("field": "Ex", "region": [0, 0, 20, 2])"},
+          {"", R"("field": "Hz", "region": [0, 0, 20, 1])"},
+          {"", R"("field": "Ex", "region": [0, 9, 20, 10])"},
+          {tm, R"("field": "Ez", "region": [0, 0, 2, 10])"},
+          {tm, R"("field": "Ez", "region": [0, 0, 1, 10], "kind": "hard")"},
+          {tm + R"("boundary": {"all": "pml", "left": {"type": "pml", "cells": 3}, "right": {"type": "pml", "cells": 3},
+               "bottom": {"type": "pml", "cells": 3}, "top": {"type": "pml", "cells": 3}}, )",
+           R"("field": "Ez", "region": [0, 0, 1, 10])"}})
+        CHECK(said_of(keys, source) == "");
 }
 
 TEST_CASE("rectangles and circles are where the scene puts them, the later above the earlier") {
@@ -347,4 +421,28 @@ TEST_CASE("no damaged scene does harm: it is read, or refused with one line") {
     }
     CHECK(read > 20);
     CHECK(refused > 200);
+}
+
+TEST_CASE("docs/scenes.md names every key of a scene") {
+    const std::string page = gpulab::testing::bytes_of(FDTD_PAGE);
+    // What the reader asks for: o.size("nx", ...), sides.find("all"), material.number("eps_r", ...), ...
+    const std::string code = gpulab::testing::bytes_of(FDTD_READER);
+    std::set<std::string> keys = {"left", "right", "bottom", "top"}; // asked for in a loop
+    const std::regex asks(R"re(\b\w+\.(?:find|need|number|positive|size|text|word|list)\("(\w+)")re");
+    for (auto at = std::sregex_iterator(code.begin(), code.end(), asks); at != std::sregex_iterator(); ++at)
+        keys.insert((*at)[1]);
+    CHECK(keys.size() > 40);
+    CHECK((keys.contains("eps_r") && keys.contains("region") && keys.contains("reflection") && keys.contains("about")));
+    for (const std::string& key : keys) {
+        INFO(key);
+        CHECK(page.find('`' + key + '`') != std::string::npos);
+    }
+}
+
+TEST_CASE("the worked example of docs/scenes.md is a scene") {
+    const std::string page = gpulab::testing::bytes_of(FDTD_PAGE);
+    const std::size_t begin = page.find("```json\n"), end = page.find("```\n", begin + 1);
+    REQUIRE(begin != std::string::npos);
+    REQUIRE(end != std::string::npos);
+    CHECK(refusal(page.substr(begin + 8, end - begin - 8)) == "");
 }

@@ -31,6 +31,13 @@ inline constexpr std::size_t most_png_bytes = std::size_t{1} << 29;
 ///         truncated or damaged, announces more than most_png_bytes, or main memory does not suffice
 Image read_png(const std::string& path);
 
+/// Reads a PNG file whose pixels are numbers, not colours: the values of a grey picture as they are in the file, not
+/// scaled, or the indices of an indexed one, not its palette. Transparency does not count.
+/// @param of what the numbers count, for the message: "materials"
+/// @return an image of one channel
+/// @throws UsageError as read_png() does, and for a picture in colours, one of 16 bits, or grey with alpha
+Image read_png_numbers(const std::string& path, const std::string& of);
+
 /// Writes a PNG file, whole or not at all (see OutputFile). Random pixels do not compress: such a file is about as
 /// large as its pixels.
 /// @pre image.pixels.size() == image.bytes()

@@ -43,7 +43,9 @@ template <class T> __device__ Coefficients<T> medium_p(const View<T>& g, std::si
     // END TODO
 }
 template <class T> __device__ Coefficients<T> medium_q(const View<T>& g, std::size_t at) {
-    return g.rules.mapped ? g.table[g.rules.materials_u + g.map[2 * g.plane + at]] : g.rules.e;
+    // TODO: the same for Q, whose map follows that of P.
+    return g.rules.e;
+    // END TODO
 }
 
 /// A hard source sets the number, a soft one adds gain times its value. Sources act in the order of the scene.
