@@ -7,12 +7,14 @@
 /// sums. Where every rank has a GPU of its own, NCCL can send both from GPU to GPU instead.
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <fmt/format.h>
 #include <memory>
 #include <mpi.h>
 #include <optional>
+#include <thread>
 
 #include "../files.hpp"
 #include "../runs.hpp"
@@ -292,7 +294,12 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         } else fmt::print("\n{}\n", end);
         std::fflush(stdout);
     }
-    MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    // The others sleep until then: MPI's own waiting would keep their cores busy while rank 0 measures the copy
+    // bandwidth.
+    MPI_Request told = MPI_REQUEST_NULL;
+    MPI_Ibcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD, &told);
+    for (int done = 0; !done; MPI_Test(&told, &done, MPI_STATUS_IGNORE))
+        if (ranks.me != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return code;
 }
 

@@ -530,7 +530,8 @@ TEST_CASE("the tables of table-4-5 and table-4-6 have all kernels and the overhe
         CHECK(heading == std::vector<std::string>{"variant", "device", "all", "spmv", "dot", "next_x", "next_r",
                                                   "next_p", "pack", "rest"});
         REQUIRE(row.size() == heading.size());
-        const auto& v = json.json()[0]["variants"];
+        const auto runs = json.json();
+        const auto& v = runs[0]["variants"];
         const auto first = std::find_if(v.begin(), v.end(), [&](const auto& one) {
             return one["name"].template get<std::string>() + " " == variant;
         });
