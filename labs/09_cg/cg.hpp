@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <utility>
@@ -83,6 +84,11 @@ template <class T> void poison(Output<T>& out) {
     out.kernel_ms.clear();
     out.timeline.clear();
     out.notes.clear();
+}
+
+/// Whether two devices computed the same history, to the last bit: NaN is not equal to NaN, but its bits are.
+inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
 }
 
 /// A variant: from host data to host data.

@@ -1,5 +1,6 @@
 /// @file
 /// Lab 09, conjugate gradients: solves A x = b with every variant on every device, and writes the solution.
+#include <filesystem>
 #include <fmt/format.h>
 
 #include "cg.hpp"
@@ -46,6 +47,12 @@ gpulab::OutputFile opened(const std::string& path) {
     return path.empty() ? gpulab::OutputFile() : gpulab::OutputFile(path);
 }
 
+/// Whether a file may be written while the table is printed: not a pipe, and nothing that the table goes to.
+bool is_apart(const std::string& path) {
+    if (gpulab::same_file(path, "/dev/stdout") || gpulab::same_file(path, "/dev/stderr")) return false;
+    return !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
+}
+
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, {c.rows, c.settings});
 
@@ -54,7 +61,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const cg::MemoryNeed need =
         cg::memory_need<T>(from_file ? gpulab::matrix_market_size(c.matrix) : gpulab::generated_size(c.generate));
     gpulab::check_memory(options, need.device, need.host, name); // before anything is allocated
-    const auto jobs = cg::jobs<T>(options);                      // which variant runs where
+    const auto jobs = cg::jobs<T>(options, c.settings.parts);    // which variant runs where
     gpulab::Csr<T> matrix =
         from_file ? gpulab::read_matrix_market<T>(c.matrix) : gpulab::generate_matrix<T>(c.generate, options.seed());
     std::vector<T> b =
@@ -71,6 +78,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         gpulab::sequential_ms(gpulab::run_of(cg::variants<T>(), "cpu_sequential"), problem, out, cg::Stopwatch(0, 1));
     if (out.end == cg::End::not_positive || out.end == cg::End::not_finite) {
         std::string line = name + ": " + cg::describe_end(problem, out);
+        if (history) history.write(cg::history_csv({{"cpu_sequential on cpu:0", out.history}}));
         if (solution) {
             const cg::Best<T> best = cg::best_so_far(problem, out);
             solution.write(cg::to_matrix_market(best.x));
@@ -84,10 +92,17 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const cg::Reference reference = cg::make_reference(problem);
     const gpulab::Work work = cg::work(problem, out.iterations());
 
+    bool written = false; // the solution
     // Each job poisons the output, runs its variant and judges what that leaves.
     gpulab::measure_all(
         options, report, jobs, problem, out, work, [&](const auto&) { return cg::compare(problem, reference, out); },
-        [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
+        [&](const auto& job, gpulab::Result& result) {
+            notes.add(job, result);
+            // The solution is there: who wants no more than that need not wait for the other variants.
+            if (written || !solution || notes.solved.out.end != cg::End::converged || !is_apart(c.solution)) return;
+            solution.write(cg::to_matrix_market(notes.solved.out.x));
+            written = true;
+        });
     const int code = report.finish();
 
     for (const std::string& line : notes.said) fmt::print("\n{}\n", line);
@@ -106,7 +121,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         const cg::Best<T> best = cg::best_so_far(problem, solved);
         solution.write(cg::to_matrix_market(best.x));
         line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
-    } else if (solution) solution.write(cg::to_matrix_market(solved.x));
+    } else if (solution && !written) solution.write(cg::to_matrix_market(solved.x));
     if (unsolved || (problem.stop_at > 0 && cg::is_no_solution(problem, solved.x))) throw gpulab::WrongResult(line);
     fmt::print("\n{}\n", line);
     if (trace && notes.timelines.empty())

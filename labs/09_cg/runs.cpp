@@ -6,7 +6,7 @@
 
 namespace cg {
 
-template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options) {
+template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, std::size_t parts) {
     std::vector<gpulab::Job<Run<T>>> list;
     for (auto& job : gpulab::jobs(variants<T>(), options)) {
         if (takes_several_devices(job.variant.name) && job.skip.empty()) {
@@ -16,6 +16,7 @@ template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& 
             const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
             if (!options.given("--device") && std::ranges::any_of(all, is_gpu))
                 std::erase_if(all, [&](const auto& d) { return !is_gpu(d); });
+            if (parts > 0 && parts < all.size()) all.resize(parts);
             job.devices = all;
         }
         list.push_back(std::move(job));
@@ -91,10 +92,10 @@ gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, co
             {"balance", settings.balance == Balance::speed ? "speed" : "nnz"}};
 }
 
-#define INSTANTIATE(T)                                                         \
-    template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&); \
-    template class Notes<T>;                                                   \
-    template Best<T> best_so_far(const Problem<T>&, const Output<T>&);         \
+#define INSTANTIATE(T)                                                                      \
+    template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&, std::size_t); \
+    template class Notes<T>;                                                                \
+    template Best<T> best_so_far(const Problem<T>&, const Output<T>&);                      \
     template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const Settings&);
 INSTANTIATE(float)
 INSTANTIATE(double)

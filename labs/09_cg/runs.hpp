@@ -17,7 +17,8 @@ namespace cg {
 
 /// gpulab::jobs(), but a rung for several devices appears once, with all chosen devices of its back end: with the GPUs
 /// only, where there are some and the user has not chosen devices by name.
-template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options);
+/// @param parts of such a rung, which uses no more devices than it has parts; 0: as many parts as devices
+template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, std::size_t parts = 0);
 
 /// A solution, and who found it.
 template <class T> struct Solved {

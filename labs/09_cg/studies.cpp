@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
@@ -103,7 +104,7 @@ void some_variants(const Options& options, Report& report, const Problem<T>& p, 
     Output<T> out;
     Notes<T> notes(report, p, out);
     const Reference reference = make_reference(p);
-    for (const auto& job : jobs<T>(options)) {
+    for (const auto& job : jobs<T>(options, p.parts)) {
         if (std::ranges::find(names, job.variant.name) == names.end()) continue;
         gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
         notes.add(job, result);
@@ -117,13 +118,14 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
 #if defined(GPULAB_WITH_OPENCL)
     report.column("groups", "groups/CU"), report.column("saved_percent", "saved %", "{:.0f}");
     const std::string matrix = laplacian(study.rows);
-    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(study.settings, 100));
+    const Settings settings = fixed_iterations(study.settings, 100);
+    const Problem<T> p = problem_of<T>(matrix, options, settings);
     for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
         if (sizeof(T) == 8 && !device.fp64) continue;
         gpulab::use(device);
         std::vector<double> one(kernel_names.size());
         for (std::size_t groups = 1; groups <= 16; ++groups) {
-            gpulab::Parameters all = parameters(p, matrix, study.settings);
+            gpulab::Parameters all = parameters(p, matrix, settings);
             all.push_back({"groups", groups});
             report.begin(all);
             const auto timings = kernel_times(p, groups, 5);
@@ -147,25 +149,67 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
         throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
 }
 
+/// A number of milliseconds in at most five characters up to 99999.
+std::string short_ms(double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0); }
+
+/// The table of kernel_table(), 80 characters wide.
+/// @param system the matrix and the type of its numbers
+void print_kernel_times(const std::string& system, const std::vector<gpulab::Result>& right) {
+    struct Column {
+        const char* heading;
+        const char* extra; ///< its name in the files; empty: the whole time
+        int width;
+    };
+    const std::vector<Column> columns = {{"all", "", 6},
+                                         {"spmv", "ms_spmv", 6},
+                                         {"dot", "ms_dot", 6},
+                                         {"next_x", "ms_next_x", 7},
+                                         {"next_r", "ms_next_r", 7},
+                                         {"next_p", "ms_next_p", 7},
+                                         {"pack", "ms_pack", 6},
+                                         {"rest", "ms_overhead", 6}};
+    fmt::print("\n{}: milliseconds of 100 iterations; rest: the overhead\n", system);
+    std::set<std::string> named; // devices
+    for (const gpulab::Result& result : right)
+        if (named.insert(result.device.id()).second) fmt::print("{}: {}\n", result.device.id(), result.device.name);
+    fmt::print("{:<20} {:<8}", "variant", "device");
+    for (const Column& c : columns) fmt::print("{:>{}}", c.heading, c.width);
+    for (const gpulab::Result& result : right) {
+        fmt::print("\n{:<20} {:<8}", result.variant, result.device.id());
+        for (const Column& c : columns) {
+            const auto extra = std::ranges::find(result.extra, c.extra, &gpulab::Parameter::name);
+            std::string cell = "-"; // a kernel that this rung does not have
+            if (c.extra[0] == '\0') cell = short_ms(result.kernel.median);
+            else if (extra != result.extra.end()) cell = short_ms(std::get<double>(extra->value));
+            fmt::print("{:>{}}", cell, c.width);
+        }
+    }
+    fmt::print("\n");
+}
+
 /// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over. Of several devices
 /// it is the time of the one in which that kind of kernel took longest.
 template <class T>
 void kernel_table(const Options& options, Report& report, const StudySettings& study,
                   const std::vector<std::string>& names) {
-    for (const char* const kernel : kernel_names)
-        report.column(fmt::format("ms_{}", kernel), fmt::format("{} ms", kernel), "{:.1f}");
-    report.column("ms_overhead", "overhead ms", "{:.1f}");
     const std::string matrix = laplacian(study.rows);
-    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(study.settings, 100));
-    report.begin(parameters(p, matrix, study.settings));
-    some_variants(options, report, p, names, [](gpulab::Result&, const Output<T>&) {});
+    const Settings settings = fixed_iterations(study.settings, 100);
+    const Problem<T> p = problem_of<T>(matrix, options, settings);
+    report.begin(parameters(p, matrix, settings));
+    report.quiet(true); // beside the columns of every run there is no room for all kernels
+    std::vector<gpulab::Result> right;
+    some_variants(options, report, p, names, [&](const gpulab::Result& result, const Output<T>&) {
+        if (result.status == gpulab::Result::Status::passed) right.push_back(result);
+    });
+    if (!right.empty()) print_kernel_times(fmt::format("{} in {}", matrix, sizeof(T) == 8 ? "double" : "float"), right);
 }
 
 /// Tables 4.7 to 4.12 of the thesis: the rate of each kernel against what the memory allows, from its bytes.
 template <class T> void table_4_7(const Options& options, Report& report, const StudySettings& study) {
     const std::string matrix = laplacian(study.rows);
-    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(study.settings, 100));
-    report.begin(parameters(p, matrix, study.settings));
+    const Settings settings = fixed_iterations(study.settings, 100);
+    const Problem<T> p = problem_of<T>(matrix, options, settings);
+    report.begin(parameters(p, matrix, settings));
     Output<T> out;
     const Reference reference = make_reference(p);
     for (const auto& job : jobs<T>(options)) {

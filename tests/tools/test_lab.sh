@@ -147,6 +147,36 @@ END
         [[ $(called a --large) == "$want -C large -L ^a\$" ]] || fail "one lab, large: $(called a --large)"
         [[ $(called --large) == "$want -C large" ]] || fail "all, large: $(called --large)" ;;
 
+    "run cg --ranks starts that many processes, without colours where no terminal shows them")
+        mkdir -p "$scratch/copy/labs/09_cg" "$scratch/bin"
+        cp -r "$root/lab" "$root/tools" "$scratch/copy/"
+        touch "$scratch/copy/labs/09_cg/CMakeLists.txt"
+        fake cmake '[ "$1" != --version ] || echo cmake version 9.9'
+        fake ninja ''
+        # shellcheck disable=SC2016 # the fake expands its variables itself
+        fake mpirun '
+if [ "$1" = --version ]; then echo "mpirun (Open MPI) 9.9"; exit; fi
+echo "NO_COLOR=${NO_COLOR:-}"
+printf "<%s>" "$@"'
+        ranks=(env -u NO_COLOR PATH="$scratch/bin:$PATH" GPULAB_INSTALL=no CI= "$scratch/copy/lab" run cg)
+        program=$scratch/copy/build/default/bin/cg_mpi
+        for words in "--ranks 3 --generate laplace2d:10" "--generate laplace2d:10 --ranks=3" "--generate --ranks 3 laplace2d:10"; do
+            # shellcheck disable=SC2086
+            try "${ranks[@]}" $words
+            ends_with 0 && names "$out" "NO_COLOR=1" "<-np><3>" "<$program><--generate><laplace2d:10>"
+            [[ $out == *"<$program><--generate><laplace2d:10>" ]] || fail "more options: $out"
+        done
+        for words in "--ranks 0" "--ranks" "--ranks=" "--ranks two" "--ranks -1" "--ranks 1.5"; do
+            # shellcheck disable=SC2086
+            try "${ranks[@]}" $words
+            ends_with 2 && says_one_line && names "$err" "--ranks: how many processes?"
+        done
+        if command -v script >/dev/null; then
+            try script -qec "$(printf '%q ' "${ranks[@]}" --ranks 2)" /dev/null
+            ends_with 0 && names "$out" "<-np><2>"
+            [[ $out != *NO_COLOR=1* ]] || fail "no colours on a terminal: $out"
+        fi ;;
+
     "plot without a file ends with 2 and one line, and draws a file from any folder")
         command -v python3 >/dev/null || { echo "skipped: no python3" && exit 4; }
         try "$root/lab" plot

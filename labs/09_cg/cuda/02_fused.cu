@@ -1,13 +1,10 @@
 // CUDA rung 2: three kernels, and the scalars stay on the device.
 //
-// Changed: kernels that read the same vectors become one.
-//   - q = A p with p . q: p has just been read for the product.
-//   - r -= alpha q with r . r: the new r is in a register.
-//   - x += alpha p with p = z + beta p: both read p.
-// Ten of the fourteen passes over vectors remain. Also, alpha and beta never leave the device: the block that ends last
-// adds up the partial sums (lab 02) and writes them where the next kernel finds them. So the host need not wait: it
-// launches 16 iterations at a time, and sees in a copy of the state whether the device has finished. Iterations that
-// are launched after the end return at once. Kernels in fused.cuh, the state in state.hpp.
+// Changed: kernels that use the same vectors become one: five kernels become three, each with what it has just read or
+// computed in registers. Ten of the fourteen passes over vectors remain. Also, alpha and beta never leave the device:
+// the block that ends last adds up the partial sums (lab 02) and writes them where the next kernel finds them. So the
+// host need not wait: it launches 16 iterations at a time, and sees in a copy of the state whether the device has
+// finished. Iterations that are launched after the end return at once. Kernels in fused.cuh, the state in state.hpp.
 //
 // Limit: memory, where the loads of CSR with a thread per row are a row apart; for small systems the launches.
 #include "fused.cuh"

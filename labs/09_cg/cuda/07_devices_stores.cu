@@ -405,7 +405,7 @@ template <class T> void cuda_devices_stores(const Problem<T>& problem, Output<T>
         Output<T> own; // every part has a history of its own; they must be equal
         g.state.result(own);
         if (&g == &gpus.front()) out.history = own.history, out.end = own.end, out.curvature = own.curvature;
-        else if (out.history != own.history || out.end != own.end)
+        else if (!same_bits(out.history, own.history) || out.end != own.end)
             throw gpulab::WrongResult("two GPUs disagree about the residuals");
     });
     if (!shared.note.empty()) out.notes.push_back(shared.note);

@@ -4,7 +4,9 @@
 
 #include <cstring>
 #include <fmt/format.h>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -17,13 +19,23 @@ struct Place {
     enum class On : int { cpu, opencl, cuda };
 
     On on = On::cpu;
-    int computer = 0;  ///< the first rank of this rank's computer
-    char pci[32] = ""; ///< of a GPU: pci_address()
+    int computer = 0; ///< the first rank of this rank's computer
+    /// Of a GPU: pci_address(); of another OpenCL device with memory of its own: its id. Empty where the device shares
+    /// the computer's memory.
+    char address[32] = "";
 };
 
 /// Copies a text into an array of characters, as much of it as there is room for.
 template <std::size_t size> void copy_text(const std::string& text, char (&to)[size]) {
     to[text.copy(to, size - 1)] = '\0';
+}
+
+/// How many devices these are. Ranks may share a GPU; and all CPU cores of a computer count as one device, because they
+/// share its memory.
+inline std::size_t count_devices(const std::vector<Place>& places) {
+    std::set<std::pair<int, std::string>> devices;
+    for (const Place& place : places) devices.emplace(place.computer, place.address);
+    return devices.size();
 }
 
 /// Why ranks in these places cannot use NCCL, or "". NCCL needs a GPU of its own for every rank.
@@ -35,7 +47,7 @@ inline std::string why_not_nccl(const std::vector<Place>& places, bool built) {
                                places[i].on == Place::On::cpu ? "a CPU core" : "an OpenCL device");
     for (std::size_t i = 0; i < places.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
-            if (places[i].computer == places[j].computer && std::strcmp(places[i].pci, places[j].pci) == 0)
+            if (places[i].computer == places[j].computer && std::strcmp(places[i].address, places[j].address) == 0)
                 return fmt::format("ranks {} and {} share a GPU, and NCCL needs one for each", j, i);
     return built ? "" : "cg_mpi is built without NCCL";
 }

@@ -7,12 +7,14 @@
 /// sums. Where every rank has a GPU of its own, NCCL can send both from GPU to GPU instead.
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <fmt/format.h>
 #include <memory>
 #include <mpi.h>
 #include <optional>
+#include <thread>
 
 #include "../files.hpp"
 #include "../runs.hpp"
@@ -66,6 +68,13 @@ template <class Body> void together(const Ranks& ranks, cg::Watchdog& watchdog, 
     watchdog.end();
 }
 
+/// The device of this rank. A rank on CPU cores has the whole CPU, whose memory all ranks of the computer share.
+gpulab::Device device_of(cg::Place::On on, const Ranks& ranks) {
+    if (on == cg::Place::On::cuda) return cg::device_of_rank(gpulab::Backend::cuda, ranks.local);
+    if (on == cg::Place::On::opencl) return cg::opencl_device_of_rank(ranks.local);
+    return gpulab::devices(gpulab::Backend::cpu).front();
+}
+
 /// Where this rank computes. @param on auto, cpu, opencl or cuda
 /// @throws gpulab::UsageError when it has no such device
 cg::Place place_of(const std::string& on, const Ranks& ranks) {
@@ -78,9 +87,10 @@ cg::Place place_of(const std::string& on, const Ranks& ranks) {
         if (on == gpulab::name_of(backend) && !has(backend))
             throw gpulab::UsageError("--on " + on + ": " + gpulab::why_no_devices(backend));
 #if defined(GPULAB_WITH_CUDA)
-    if (place.on == cg::Place::On::cuda)
-        cg::copy_text(cg::pci_address(cg::device_of_rank(gpulab::Backend::cuda, ranks.local)), place.pci);
+    if (place.on == cg::Place::On::cuda) cg::copy_text(cg::pci_address(device_of(place.on, ranks)), place.address);
 #endif
+    if (const gpulab::Device device = device_of(place.on, ranks); place.on == cg::Place::On::opencl && !device.is_cpu)
+        cg::copy_text(device.id(), place.address);
     return place;
 }
 
@@ -251,8 +261,9 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         report->column("us_per_iteration", "us/iteration", "{:.2f}");
         gpulab::Result result;
         result.variant = "mpi";
-        result.device = gpulab::devices(gpulab::Backend::cpu).front();
-        result.devices = static_cast<std::size_t>(ranks.count);
+        result.device = device_of(place.on, ranks); // the other ranks' are taken to be like it
+        result.backend = result.device.backend;
+        result.devices = cg::count_devices(places);
         result.has_device = true;
         result.status = comparison.passed ? gpulab::Result::Status::passed : gpulab::Result::Status::failed;
         result.reason = comparison.message;
@@ -262,6 +273,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
                         {"us_per_iteration",
                          1000 * result.kernel.median / static_cast<double>(std::max<std::size_t>(out.iterations(), 1))},
                         {"ranks", ranks.count},
+                        {"devices", result.devices},
                         {"on", solver->device()},
                         {"link", nccl ? "nccl" : "host"}};
         report->add(std::move(result), cg::work(problem, out.iterations()));
@@ -282,7 +294,12 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         } else fmt::print("\n{}\n", end);
         std::fflush(stdout);
     }
-    MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    // The others sleep until then: MPI's own waiting would keep their cores busy while rank 0 measures the copy
+    // bandwidth.
+    MPI_Request told = MPI_REQUEST_NULL;
+    MPI_Ibcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD, &told);
+    for (int done = 0; !done; MPI_Test(&told, &done, MPI_STATUS_IGNORE))
+        if (ranks.me != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     return code;
 }
 

@@ -63,10 +63,7 @@ private:
 
 template <class T>
 std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const Part<T>& part, int local_rank) {
-    std::vector<gpulab::Device> devices = gpulab::devices(gpulab::Backend::opencl);
-    if (devices.empty()) throw gpulab::UsageError("--on opencl: " + gpulab::why_no_devices(gpulab::Backend::opencl));
-    const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
-    if (std::ranges::any_of(devices, is_gpu)) std::erase_if(devices, [&](const auto& d) { return !is_gpu(d); });
+    const auto devices = opencl_devices_for_ranks();
     const auto number = static_cast<std::size_t>(local_rank);
     const auto parts = gpulab::opencl_parts(devices[number % devices.size()], number / devices.size() + 1);
     return std::make_unique<OpenClRankPart<T>>(*parts.back(), problem, part);

@@ -2,12 +2,14 @@
 /// One process's share of the system: its rows and its pieces of the vectors, on CPU cores, an OpenCL device or a GPU.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "cg.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
 #include "split.hpp"
 
 namespace cg {
@@ -51,10 +53,24 @@ std::unique_ptr<RankPart<T>> make_opencl_part(const Problem<T>& problem, const P
 template <class T>
 std::unique_ptr<RankPart<T>> make_cuda_part(const Problem<T>& problem, const Part<T>& part, int local_rank);
 
+/// The OpenCL devices that ranks use: the GPUs, where there are some.
+/// @throws gpulab::UsageError when there is no device
+inline std::vector<gpulab::Device> opencl_devices_for_ranks() {
+    std::vector<gpulab::Device> devices = gpulab::devices(gpulab::Backend::opencl);
+    if (devices.empty()) throw gpulab::UsageError("--on opencl: " + gpulab::why_no_devices(gpulab::Backend::opencl));
+    const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
+    if (std::ranges::any_of(devices, is_gpu)) std::erase_if(devices, [&](const auto& d) { return !is_gpu(d); });
+    return devices;
+}
 /// The device of the rank with this number on its computer; ranks share devices where there are fewer.
 /// @pre the back end has devices
 inline const gpulab::Device& device_of_rank(gpulab::Backend backend, int local_rank) {
     const auto& devices = gpulab::devices(backend);
+    return devices[static_cast<std::size_t>(local_rank) % devices.size()];
+}
+/// The same of opencl_devices_for_ranks().
+inline gpulab::Device opencl_device_of_rank(int local_rank) {
+    const auto devices = opencl_devices_for_ranks();
     return devices[static_cast<std::size_t>(local_rank) % devices.size()];
 }
 /// Where a CUDA device is on its computer, as "0000:3b:00.0". Two processes may have different numbers for one device,

@@ -34,8 +34,9 @@ public:
     /// @param lane of the device in the timeline; copies have the lane behind it
     explicit ClRecord(int lane) : lane_(lane) {}
     /// A place for the event of the next command, the last argument of an enqueue call.
-    cl::Event* add(const char* name, const char* kind, char symbol) {
-        marks_.push_back({name, kind, symbol, {}, now_us()});
+    /// @param name whose time it counts as @param shown its name in the timeline; null: `name`
+    cl::Event* add(const char* name, const char* kind, char symbol, const char* shown = nullptr) {
+        marks_.push_back({name, shown ? shown : name, kind, symbol, {}, now_us()});
         return &marks_.back().event;
     }
     /// Takes the times of all commands, which must be complete.
@@ -49,7 +50,7 @@ public:
             if (!timeline) continue;
             // Devices have clocks of their own. A command is queued at the host's time m.host_us, so this is one clock.
             const int lane = 2 * lane_ + (m.symbol == '#' ? 0 : 1);
-            timeline->add({m.name, m.kind, m.symbol, lane, begin - queued + m.host_us, end - queued + m.host_us});
+            timeline->add({m.shown, m.kind, m.symbol, lane, begin - queued + m.host_us, end - queued + m.host_us});
         }
         marks_.clear();
     }
@@ -62,6 +63,7 @@ public:
 private:
     struct Mark {
         const char* name;
+        const char* shown;
         const char* kind;
         char symbol;
         cl::Event event;
@@ -147,14 +149,14 @@ public:
         if (begin == end) return;
         gpulab::set_args(spmv_, row_start_.data(), column_.data(), value_.data(), p_.data(), q_.data(), cl_ulong{begin},
                          cl_ulong{end});
-        run(spmv_, "spmv", groups.spmv);
+        run(spmv_, "spmv", groups.spmv, nullptr, part_.halo.empty() ? nullptr : "inner rows");
     }
     /// q = A p for some rows that need the halo, when `arrived` has happened.
     void multiply_with_halo(std::size_t begin, std::size_t end, const std::vector<cl::Event>& arrived) {
         if (begin == end) return;
         gpulab::set_args(spmv_halo_, row_start_.data(), column_.data(), value_.data(), p_.data(), halo_.data(),
                          q_.data(), cl_ulong{begin}, cl_ulong{end}, cl_ulong{rows_});
-        run(spmv_halo_, "spmv", groups.spmv, &arrived);
+        run(spmv_halo_, "spmv", groups.spmv, &arrived, "border rows");
     }
     /// p . q, for sum().
     void dot_pq() {
@@ -263,8 +265,8 @@ private:
         return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part.rows()));
     }
     void run(cl::Kernel& kernel, const char* name, std::size_t groups_per_unit,
-             const std::vector<cl::Event>* after = nullptr) {
-        cl::Event* const place = record_.add(name, "kernel", '#');
+             const std::vector<cl::Event>* after = nullptr, const char* shown = nullptr) {
+        cl::Event* const place = record_.add(name, "kernel", '#', shown);
         context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups_per_unit * units() * local_, local_,
                                               after && !after->empty() ? after : nullptr, place);
         last_ = *place;

@@ -1,9 +1,12 @@
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <limits>
 #include <sstream>
 
 #include "checks.hpp"
 #include "gpulab/jobs.hpp"
+#include "runs.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
 #endif
@@ -99,6 +102,24 @@ TEST_CASE("two parts on a CPU with several compute units are two different sub-d
     if (divided == 0) SKIP("there is no OpenCL device that can be divided");
 }
 
+/// One part leaves the second device without work: the bound is that of one device.
+TEST_CASE("a rung gets no more devices than it has parts", "[.][two-devices]") {
+    if (gpulab::devices(Backend::opencl).size() < 2) SKIP("there are not two OpenCL devices");
+    gpulab::Options options("cg", "a test");
+    options.variants(cg::variants<double>());
+    const std::array arguments = {"cg", "--variant", "opencl_devices_halo"};
+    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+    const auto devices = [&](std::size_t parts) {
+        const auto jobs = cg::jobs<double>(options, parts);
+        REQUIRE(jobs.size() == 1);
+        return jobs.front().devices.size();
+    };
+    CHECK(devices(0) == 2);
+    CHECK(devices(1) == 1);
+    CHECK(devices(2) == 2);
+    CHECK(devices(3) == 2);
+}
+
 /// For the test with two devices: without it, a PoCL that ignored the request would only make the others skip.
 TEST_CASE("PoCL has as many devices as POCL_DEVICES names", "[.][two-devices]") {
     std::istringstream names(std::getenv("POCL_DEVICES") ? std::getenv("POCL_DEVICES") : "");
@@ -111,6 +132,31 @@ TEST_CASE("PoCL has as many devices as POCL_DEVICES names", "[.][two-devices]") 
     CHECK(found == wanted);
 }
 #endif
+
+TEST_CASE("the comparison accepts what ends with infinity or NaN as the reference does, and nothing else") {
+    const auto c = cg::testing::generated<double>("laplace2d:3", cg::testing::settings(1e-8, 500));
+    constexpr double infinity = std::numeric_limits<double>::infinity(), nan = std::numeric_limits<double>::quiet_NaN();
+    for (const double last : {infinity, nan}) {
+        cg::Reference reference;
+        reference.history = {3, 2, last}, reference.allowed = {1e-9, 1e-9, last};
+        reference.complete = true, reference.end = cg::End::not_finite;
+        cg::Output<double> out;
+        out.x.assign(c.problem.n(), last), out.history = reference.history, out.end = cg::End::not_finite;
+        const auto judged = cg::compare(c.problem, reference, out);
+        INFO(judged.message);
+        CHECK(judged.passed);
+        out.history[2] = 1;
+        CHECK_FALSE(cg::compare(c.problem, reference, out).passed);
+    }
+}
+
+TEST_CASE("histories are the same when their bits are, which NaN does not change") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    CHECK(cg::same_bits({}, {}));
+    CHECK(cg::same_bits({1, nan}, {1, nan}));
+    CHECK_FALSE(cg::same_bits({1, nan}, {2, nan}));
+    CHECK_FALSE(cg::same_bits({1, nan}, {1}));
+}
 
 TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end") {
     const auto c = cg::testing::generated<double>("laplace2d:12", cg::testing::settings(1e-8, 500));

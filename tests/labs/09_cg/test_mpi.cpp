@@ -90,6 +90,7 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
         for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(x[i] - expected.x[i]) <= 1e-6 * size);
         const auto run = json.json()["variants"][0];
         CHECK(run["ranks"] == ranks);
+        CHECK(run["backend"] == on.substr(0, on.find(' ')));
         CHECK(run["status"] == "passed"); // the program compares the history, too
         const auto gpus = static_cast<int>(gpulab::devices(gpulab::Backend::cuda).size());
         const std::string fits = on.starts_with("cuda") && with_nccl && ranks <= gpus ? "nccl" : "host";
@@ -149,6 +150,7 @@ void check_ends(int ranks, const std::string& with) {
     outcome = mpi(ranks, with + " --repeat 1 --matrix " + matrix.path() + " --rhs " + rhs.path() + " --solution " +
                              solution.path());
     CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.out, "1 right, 0 wrong, 0 skipped")); // the ranks did what one core does
     CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
     CHECK(cg::read_vector<double>(solution.path()) == std::vector<double>{0, 0});
     matrix.write(cg::testing::exhausting_matrix());
@@ -163,6 +165,39 @@ TEST_CASE("one to four ranks on CPU cores give the same answer", "[cpu]") {
     check_ranks("cpu", "laplace2d:31x17", {1, 2, 3, 4});
     check_ranks("cpu", "springs:5x6", {4}, true);
     check_ranks("cpu", "stiffness:3", {4}); // fewer rows than ranks
+}
+
+TEST_CASE("ranks on the cores of one computer are held against its memory bandwidth once", "[cpu]") {
+    for (const int ranks : {1, 2, 4}) {
+        const ScratchFile json;
+        const Outcome outcome =
+            mpi(ranks, "--on cpu --generate laplace2d:60 --tolerance 0 --limit 50 --repeat 1 --json " + json.path());
+        INFO(ranks << " ranks\n" << outcome.out << outcome.err);
+        REQUIRE(outcome.exit_code == 0);
+        const auto run = json.json();
+        const auto& v = run["variants"][0];
+        CHECK(v["devices"] == 1);
+        CHECK(v["device"] == "cpu:0");
+        const double bound = run["devices"][0]["ceilings"]["copy_gb_per_s"], rate = v["gb_per_s"],
+                     percent = v["percent_of_ceiling"];
+        CHECK(std::abs(percent - 100 * rate / bound) < 1e-6 * percent);
+    }
+}
+
+TEST_CASE("a device that ranks share counts once, and one with the same address on another computer counts, too",
+          "[cpu]") {
+    using cg::Place;
+    std::vector<Place> places(4);
+    CHECK(cg::count_devices(places) == 1); // all on the cores of one computer
+    places[2].computer = places[3].computer = 2;
+    CHECK(cg::count_devices(places) == 2);
+    for (Place& place : places) {
+        place.on = Place::On::cuda;
+        cg::copy_text("0000:01:00.0", place.address);
+    }
+    CHECK(cg::count_devices(places) == 2);
+    cg::copy_text("0000:02:00.0", places[1].address);
+    CHECK(cg::count_devices(places) == 3);
 }
 
 TEST_CASE("ranks on the CPU with several threads give the same answer", "[cpu]") {
@@ -258,7 +293,7 @@ TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
     const auto gpu = [](int computer, const std::string& pci) {
         Place place;
         place.on = Place::On::cuda, place.computer = computer;
-        cg::copy_text(pci, place.pci);
+        cg::copy_text(pci, place.address);
         return place;
     };
     const std::vector<Place> apart = {gpu(0, "0000:01:00.0"), gpu(0, "0000:02:00.0"), gpu(2, "0000:01:00.0")};

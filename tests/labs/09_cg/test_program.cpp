@@ -1,4 +1,5 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +10,8 @@
 #include <sstream>
 #include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "checks.hpp"
 #include "files.hpp"
@@ -187,6 +190,22 @@ TEST_CASE("the matrices in files are what the generators make, and all variants 
     }
 }
 
+TEST_CASE("the solution is written as soon as a variant has found it, before the others run") {
+    const ScratchFile solution, json;
+    const Outcome outcome =
+        program("--generate laplace2d:100 --variant cpu_sequential,cpu_threads --repeat 3 --solution " +
+                solution.path() + " --json " + json.path());
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK(cg::read_vector<double>(solution.path()).size() == 10'000);
+    // The JSON file is written after all variants.
+    CHECK(std::filesystem::last_write_time(solution.path()) < std::filesystem::last_write_time(json.path()));
+    // What goes to stdout follows the table, once.
+    const std::string text = program("--generate laplace2d:4 --backend cpu --repeat 1 --solution /dev/stdout").out;
+    CHECK(text.find("%%MatrixMarket") > text.find("2 right"));
+    CHECK(text.find("%%MatrixMarket") == text.rfind("%%MatrixMarket"));
+}
+
 TEST_CASE("without convergence the exit code is 1, with the numbers, and the best x is written") {
     const ScratchFile solution;
     const Outcome outcome =
@@ -217,9 +236,11 @@ TEST_CASE("a matrix that is not positive definite ends with exit code 2, p.Ap an
     const ScratchFile matrix, rhs, solution;
     matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 2 -0.5\n");
     rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
-    const Outcome outcome =
-        program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --repeat 1 --solution " + solution.path());
+    const ScratchFile history;
+    const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --repeat 1 --solution " +
+                                    solution.path() + " --history " + history.path());
     CHECK(outcome.exit_code == 2);
+    CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
     CHECK(has(outcome.err, matrix.path() + ": the matrix is not positive definite: p.Ap = -"));
     CHECK(cg::read_vector<double>(solution.path()).size() == 2);
 }
@@ -251,13 +272,14 @@ TEST_CASE("without convergence the x of the smallest residual is written, not th
 }
 
 TEST_CASE("a number that becomes infinite ends with exit code 2, and x is written without it") {
-    const ScratchFile matrix, rhs, start, solution;
+    const ScratchFile matrix, rhs, start, solution, history;
     matrix.write(cg::testing::overflowing_matrix);
     rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n1\n");
     start.write("%%MatrixMarket matrix array real general\n2 1\n3\n4\n");
     const Outcome outcome = program("--matrix " + matrix.path() + " --rhs " + rhs.path() + " --start " + start.path() +
-                                    " --repeat 1 --solution " + solution.path());
+                                    " --repeat 1 --solution " + solution.path() + " --history " + history.path());
     CHECK(outcome.exit_code == 2);
+    CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
     CHECK(has(outcome.err, "a number became infinite or NaN in iteration "));
     CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
     CHECK(cg::read_vector<double>(solution.path()) == std::vector<double>{3, 4});
@@ -331,7 +353,8 @@ void gpu_or_skip() {
 
 TEST_CASE("one iteration of several devices is written as a trace, copies and kernels of every device", "[opencl]") {
     if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
-    check_trace("opencl_devices_halo", {"spmv", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"});
+    check_trace("opencl_devices_halo",
+                {"inner rows", "border rows", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"});
 }
 
 TEST_CASE("one iteration of several parts on GPUs is written as a trace, copies and kernels of every part", "[cuda]") {
@@ -468,6 +491,59 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads", "[
                 CHECK(std::abs(v["bytes"].get<double>() - vectors * 400 * 8) < 1e-6);
             }
         CHECK(found > 0);
+    }
+}
+
+TEST_CASE("tables 4.4 to 4.7 are 100 iterations whatever the residual is, and their files say so", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    for (const char* const study : {"table-4-4", "table-4-5", "table-4-6", "table-4-7"}) {
+        const ScratchFile json;
+        const Outcome outcome =
+            program(fmt::format("--study {} --rows 400 --repeat 1 --backend opencl --json {}", study, json.path()));
+        INFO(study << outcome.out << outcome.err);
+        REQUIRE(outcome.exit_code == 0);
+        for (const auto& run : json.json()) {
+            CHECK(run["problem"]["limit"] == 100);
+            CHECK(run["problem"]["tolerance"] == 0);
+        }
+    }
+}
+
+TEST_CASE("the tables of table-4-5 and table-4-6 have all kernels and the overhead, in 80 columns", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    for (const auto& [study, variant] :
+         {std::pair("table-4-5", "opencl_five_kernels "), {"table-4-6", "opencl_devices_halo "}}) {
+        const ScratchFile json;
+        const Outcome outcome =
+            program(fmt::format("--study {} --rows 400 --repeat 1 --backend opencl --json {}", study, json.path()));
+        INFO(study << outcome.out << outcome.err);
+        REQUIRE(outcome.exit_code == 0);
+        std::istringstream lines(outcome.out);
+        std::vector<std::string> heading, row; // their words
+        for (std::string line; std::getline(lines, line);) {
+            if (!line.starts_with("variant ") && !(row.empty() && line.starts_with(variant))) continue;
+            CHECK(line.size() <= 80);
+            std::istringstream words(line);
+            (line.starts_with("variant ") ? heading : row)
+                .assign(std::istream_iterator<std::string>(words), std::istream_iterator<std::string>());
+        }
+        CHECK(heading == std::vector<std::string>{"variant", "device", "all", "spmv", "dot", "next_x", "next_r",
+                                                  "next_p", "pack", "rest"});
+        REQUIRE(row.size() == heading.size());
+        const auto runs = json.json();
+        const auto& v = runs[0]["variants"];
+        const auto first = std::find_if(v.begin(), v.end(), [&](const auto& one) {
+            return one["name"].template get<std::string>() + " " == variant;
+        });
+        REQUIRE(first != v.end());
+        const auto matches = [&](std::size_t column, double ms) { // the cell has at least one decimal below 100
+            CHECK(std::abs(std::stod(row[column]) - ms) <= (ms < 9.995 ? 0.0051 : ms < 99.95 ? 0.051 : 0.51));
+        };
+        matches(2, (*first)["kernel_ms"]["median"]);
+        for (const std::size_t column : {3, 4, 5, 6, 7}) matches(column, (*first)["ms_" + heading[column]]);
+        if (study == std::string("table-4-6")) matches(8, (*first)["ms_pack"]);
+        else CHECK(row[8] == "-");
+        matches(9, (*first)["ms_overhead"]);
     }
 }
 
