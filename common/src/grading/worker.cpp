@@ -41,14 +41,15 @@ std::string Worker::answer(std::string_view message) const {
     try {
         Reader in(message);
         std::string type;
-        std::vector<std::int32_t> repeats;
+        std::int32_t repeats = 1;
         in(type, repeats);
         if (devices(backend_).empty()) return refusal(Answer::no_device, why_no_devices(backend_));
         use(devices(backend_).front());
         const auto run = runs_.find(type);
         if (run == runs_.end()) return refusal(Answer::unsupported, "the rung has no type '" + type + "'");
+        Stopwatch watch(0, repeats);
         Writer out;
-        run->second(in, repeats, out);
+        run->second(in, watch, out);
         return out.bytes();
     } catch (const WrongResult& e) {
         return refusal(Answer::wrong, e.what());

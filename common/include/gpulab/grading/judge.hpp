@@ -8,7 +8,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <vector>
 
 #include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
@@ -38,15 +37,10 @@ public:
         };
         entry.check = [](const Case& c, Reader& in) {
             const typename Task::Problem problem = Task::make(c, seed_of(c)); // the same again, from the same seed
-            Comparison comparison;
-            for (int left = outputs_of(c); left > 0; --left) {
-                typename Task::Output output = Task::room(problem);
-                Task::fields(in, output);
-                if (left == 1 && !in.at_end()) throw Error("there is more than an output");
-                comparison = Task::check(c, problem, output);
-                if (!comparison.passed) break;
-            }
-            return comparison;
+            typename Task::Output output = Task::room(problem);
+            Task::fields(in, output);
+            if (!in.at_end()) throw Error("there is more than an output");
+            return Task::check(c, problem, output);
         };
     }
 
@@ -62,11 +56,6 @@ private:
         std::function<Comparison(const Case&, Reader&)> check;
     };
     static std::uint64_t seed_of(const Case& c);
-    /// How many outputs an answer has. A case with many repeats calls the rung twice; where the first call ends is drawn
-    /// for each message. So nearly any repeat may be one whose output is compared, and a kernel cannot compute only the
-    /// last. A case with few repeats calls it once: it shows what a repeat does to the next.
-    static int outputs_of(const Case& c) { return field(c, "repeats", 1) < 5 ? 1 : 2; }
-    static std::vector<std::int32_t> repeats_of(const Case& c);
     const Entry& entry_of(const Case& c) const;
     nlohmann::json verdict(const Case& c, std::string_view answer) const;
 

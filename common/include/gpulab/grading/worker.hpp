@@ -7,7 +7,6 @@
 #include <map>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
@@ -28,19 +27,16 @@ public:
     ///         `room(problem)`, which makes an output of the right size
     /// @param type the element type as a case names it; "" when there is only one
     template <class Task, class Run> void add(const std::string& type, Run* run) {
-        runs_[type] = [run](Reader& in, const std::vector<std::int32_t>& repeats, Writer& out) {
+        runs_[type] = [run](Reader& in, Stopwatch& watch, Writer& out) {
             typename Task::Problem problem;
             Task::fields(in, problem);
+            typename Task::Output output = Task::room(problem);
+            poison(output);
+            take_stray_write();
+            run(problem, output, watch);
+            if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
             out(Answer::output, std::string());
-            for (const std::int32_t times : repeats) {
-                typename Task::Output output = Task::room(problem);
-                poison(output);
-                take_stray_write();
-                Stopwatch watch(0, times);
-                run(problem, output, watch);
-                if (const std::string stray = take_stray_write(); !stray.empty()) throw WrongResult(stray);
-                Task::fields(out, output);
-            }
+            Task::fields(out, output);
         };
     }
 
@@ -53,8 +49,7 @@ private:
     std::string answer(std::string_view message) const;
 
     Backend backend_;
-    // by element type; the second argument is how often each call of the rung repeats its kernel
-    std::map<std::string, std::function<void(Reader&, const std::vector<std::int32_t>&, Writer&)>> runs_;
+    std::map<std::string, std::function<void(Reader&, Stopwatch&, Writer&)>> runs_;
 };
 
 /// The text of a kernel that the worker loads when it runs, from the folder that the environment variable
