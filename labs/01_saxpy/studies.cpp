@@ -25,11 +25,22 @@ Work saxpy_work(std::size_t n) {
     return {.bytes = 12.0 * static_cast<double>(n), .flops = 2.0 * static_cast<double>(n)};
 }
 
+/// Why the back ends that the user named have no device, for a message; empty when they have one or none was named.
+std::string why_none(const Options& options) {
+    std::string why;
+    for (const Backend backend : {Backend::opencl, Backend::cuda})
+        if (options.named(backend) && gpulab::devices(backend).empty())
+            why += fmt::format(" ({}: {})", name_of(backend), gpulab::why_no_devices(backend));
+    return why;
+}
+
 /// The OpenCL and CUDA devices that the user chose. The studies have no kernels for the CPU back end.
 std::vector<Device> kernel_devices(const Options& options) {
     std::vector<Device> all = options.devices(Backend::opencl);
     for (const Device& device : options.devices(Backend::cuda)) all.push_back(device);
-    if (all.empty()) throw gpulab::UsageError("--study " + options.study() + " needs an OpenCL or a CUDA device");
+    if (all.empty())
+        throw gpulab::UsageError("--study " + options.study() + " needs an OpenCL or a CUDA device" +
+                                 why_none(options));
     return all;
 }
 
@@ -151,12 +162,14 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
 /// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial fraction with which Amdahl's law gives this
 /// speed-up (Karp and Flatt).
 void threads(const Options& options, Report& report, std::size_t n) {
+    const std::vector<Device> cpus = options.devices(Backend::cpu);
+    if (cpus.empty()) throw gpulab::UsageError("--study threads runs on the CPU back end, which was not chosen");
     report.column("threads", "threads");
     report.column("efficiency", "efficiency");
     report.column("serial_fraction", "serial");
     const Case c(options, n);
     Output out(n);
-    const Device cpu = gpulab::devices(Backend::cpu).front();
+    const Device& cpu = cpus.front();
     const auto most = static_cast<unsigned>(gpulab::hardware_threads());
     double one_thread_ms = 0;
     for (unsigned p = 1;; p = std::min(2 * p, most)) {
@@ -178,8 +191,11 @@ void threads(const Options& options, Report& report, std::size_t n) {
 /// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
 /// here. At most 2^20 elements, for which the reference on one core takes about half a second.
 void divergence(const Options& options, Report& report, std::size_t size) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    if (options.given("--n") && size > most)
+        throw gpulab::UsageError("--n: the study divergence takes at most 2^20 elements");
     report.column("branch", "branch");
-    const std::size_t n = std::min<std::size_t>(size, std::size_t{1} << 20);
+    const std::size_t n = std::min(size, most);
     Mixed out(n), reference(n);
     for (const Branch branch : {Branch::even_odd, Branch::warp_aligned}) {
         gpulab::Stopwatch watch(0, 1);

@@ -29,6 +29,12 @@ template <class T> std::string all_digits() {
     return fmt::format("{{:{}.{}g}}", digits + 5, digits);
 }
 
+/// Makes the measured time of the sequential variant the one to which speed-ups refer: its own is then 1.00.
+/// @param name of the sequential variant
+void refer_to(Report& report, std::string_view name, const Result& r) {
+    if (r.variant == name && r.kernel.repeats > 0) report.sequential_ms(r.kernel.median);
+}
+
 /// Adds the number that a variant computed to its result.
 template <class T> void show(const Scalar<T>& out, Result& r) {
     if (r.kernel.repeats > 0) r.extra.push_back({"value", static_cast<double>(out[0])}); // otherwise it did not run
@@ -51,7 +57,10 @@ template <class T> int sum(const Options& options, std::size_t n) {
     gpulab::measure_all(
         options, report, jobs, problem, out, sum_work<T>(n),
         [&](const auto& job) { return compare(expected, out, tolerance<T>(job.variant.backend, n)); },
-        [&](const auto&, Result& r) { show(out, r); });
+        [&](const auto&, Result& r) {
+            show(out, r);
+            refer_to(report, "cpu_sequential", r);
+        });
     return report.finish();
 }
 
@@ -69,7 +78,10 @@ template <class T> int dot(const Options& options, std::size_t n) {
     gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
         [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); },
-        [&](const auto&, Result& r) { show(out, r); });
+        [&](const auto&, Result& r) {
+            show(out, r);
+            refer_to(report, "cpu_dot", r);
+        });
     return report.finish();
 }
 
@@ -98,6 +110,7 @@ template <class T> int series(const Options& options, Series which, double x, st
         [&](const auto& job) { return compare(expected, out, series_tolerance<T>(job.variant.backend, terms)); },
         [&](const auto&, Result& r) {
             show(out, r);
+            refer_to(report, "cpu_series", r);
             if (r.kernel.repeats > 0)
                 r.extra.push_back({"distance_to_limit", std::abs(static_cast<double>(out[0]) - limit)});
         });
@@ -117,7 +130,8 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(scan_variants<T>(), "cpu_scan"), problem, out));
     gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
-        [&](const auto& job) { return compare(problem, expected, out, scan_tolerance<T>(job.variant.backend, n)); });
+        [&](const auto& job) { return compare(problem, expected, out, scan_tolerance<T>(job.variant.backend, n)); },
+        [&](const auto&, const Result& r) { refer_to(report, "cpu_scan", r); });
     return report.finish();
 }
 

@@ -50,8 +50,9 @@ template <class T> Expected<T> expected_sum(const SumProblem<T>& p);
 
 /// The longest chain of additions that one element can go through in any variant here.
 ///
-/// On a device an element is added to at most n / 2048 others by its own thread (every grid has at least 2048
-/// threads, unless each has one element). The 2048 covers all that follows: trees, and one addition per block.
+/// On a device an element is added to at most n / 2048 others by its own thread: every grid has at least 2048 threads,
+/// unless a thread has at most 32 elements, which the 2048 below covers. It covers all that follows, too: trees, and
+/// one addition per block.
 constexpr double longest_chain(std::size_t n) { return static_cast<double>(std::min(n, n / 2048 + 2048)); }
 
 /// Bound on |sum - exact| / (sum of |a_i|).

@@ -27,8 +27,13 @@ void measure_sums(const Options& options, Report& report, const std::vector<gpul
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, sum));
-    gpulab::measure_all(options, report, jobs, problem, sum, sum_work<T>(n),
-                        [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); });
+    gpulab::measure_all(
+        options, report, jobs, problem, sum, sum_work<T>(n),
+        [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); },
+        [&](const auto& job, const Result& result) {
+            if (job.variant.name == "cpu_sequential")
+                report.sequential_ms(result.kernel.median); // so that its speed-up is 1.00
+        });
 }
 
 /// Every variant of the sum at n = 2^10, 2^12, ..., 2^28, as far as main memory goes.
@@ -56,9 +61,17 @@ template <class T> void ladder(const Options& options, Report& report, std::size
 
 /// Exercise 2.2 of the book: the dot product without and with the time for copying the vectors to the device.
 template <class T> void transfers(const Options& options, Report& report) {
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study transfers has its own choice of kernels; --variant does not apply");
     std::vector<Device> devices = options.devices(Backend::opencl);
     for (const Device& device : options.devices(Backend::cuda)) devices.push_back(device);
-    if (devices.empty()) throw gpulab::UsageError("--study transfers needs an OpenCL or a CUDA device");
+    if (devices.empty()) {
+        std::string why; // of the back ends that the user named
+        for (const Backend backend : {Backend::opencl, Backend::cuda})
+            if (options.named(backend) && gpulab::devices(backend).empty())
+                why += fmt::format(" ({}: {})", name_of(backend), gpulab::why_no_devices(backend));
+        throw gpulab::UsageError("--study transfers needs an OpenCL or a CUDA device" + why);
+    }
 
     report.quiet(true);
     struct Row {

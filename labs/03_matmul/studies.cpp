@@ -37,22 +37,26 @@ template <class T> Work work_of(const Problem<T>& p) {
 /// All chosen variants on one shape. The baseline runs first, so that each CUDA row can show its percentage of it.
 template <class T>
 void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n) {
-    const Problem<T> problem = make_problem<T>(m, k, n, options.seed());
-    const Output<T> reference = reference_product(problem);
     report.begin({{"m", m}, {"k", k}, {"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
-    report.sequential_ms(sequential_ms(problem));
-
+    Problem<T> problem{m, k, n, {}, {}};
     auto jobs = gpulab::jobs(variants<T>(), options);
     std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
     std::map<std::string, double> baseline_ms; // by device
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), problem);
-    Output<T> c(problem.size());
+    Output<T> reference, c; // not needed when nothing runs
+    if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.skip.empty(); })) {
+        problem = make_problem<T>(m, k, n, options.seed());
+        reference = reference_product(problem);
+        report.sequential_ms(sequential_ms(problem));
+        c.resize(problem.size());
+    }
     gpulab::measure_all(
         options, report, jobs, problem, c, work_of(problem),
         [&](const auto&) { return compare(problem, reference, c); },
         [&](const auto& job, Result& result) {
-            if (result.kernel.repeats == 0) return; // it did not run
+            if (result.kernel.repeats == 0) return;                                        // it did not run
+            if (job.variant.name == "cpu_ijk") report.sequential_ms(result.kernel.median); // its speed-up is 1.00
             if (job.variant.baseline) baseline_ms[result.device.id()] = result.kernel.median;
             if (const auto baseline = baseline_ms.find(result.device.id()); baseline != baseline_ms.end())
                 result.extra = {
@@ -64,15 +68,17 @@ template <class T> void ladder(const Options& options, Report& report) {
     for (const std::size_t n : {1024, 2048, 4096}) every_variant<T>(options, report, n, n, n);
 }
 
+struct Shape {
+    std::size_t m, k, n;
+};
+
 /// Shapes of 2 x 2048^3 operations each: square, tall (C has few columns), flat (few rows), deep (long sums) and thin
 /// (short sums); and one of about as many whose sides no tile divides.
+constexpr Shape shapes[] = {{2048, 2048, 2048}, {65536, 1024, 128}, {128, 1024, 65536},
+                            {256, 131072, 256}, {16384, 32, 16384}, {2047, 2049, 2053}};
+
 template <class T> void shape(const Options& options, Report& report) {
-    struct Shape {
-        std::size_t m, k, n;
-    };
-    for (const Shape s : {Shape{2048, 2048, 2048}, Shape{65536, 1024, 128}, Shape{128, 1024, 65536},
-                          Shape{256, 131072, 256}, Shape{16384, 32, 16384}, Shape{2047, 2049, 2053}})
-        every_variant<T>(options, report, s.m, s.k, s.n);
+    for (const Shape& s : shapes) every_variant<T>(options, report, s.m, s.k, s.n);
 }
 
 /// A kernel of the study `tile`.
@@ -80,6 +86,8 @@ template <class T> using TileRun = void(const Problem<T>& p, Output<T>& c, Stopw
 
 /// Sizes and shapes of the shared tile (exercise 2.5 of the book).
 template <class T> void tile(const Options& options, Report& report, std::size_t n) {
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study tile has its own kernels; --variant does not apply");
     const std::vector<Device> found = options.devices(Backend::cuda);
     if (found.empty()) throw gpulab::UsageError("--study tile needs a CUDA device");
     const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
@@ -123,8 +131,16 @@ std::vector<gpulab::StudySummary> study_list() {
             {"shape", "square, tall, flat, deep and thin products with the same work", {"--type"}}};
 }
 
+double most_elements(const std::string& study, std::size_t n) {
+    if (study == "ladder") return 3 * 4096.0 * 4096.0;
+    if (study == "tile") return 3 * static_cast<double>(n) * static_cast<double>(n);
+    double most = 0;
+    for (const Shape& s : shapes) most = std::max(most, static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n));
+    return most;
+}
+
 template <class T> int run_study(const Options& options, std::size_t n) {
-    const double elements = 3 * std::max(static_cast<double>(n) * static_cast<double>(n), 4096.0 * 4096);
+    const double elements = most_elements(options.study(), n);
     gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
     Report report(options);
     report.column("percent_of_library", "% library");

@@ -39,8 +39,8 @@ void opencl_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned t
     cl::Kernel kernel = study_kernel("block_size");
     const std::size_t most = gpulab::opencl().max_work_group(kernel);
     if (threads > most)
-        throw gpulab::Unsupported("a work-group of " + std::to_string(threads) + " is more than this device takes (" +
-                                  std::to_string(most) + ")");
+        throw gpulab::Unsupported("a work-group of " + std::to_string(threads) +
+                                  " is more than this device allows this kernel (" + std::to_string(most) + ")");
     const gpulab::ClBuffer<float> a(p.a), b(p.b);
     gpulab::ClBuffer<float> out(p.size());
     const cl_ulong n = p.size();

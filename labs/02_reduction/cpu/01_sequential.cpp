@@ -1,9 +1,9 @@
 // Rung 1: one loop on one core. (Alfaro Vigo & Rossetto, program 1.7)
 //
-// The sum is held in a double, not in a float as in the printed program. A float has 24 bits: once the sum has reached
-// 2^24, adding a number below 1 changes nothing, and the rest of the array is lost.
-// Limit: latency. Each addition waits for the one before it, about four cycles, and the compiler may not reorder
-// floating-point additions to break that chain.
+// The sum is held in a double, not in a float as in the printed program. A float has 24 bits: once the sum is so
+// large that adding a number below 1 changes nothing, the rest of the array is lost.
+// Limit: latency. Each addition waits for the one before it, two to four cycles, depending on the CPU, and the compiler
+// may not reorder floating-point additions to break that chain.
 #include "gpulab/poisoning.hpp"
 #include "reduction.hpp"
 

@@ -6,8 +6,8 @@
 // rounds reach 2^16 elements, three 2^24.
 // Corrected: threads beyond the end read nothing (in the printed program they read past the array), and the last
 // round includes an incomplete block (the printed program drops the sums that do not fill a block).
-// Limit: one element per thread, for eight steps with two barriers each. Most threads add in every step, but only one
-// of the 256 sums is used; the next rung leaves these additions out.
+// Limit: one element per thread, for eight steps with two barriers each. At least half of the threads add in every
+// step, but only one of the 256 sums is used; the next rung leaves these additions out.
 #include <utility>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -19,7 +19,8 @@
 //   holds 264 blocks at a time. At n = 8192 they read 8 + 33 strips of A and B instead of 5 + 64; at n = 4096, 16 + 32
 //   instead of 9 + 32, which is no gain.
 // The block still computes 128 x 128 elements with 256 threads, 8 x 8 for each.
-// Limit: four 16-byte loads from shared memory for 64 multiply-adds, and the instructions that start the copies.
+// Limit: instructions other than multiply-adds: four 16-byte loads from shared memory for 64 multiply-adds, and the
+// instructions that start the copies.
 #include <cstddef>
 
 #include "async_copy.cuh"

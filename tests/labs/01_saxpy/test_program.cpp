@@ -71,6 +71,8 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study coalescing --variant cpu_blocks",
                                         "--study table-2-1 --n 1000",
                                         "--study coalescing --op distances",
+                                        "--study threads --backend opencl",
+                                        "--study divergence --n 2^22",
                                         "--study alignment --n 6148914691236517205",
                                         "--variant 'a\nb'"}) {
         INFO(arguments);
@@ -92,6 +94,14 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
     CHECK(run["variants"].size() == gpulab::testing::rows_of(saxpy::variants()));
     CHECK(gpulab::testing::run_fault(run, wrong_rungs(1000003)) == "");
     CHECK(csv.text().find("cpu_sequential") != std::string::npos);
+}
+
+TEST_CASE("a study that needs a device says why there is none of a back end that was named") {
+    if (!gpulab::devices(Backend::cuda).empty()) SKIP("there is a CUDA device");
+    for (const std::string study : {"table-2-1", "coalescing"}) {
+        const std::string told = program("--study " + study + " --backend cuda").err;
+        CHECK(told.find(gpulab::why_no_devices(Backend::cuda)) != std::string::npos);
+    }
 }
 
 TEST_CASE("both operations run, and every study runs and writes a list of runs") {

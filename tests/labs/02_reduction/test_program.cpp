@@ -108,6 +108,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study ladder --op dot",
                                         "--study size --n 100",
                                         "--study transfers --x 0.5",
+                                        "--study transfers --variant opencl_dot",
                                         "--op sum --x 0.5",
                                         "--op pi --x 0.5",
                                         "--study transfers --op inclusive-scan",
@@ -152,6 +153,22 @@ TEST_CASE("a run over everything passes what can run, skips the rest with reason
     CHECK(gpulab::testing::run_fault(run, wrong_rungs<float>(100003)) == "");
     CHECK(csv.text().find("percent_of_ceiling") != std::string::npos);
     CHECK(csv.text().find("cpu_threads_mutex") != std::string::npos);
+}
+
+TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1") {
+    for (const std::string arguments :
+         {"--n 1000", "--op dot --n 1000", "--op pi --n 1000", "--op inclusive-scan --n 1000"}) {
+        INFO(arguments);
+        const auto run = program.results(arguments + " --backend cpu --repeat 3");
+        CHECK(run["variants"][0]["speedup"] == 1.0);
+    }
+    CHECK(program.results("--study ladder --n 1000 --backend cpu --repeat 3")[0]["variants"][0]["speedup"] == 1.0);
+}
+
+TEST_CASE("a study that needs a device says why there is none of a back end that was named") {
+    if (!gpulab::devices(Backend::cuda).empty()) SKIP("there is a CUDA device");
+    CHECK(program("--study transfers --backend cuda").err.find(gpulab::why_no_devices(Backend::cuda)) !=
+          std::string::npos);
 }
 
 TEST_CASE("the ladder study writes a list of runs") {

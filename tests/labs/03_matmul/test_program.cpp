@@ -53,8 +53,8 @@ TEST_CASE("bad input gives one line on stderr, exit code 2 and no file") {
     for (const std::string arguments :
          {"--m 0", "--n -1", "--k 2^31", "--k 1.5", "--m ''", "--type half", "--variant cuda_magic",
           "--variant cpu_ijk --m many", "--study speed", "--study ladder --m 64", "--study shape --n 64",
-          "--study tile --m 64", "--study tile --k 64", "--csv /nonexistent/folder/x.csv",
-          "--m 2000000 --k 2000000 --n 2000000", "stray"}) {
+          "--study tile --m 64", "--study tile --variant cpu_ijk", "--study tile --k 64",
+          "--csv /nonexistent/folder/x.csv", "--m 2000000 --k 2000000 --n 2000000", "stray"}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
     }
@@ -83,7 +83,20 @@ TEST_CASE("a missing back end is an error only when it was requested by name") {
     CHECK(program("--m 16 --k 16 --n 16 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test says
 }
 
-TEST_CASE("the study of tiles runs with CUDA, and refuses to run without") {
+TEST_CASE("speed-ups refer to the time of cpu_ijk: its own is 1") {
+    const auto run = program.results("--m 64 --k 64 --n 64 --backend cpu --repeat 3");
+    CHECK(run["variants"][0]["name"] == "cpu_ijk");
+    CHECK(run["variants"][0]["speedup"] == 1.0);
+}
+
+TEST_CASE("the largest product of a study is the one for which there must be memory") {
+    CHECK(matmul::most_elements("ladder", 1) == 3 * 4096.0 * 4096);
+    CHECK(matmul::most_elements("tile", 100) == 3 * 100.0 * 100);
+    CHECK(matmul::most_elements("shape", 1) == 16384.0 * 16384 + 2 * 16384.0 * 32);
+}
+
+TEST_CASE("the study of tiles runs with CUDA, and refuses to run without; it takes no --variant") {
+    CHECK(program("--study tile --variant cpu_ijk").err.find("--variant does not apply") != std::string::npos);
     if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study tile --n 64") == "");
     else CHECK(program.study_fault("tile", "--n 64", 10, wrong_tiles(64)) == "");
 }
