@@ -3,9 +3,9 @@
 // Changed: i and j have changed places, nothing else. A warp is two rows of the 16 x 16 block. It reads two numbers of
 // A, each of which serves 16 threads, and 16 neighbours in a row of B; it writes 16 neighbours in each of two rows of
 // C. The accesses to B and C are coalesced: all bytes of the sectors they touch are used. A step uses 4 bytes of each
-// of the two sectors of A; the next steps find the other bytes in a cache. Limit: two loads for each multiply-add. The
-// caches hold many of the numbers, but a multiprocessor carries out far fewer loads than multiply-adds per clock cycle
-// (see the hand-out).
+// of the two sectors of A; the next steps find the other bytes in a cache.
+// Limit: two loads for each multiply-add. The caches hold many of the numbers, but a multiprocessor carries out far
+// fewer loads than multiply-adds per clock cycle (see the hand-out).
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
