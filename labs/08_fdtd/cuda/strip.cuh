@@ -2,6 +2,8 @@
 /// A strip of 32 columns that a warp marches through; the kernel of cuda_steps.
 #pragma once
 
+#include <climits>
+
 #include "facts.cuh"
 
 namespace fdtd {
@@ -80,8 +82,7 @@ public:
 
 private:
     __device__ void extend_special(int from, int to) {
-        const bool none = special_y0 == special_y1;
-        special_y0 = none ? from : min(special_y0, from), special_y1 = none ? to : max(special_y1, to);
+        special_y0 = min(special_y0, from), special_y1 = max(special_y1, to);
     }
 
     template <Place place> __device__ Cell<T> advance(Cell<T> above, int j) {
@@ -135,10 +136,10 @@ private:
     const int y0_, y1_, first_step_;
     const bool mine; ///< the lane's column is completed here
     const ColumnFacts<T> column;
-    int inner_y0, inner_y1;             ///< rows that are inner
-    int special_y0 = 0, special_y1 = 0; ///< rows from the first source or probe of the strip to the last
-    Cell<T> kept[steps];                ///< kept[t]: the newest row that has passed t steps
-    T u_below = 0;                      ///< U of the row that was completed last
+    int inner_y0, inner_y1;                   ///< rows that are inner
+    int special_y0 = INT_MAX, special_y1 = 0; ///< rows from the first source or probe of the strip to the last
+    Cell<T> kept[steps];                      ///< kept[t]: the newest row that has passed t steps
+    T u_below = 0;                            ///< U of the row that was completed last
 };
 
 /// `steps` steps from one field to another, in rows [y0, y1) of the strip that begins at column x0.

@@ -11,11 +11,13 @@
 // A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. Facts about
 // the column are looked up once (facts.cuh), facts about the row once per row. In each iteration the warp takes the
 // shortest of three versions of the code that is right there: without any tests, for borders and layers, or also for
-// sources and probes. The kernel is in strip.cuh.
+// sources and probes. The march is in strip.cuh. Absorbing layers are a frame around the grid: its warps run the code
+// for layers and get fewer rows, the others do not even hold the registers for it (areas.hpp).
 // Limit: memory, on large grids. There is one pass per four steps, but it also reads the columns on each side. On small
 // grids there are few warps, and the time that a warp takes for a row decides.
 #include <algorithm>
 
+#include "areas.hpp"
 #include "fused.cuh"
 #include "gpulab/cuda/occupancy.hpp"
 #include "strip.cuh"
@@ -27,18 +29,24 @@ constexpr int steps_per_pass = 4;
 constexpr int warps = 4; // per block; they are independent of each other
 } // namespace
 
-/// Four steps from one field to another; any grid. A block is four strips wide and `rows` rows high. With four blocks
-/// on a multiprocessor each thread has up to 128 registers, which the layers need; with five, up to 96.
+/// Four steps from one field to another; any grid. With five blocks on a multiprocessor each thread has up to 96
+/// registers. The code for layers could use more, but the other one needs the warps.
 template <bool mapped, bool layers, class T>
-__global__ void __launch_bounds__(32 * warps, layers ? 4 : 5)
+__global__ void __launch_bounds__(32 * warps, 5)
     steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
-                 int rows) {
+                 const __grid_constant__ Areas areas) {
     constexpr int width = Strip<steps_per_pass, mapped, layers, T>::width;
+    int warp = int(blockIdx.x) * warps + int(threadIdx.x) / 32, k = 0;
+    while (k < areas.count && warp >= areas.end[k]) ++k;
+    if (k == areas.count) return; // the last block may have warps left over
+    const Area& a = areas.area[k];
+    warp -= k == 0 ? 0 : areas.end[k - 1];
     // TODO: these lines have a mistake. Find it and repair it.
-    const int x0 = (blockIdx.x * warps + threadIdx.x / 32) * width;
-    const int y0 = blockIdx.y * rows, y1 = min(y0 + rows, g.rules.ny);
+    const int x0 = a.x0 + warp % a.strips * width, y0 = a.y0 + warp / a.strips * a.rows;
+    const int y1 = min(y0 + a.rows, g.rules.ny);
     // END TODO
-    if (x0 <= g.rules.nx) march<steps_per_pass, mapped, layers>(g, from, to, x0, y0, y1, first_step); // or no warp
+    if (layers && a.layers) march<steps_per_pass, mapped, layers>(g, from, to, x0, y0, y1, first_step);
+    else march<steps_per_pass, mapped, false>(g, from, to, x0, y0, y1, first_step);
 }
 
 namespace {
@@ -49,29 +57,23 @@ template <class T> auto kernel_for(const Rules<T>& r) {
     return r.layers ? steps_kernel<false, true, T> : steps_kernel<false, false, T>;
 }
 
-/// Rows of a block: few, so that all blocks run at the same time, but not so few that most are computed twice.
-int rows_of_block(int all_rows, unsigned blocks_across, unsigned resident) {
-    const unsigned blocks_up = std::max(resident / blocks_across, 1u);
-    return std::clamp(static_cast<int>(gpulab::ceil_div(std::size_t(all_rows), std::size_t(blocks_up))), 4, 64);
-}
-
 } // namespace
 
 template <class T> void cuda_steps(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     const Rules<T>& r = p.rules;
     const auto kernel = kernel_for(r);
-    constexpr unsigned block_width = warps * (32 - 2 * steps_per_pass);
-    const unsigned across = gpulab::grid_size(p.nx() + 1, block_width);
-    const int rows = rows_of_block(r.ny + 1, across, gpulab::resident_blocks(kernel, 32 * warps, 0));
-    const dim3 grid(across, gpulab::grid_size(p.ny() + 1, unsigned(rows)));
+    const int resident = warps * static_cast<int>(gpulab::resident_blocks(kernel, 32 * warps, 0));
+    const Areas areas = areas_for(r, steps_per_pass, resident);
+    const unsigned blocks = gpulab::grid_size(std::size_t(areas.warps()), warps);
     const dim3 fused_grid = blocks_over(r, fused_x, fused_y);
-    watch.tile(block_width / warps, "nx"), watch.tile(block_width, "nx"), watch.tile(std::size_t(rows), "ny");
+    watch.tile(std::size_t(32 - 2 * steps_per_pass), "nx");
+    for (const Area& a : {areas.area[0], areas.area[areas.count - 1]}) watch.tile(std::size_t(a.rows), "ny");
     watch.tile(steps_per_pass, "steps");
     run_in_turns(p, out, watch, [&](cudaStream_t stream, const View<T>& g, FieldPointers<T> from, FieldPointers<T> to) {
         int step = 0;
         bool in_other = false;
         for (; step + steps_per_pass <= r.steps; step += steps_per_pass) {
-            kernel<<<grid, 32 * warps, 0, stream>>>(g, from, to, step, rows);
+            kernel<<<blocks, 32 * warps, 0, stream>>>(g, from, to, step, areas);
             std::swap(from, to), in_other = !in_other;
         }
         for (; step < r.steps; ++step) {

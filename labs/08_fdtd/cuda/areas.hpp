@@ -1,0 +1,70 @@
+/// @file
+/// How cuda_steps shares out the grid among warps: a frame whose cells need the code for layers, and the rest.
+#pragma once
+
+#include <algorithm>
+
+#include "rules.hpp"
+
+namespace fdtd {
+
+/// Strips side by side, cut into bands. A warp computes one band of one strip.
+struct Area {
+    int x0 = 0, y0 = 0, y1 = 0; ///< columns from x0, rows [y0, y1)
+    int strips = 0;
+    int rows = 1; ///< of a band; the last one may have fewer
+    bool layers = false;
+
+    int bands() const { return (y1 - y0 + rows - 1) / rows; }
+};
+
+/// Areas that have every cell of the (nx + 1) x (ny + 1) once. The slow ones come first.
+struct Areas {
+    Area area[5];
+    int end[5] = {}; ///< number of the first warp after those of the area
+    int count = 0;
+
+    void add(const Area& a) {
+        if (a.strips <= 0 || a.y0 >= a.y1) return;
+        end[count] = warps() + a.strips * a.bands();
+        area[count++] = a;
+    }
+    int warps() const { return count == 0 ? 0 : end[count - 1]; }
+};
+
+/// Rows of a band at most: more save little, and a large grid has enough warps without them.
+inline constexpr int most_rows = 64;
+
+/// Areas for bands of at most `rows` rows. In the frame a band has fewer, so that its warps take as long as the others.
+/// @param steps per pass: a warp reads so many cells beyond its band on each side
+template <class T> Areas areas_with(const Rules<T>& r, int steps, int rows) {
+    const int width = 32 - 2 * steps, strips = (r.nx + width) / width; // to column nx
+    // A row in a layer takes about 1.8 times as long as another (MEASURED.md).
+    const int frame_rows = std::max((rows + 2 * steps) * 5 / 9 - 2 * steps, 4);
+    // Strips and rows from which no cell is read that is in a layer. Without a layer there, they begin at the border.
+    const int x0 = r.inner.x0 == 0 ? 0 : (r.inner.x0 + steps + width - 1) / width;
+    const int x1 = r.inner.x1 == r.nx ? strips : (r.inner.x1 - steps) / width;
+    const int y0 = r.inner.y0 == 0 ? 0 : r.inner.y0 + steps, y1 = r.inner.y1 == r.ny ? r.ny + 1 : r.inner.y1 - steps;
+    Areas all;
+    if (x0 >= x1 || y0 >= y1) {
+        all.add({0, 0, r.ny + 1, strips, rows, r.layers != 0});
+        return all;
+    }
+    all.add({0, 0, y0, strips, frame_rows, true});
+    all.add({0, y1, r.ny + 1, strips, frame_rows, true});
+    all.add({0, y0, y1, x0, frame_rows, true});
+    all.add({x1 * width, y0, y1, strips - x1, frame_rows, true});
+    all.add({x0 * width, y0, y1, x1 - x0, rows, false});
+    return all;
+}
+
+/// Areas for a device: bands have few rows, so that all warps run at the same time, but not so few that most rows are
+/// computed twice.
+/// @param resident warps that run at the same time
+template <class T> Areas areas_for(const Rules<T>& r, int steps, int resident) {
+    for (int rows = 4; rows < most_rows; ++rows)
+        if (const Areas areas = areas_with(r, steps, rows); areas.warps() <= resident) return areas;
+    return areas_with(r, steps, most_rows);
+}
+
+} // namespace fdtd
