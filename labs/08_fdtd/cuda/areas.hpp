@@ -39,8 +39,8 @@ inline constexpr int most_rows = 64;
 /// @param steps per pass: a warp reads so many cells beyond its band on each side
 template <class T> Areas areas_with(const Rules<T>& r, int steps, int rows) {
     const int width = 32 - 2 * steps, strips = (r.nx + width) / width; // to column nx
-    // A row in a layer takes about 1.8 times as long as another (MEASURED.md).
-    const int frame_rows = std::max((rows + 2 * steps) * 5 / 9 - 2 * steps, 4);
+    // A row in a layer takes about 2.2 times as long as another (MEASURED.md).
+    const int frame_rows = std::max((rows + 2 * steps) * 5 / 11 - 2 * steps, 4);
     // Strips and rows from which no cell is read that is in a layer. Without a layer there, they begin at the border.
     const int x0 = r.inner.x0 == 0 ? 0 : (r.inner.x0 + steps + width - 1) / width;
     const int x1 = r.inner.x1 == r.nx ? strips : (r.inner.x1 - steps) / width;
