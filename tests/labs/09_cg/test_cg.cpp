@@ -107,7 +107,8 @@ TEST_CASE("a rung gets no more devices than it has parts", "[.][two-devices]") {
     if (gpulab::devices(Backend::opencl).size() < 2) SKIP("there are not two OpenCL devices");
     gpulab::Options options("cg", "a test");
     options.variants(cg::variants<double>());
-    const std::array arguments = {"cg", "--variant", "opencl_devices_halo"};
+    // By name: of a GPU and CPUs the program takes only the GPU unless it is told.
+    const std::array arguments = {"cg", "--variant", "opencl_devices_halo", "--device", "opencl:0,opencl:1"};
     REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
     const auto devices = [&](std::size_t parts) {
         const auto jobs = cg::jobs<double>(options, parts);
