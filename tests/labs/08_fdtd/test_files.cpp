@@ -152,14 +152,14 @@ TEST_CASE("all frames have one scale: the scene's, or the largest value of all o
         for (std::size_t k = 0; k < 3; ++k) {
             const gpulab::Image frame =
                 gpulab::read_png(folder.path(fmt::format("frame-{:06}.png", snapshots[k].step)));
-            CHECK(animated[k].pixels == frame.pixels);
+            CHECK((animated[k].pixels == frame.pixels)); // in brackets: else a failure prints all bytes
             for (std::size_t j = 0; j < 3; ++j)
                 for (const std::size_t i : {0, 2, 3}) // those of column 1 are darker: an outline
                     CHECK(colour_in(frame, i, j) ==
                           colour_of(static_cast<double>(snapshots[k].values[j * 4 + i]) / scale));
         }
-        CHECK(animated[0].pixels != animated[1].pixels);
-        CHECK(animated[1].pixels != animated[2].pixels);
+        CHECK((animated[0].pixels != animated[1].pixels));
+        CHECK((animated[1].pixels != animated[2].pixels));
         // The value 2 is in the cell (0, 2) of the first picture and in (2, 0) of the second.
         REQUIRE((snapshots[0].values[8] == 2 && snapshots[1].values[2] == 2));
         CHECK(colour_in(animated[0], 0, 2) == colour_in(animated[1], 2, 0));
