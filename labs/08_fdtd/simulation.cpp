@@ -127,13 +127,13 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
     return gpulab::too_slow_on_cpu(options, variant, device, fmt::format("{:.2g} cell updates", cell_steps));
 }
 
-template <class T> double sequential_ms(const Scene& scene) {
+template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
+    if (!run) run = gpulab::run_of(variants<T>(), "cpu_sequential");
     const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
     const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
     const Problem<T> p = make_problem<T>(scene, 0, std::min(steps, scene.steps));
     Output<T> out = make_output(p);
-    const double ms =
-        gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_sequential"), p, out, Stopwatch(0, 3, 2));
+    const double ms = gpulab::sequential_ms(run, p, out, Stopwatch(0, 3, 2));
     return ms * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
 }
 
@@ -176,7 +176,7 @@ double bytes_of_pictures(const Scene& scene) {
     template Recording simulate(const Scene&, Run<T>*, Keep, const std::function<void(std::size_t)>&); \
     template class Judge<T>;                                                                           \
     template Reference<T> as_reference(const Problem<T>&, Output<T>);                                  \
-    template double sequential_ms<T>(const Scene&);
+    template double sequential_ms<T>(const Scene&, Run<T>*);
 FDTD_FOR(float)
 FDTD_FOR(double)
 #undef FDTD_FOR

@@ -87,7 +87,8 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
                      double cell_steps);
 
 /// The time of cpu_sequential for all steps in milliseconds; measured with fewer steps where it takes long.
-template <class T> double sequential_ms(const Scene& scene);
+/// @param run what is timed instead of cpu_sequential; null: nothing else
+template <class T> double sequential_ms(const Scene& scene, Run<T>* run = nullptr);
 
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
-#include <map>
 
 #include "files.hpp"
 #include "gpulab/error.hpp"
@@ -48,29 +47,23 @@ template <class T>
 void some_variants(const Options& options, Report& report, Judge<T>& judge, const Problem<T>& p,
                    const std::vector<std::string>& names, const std::string& ratio_to = "") {
     Output<T> out = make_output(p);
-    std::map<std::string, double> base_ms; // by device
+    Figures figures(ratio_to);
     for (const auto& job_of_table : gpulab::jobs(variants<T>(), options)) {
         auto job = job_of_table;
         if (!names.empty() && std::ranges::find(names, job.variant.name) == names.end()) continue;
         if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
         Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
-        if (result.kernel.repeats > 0) {
-            result.extra = {{"mcells_per_s", mcells_per_s(p.cell_steps(), result.kernel.median)},
-                            {"seconds", result.kernel.median / 1000}};
-            if (job.variant.name == ratio_to) base_ms[result.device.id()] = result.kernel.median;
-            if (const auto base = base_ms.find(result.device.id()); base != base_ms.end())
-                result.extra.push_back({"gain", base->second / result.kernel.median});
-        }
+        result.extra = figures.of(result, p.cell_steps());
         report.add(std::move(result), work_of(p));
     }
 }
 
-gpulab::Parameters parameters(const Scene& scene, bool layers, std::size_t number_bytes) {
-    return {{"nx", scene.nx},
-            {"ny", scene.ny},
-            {"steps", scene.steps},
-            {"boundary", layers ? "pml" : "conductor"},
-            {"type", number_bytes == 8 ? "double" : "float"}};
+template <class T> gpulab::Parameters parameters(const Problem<T>& p) {
+    return {{"nx", p.nx()},
+            {"ny", p.ny()},
+            {"steps", p.steps()},
+            {"boundary", p.rules.layers ? "pml" : "conductor"},
+            {"type", sizeof(T) == 8 ? "double" : "float"}};
 }
 
 template <class T> void table_4_1(const Options& options, Report& report, const StudySettings& settings) {
@@ -83,8 +76,8 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
             Judge<T> judge(scene, p);
             for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
                 p.block_x = block_x;
-                gpulab::Parameters all = parameters(scene, layers, sizeof(T));
-                all.push_back({"block_x", block_x});
+                gpulab::Parameters all = parameters(p);
+                all.push_back({"block_x", p.block_x});
                 report.begin(all);
                 some_variants(options, report, judge, p, {"cuda_block_shape"});
             }
@@ -112,7 +105,7 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
             Problem<T> p = make_problem<T>(scene);
             p.block_x = 512;
             const double sequential_time = sequential_ms<T>(scene);
-            report.begin(parameters(scene, layers, sizeof(T)));
+            report.begin(parameters(p));
             report.sequential_ms(sequential_time);
             Judge<T> judge(scene, p);
             Output<T> out = make_output(p);
@@ -176,7 +169,7 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
             if (n > settings.largest) continue;
             const Scene scene = square(n, settings.steps, layers);
             const Problem<T> p = make_problem<T>(scene);
-            report.begin(parameters(scene, layers, sizeof(T)));
+            report.begin(parameters(p));
             report.sequential_ms(sequential_ms<T>(scene));
             Judge<T> judge(scene, p);
             some_variants(options, report, judge, p, {}, "cuda_coalesced");
@@ -184,6 +177,16 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
 }
 
 } // namespace
+
+gpulab::Parameters Figures::of(const Result& result, double cell_steps) {
+    if (result.kernel.repeats == 0) return {};
+    const double ms = result.kernel.median;
+    gpulab::Parameters all = {{"mcells_per_s", mcells_per_s(cell_steps, ms)}, {"seconds", ms / 1000}};
+    if (result.variant == base_) base_ms_[result.device.id()] = ms;
+    if (const auto base = base_ms_.find(result.device.id()); base != base_ms_.end())
+        all.push_back({"gain", base->second / ms});
+    return all;
+}
 
 std::vector<gpulab::StudySummary> study_list() {
     const std::vector<std::string> takes = {"--type", "--nx", "--steps"};

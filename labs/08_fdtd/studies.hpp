@@ -3,16 +3,34 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fdtd.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
 
 namespace fdtd {
 
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
+
+/// What the rows of a study hold beside their times: "mcells_per_s" and "seconds"; and "gain", the speed over that of
+/// one variant, its base, on the same device.
+class Figures {
+public:
+    /// @param base a variant; "": no row has a gain
+    explicit Figures(std::string base = "") : base_(std::move(base)) {}
+
+    /// Of one row; none for a variant that was not timed. Rows before that of the base have no gain.
+    gpulab::Parameters of(const gpulab::Result& result, double cell_steps);
+
+private:
+    std::string base_;
+    std::map<std::string, double> base_ms_; ///< by device
+};
 
 /// The command line's settings for the studies.
 struct StudySettings {

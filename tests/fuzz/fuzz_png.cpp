@@ -1,10 +1,13 @@
 // libFuzzer target: whatever bytes read_png() is given, it returns an image that is written and read again the same, or
-// throws an error of one line. The first byte chooses: the rest is a file; or it is a header and chunks that get right
-// checksums and, for image data, right compression, because random bytes never have them.
+// throws an error of one line. read_png_numbers() takes the same files, less those that hold no numbers, and its
+// numbers are the values in the file. The first byte chooses: the rest is a file; or it is a header and chunks that get
+// right checksums and, for image data, right compression, because random bytes never have them.
 #include <zlib.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "fuzzed_file.hpp"
@@ -49,6 +52,18 @@ std::string file_of(std::string_view in) {
     return file + png_chunk("IEND", "");
 }
 
+/// The picture in the file, or none after an error. @param said the error's message
+std::optional<gpulab::Image> read_by(const std::function<gpulab::Image()>& read, std::string& said) {
+    try {
+        return read();
+    } catch (const gpulab::UsageError& e) {
+        said = e.what();
+        fuzz::check_message(said);
+        fuzz::require(said.find(fuzz::file_name()) != std::string::npos, "no name", said);
+        return {};
+    }
+}
+
 } // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -59,15 +74,30 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (std::uint64_t{sides[0]} * sides[1] > 1 << 16 && std::uint64_t{sides[0]} * sides[1] <= 1u << 28) return 0;
     }
     fuzz::write_file(file);
-    gpulab::Image image;
-    try {
-        image = gpulab::read_png(fuzz::file_name());
-    } catch (const gpulab::UsageError& e) {
-        fuzz::check_message(e.what());
-        fuzz::require(std::string(e.what()).find(fuzz::file_name()) != std::string::npos, "no name", e.what());
+    std::string said, said_of_numbers;
+    const auto read = read_by([] { return gpulab::read_png(fuzz::file_name()); }, said);
+    const auto numbers = read_by([] { return gpulab::read_png_numbers(fuzz::file_name(), "things"); }, said_of_numbers);
+    if (!read) {
+        fuzz::require(!numbers, "numbers in a file that is no picture", said);
         return 0;
     }
+    const gpulab::Image& image = *read;
     fuzz::require(image.bytes() > 0 && image.pixels.size() == image.bytes(), "the pixels are not those of the size");
+    const auto depth = static_cast<unsigned char>(file[24]), colour = static_cast<unsigned char>(file[25]);
+    fuzz::require(numbers.has_value() == ((colour == 0 && depth <= 8) || colour == 3), "numbers or none",
+                  said_of_numbers);
+    if (numbers) {
+        fuzz::require(numbers->width == image.width && numbers->height == image.height && numbers->channels == 1 &&
+                          numbers->pixels.size() == numbers->bytes(),
+                      "the numbers are not those of the size");
+        for (std::size_t i = 0; i < numbers->pixels.size(); ++i) {
+            const unsigned number = numbers->pixels[i], most = (1u << depth) - 1;
+            fuzz::require(number <= most, "a number of more bits than the file has");
+            fuzz::require(colour == 3 ||
+                              image.pixels[i * static_cast<std::size_t>(image.channels)] == number * 255 / most,
+                          "a grey that is another number");
+        }
+    }
     fuzz::write_file(gpulab::encoded_png(image));
     const gpulab::Image again = gpulab::read_png(fuzz::file_name());
     fuzz::require(again.width == image.width && again.height == image.height && again.channels == image.channels &&

@@ -17,18 +17,12 @@ template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, S
     const cl::NDRange local(local_x, local_y);
     const cl::NDRange global(gpulab::round_up(p.nx() + 1, local_x), gpulab::round_up(p.ny() + 1, local_y));
     watch.tile(local_x, "nx"), watch.tile(local_y, "ny");
-    run_in_turns(p, problem, out, watch,
-                 [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<T>& one, ClFields<T>& other) {
-                     ClFields<T>*from = &one, *to = &other;
-                     for (cl_int step = 0; step < p.rules.steps; ++step) {
-                         ClProblem<T>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(),
-                                                to->u.data(), to->p.data(), to->q.data(), to->v.data(), step);
-                         const bool end = step == 0 || step == p.rules.steps - 1;
-                         queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr,
-                                                    end ? events.add() : nullptr);
-                         std::swap(from, to);
-                     }
-                     return p.rules.steps % 2 == 1;
+    run_in_turns(p, problem, out, watch, p.rules.steps,
+                 [&](const cl::CommandQueue& queue, cl_int step, const ClFields<T>& from, const ClFields<T>& to,
+                     cl::Event* event) {
+                     ClProblem<T>::set_more(kernel, from.u.data(), from.p.data(), from.q.data(), from.v.data(),
+                                            to.u.data(), to.p.data(), to.q.data(), to.v.data(), step);
+                     queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, event);
                  });
 }
 

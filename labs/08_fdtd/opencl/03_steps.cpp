@@ -31,20 +31,14 @@ template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwa
     const cl::NDRange local(x, y);
     const cl::NDRange global(gpulab::ceil_div(p.nx() + 1, tile_x) * x, gpulab::ceil_div(p.ny() + 1, tile_y) * y);
     watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny"), watch.tile(steps_per_pass, "steps");
-    run_in_turns(p, problem, out, watch,
-                 [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<T>& one, ClFields<T>& other) {
-                     ClFields<T>*from = &one, *to = &other;
-                     bool in_other = false;
-                     for (cl_int step = 0; step < p.rules.steps; step += steps_per_pass) {
-                         const cl_int count = std::min(steps_per_pass, p.rules.steps - step);
-                         ClProblem<T>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(),
-                                                to->u.data(), to->p.data(), to->q.data(), to->v.data(), step, count);
-                         const bool end = step == 0 || step + steps_per_pass >= p.rules.steps;
-                         queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr,
-                                                    end ? events.add() : nullptr);
-                         std::swap(from, to), in_other = !in_other;
-                     }
-                     return in_other;
+    run_in_turns(p, problem, out, watch, (p.rules.steps + steps_per_pass - 1) / steps_per_pass,
+                 [&](const cl::CommandQueue& queue, cl_int pass, const ClFields<T>& from, const ClFields<T>& to,
+                     cl::Event* event) {
+                     const cl_int first = pass * steps_per_pass;
+                     const cl_int count = std::min(steps_per_pass, p.rules.steps - first);
+                     ClProblem<T>::set_more(kernel, from.u.data(), from.p.data(), from.q.data(), from.v.data(),
+                                            to.u.data(), to.p.data(), to.q.data(), to.v.data(), first, count);
+                     queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, event);
                  });
 }
 

@@ -98,21 +98,28 @@ inline void check_group(const cl::Kernel& kernel, std::size_t items) {
             fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
 }
 
-/// The whole run of a rung that reads one field and writes another, in turn.
-/// @param body `body(queue, events, one, other)` enqueues all steps and returns whether the last result is in `other`
-template <class T, class Body>
-void run_in_turns(const Problem<T>& p, ClProblem<T>& problem, Output<T>& out, Stopwatch& watch, const Body& body) {
+/// The whole run of a rung whose passes read one field and write another, in turn.
+/// @param pass `pass(queue, k, from, to, event)` enqueues pass k, from 0, with this event, which may be null
+template <class T, class Pass>
+void run_in_turns(const Problem<T>& p, ClProblem<T>& problem, Output<T>& out, Stopwatch& watch, cl_int passes,
+                  const Pass& pass) {
     const ClFields<T> start(p.start);
     ClFields<T> one(p.start), other(p);
-    bool in_other = false;
     gpulab::watch_queue(
         watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { in_other = body(queue, events, one, other); },
+        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+            for (cl_int k = 0; k < passes; ++k) {
+                // Two events are enough: the time runs from the first pass to the last.
+                cl::Event* const event = k == 0 || k == passes - 1 ? events.add() : nullptr;
+                if (k % 2 == 0) pass(queue, k, one, other, event);
+                else pass(queue, k, other, one, event);
+            }
+        },
         [&](const cl::CommandQueue& queue) {
             copy(start, one, queue);
             gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(queue);
         });
-    (in_other ? other : one).copy_to(out.field);
+    (passes % 2 == 1 ? other : one).copy_to(out.field);
     problem.recorded.copy_to(out.recorded);
 }
 

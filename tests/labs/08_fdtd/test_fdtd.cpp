@@ -2,12 +2,16 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "checks.hpp"
 #include "gpulab/options.hpp"
 #include "rungs.hpp"
 #include "simulation.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "opencl/launch.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::testing::Faults;
@@ -46,7 +50,80 @@ const VariantCases sanitizer(
     gpulab::testing::only_on<Backend::cuda>);
 #endif
 
+/// Numbers just within 4 N epsilon of the right ones are accepted, and those just beyond are not.
+template <class T> void check_tolerance() {
+    constexpr std::size_t steps = 12;
+    const auto e = fdtd::testing::example<T>(Kind::all, Mode::te, 30, 26, steps);
+    const double allowed = 4.0 * steps * std::numeric_limits<T>::epsilon();
+    const std::size_t at = e.problem.pitch() + 1; // of the cell (1, 1), which is in the layers, too
+    Output<T> out = e.answer.out;
+    REQUIRE(compare(e.problem, e.answer, out).error == 0);
+    for (const auto& [numbers, scale] :
+         {std::pair{&out.field.u, e.answer.u_scale}, std::pair{&out.field.p, e.answer.edge_scale},
+          std::pair{&out.field.q, e.answer.edge_scale}, std::pair{&out.field.v, e.answer.u_scale},
+          std::pair{&out.recorded, e.answer.u_scale}}) {
+        T& number = (*numbers)[at];
+        const T right = number;
+        number = static_cast<T>(right + 0.9 * allowed * scale);
+        CHECK(compare(e.problem, e.answer, out).message == "");
+        number = static_cast<T>(right + 1.1 * allowed * scale);
+        CHECK(!compare(e.problem, e.answer, out).passed);
+        number = right;
+    }
+}
+
+std::size_t steps_timed = 0; // by the variant below, in its last run
+/// A variant that always takes a quarter of a millisecond per step.
+void quarter_per_step(const Problem<double>& p, Output<double>&, Stopwatch& watch) {
+    steps_timed = p.steps();
+    watch.start();
+    while (watch.wants_more()) watch.record(0.25 * static_cast<double>(p.steps()));
+}
+
 } // namespace
+
+TEST_CASE("the tolerance is 4 N epsilon of the largest terms for every array") {
+    check_tolerance<float>();
+    check_tolerance<double>();
+}
+
+TEST_CASE("the time of all steps follows from that of the steps that were timed") {
+    Scene scene = fdtd::testing::scene_of(Kind::plain, Mode::te, 100, 100, 10);
+    CHECK(sequential_ms<double>(scene, quarter_per_step) == 2.5);
+    CHECK(steps_timed == 10);
+    scene.steps = 1'000'000; // 10^10 cell updates, of which it times 2 * 10^8
+    CHECK(std::abs(sequential_ms<double>(scene, quarter_per_step) / 250'000 - 1) < 1e-12);
+    CHECK(steps_timed == 20'000);
+}
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("OpenCL rungs that change fields in turn time from the first pass to the last", "[opencl]") {
+    const auto p = make_problem<float>(fdtd::testing::scene_of(Kind::plain, Mode::te, 8, 8, 5));
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        for (const auto& timed : {std::vector<bool>{true}, {true, true}, {true, false, false, false, true}}) {
+            ClProblem<float> problem(p);
+            Output<float> out = make_output(p);
+            Stopwatch once;
+            std::vector<bool> events;
+            // Each pass copies the field and puts its number into the first cell.
+            run_in_turns(p, problem, out, once, static_cast<cl_int>(timed.size()),
+                         [&](const cl::CommandQueue& queue, cl_int k, const ClFields<float>& from,
+                             const ClFields<float>& to, cl::Event* event) {
+                             CHECK(static_cast<std::size_t>(k) == events.size());
+                             events.push_back(event != nullptr);
+                             copy(from, to, queue);
+                             queue.enqueueFillBuffer(to.u.data(), static_cast<float>(k + 1), 0, sizeof(float), nullptr,
+                                                     event);
+                         });
+            INFO(timed.size() << " passes");
+            CHECK(events == timed);
+            CHECK(out.field.u[0] == static_cast<float>(timed.size()));
+            CHECK(out.field.u[1] == 0);
+        }
+    }
+}
+#endif
 
 TEST_CASE("the coefficients are those of equation 4.2.10") {
     Scene scene;

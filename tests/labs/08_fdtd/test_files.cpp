@@ -10,9 +10,12 @@
 
 #include "files.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab_testing/png.hpp"
 #include "gpulab_testing/program.hpp"
 
 using namespace fdtd;
+using gpulab::testing::png_chunk;
+using gpulab::testing::png_number;
 
 namespace {
 
@@ -32,28 +35,56 @@ Snapshot snapshot(float factor = 1) {
     return s;
 }
 
-/// Names and lengths of a PNG file's chunks; "" at the end when it is whole.
-std::vector<std::string> chunks(const std::string& png) {
-    std::vector<std::string> all;
+struct Chunk {
+    std::string type, data;
+};
+
+/// A PNG file's chunks; one without a type at the end when it is whole.
+std::vector<Chunk> chunks(const std::string& png) {
+    std::vector<Chunk> all;
     std::size_t at = 8;
     while (at + 12 <= png.size()) {
         std::uint32_t length = 0;
         for (std::size_t k = 0; k < 4; ++k) length = length << 8 | static_cast<unsigned char>(png[at + k]);
-        all.push_back(png.substr(at + 4, 4));
+        all.push_back({png.substr(at + 4, 4), png.substr(at + 8, length)});
         at += length + 12;
     }
-    all.push_back(at == png.size() ? "" : "rest");
+    all.push_back({at == png.size() ? "" : "rest", ""});
     return all;
+}
+
+/// The pictures of an animated PNG: each as a PNG file of its own, read by libpng.
+std::vector<gpulab::Image> pictures_of(const std::string& apng) {
+    const std::vector<Chunk> all = chunks(apng);
+    std::vector<gpulab::Image> pictures;
+    for (const Chunk& c : all) {
+        if (c.type != "IDAT" && c.type != "fdAT") continue;
+        const gpulab::testing::ScratchFile file;
+        file.write(apng.substr(0, 8) + png_chunk("IHDR", all.front().data) +
+                   png_chunk("IDAT", c.data.substr(c.type == "fdAT" ? 4 : 0)) + png_chunk("IEND", ""));
+        pictures.push_back(gpulab::read_png(file.path()));
+    }
+    return pictures;
+}
+
+using Rgb = std::array<int, 3>;
+
+/// The colour of a cell of small() in a picture.
+Rgb colour_in(const gpulab::Image& image, std::size_t i, std::size_t j) {
+    const unsigned char* const c = &image.pixels[((2 - j) * 75 * image.width + i * 75) * 3];
+    return {c[0], c[1], c[2]};
+}
+
+Rgb colour_of(double share) {
+    unsigned char c[3];
+    colour(share, c);
+    return {c[0], c[1], c[2]};
 }
 
 } // namespace
 
 TEST_CASE("colours go from blue over white to red, and NaN is black") {
-    const auto at = [](double share) {
-        unsigned char c[3];
-        colour(share, c);
-        return std::array<int, 3>{c[0], c[1], c[2]};
-    };
+    const auto at = colour_of;
     CHECK(at(0) == std::array{247, 247, 247});
     CHECK(at(1) == std::array{103, 0, 31});
     CHECK(at(-1) == std::array{5, 48, 97});
@@ -66,9 +97,7 @@ TEST_CASE("colours go from blue over white to red, and NaN is black") {
 TEST_CASE("a picture has the first row of cells at the bottom, and outlines between materials") {
     const gpulab::Image image = draw(small(), snapshot(), 6);
     CHECK((image.width == 4 * 75 && image.height == 3 * 75 && image.channels == 3));
-    const auto pixel = [&](std::size_t i, std::size_t j) {
-        return image.pixels[((2 - j) * 75 * image.width + i * 75) * 3];
-    };
+    const auto pixel = [&](std::size_t i, std::size_t j) { return colour_in(image, i, j)[0]; };
     CHECK(pixel(0, 0) == 5);          // -6: the strongest blue
     CHECK(pixel(2, 1) == 247);        // 0
     CHECK(pixel(1, 2) < pixel(2, 2)); // beside another material: darker
@@ -77,13 +106,64 @@ TEST_CASE("a picture has the first row of cells at the bottom, and outlines betw
 TEST_CASE("an animation has one control chunk for each picture, and checksums that a reader accepts") {
     const std::string png = animated_png(
         {draw(small(), snapshot(), 6), draw(small(), snapshot(-1), 6), draw(small(), snapshot(0.5f), 6)}, 100);
-    CHECK(chunks(png) ==
-          std::vector<std::string>{"IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND", ""});
+    const std::vector<Chunk> all = chunks(png);
+    const std::vector<std::string> types = {"IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND", ""};
+    REQUIRE(std::ranges::equal(all, types, {}, &Chunk::type));
+    CHECK(all[1].data == png_number(3) + png_number(0)); // three pictures, for ever
+    // Control chunks and further pictures are numbered together. Each picture has the full size, at (0, 0), and
+    // stays for 100 / 1000 s.
+    const std::string rest =
+        png_number(300) + png_number(225) + png_number(0) + png_number(0) + std::string("\0\x64\x03\xE8\0\0", 6);
+    std::uint32_t number = 0;
+    for (const Chunk& c : all) {
+        if (c.type == "fcTL") CHECK(c.data == png_number(number++) + rest);
+        if (c.type == "fdAT") CHECK(c.data.substr(0, 4) == png_number(number++));
+    }
     const gpulab::testing::ScratchFile file;
     gpulab::OutputFile(file.path()).write(png);
     CHECK(gpulab::read_png(file.path()).pixels ==
           draw(small(), snapshot(), 6).pixels); // the first picture; all checksums hold
     CHECK_THROWS_AS(animated_png({}, 100), gpulab::Error);
+}
+
+TEST_CASE("the largest value is that of all snapshots, without its sign and without what is not finite") {
+    CHECK(largest({snapshot()}) == 6);
+    CHECK(largest({snapshot(), snapshot(-2), snapshot(0.5f)}) == 12);
+    Snapshot broken = snapshot();
+    broken.values[3] = std::numeric_limits<float>::infinity(), broken.values[4] = std::nanf("");
+    CHECK(largest({broken}) == 6);
+    CHECK(largest({snapshot(0)}) == 1);
+}
+
+TEST_CASE("all frames have one scale: the scene's, or the largest value of all of them") {
+    // -6 to 5, then 3 to -2.5, then -1.5 to 1.25.
+    std::vector<Snapshot> snapshots = {snapshot(), snapshot(-0.5f), snapshot(0.25f)};
+    for (std::size_t k = 0; k < 3; ++k) snapshots[k].step = 20 * (k + 1);
+    for (const double given : {0.0, 12.0, 3.0}) {
+        Scene scene = small();
+        scene.frame_scale = given;
+        const double scale = given > 0 ? given : 6;
+        INFO("scale " << scale);
+        const gpulab::testing::ScratchFolder folder;
+        write_frames(folder.path(), scene, snapshots);
+        const std::vector<gpulab::Image> animated =
+            pictures_of(gpulab::testing::bytes_of(folder.path("animation.png")));
+        REQUIRE(animated.size() == 3);
+        for (std::size_t k = 0; k < 3; ++k) {
+            const gpulab::Image frame =
+                gpulab::read_png(folder.path(fmt::format("frame-{:06}.png", snapshots[k].step)));
+            CHECK((animated[k].pixels == frame.pixels)); // in brackets: else a failure prints all bytes
+            for (std::size_t j = 0; j < 3; ++j)
+                for (const std::size_t i : {0, 2, 3}) // those of column 1 are darker: an outline
+                    CHECK(colour_in(frame, i, j) ==
+                          colour_of(static_cast<double>(snapshots[k].values[j * 4 + i]) / scale));
+        }
+        CHECK((animated[0].pixels != animated[1].pixels));
+        CHECK((animated[1].pixels != animated[2].pixels));
+        // The value 2 is in the cell (0, 2) of the first picture and in (2, 0) of the second.
+        REQUIRE((snapshots[0].values[8] == 2 && snapshots[1].values[2] == 2));
+        CHECK(colour_in(animated[0], 0, 2) == colour_in(animated[1], 2, 0));
+    }
 }
 
 TEST_CASE("CSV and VTK files hold every number") {

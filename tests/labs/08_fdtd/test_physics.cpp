@@ -133,6 +133,13 @@ double peak(const std::vector<double>& x) {
 
 } // namespace
 
+TEST_CASE("a wave in vacuum has the speed of light, and E is the impedance of vacuum times H") {
+    // The four digits of eps_0 are right to 0.0005 / 8.854, which changes a root of it by half as much.
+    constexpr double most = 0.0005 / 8.854 / 2;
+    CHECK(std::abs(largest_speed(Scene{}) / 299'792'458 - 1) < most);
+    CHECK(std::abs(std::sqrt(mu_0 / eps_0) / 376.730'313'668 - 1) < most);
+}
+
 TEST_CASE("the error against the exact mode of a cavity falls with the square of the cell's side", "[cpu]") {
     for (const Mode mode : {Mode::te, Mode::tm}) {
         const double coarse = error_of(cavity(mode, 8)), middle = error_of(cavity(mode, 16)),

@@ -1,10 +1,16 @@
 // The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
+#include <map>
+#include <regex>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "checks.hpp"
 #include "gpulab/file.hpp"
@@ -28,6 +34,61 @@ gpulab::testing::KnownWrong wrong_rungs() {
     return gpulab::testing::known_wrong(fdtd::variants<double>(), [](fdtd::Run<double>* run) {
         return fdtd::testing::every_kind_fault<double>({run, Backend::cuda, true});
     });
+}
+
+/// What is wrong with the figures of a row, or "": each must follow from the times in the same file.
+/// @param names the figures that the row must have, beside those of every row @param base_ms the time that "gain"
+/// refers to; 0: there must be no gain
+std::string figures_fault(const nlohmann::json& run, const nlohmann::json& row, const Words& names,
+                          double base_ms = 0) {
+    const auto& problem = run.at("problem");
+    const double cell_steps =
+        problem.at("nx").get<double>() * problem.at("ny").get<double>() * problem.at("steps").get<double>();
+    const double ms = row.at("kernel_ms").at("median"), number_bytes = problem.at("type") == "double" ? 8 : 4;
+    std::map<std::string, double> expected = {{"mcells_per_s", cell_steps / (ms / 1000) / 1e6},
+                                              {"bytes", 6 * number_bytes * cell_steps},
+                                              {"flops", 12 * cell_steps}};
+    if (names.contains("seconds")) expected["seconds"] = ms / 1000;
+    if (!run.at("sequential_ms").is_null()) {
+        const double sequential = run.at("sequential_ms");
+        expected["speedup"] = sequential / ms;
+        if (names.contains("sequential_mcells_per_s"))
+            expected["sequential_mcells_per_s"] = cell_steps / (sequential / 1000) / 1e6;
+    }
+    if (base_ms > 0) expected["gain"] = base_ms / ms;
+    for (const std::string& name : names)
+        if (!expected.contains(name)) return "nothing to compute " + name + " from: " + run.dump();
+    for (const auto& [name, value] : expected)
+        if (!row.contains(name) || !(std::abs(row.at(name).get<double>() / value - 1) < 1e-12))
+            return fmt::format("{} should be {}: {}", name, value, row.dump());
+    if (row.contains("gain") && base_ms == 0) return "a gain over nothing: " + row.dump();
+    return "";
+}
+
+/// The same for all rows of a study. @param rows the least number of rows with a time
+std::string study_figures_fault(const nlohmann::json& runs, const Words& names, std::size_t rows) {
+    std::size_t timed = 0;
+    for (const auto& run : runs) {
+        std::map<std::string, double> base; // by device
+        for (const auto& row : run.at("variants")) {
+            if (row.at("kernel_ms").is_null()) continue;
+            ++timed;
+            const std::string device = row.at("device");
+            if (run.at("study") == "ladder" && row.at("name") == "cuda_coalesced")
+                base[device] = row.at("kernel_ms").at("median");
+            if (const std::string fault = figures_fault(run, row, names, base[device]); !fault.empty()) return fault;
+        }
+    }
+    return timed >= rows ? "" : fmt::format("only {} rows have a time", timed);
+}
+
+/// The numbers with a decimal point in a text, in their order.
+std::vector<double> numbers_in(const std::string& text) {
+    std::vector<double> all;
+    const std::regex number(R"(-?\d+\.\d+)");
+    for (auto at = std::sregex_iterator(text.begin(), text.end(), number); at != std::sregex_iterator(); ++at)
+        all.push_back(std::stod(at->str()));
+    return all;
 }
 } // namespace
 
@@ -91,6 +152,8 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
         CHECK(run["problem"]["steps"] == 30);
         CHECK(run["variants"].size() == gpulab::testing::rows_of(fdtd::variants<double>()));
         CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+        for (const auto& row : run["variants"])
+            if (row["status"] == "passed") CHECK(figures_fault(run, row, {"speedup"}) == "");
         CHECK(csv.text().find("opencl_steps") != std::string::npos);
     }
 }
@@ -122,6 +185,20 @@ TEST_CASE("pictures, fields and probes are written") {
     CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
     CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code ==
           2);
+}
+
+TEST_CASE("the variant whose results are written is the fastest") {
+    const ScratchFile json, field;
+    const auto run = program("--backend cpu --steps 20 --repeat 3 --json " + json.path() + " --field " + field.path());
+    INFO(run.out << run.err);
+    REQUIRE(run.exit_code == 0);
+    const nlohmann::json results = json.json();
+    std::string fastest;
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& row : results["variants"])
+        if (const double ms = row["kernel_ms"]["median"]; ms < least) least = ms, fastest = row["name"];
+    REQUIRE(results["variants"].size() > 1);
+    CHECK(run.out.find("\nResults of " + fastest + ":\n") != std::string::npos);
 }
 
 TEST_CASE("a scene is read compressed, through links and pipes, and what is written to .gz is compressed") {
@@ -271,15 +348,96 @@ TEST_CASE("records and sources that the memory cannot hold are refused before an
     }
 }
 
-TEST_CASE("table-4-2 says what it found for both boundaries after the last row") {
-    const auto run = program("--study table-4-2 --backend cpu --nx 64 --steps 4");
+TEST_CASE("table-4-2 gives mean and range of its rows for both boundaries, after the last row") {
+    const ScratchFile json;
+    const auto run =
+        program("--study table-4-2 --backend cpu --nx 1500 --steps 1 --repeat 1 --warmup 0 --json " + json.path());
     INFO(run.out << run.err);
-    CHECK(run.exit_code == 0);
+    REQUIRE(run.exit_code == 0);
+    const nlohmann::json runs = json.json();
+    CHECK(study_figures_fault(runs, {"speedup", "sequential_mcells_per_s"}, 4) == "");
     const std::size_t conductor = run.out.find("Conductor, mean"), layers = run.out.find("PML, mean");
     REQUIRE(conductor != std::string::npos);
     REQUIRE(layers != std::string::npos);
     CHECK(conductor < layers);
     CHECK(run.out.find("boundary = pml") < conductor); // no heading follows
+    for (const auto& [boundary, at] : {std::pair("conductor", conductor), {"pml", layers}}) {
+        std::vector<double> sequential, fast, gain;
+        for (const auto& one : runs) {
+            if (one["problem"]["boundary"] != boundary) continue;
+            for (const auto& row : one["variants"]) {
+                REQUIRE(row["name"] == "cpu_threads");
+                sequential.push_back(row["sequential_mcells_per_s"]);
+                fast.push_back(row["mcells_per_s"]);
+                gain.push_back(one["sequential_ms"].get<double>() / row["kernel_ms"]["median"].get<double>());
+            }
+        }
+        REQUIRE(sequential.size() == 2); // 300 and 1500 cells
+        // "Conductor, mean and range over the sizes: sequential 1.00 (0.50) MCells/s, cpu_threads 2.00 (1.00) MCells/s,
+        // speed-up 3.00 (2.00)", perhaps in several lines, and the range of two sizes is their difference.
+        const std::vector<double> said = numbers_in(run.out.substr(at));
+        REQUIRE(said.size() >= 6);
+        std::size_t next = 0;
+        for (const auto& x : {sequential, fast, gain}) {
+            CHECK(std::abs(said[next++] - (x[0] + x[1]) / 2) < 0.0051); // two digits after the point
+            CHECK(std::abs(said[next++] - std::abs(x[0] - x[1])) < 0.0051);
+        }
+    }
+}
+
+TEST_CASE("the figures of a study's rows follow from the times in the same file") {
+    const std::string few = " --backend cpu --nx 300 --steps 4 --repeat 1 --warmup 0";
+    CHECK(study_figures_fault(program.results("--study ladder" + few), {"seconds", "speedup"}, 4) == "");
+    CHECK(study_figures_fault(program.results("--study figure-4-6" + few), {"speedup", "sequential_mcells_per_s"}, 2) ==
+          "");
+    CHECK(study_figures_fault(program.results("--study figure-4-4 --backend cpu --type float --steps 4 --repeat 1"),
+                              {"seconds"}, 1) == "");
+}
+
+TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[cuda]") {
+    (void)gpulab::testing::devices_or_skip(Backend::cuda);
+    const auto runs = program.results("--study ladder --backend cuda --nx 300 --steps 4 --repeat 1");
+    CHECK(study_figures_fault(runs, {"seconds", "speedup"}, 8) == "");
+}
+
+TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name", "[cuda]") {
+    (void)gpulab::testing::devices_or_skip(Backend::cuda);
+    const auto runs = program.results("--study table-4-1 --nx 300 --steps 4 --repeat 1");
+    CHECK(study_figures_fault(runs, {"seconds"}, 8) == "");
+    std::vector<std::string> blocks;
+    for (const auto& run : runs)
+        blocks.push_back(
+            fmt::format("{} {}", run["problem"]["boundary"].get<std::string>(), run["problem"]["block_x"].get<int>()));
+    CHECK(blocks == std::vector<std::string>{"conductor 128", "conductor 256", "conductor 512", "conductor 1024",
+                                             "pml 128", "pml 256", "pml 512", "pml 1024"});
+}
+
+TEST_CASE("a row has a gain when the base was timed before it, on the same device") {
+    const auto row = [](const char* variant, Backend backend, int index, double ms) {
+        gpulab::Result r;
+        r.variant = variant, r.device.backend = backend, r.device.index = index;
+        r.kernel.median = ms, r.kernel.repeats = ms > 0 ? 3 : 0;
+        return r;
+    };
+    using All = std::map<std::string, double>;
+    const auto of = [](fdtd::Figures& figures, const gpulab::Result& r) {
+        All all;
+        for (const gpulab::Parameter& p : figures.of(r, 6e6)) all[p.name] = std::get<double>(p.value);
+        return all;
+    };
+    fdtd::Figures figures("slow");
+    CHECK(of(figures, row("first", Backend::cuda, 0, 4)) == All{{"mcells_per_s", 1500}, {"seconds", 0.004}});
+    CHECK(of(figures, row("slow", Backend::cuda, 0, 12)) ==
+          All{{"mcells_per_s", 500}, {"seconds", 0.012}, {"gain", 1}});
+    CHECK(of(figures, row("fast", Backend::cuda, 0, 3)) ==
+          All{{"mcells_per_s", 2000}, {"seconds", 0.003}, {"gain", 4}});
+    CHECK(of(figures, row("skipped", Backend::cuda, 0, 0)) == All{});
+    CHECK(of(figures, row("fast", Backend::cuda, 1, 3)) == All{{"mcells_per_s", 2000}, {"seconds", 0.003}});
+    CHECK(of(figures, row("slow", Backend::cuda, 1, 6)).at("gain") == 1);
+    CHECK(of(figures, row("fast", Backend::cuda, 1, 3)).at("gain") == 2);
+    CHECK(of(figures, row("fast", Backend::cuda, 0, 3)).at("gain") == 4);
+    fdtd::Figures without;
+    CHECK(of(without, row("fast", Backend::cpu, 0, 3)) == All{{"mcells_per_s", 2000}, {"seconds", 0.003}});
 }
 
 TEST_CASE("the studies run at a small size") {

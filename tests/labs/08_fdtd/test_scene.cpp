@@ -268,6 +268,11 @@ TEST_CASE("rectangles and circles are where the scene puts them, the later above
           Picture{"000000000", "000002220", "000002220", "000002220", "000000000"});
     CHECK(drawn(R"({"material": "c", "circle": [6.5, 3.5, 1.2]})") ==
           Picture{"000000200", "000002220", "000000200", "000000000", "000000000"});
+    // A centre exactly on the circle belongs to it; with a radius of 0 that is the middle itself.
+    CHECK(drawn(R"({"material": "c", "circle": [6.5, 3.5, 1]})") ==
+          Picture{"000000200", "000002220", "000000200", "000000000", "000000000"});
+    CHECK(drawn(R"({"material": "c", "circle": [2.5, 1.5, 0]})") ==
+          Picture{"000000000", "000000000", "000000000", "002000000", "000000000"});
     CHECK(drawn(rectangle + R"(, {"material": "c", "rectangle": [3, 1, 9, 3]})") ==
           Picture{"000000000", "000000000", "000222222", "011222222", "011100000"});
     CHECK(drawn(R"({"material": "c", "rectangle": [3, 1, 9, 3]}, )" + rectangle) ==

@@ -15,20 +15,14 @@ template <int mistake> void launch(const Problem<double>& p, Output<double>& out
     const cl::NDRange local(16, 16),
         global(gpulab::ceil_div(p.nx() + 1, tile) * 16, gpulab::ceil_div(p.ny() + 1, tile) * 16);
     watch.tile(tile, "nx"), watch.tile(tile, "ny"), watch.tile(2, "steps");
-    run_in_turns(
-        p, problem, out, watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events, ClFields<double>& one, ClFields<double>& other) {
-            ClFields<double>*from = &one, *to = &other;
-            bool in_other = false;
-            for (cl_int step = 0; step < p.rules.steps; step += 2) {
-                ClProblem<double>::set_more(kernel, from->u.data(), from->p.data(), from->q.data(), from->v.data(),
-                                            to->u.data(), to->p.data(), to->q.data(), to->v.data(), step,
-                                            std::min<cl_int>(2, p.rules.steps - step));
-                queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
-                std::swap(from, to), in_other = !in_other;
-            }
-            return in_other;
-        });
+    run_in_turns(p, problem, out, watch, (p.rules.steps + 1) / 2,
+                 [&](const cl::CommandQueue& queue, cl_int pass, const ClFields<double>& from,
+                     const ClFields<double>& to, cl::Event* event) {
+                     const cl_int first = 2 * pass, count = std::min<cl_int>(2, p.rules.steps - first);
+                     ClProblem<double>::set_more(kernel, from.u.data(), from.p.data(), from.q.data(), from.v.data(),
+                                                 to.u.data(), to.p.data(), to.q.data(), to.v.data(), first, count);
+                     queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, event);
+                 });
 }
 
 } // namespace
