@@ -1230,6 +1230,26 @@ def autograder(folder):
 
 
 @test
+def unknown_files(folder):
+    """a hand-out leaves out what git does not know, and names it"""
+    checkout, plain = folder / "checkout", folder / "plain"
+    for root in (checkout, plain):
+        (root / "labs/01/cuda").mkdir(parents=True)
+        for name in ("labs/01/README.md", "labs/01/solution.cu", "labs/01/cuda/rung.cu", "labs/01/cuda/notes.txt"):
+            (root / name).write_text(name)
+    for words in (["init", "--quiet"], ["add", "labs/01/README.md", "labs/01/cuda/rung.cu"]):
+        subprocess.run(["git", "-C", str(checkout), *words], check=True)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        handout.copy_tree(checkout, checkout / "labs", folder / "one")
+    equal(sorted(tree_of(folder / "one")), ["01/README.md", "01/cuda/rung.cu"], "the copy of a checkout")
+    equal(sorted(line.split(": ")[1] for line in said.getvalue().splitlines()),
+          ["labs/01/cuda/notes.txt", "labs/01/solution.cu"], "what is named")
+    handout.copy_tree(plain, plain / "labs", folder / "two")
+    equal(len(tree_of(folder / "two")), 4, "files of a folder that is no checkout")
+
+
+@test
 def classroom(folder):
     """the template for GitHub Classroom is the hand-out with a workflow that tests it"""
     command("package-classroom", "saxpy", folder / "one")

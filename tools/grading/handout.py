@@ -6,6 +6,9 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -234,8 +237,28 @@ def exercise_list(lab: Lab) -> str:
     return "\n".join(lines)
 
 
-def copy_tree(source: Path, target: Path) -> None:
-    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", "*.pyc", ".*"))
+@cache
+def unknown_to_git(root: Path) -> frozenset[str]:
+    """The files of a checkout that git does not know: notes, say, or solutions. Elsewhere than in a checkout: none."""
+    ran = subprocess.run(["git", "-C", str(root), "ls-files", "--others", "-z"], capture_output=True, check=False)
+    top = subprocess.run(["git", "-C", str(root), "rev-parse", "--show-prefix"], capture_output=True, check=False)
+    if ran.returncode != 0 or top.stdout.strip():  # the project may be a folder in a checkout of something else
+        return frozenset()
+    return frozenset(str(root / os.fsdecode(name)) for name in ran.stdout.split(b"\0") if name)
+
+
+def copy_tree(root: Path, source: Path, target: Path) -> None:
+    """Copies a folder without what git does not know, and says what it left out."""
+    usual = shutil.ignore_patterns("__pycache__", "*.pyc", ".*")
+
+    def left_out(folder: str, names: list[str]) -> set[str]:
+        ignored = usual(folder, names)
+        unknown = {name for name in names if os.path.join(folder, name) in unknown_to_git(root)} - ignored
+        for name in sorted(unknown):
+            print(f"left out, because git does not know it: {Path(folder, name).relative_to(root)}", file=sys.stderr)
+        return ignored | unknown
+
+    shutil.copytree(source, target, ignore=left_out)
 
 
 def folder_for(root: Path, name: str) -> Path:
@@ -251,8 +274,8 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     """Writes a hand-out into a folder that does not exist or is empty."""
     root = labs[0].root
     target.mkdir(parents=True, exist_ok=True)
-    copy_tree(root / "cmake", target / "cmake")
-    copy_tree(root / "common", target / "common")
+    copy_tree(root, root / "cmake", target / "cmake")
+    copy_tree(root, root / "common", target / "common")
     for name in ("LICENSE", ".clang-format"):
         if (root / name).is_file():
             shutil.copy(root / name, target / name)
@@ -281,7 +304,7 @@ def write_tree(labs: list[Lab], target: Path) -> None:
 
 def write_lab(lab: Lab, target: Path) -> None:
     folder = target / "labs" / lab.folder
-    copy_tree(lab.path, folder)
+    copy_tree(lab.root, lab.path, folder)
     shutil.rmtree(folder / "exercises")
     for name, text in withheld_files(lab).items():
         (folder / name).write_text(text, encoding="utf-8")
