@@ -66,8 +66,13 @@ double ms_on_threads(int threads, const std::function<void(int)>& work);
 /// What runs work(thread) on so many threads at once and gives the milliseconds: ms_on_threads().
 using RoundTimer = std::function<double(int threads, const std::function<void(int)>& work)>;
 
-double cpu_copy_gb_per_s(std::size_t bytes, int threads, const RoundTimer& round);
-double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round);
+/// Bytes of the array that the CPU copies: more than its caches hold, and 1/32 of the main memory where that is enough.
+std::size_t cpu_copy_bytes(std::uint64_t memory_bytes);
+
+double cpu_copy_gb_per_s(const RoundTimer& round, std::size_t bytes = cpu_copy_bytes(host_memory_bytes()),
+                         int threads = hardware_threads());
+double cpu_gflop_per_s(Arithmetic kind, const RoundTimer& round, std::int64_t steps = 1'000'000,
+                       int threads = hardware_threads());
 
 /// Copies the share of one of `threads` threads.
 void copy_share(std::span<const char> from, std::span<char> to, int thread, int threads);

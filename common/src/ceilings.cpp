@@ -49,7 +49,11 @@ void copy_share(std::span<const char> from, std::span<char> to, int thread, int 
     if (end > begin) std::memcpy(to.data() + begin, from.data() + begin, end - begin);
 }
 
-double cpu_copy_gb_per_s(std::size_t bytes, int threads, const RoundTimer& round) {
+std::size_t cpu_copy_bytes(std::uint64_t memory_bytes) {
+    return std::clamp<std::size_t>(memory_bytes / 32, std::size_t{16} << 20, std::size_t{256} << 20);
+}
+
+double cpu_copy_gb_per_s(const RoundTimer& round, std::size_t bytes, int threads) {
     std::vector<char> from(bytes, 1), to(bytes, 2); // written once, so that every page exists
     const double ms = best_ms(5, threads, round, [&](int thread) { copy_share(from, to, thread, threads); });
     return gb_per_s(2.0 * static_cast<double>(bytes), ms); // every byte is read and written
@@ -88,20 +92,14 @@ template <class T> double gflop_per_s_of(int threads, std::int64_t steps, const 
 
 } // namespace
 
-double cpu_gflop_per_s(Arithmetic kind, int threads, std::int64_t steps, const RoundTimer& round) {
+double cpu_gflop_per_s(Arithmetic kind, const RoundTimer& round, std::int64_t steps, int threads) {
     return kind == Arithmetic::fp64 ? gflop_per_s_of<double>(threads, steps, round)
                                     : gflop_per_s_of<float>(threads, steps, round);
 }
 
-double measure_cpu_copy(const Device&) {
-    const std::size_t bytes =
-        std::clamp<std::size_t>(host_memory_bytes() / 32, std::size_t{16} << 20, std::size_t{256} << 20);
-    return cpu_copy_gb_per_s(bytes, hardware_threads(), ms_on_threads);
-}
+double measure_cpu_copy(const Device&) { return cpu_copy_gb_per_s(ms_on_threads); }
 
-double measure_cpu_arithmetic(const Device&, Arithmetic kind) {
-    return cpu_gflop_per_s(kind, hardware_threads(), 1'000'000, ms_on_threads);
-}
+double measure_cpu_arithmetic(const Device&, Arithmetic kind) { return cpu_gflop_per_s(kind, ms_on_threads); }
 
 const Ceilings& KeptCeilings::of(const Device& device, Arithmetic arithmetic) {
     const std::lock_guard lock(mutex_);

@@ -31,16 +31,17 @@ const char* const multiply_adds_cl =
     "    if (keep || sum == (T)-1) out[keep ? get_global_id(0) : 0] = sum;\n" // -1 never comes, but who compiles
     "}\n";                                                                    // this cannot know
 
-/// Two runs that do not count, then five that do.
+} // namespace
+
 Timing five_runs(const std::function<void(const cl::CommandQueue&, ClEvents&)>& body) {
     Stopwatch watch(2, 5);
     watch_queue(watch, body);
     return watch.kernel();
 }
 
-} // namespace
-
-OpenClCopy::OpenClCopy(std::size_t bytes) : from(bytes), to(bytes), kernel_(opencl_kernel(copy_cl, "copy")) {
+OpenClCopy::OpenClCopy(std::size_t bytes)
+    : from(bytes), to(bytes), kernel_(opencl_kernel(copy_cl, "copy")),
+      group_(std::min<std::size_t>(256, opencl().max_work_group(kernel_))) {
     set_args(kernel_, from.data(), to.data(), static_cast<cl_ulong>(bytes / sizeof(cl_float4)));
 }
 
@@ -49,9 +50,8 @@ void OpenClCopy::by_driver(const cl::CommandQueue& queue, ClEvents& events) {
 }
 
 void OpenClCopy::by_kernel(const cl::CommandQueue& queue, ClEvents& events) {
-    const std::size_t group = std::min<std::size_t>(256, opencl().max_work_group(kernel_));
-    queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(round_up(from.bytes() / sizeof(cl_float4), group)),
-                               cl::NDRange(group), nullptr, events.add());
+    queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(round_up(from.bytes() / sizeof(cl_float4), group_)),
+                               cl::NDRange(group_), nullptr, events.add());
 }
 
 OpenClMultiplyAdds::OpenClMultiplyAdds(const Device& device, Arithmetic kind, int steps, bool keep)
@@ -71,6 +71,13 @@ void OpenClMultiplyAdds::run(const cl::CommandQueue& queue, ClEvents& events) {
     queue.enqueueNDRangeKernel(kernel_, cl::NullRange, cl::NDRange(items_), cl::NDRange(group_), nullptr, events.add());
 }
 
+std::size_t opencl_copy_bytes(const Device& device, std::size_t most) {
+    const std::size_t large = device.is_cpu ? std::size_t{256} << 20 : std::size_t{1} << 30;
+    return std::min({large, most, static_cast<std::size_t>(device.memory_bytes) / 8}) / 16 * 16;
+}
+
+int opencl_steps(const Device& device) { return device.is_cpu ? 20000 : 1024; }
+
 double opencl_copy_gb_per_s(std::size_t bytes, const QueueTimer& timing) {
     OpenClCopy copy(bytes);
     const Timing driver =
@@ -88,13 +95,11 @@ double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, cons
 
 double measure_opencl_copy(const Device& device) {
     const std::size_t most = opencl().device().getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE>();
-    const std::size_t large = device.is_cpu ? std::size_t{256} << 20 : std::size_t{1} << 30;
-    const std::size_t bytes = std::min({large, most, static_cast<std::size_t>(device.memory_bytes) / 8});
-    return opencl_copy_gb_per_s(bytes / 16 * 16, five_runs);
+    return opencl_copy_gb_per_s(opencl_copy_bytes(device, most), five_runs);
 }
 
 double measure_opencl_arithmetic(const Device& device, Arithmetic kind) {
-    return opencl_gflop_per_s(device, kind, device.is_cpu ? 20000 : 1024, five_runs);
+    return opencl_gflop_per_s(device, kind, opencl_steps(device), five_runs);
 }
 
 } // namespace gpulab::detail

@@ -22,11 +22,13 @@ public:
     void by_kernel(const cl::CommandQueue& queue, ClEvents& events);
     /// What one copy moves: every byte is read and written.
     double bytes_moved() const { return 2.0 * static_cast<double>(from.bytes()); }
+    std::size_t group() const { return group_; } ///< items of a work-group of the kernel
 
     ClBuffer<char> from, to;
 
 private:
     cl::Kernel kernel_;
+    std::size_t group_;
 };
 
 /// Independent chains of multiply-adds, eight vectors of four in each work-item, so that a CPU has wide work per item
@@ -58,6 +60,15 @@ private:
 
 /// Runs commands several times and gives their times.
 using QueueTimer = std::function<Timing(const std::function<void(const cl::CommandQueue&, ClEvents&)>&)>;
+
+/// Two runs that do not count, then five that do: how the ceilings are timed.
+Timing five_runs(const std::function<void(const cl::CommandQueue&, ClEvents&)>& body);
+
+/// Bytes of the array that is copied: 256 MiB on a CPU, 1 GiB on a GPU, or less where the device has little memory.
+/// @param most bytes that a single buffer may have
+std::size_t opencl_copy_bytes(const Device& device, std::size_t most);
+/// Steps of the chains that are timed.
+int opencl_steps(const Device& device);
 
 double opencl_copy_gb_per_s(std::size_t bytes, const QueueTimer& timing);
 double opencl_gflop_per_s(const Device& device, Arithmetic kind, int steps, const QueueTimer& timing);

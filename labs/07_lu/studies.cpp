@@ -83,17 +83,12 @@ void ladder(const Options& options, Report& report) {
         report.begin({{"op", "factorise"}, {"n", n}});
         report.sequential_ms(sequential_ms(problem));
         Factors f(n);
-        std::map<std::pair<std::string, bool>, double> baseline_ms; // by device, and with or without pivoting
+        PercentOfLibrary percent;
         gpulab::measure_all(
             options, report, jobs, problem, f, work(problem),
             [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
             [&](const auto& job, Result& result) {
-                if (result.kernel.repeats == 0) return; // it did not run
-                const std::pair key{result.device.id(), pivots(job.variant.name)};
-                if (job.variant.baseline) baseline_ms[key] = result.kernel.median;
-                if (const auto baseline = baseline_ms.find(key); baseline != baseline_ms.end())
-                    result.extra = {
-                        {"percent_of_library", gpulab::percent_of_library(baseline->second, result.kernel.median)}};
+                percent.add_to(result, job.variant.baseline, pivots(job.variant.name));
             });
     }
 }
@@ -202,13 +197,9 @@ void update(const Options& options, Report& report) {
                     }
             }
         });
-        const auto size = static_cast<double>(m);
-        const gpulab::Work to_do{.bytes = 8 * (2 * size * size + 2 * size * width), // C twice, L21 and U12 once
-                                 .flops = 2 * size * size * width,
-                                 .arithmetic = gpulab::Arithmetic::fp64};
         report.begin({{"op", "update"}, {"m", m}, {"width", width}});
+        PercentOfLibrary percent;
         for (const Device& device : found) {
-            double library_ms = 0;
             const auto add = [&](std::string_view name, Update* run, int capability) {
                 Result result = gpulab::measure(
                     name, device, c, options,
@@ -223,11 +214,8 @@ void update(const Options& options, Report& report) {
                         return gpulab::compare(expected, c, 8 * std::numeric_limits<double>::epsilon(),
                                                [&](std::size_t e) { return scale[e]; });
                     });
-                if (name == "cuda_update_cublas") library_ms = result.kernel.median;
-                if (result.kernel.repeats > 0 && library_ms > 0)
-                    result.extra = {
-                        {"percent_of_library", gpulab::percent_of_library(library_ms, result.kernel.median)}};
-                report.add(std::move(result), to_do);
+                percent.add_to(result, name == "cuda_update_cublas", false);
+                report.add(std::move(result), update_work(m, width));
             };
             add("cuda_update_cublas", GPULAB_IF_CUDA(cuda_update_cublas), 0);
             add("cuda_update_tiled", GPULAB_IF_CUDA(cuda_update_tiled), 0);
@@ -258,6 +246,21 @@ int run_study(const Options& options, std::size_t n) {
     else if (options.study() == "ladder") ladder(options, report);
     else update(options, report);
     return report.finish();
+}
+
+void PercentOfLibrary::add_to(Result& result, bool library, bool pivoting) {
+    if (result.kernel.repeats == 0) return; // it did not run
+    const std::pair key{result.device.id(), pivoting};
+    if (library) library_ms_[key] = result.kernel.median;
+    if (const auto found = library_ms_.find(key); found != library_ms_.end())
+        result.extra.push_back({"percent_of_library", gpulab::percent_of_library(found->second, result.kernel.median)});
+}
+
+gpulab::Work update_work(std::size_t m, std::size_t width) {
+    const auto rows = static_cast<double>(m), depth = static_cast<double>(width);
+    return {.bytes = sizeof(double) * (2 * rows * rows + 2 * rows * depth),
+            .flops = 2 * rows * rows * depth,
+            .arithmetic = gpulab::Arithmetic::fp64};
 }
 
 std::string too_slow(const Options& options, std::string_view variant, const Device& device, double flops) {

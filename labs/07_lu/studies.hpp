@@ -3,12 +3,15 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
 #include "lu.hpp"
 
 namespace lu {
@@ -28,6 +31,23 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
 
 /// The median time of cpu_right_looking_pivot, to which speed-ups refer; 0 when it would take too long.
 double sequential_ms(const Problem& p);
+
+/// Gives results an extra `percent_of_library`: their speed in percent of the library's on the same device.
+class PercentOfLibrary {
+public:
+    /// @param result the library's must come before those that are compared with it. One that was not timed, or has no
+    ///        library to be compared with, stays as it is
+    /// @param library whether it is the library's own
+    /// @param pivoting results with pivoting are compared with the library with pivoting, others with the one without
+    void add_to(gpulab::Result& result, bool library, bool pivoting);
+
+private:
+    std::map<std::pair<std::string, bool>, double> library_ms_; // by device, and with or without pivoting
+};
+
+/// Bytes and operations of the study `update`: c = A22 - A21 A12, m x m, where A21 has `width` columns. A22 is read, c
+/// written, A21 and A12 are read once.
+gpulab::Work update_work(std::size_t m, std::size_t width);
 
 /// For the study `block`: a rung with panels of `width` columns.
 using OfWidth = void(const Problem& p, Factors& f, Stopwatch& watch, int width);

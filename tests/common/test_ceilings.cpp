@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -12,6 +13,8 @@
 
 #include "backends.hpp"
 #include "gpulab/ceilings.hpp"
+#include "gpulab/device.hpp"
+#include "gpulab_testing/environment.hpp"
 
 using gpulab::Arithmetic;
 using gpulab::Backend;
@@ -48,12 +51,36 @@ Device device_of(Backend backend, int index, bool fp64 = true) {
 
 TEST_CASE("the CPU's copy ceiling is twice the bytes over the best of five rounds", "[cpu]") {
     MadeUpRounds rounds({4, 3, 2, 5, 6});
-    CHECK(gpulab::detail::cpu_copy_gb_per_s(3'000'001, 3, std::ref(rounds)) == 2 * 3'000'001.0 / 2e6);
+    CHECK(gpulab::detail::cpu_copy_gb_per_s(std::ref(rounds), 3'000'001, 3) == 2 * 3'000'001.0 / 2e6);
     CHECK(rounds.rounds == 5);
     CHECK(rounds.threads == 3);
     MadeUpRounds first({1, 3, 2, 5, 6}), last({3, 3, 2, 5, 1});
-    CHECK(gpulab::detail::cpu_copy_gb_per_s(1000, 1, std::ref(first)) == 0.002);
-    CHECK(gpulab::detail::cpu_copy_gb_per_s(1000, 1, std::ref(last)) == 0.002);
+    CHECK(gpulab::detail::cpu_copy_gb_per_s(std::ref(first), 1000, 1) == 0.002);
+    CHECK(gpulab::detail::cpu_copy_gb_per_s(std::ref(last), 1000, 1) == 0.002);
+}
+
+TEST_CASE("the CPU's ceilings are those of all its threads, with arrays beyond its caches and long chains", "[cpu]") {
+    using gpulab::detail::cpu_copy_bytes;
+    CHECK(cpu_copy_bytes(0) == std::size_t{16} << 20); // the system does not say
+    CHECK(cpu_copy_bytes(std::uint64_t{2} << 30) == std::size_t{64} << 20);
+    CHECK(cpu_copy_bytes(std::uint64_t{1} << 40) == std::size_t{256} << 20);
+
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
+    int threads = 0;
+    const auto a_millisecond = [&](int n, const std::function<void(int)>&) { // without doing the work
+        threads = n;
+        return 1.0;
+    };
+    const double gb_per_s = gpulab::detail::cpu_copy_gb_per_s(a_millisecond);
+    CHECK(threads == 3);
+    CHECK(gb_per_s == 2e-6 * static_cast<double>(cpu_copy_bytes(gpulab::host_memory_bytes())));
+    for (const Arithmetic kind : {Arithmetic::fp32, Arithmetic::fp64}) {
+        threads = 0;
+        const double operations = 1e6 * gpulab::detail::cpu_gflop_per_s(kind, a_millisecond);
+        CHECK(threads == 3);
+        CHECK(operations / 3 > 5e7); // of each thread: some milliseconds, against which its start does not count
+        CHECK(operations / 3 < 1e9);
+    }
 }
 
 TEST_CASE("the shares of the threads together copy every byte once", "[cpu]") {
@@ -92,8 +119,8 @@ TEMPLATE_TEST_CASE("every chain of multiply-adds takes every step", "[cpu]", flo
 
 TEST_CASE("the CPU's arithmetic ceiling is two operations a step of a chain, over the best of three rounds", "[cpu]") {
     MadeUpRounds single({4, 2, 3}), twice({2, 4, 3});
-    CHECK(gpulab::detail::cpu_gflop_per_s(Arithmetic::fp32, 3, 1000, std::ref(single)) == 2.0 * 64 * 1000 * 3 / 2e6);
-    CHECK(gpulab::detail::cpu_gflop_per_s(Arithmetic::fp64, 3, 1000, std::ref(twice)) == 2.0 * 32 * 1000 * 3 / 2e6);
+    CHECK(gpulab::detail::cpu_gflop_per_s(Arithmetic::fp32, std::ref(single), 1000, 3) == 2.0 * 64 * 1000 * 3 / 2e6);
+    CHECK(gpulab::detail::cpu_gflop_per_s(Arithmetic::fp64, std::ref(twice), 1000, 3) == 2.0 * 32 * 1000 * 3 / 2e6);
     CHECK((single.rounds == 3 && twice.rounds == 3));
     CHECK((single.threads == 3 && twice.threads == 3));
 }

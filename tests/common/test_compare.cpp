@@ -164,6 +164,13 @@ TEST_CASE("a failure says in words which elements are wrong") {
           "981 of 1000 elements wrong: nearly all between element 10 and element 999.");
     CHECK(where([](Index i) { return i % 100 != 50; }) ==
           "990 of 1000 elements wrong: all but every 100th, from element 50 on.");
+    // From nine tenths on it is nearly all. The right ones do not lie at regular distances.
+    CHECK(where([](Index i) { return i % 10 != 5 || i == 505; }) ==
+          "901 of 1000 elements wrong: nearly all between element 0 and element 999.");
+    CHECK(where([](Index i) { return (i % 10 != 5 || i == 505) && i != 507; }) ==
+          "900 of 1000 elements wrong: nearly all between element 0 and element 999.");
+    CHECK(where([](Index i) { return i % 10 != 5 && i != 507; }) ==
+          "899 of 1000 elements wrong: scattered between element 0 and element 999.");
     CHECK(where([](Index i) { return i == 3 || i == 17 || i == 90; }) ==
           "3 of 1000 elements wrong: scattered between element 3 and element 90.");
     // Regular in their distance but not in their length, and the other way round.

@@ -181,6 +181,60 @@ TEST_CASE("both copies of the copy ceiling copy every byte, and count each as re
     }
 }
 
+TEST_CASE("a ceiling is timed in five runs, after two that do not count", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        Filling work;
+        std::vector<cl::Event> events;
+        const gpulab::Timing timing = gpulab::detail::five_runs([&](const cl::CommandQueue& queue, ClEvents& of_run) {
+            cl::Event* const event = of_run.add();
+            work.enqueue(queue, event);
+            events.push_back(*event);
+        });
+        REQUIRE(events.size() == 7);
+        std::vector<double> times;
+        for (std::size_t i = 2; i < 7; ++i) times.push_back(ms_between(start_of(events[i]), end_of(events[i])));
+        const gpulab::Timing expected = gpulab::summarise(times);
+        CHECK(timing.repeats == 5);
+        CHECK(timing.median == expected.median);
+        CHECK(timing.min == expected.min);
+        CHECK(timing.max == expected.max);
+    }
+}
+
+TEST_CASE("the copy ceiling takes as much memory as is there, up to 256 MiB on a CPU and 1 GiB on a GPU") {
+    using gpulab::detail::opencl_copy_bytes;
+    constexpr std::size_t mib = 1 << 20, any = ~std::size_t{0};
+    gpulab::Device cpu, gpu;
+    cpu.is_cpu = true;
+    cpu.memory_bytes = gpu.memory_bytes = std::uint64_t{16} << 30;
+    CHECK(opencl_copy_bytes(cpu, any) == 256 * mib);
+    CHECK(opencl_copy_bytes(gpu, any) == 1024 * mib);
+    CHECK(opencl_copy_bytes(gpu, 100 * mib) == 100 * mib);
+    CHECK(opencl_copy_bytes(gpu, 100 * mib + 17) == 100 * mib + 16); // whole vectors of four floats
+    cpu.memory_bytes = gpu.memory_bytes = std::uint64_t{1} << 30;
+    CHECK(opencl_copy_bytes(cpu, any) == 128 * mib);
+    CHECK(opencl_copy_bytes(gpu, any) == 128 * mib);
+}
+
+TEST_CASE("the work of a ceiling fills a device: large groups on a GPU, and long chains", "[opencl]") {
+    for (const auto& found : devices_or_skip(Backend::opencl)) {
+        gpulab::use(found);
+        const std::size_t most = gpulab::opencl().device().getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+        CHECK(gpulab::detail::OpenClCopy(1600).group() == std::min<std::size_t>(256, most));
+        gpulab::Device device = found;
+        for (const bool is_cpu : {true, false}) {
+            device.is_cpu = is_cpu;
+            const gpulab::detail::OpenClMultiplyAdds chains(device, Arithmetic::fp32,
+                                                            gpulab::detail::opencl_steps(device));
+            CHECK(chains.group() == (is_cpu ? 16 : 256));
+            // Of each compute unit: some milliseconds, against which a launch does not count.
+            CHECK(chains.flops() / device.compute_units > 1e8);
+            CHECK(chains.flops() / device.compute_units < 1e9);
+        }
+    }
+}
+
 TEST_CASE("the copy ceiling is the better of the two copies, each by its median", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);

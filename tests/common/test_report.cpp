@@ -15,6 +15,7 @@
 #include "gpulab/report.hpp"
 #include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/program.hpp"
+#include "table.hpp"
 
 namespace fs = std::filesystem;
 using gpulab::Arithmetic;
@@ -711,6 +712,18 @@ TEST_CASE("a parameter takes any whole number, a number or a text") {
     CHECK(std::get<std::int64_t>(p[2].value) == -9);
     CHECK(std::get<double>(p[3].value) == 0.5);
     CHECK(std::get<std::string>(p[4].value) == "a");
+}
+
+TEST_CASE("a parameter is shown with six digits, a whole number with all of them") {
+    const auto shown = [](double value) { return gpulab::shown({"x", value}); };
+    CHECK(shown(0.123456789) == "0.123457");
+    CHECK(shown(-1234.5678) == "-1234.57");
+    CHECK(shown(1.5e-7) == "1.5e-07");
+    CHECK(shown(4e6) == "4000000");
+    CHECK(shown(999999999999999) == "999999999999999");
+    CHECK(shown(1e15) == "1e+15");
+    CHECK(gpulab::shown({"n", std::int64_t{1} << 53}) == "9007199254740992");
+    CHECK(gpulab::shown({"word", "a b"}) == "a b");
 }
 
 TEST_CASE("JSON and CSV in one file are refused, however the file is written") {

@@ -153,12 +153,13 @@ def table(directive, rows=""):
     return f"before\n\n<!-- table\n{directive}\n-->\n{rows}<!-- end of table -->\n\nafter\n"
 
 
+POWERS = [run({"m": m}, variant("cuda_a", 1.0)) for m in (1024, 20000, 65536)]
 FILES = "file gpu results/gpu.json\nfile cpu results/cpu.json\nfile study results/study.json\n"
 
 
 def with_results(folder):
     copy = Copy(folder)
-    for name, content in (("gpu", GPU), ("cpu", CPU), ("study", STUDY)):
+    for name, content in (("gpu", GPU), ("cpu", CPU), ("study", STUDY), ("powers", POWERS)):
         copy.write(f"results/{name}.json", content)
     return copy
 
@@ -238,6 +239,43 @@ columns variant file=study blocks=2 show=kernel_ms digits=1
 | 10³ | 0.2 | 2 |
 | 10⁵ | 20 | 10 |
 """,
+        # The other variant of the run is that of the same device where it ran there, else the only one there is.
+        """
+rows device opencl:* variant=opencl_a
+cells variant=opencl_a
+column itself show=kernel_ms@opencl_a/kernel_ms decimals=2
+column cuda_a show=kernel_ms@cuda_a/kernel_ms decimals=3
+""",
+        """
+| device | itself | cuda_a |
+|---|---:|---:|
+| opencl:0 | 1.00 | 0.500 |
+| opencl:1 | 1.00 | 0.625 |
+""",
+        # Powers only where all values are powers of 2, or all of 10.
+        """
+file powers results/powers.json
+rows m file=powers show=m
+columns variant file=powers
+""",
+        """
+| m | cuda_a |
+|---|---:|
+| 1024 | 1024 |
+| 20000 | 20000 |
+| 65536 | 65536 |
+""",
+        """
+file powers results/powers.json
+rows m 1024 65536 file=powers show=m
+columns variant file=powers
+""",
+        """
+| m | cuda_a |
+|---|---:|
+| 2¹⁰ | 1024 |
+| 2¹⁶ | 65536 |
+""",
         # A text, and a field that is the same for all results that fit.
         """
 rows shape
@@ -261,6 +299,11 @@ column one show=sequential_ms
         equal((outcome.returncode, outcome.stdout, outcome.stderr), (0, "", ""), "the second run")
         equal(os.stat(copy.path("README.md")).st_mtime, 1, "the second run wrote the file")
         equal(copy.run("tables", "--check").stdout, "tables that agree with their files: 1\n", "--check")
+    for mode in (0o640, 0o755):
+        copy.write("README.md", table(FILES + directive))
+        os.chmod(copy.path("README.md"), mode)
+        equal(copy.run("tables").stdout, "README.md\n", "a page to be changed")
+        equal(oct(os.stat(copy.path("README.md")).st_mode & 0o777), oct(mode), "the permissions of a changed page")
     example = "    " + table(FILES + "nothing").replace("\n", "\n    ")
     copy.write("README.md", example)
     equal(copy.run("tables").stdout, "", "an indented table, which is an example")
@@ -365,6 +408,29 @@ def faults(folder):
     os.remove(copy.path("README.md"))
     refused(copy.run("tables", "absent.md"), "absent.md")
     refused(copy.run("tables", "--chekc"), "--chekc")
+
+
+@test
+def rounded(_):
+    """a figure is rounded to the digits that count, and shows all of them without an exponent"""
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    significant = importlib.import_module("results").significant
+    for value, digits, wanted in (
+        (0.0093, 3, "0.00930"),
+        (21.46, 3, "21.5"),
+        (178432, 3, "178000"),
+        (2 / 3, 3, "0.667"),
+        (-2 / 3, 2, "-0.67"),
+        (1 / 3, 1, "0.3"),
+        (9.99, 2, "10"),  # rounding makes a digit more
+        (0.0999, 2, "0.10"),
+        (999.6, 3, "1000"),
+        (994.6, 2, "990"),
+        (100, 3, "100"),
+        (5, 1, "5"),
+        (0, 3, "0.00"),
+    ):
+        equal(significant(value, digits), wanted, f"{value} with {digits} digits")
 
 
 # tools/plot

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "checks.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
+#include "gpulab/stopwatch.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
 #include "studies.hpp"
@@ -234,6 +236,18 @@ TEST_CASE("a solution that is written reads back to the last digit") {
           std::vector<float>{1.00000012F, 0.100000001F, -3.40282347e38F, 1e-45F});
 }
 
+TEST_CASE("the solution that is written is that of the first variant that is right") {
+    const ScratchFile out;
+    const auto written = [&](const std::string& variants) {
+        REQUIRE(program("--n 50 --systems 3 --repeat 1 --output " + out.path() + " --variant " + variants).exit_code ==
+                0);
+        return out.text();
+    };
+    const std::string thomas = written("cpu_thomas"), pcr = written("cpu_pcr");
+    REQUIRE(thomas != pcr);                         // they round differently
+    CHECK(written("cpu_pcr,cpu_thomas") == thomas); // in the order of the table
+}
+
 TEST_CASE("the systems follow --matrix and --seed") {
     const ScratchFile out;
     const auto solution = [&](const std::string& arguments) {
@@ -298,6 +312,26 @@ TEST_CASE("every study runs and writes a list of runs") {
     CHECK(program.study_fault("figure-3-7", "--n 64 --systems 512", 4, wrong_rungs<double>()) == "");
     CHECK(program.study_fault("figure-3-8", "--n 32 --systems 32", 1, wrong_rungs<double>()) == "");
     CHECK(program.study_fault("large", "--n 4096", 2, wrong_rungs<double>()) == "");
+}
+
+TEST_CASE("every problem of a study has the sequential time, and speed-ups that refer to it") {
+    std::vector<double> of_thomas;
+    for (const auto& run : program.results("--study figure-3-7 --n 512 --systems 512 --variant cpu_thomas,cpu_cr")) {
+        INFO(run["problem"]);
+        REQUIRE(run["sequential_ms"] > 0);
+        for (const auto& v : run["variants"]) {
+            const double speedup = v["speedup"];
+            const double ratio = run["sequential_ms"].get<double>() / v["kernel_ms"]["median"].get<double>();
+            CHECK(std::abs(speedup / ratio - 1) < 1e-12);
+            if (v["name"] == "cpu_thomas") of_thomas.push_back(speedup);
+        }
+    }
+    REQUIRE(of_thomas.size() == 2 * 5);
+    // cpu_thomas is what the sequential time is of. Its own time is measured apart and may differ in some problems, but
+    // not in half of them in the same direction.
+    const double speedup = gpulab::summarise(of_thomas).median;
+    INFO("the median speed-up of cpu_thomas is " << speedup);
+    CHECK((speedup > 1 / 1.5 && speedup < 1.5));
 }
 
 TEST_CASE("a study takes its type and its matrix from the user") {

@@ -31,6 +31,7 @@ Shapes all_shapes() {
           127, 128, 129, 200, 255, 256, 257, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2048, 4097})
         for (const std::size_t systems : {1, 7}) shapes.push_back({n, systems});
     for (const std::size_t systems : {31, 32, 33, 100, 257}) shapes.push_back({19, systems});
+    shapes.push_back({4, 4099});   // more systems than unknowns, and than any group or block has items
     shapes.push_back({4097, 40});  // enough work for all threads at a time
     shapes.push_back({100003, 1}); // a prime
     return shapes;

@@ -131,6 +131,41 @@ TEST_CASE("the bytes are A read once and the factors written once") {
     CHECK(lu::work(Problem{7, {}}).flops == Problem{7, {}}.flops());
 }
 
+TEST_CASE("the work of an update is counted as its loops do it") {
+    constexpr std::size_t m = 5, width = 3;
+    double flops = 0;
+    for (std::size_t element = 0; element < m * m; ++element)
+        for (std::size_t k = 0; k < width; ++k) flops += 2;
+    const gpulab::Work work = lu::update_work(m, width);
+    CHECK(work.flops == flops);
+    CHECK(work.bytes == 8 * (m * m + m * m + m * width + width * m)); // A22 read, c written, A21 and A12 read
+    CHECK(work.arithmetic == gpulab::Arithmetic::fp64);
+}
+
+TEST_CASE("a result has its percentage of the library on the same device, with pivoting as it has") {
+    lu::PercentOfLibrary percent;
+    const auto of = [&](int device, double ms, bool library, bool pivoting) {
+        gpulab::Result result;
+        result.device.backend = Backend::cuda;
+        result.device.index = device;
+        result.kernel = {ms, ms, ms, ms > 0 ? 5 : 0};
+        percent.add_to(result, library, pivoting);
+        if (result.extra.empty()) return -1.0;
+        CHECK(result.extra.size() == 1);
+        CHECK(result.extra[0].name == "percent_of_library");
+        return std::get<double>(result.extra[0].value);
+    };
+    CHECK(of(0, 2, false, false) == -1); // no library yet
+    CHECK(of(0, 3, true, false) == 100);
+    CHECK(of(0, 6, false, false) == 50); // twice as long
+    CHECK(of(0, 2, false, false) == 150);
+    CHECK(of(0, 6, false, true) == -1);
+    CHECK(of(1, 6, false, false) == -1);
+    CHECK(of(0, 12, true, true) == 100);
+    CHECK(of(0, 6, false, true) == 200);
+    CHECK(of(0, 0, false, false) == -1); // it did not run
+}
+
 TEST_CASE("the norm is that of the rows; NaN stays") {
     CHECK(lu::norm({1, -2, 3, 4}, 2) == 7);
     CHECK(lu::norm({-4, 3, 1, 1}, 2) == 7);
@@ -201,6 +236,21 @@ TEST_CASE("the comparison sees every kind of wrong factors") {
     const auto c = lu::compare(small, unstable, true);
     CHECK_FALSE(c.passed);
     CHECK(c.message.find("larger than 1") != std::string::npos);
+}
+
+TEST_CASE("with pivoting no element of L is larger than 1, except by the rounding of a reciprocal") {
+    constexpr double epsilon = std::numeric_limits<double>::epsilon();
+    for (const double l : {1.0, -1.0, 1 + epsilon, -1 - epsilon, 1 + 2 * epsilon, 1.25, -1.25}) {
+        // Right factors in each case, of (4 0; 4 l 1) and, in the last row, of (4 0 0; 0 4 0; 4 l 0 1).
+        const Problem two{2, {4, 0, 4 * l, 1}}, three{3, {4, 0, 0, 0, 4, 0, 4 * l, 0, 1}};
+        const Factors of_two = lu::testing::factors_of(2, {4, 0, l, 1}, {0, 1});
+        const Factors of_three = lu::testing::factors_of(3, {4, 0, 0, 0, 4, 0, l, 0, 1}, {0, 1, 2});
+        INFO("l = 1 + " << std::abs(l) - 1);
+        CHECK(lu::compare(two, of_two, false).passed);
+        CHECK(lu::compare(three, of_three, false).passed);
+        CHECK(lu::compare(two, of_two, true).passed == (std::abs(l) <= 1 + epsilon));
+        CHECK(lu::compare(three, of_three, true).passed == (std::abs(l) <= 1 + epsilon));
+    }
 }
 
 TEST_CASE("NaN in any element of the factors is found, also when later rows are right") {

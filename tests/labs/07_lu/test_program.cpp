@@ -1,5 +1,6 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant tables.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
 #include <set>
@@ -8,6 +9,7 @@
 #include "checks.hpp"
 #include "files.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
 #include "rungs.hpp"
@@ -234,6 +236,31 @@ TEST_CASE("a matrix that does not fit memory is refused with its file's name") {
     CHECK(program("--op solve --matrix " + matrix.path()).err.starts_with("lu: " + matrix.path() + ": "));
 }
 
+TEST_CASE("a random problem that does not fit memory is refused with what it needs") {
+    const auto says = [](const std::string& arguments) { return program(arguments).err; };
+    const auto gib = [](double arrays, double elements) { // of doubles
+        return fmt::format("needs {:.1f} GiB", arrays * 8 * elements / std::pow(2.0, 30));
+    };
+    const auto of_main_memory = [&](double arrays, double elements) {
+        return gib(arrays, elements) + " of main memory";
+    };
+    // A, the factors, and a copy with which they are compared; B and X besides. The studies: see run_study().
+    const double n = std::pow(2.0, 20), n_squared = n * n;
+    REQUIRE(says("--n 2^20").find(of_main_memory(3, n_squared)) != std::string::npos);
+    REQUIRE(says("--op solve --n 2^20 --rhs-count 2^20").find(of_main_memory(4, 4 * n_squared)) != std::string::npos);
+    REQUIRE(says("--study block --n 2^20").find(of_main_memory(4, n_squared)) != std::string::npos);
+
+    const auto& found = gpulab::devices(Backend::opencl);
+    if (found.empty() || found[0].platform != "Portable Computing Language")
+        SKIP("needs PoCL, whose memory can be limited");
+    const gpulab::testing::Environment set("POCL_MEMORY_LIMIT", "1"); // GiB. A CPU device has the arrays of both
+    const auto on_the_device = [&](double arrays, double elements) { return gib(arrays, elements) + " on opencl:0"; };
+    CHECK(says("--backend opencl --n 10000").find(on_the_device(2 + 3, 1e8)) != std::string::npos);
+    CHECK(says("--backend opencl --op solve --n 10000 --rhs-count 100").find(on_the_device(2 + 4, 1.03e8)) !=
+          std::string::npos);
+    CHECK(says("--backend opencl --study block --n 10000").find(on_the_device(3 + 4, 1e8)) != std::string::npos);
+}
+
 TEST_CASE("the memory is that of the file's matrix, not of --n") {
     const ScratchFile file;
     file.write("%%MatrixMarket matrix coordinate real general\n20000 20000 1\n1 1 1\n");
@@ -277,6 +304,35 @@ TEST_CASE("a matrix that is nearly singular is solved with a warning") {
     CHECK(program(worse.options()).out.find("no right digit") != std::string::npos);
 }
 
+TEST_CASE("a solution whose residual is larger than rounding explains is wrong: exit code 1 and no file") {
+    // Without pivoting a tiny first pivot makes factors that grow: right as factors, but one step of refinement no
+    // longer makes up for them.
+    bool some_right = false, some_wrong = false;
+    for (const double pivot : {1e-2, 1e-10, 1e-11}) {
+        INFO("first pivot " << pivot);
+        const lu::Problem p{4, {pivot, 3, 5, 1, 2, 7, 1, 4, 4, 1, 6, 3, 1, 5, 2, 8}};
+        const std::vector<double> b = {1, 2, 3, 4};
+        lu::Factors f(4);
+        lu::Solution x(4);
+        gpulab::Stopwatch once;
+        lu::cpu_blocked(p, f, once);
+        const lu::SolveProblem system = lu::make_solve_problem(p, f, b, 1);
+        lu::cpu_solve_refined(system, x, once);
+        const double error = lu::backward_error(system, x);
+        REQUIRE(error < 1e6);
+        (error <= 1 ? some_right : some_wrong) = true;
+
+        const System s(lu::array_text({4, 4, p.a}), lu::array_text({4, 1, b}));
+        const ScratchFile solution;
+        const auto run = program(s.options() + " --variant cpu_blocked --solution " + solution.path());
+        CHECK(run.exit_code == (error <= 1 ? 0 : 1));
+        CHECK(run.err == (error <= 1 ? "" : "lu: the residual is larger than rounding explains\n"));
+        if (error <= 1) CHECK(lu::read_dense(solution.path()).values == x);
+        else CHECK_THROWS(solution.text());
+    }
+    CHECK((some_right && some_wrong));
+}
+
 TEST_CASE("a subnormal solution has as many right digits as it holds") {
     const std::string identity = header + "2 2\n1\n0\n0\n1\n";
     const auto digits = [&](const std::string& b) {
@@ -317,15 +373,23 @@ TEST_CASE("the study of panel widths runs") {
 TEST_CASE("the study of pivoting compares times and growth") {
     const auto runs = program.results("--study pivoting --repeat 1 --warmup 0 --backend cpu");
     REQUIRE(runs.size() == 5);
-    const auto& variants = runs[0]["variants"]; // n = 256
-    const auto of = [&](const std::string& name) {
-        for (const auto& v : variants)
+    const auto of = [](const nlohmann::json& run, const std::string& name) {
+        for (const auto& v : run["variants"])
             if (v["name"] == name) return v;
         return nlohmann::json();
     };
-    const auto plain = of("cpu_blocked"), pivoting = of("cpu_blocked_pivot");
-    const double ratio = pivoting["kernel_ms"]["median"].get<double>() / plain["kernel_ms"]["median"].get<double>();
-    CHECK(std::abs(pivoting["times_without"].get<double>() / ratio - 1) < 1e-3);
+    for (const auto& run : runs)
+        for (const std::string name : {"cpu_right_looking", "cpu_two_stage", "cpu_blocked", "cpu_threads"}) {
+            const auto plain = of(run, name), pivoting = of(run, name + "_pivot");
+            INFO(name << ", n = " << run["problem"]["n"]);
+            CHECK_FALSE(plain.contains("times_without"));
+            REQUIRE(plain["status"] == pivoting["status"]);
+            if (plain["status"] == "skipped") continue;
+            const double ratio =
+                pivoting["kernel_ms"]["median"].get<double>() / plain["kernel_ms"]["median"].get<double>();
+            CHECK(std::abs(pivoting["times_without"].get<double>() / ratio - 1) < 1e-12);
+        }
+    const auto plain = of(runs[0], "cpu_blocked"), pivoting = of(runs[0], "cpu_blocked_pivot"); // n = 256
     CHECK(plain["growth"].get<double>() > 100);
     CHECK(pivoting["growth"].get<double>() > 1);
     CHECK(pivoting["growth"].get<double>() < 100);
