@@ -20,7 +20,7 @@ namespace cg {
 template <class T, class Solve>
 void add_timeline(Output<T>& out, Stopwatch& watch, gpulab::Timeline*& timeline, const Solve& solve) {
     watch.leave_out([&] {
-        gpulab::Timeline recorded;
+        gpulab::Timeline recorded("queue");
         const Output<T> kept = out;
         timeline = &recorded;
         solve();

@@ -330,6 +330,9 @@ void check_trace(const std::string& variant, const std::vector<std::string>& com
     std::set<std::string> names, lanes;
     const auto written = trace.json();
     for (const auto& event : written["traceEvents"]) {
+        if (event["name"] == "thread_name")
+            CHECK(event["args"]["name"].get<std::string>().starts_with(variant.starts_with("opencl_") ? "queue "
+                                                                                                      : "stream "));
         if (event["ph"] != "X") continue;
         const std::string name = event["name"].get<std::string>(); // "spmv: kernel"
         names.insert(name.substr(0, name.find(':')));
