@@ -137,7 +137,7 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
                 result.device = device, result.has_device = true;
                 result.status = gpulab::Result::Status::passed;
                 result.kernel = timings[k];
-                result.extra = {{"saved_percent", one[k] > 0 ? 100 * (1 - timings[k].median / one[k]) : 0.0}};
+                result.extra = {{"saved_percent", saved_percent(one[k], timings[k].median)}};
                 report.add(std::move(result), kernel_work(p, kernel_names[k]));
             }
         }

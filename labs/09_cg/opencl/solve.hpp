@@ -162,13 +162,7 @@ template <class T> std::vector<Tuned> tune(ClPart<T>& device, const Problem<T>& 
         std::optional<Tuned> known = cache.find(name, kernel, type, size);
         if (!known) {
             if (!std::exchange(ready, true)) device.clear();
-            const bool small = device.rows() < 4096; // where trying cannot pay
-            const auto time = [&](std::size_t groups) {
-                double best = device.time_of(kernel, groups); // the first run may compile or fetch something
-                for (int run = 0; run < (small ? 1 : 4); ++run) best = std::min(best, device.time_of(kernel, groups));
-                return best;
-            };
-            known = first_local_minimum(time, small ? 2 : most_groups);
+            known = fastest_groups([&](std::size_t count) { return device.time_of(kernel, count); }, device.rows());
             known->device = name, known->kernel = kernel, known->type = type, known->rows = size;
             cache.store(*known);
         }
