@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,11 @@ namespace cg {
 /// gpulab::jobs(), but a rung for several devices appears once, with all chosen devices of its back end: with the GPUs
 /// only, where there are some and the user has not chosen devices by name.
 /// @param parts of such a rung, which uses no more devices than it has parts; 0: as many parts as devices
+/// Such a rung of CUDA is skipped with --flush-l2.
 template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, std::size_t parts = 0);
+
+/// Why a rung cannot run with these options, whatever the devices are; "" when it can.
+std::string refused_option(const gpulab::Options& options, std::string_view variant);
 
 /// A solution, and who found it.
 template <class T> struct Solved {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
+#include "gpulab/opencl/timing.hpp"
 #include "part.hpp"
 #include "scalars.hpp"
 
@@ -66,6 +67,7 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
         device.reset();
         device.record().restart();
         gpulab::poison(out.x);
+        if (watch.flush_l2()) gpulab::flush_l2(device.context());
     });
     out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
     out.x.resize(problem.n());
@@ -136,6 +138,8 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
     watch.time(solve, [&] {
         reset();
         gpulab::poison(out.x);
+        if (watch.flush_l2())
+            for (const auto& part : parts) gpulab::flush_l2(part->context());
     });
     out.kernel_ms = longest_times(parts);
     out.x.resize(problem.n());
