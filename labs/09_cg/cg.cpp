@@ -156,6 +156,14 @@ template <class T> End end_without_curvature(const std::vector<double>& history)
     return rounding ? End::exhausted : End::not_positive;
 }
 
+std::vector<std::pair<std::string, double>>
+longest_times(const std::vector<std::map<std::string, double>>& of_devices) {
+    std::map<std::string, double> longest;
+    for (const auto& times : of_devices)
+        for (const auto& [kind, ms] : times) longest[kind] = std::max(longest[kind], ms);
+    return {longest.begin(), longest.end()};
+}
+
 template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations) {
     const auto nonzeros = static_cast<double>(p.matrix.nonzeros()), n = static_cast<double>(p.n());
     const auto times = static_cast<double>(iterations);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -141,7 +142,9 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
         if (watch.flush_l2())
             for (const auto& part : parts) gpulab::flush_l2(part->context());
     });
-    out.kernel_ms = longest_times(parts);
+    std::vector<std::map<std::string, double>> kernel_ms;
+    for (const auto& part : parts) kernel_ms.push_back(part->record().ms());
+    out.kernel_ms = longest_times(kernel_ms);
     out.x.resize(problem.n());
     for (const auto& part : parts) part->solution(out.x);
     if (problem.trace)
