@@ -24,6 +24,7 @@
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -381,6 +382,58 @@ TEST_CASE("table-4-6 has the time of each kernel of the rungs for several GPUs",
             CHECK(v["ms_overhead"] >= 0);
         }
     CHECK(found == Words{"cuda_devices", "cuda_devices_stores"});
+}
+
+TEST_CASE("when a file cannot be written, the others are, and the exit code is 2") {
+    if (!std::filesystem::exists("/dev/full")) SKIP("there is no /dev/full");
+    const std::vector<std::string> options = {"--write", "--json", "--history", "--solution"};
+    for (const std::string full : {"--write", "--json", "--trace"}) {
+        const bool trace = full == "--trace";
+        if (trace && gpulab::devices(gpulab::Backend::opencl).empty()) continue;
+        const ScratchFolder folder;
+        std::string arguments = fmt::format("--generate laplace2d:4 --repeat 1 {} /dev/full --variant {}", full,
+                                            trace ? "opencl_devices_halo" : "cpu_sequential");
+        for (const std::string& option : options)
+            if (option != full) arguments += fmt::format(" {} {}", option, folder.path(option));
+        const Outcome outcome = program(arguments);
+        INFO(arguments << '\n' << outcome.out << outcome.err);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.err.starts_with("cg: cannot write /dev/full: "));
+        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+        CHECK(has(outcome.out, "converged after "));
+        for (const std::string& option : options)
+            CHECK((option == full || std::filesystem::file_size(folder.path(option)) > 0));
+    }
+    // A solution that is written while the table is printed.
+    const ScratchFile out;
+    const ScratchFolder folder;
+    const std::string limited =
+        fmt::format("(ulimit -f 64; \"{}\" --generate laplace2d:100 --backend cpu --repeat 1 --solution {} "
+                    "--history {} --json {}; echo \"exit code $?\") > {} 2>&1",
+                    CG_PROGRAM, folder.path("x"), folder.path("h"), folder.path("j"), out.path());
+    REQUIRE(std::system(limited.c_str()) == 0);
+    INFO(out.text());
+    CHECK(has(out.text(), "\nexit code 2\n"));
+    CHECK_FALSE(std::filesystem::exists(folder.path("x")));
+    CHECK(std::filesystem::file_size(folder.path("h")) > 0);
+    CHECK(std::filesystem::file_size(folder.path("j")) > 0);
+    CHECK(has(out.text(), "cg: cannot write " + folder.path("x")));
+}
+
+TEST_CASE("with --flush-l2, the rungs for several GPUs are skipped, and refused by name", "[cuda]") {
+    gpu_or_skip();
+    const ScratchFile json;
+    REQUIRE(ran(program("--generate laplace2d:4 --repeat 1 --flush-l2 --backend cuda --json " + json.path())));
+    std::size_t skipped = 0;
+    const auto run = json.json();
+    for (const auto& v : run["variants"]) {
+        INFO(v.dump());
+        const bool by_option = v["status"] == "skipped" && v["reason"].get<std::string>().starts_with("--flush-l2: ");
+        CHECK(by_option == (v["name"] == "cuda_devices" || v["name"] == "cuda_devices_stores"));
+        skipped += by_option;
+    }
+    CHECK(skipped == 2);
+    CHECK(program.refusal_fault("--flush-l2 --variant cuda_devices") == "");
 }
 
 TEST_CASE("a trace without a command is not written, and the exit code says so") {
