@@ -36,7 +36,8 @@ template <class T> struct Solved {
 /// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b); the number of
 /// devices, for rungs that take several; and for rungs that time their kernels ms_dot, ms_next_x, ms_next_r, ms_next_p,
 /// ms_spmv, with several devices ms_pack, and ms_overhead, each the sum over the whole solution. In rungs that compute
-/// two of them in one kernel, ms_spmv includes p . q, ms_next_r the sums of r, and ms_next_x the next p.
+/// two of them in one kernel, ms_spmv includes p . q, ms_next_r the sums of r, and ms_next_x the next p. The kernels'
+/// times are of one run after the timed ones; ms_overhead is the median of the timed ones less these times, at least 0.
 template <class T> class Notes {
 public:
     /// Gives iterations and us_per_iteration a column.
