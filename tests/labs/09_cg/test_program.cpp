@@ -404,8 +404,8 @@ TEST_CASE("table-4-6 has the time of each kernel of the rungs for several GPUs",
 
 TEST_CASE("when a file cannot be written, the others are, and the exit code is 2") {
     if (!std::filesystem::exists("/dev/full")) SKIP("there is no /dev/full");
-    const std::vector<std::string> options = {"--write", "--json", "--history", "--solution"};
-    for (const std::string full : {"--write", "--json", "--trace"}) {
+    const std::vector<std::string> options = {"--json", "--history", "--solution"};
+    for (const std::string full : {"--json", "--trace"}) {
         const bool trace = full == "--trace";
         if (trace && gpulab::devices(gpulab::Backend::opencl).empty()) continue;
         const ScratchFolder folder;
@@ -422,19 +422,21 @@ TEST_CASE("when a file cannot be written, the others are, and the exit code is 2
         for (const std::string& option : options)
             CHECK((option == full || std::filesystem::file_size(folder.path(option)) > 0));
     }
-    // A solution that is written while the table is printed.
+    // A matrix, which is written first, and a solution that is written while the table is printed.
     const ScratchFile out;
     const ScratchFolder folder;
     const std::string limited =
-        fmt::format("(ulimit -f 64; \"{}\" --generate laplace2d:100 --backend cpu --repeat 1 --solution {} "
-                    "--history {} --json {}; echo \"exit code $?\") > {} 2>&1",
-                    CG_PROGRAM, folder.path("x"), folder.path("h"), folder.path("j"), out.path());
+        fmt::format("(ulimit -f 64; \"{}\" --generate laplace2d:60 --variant cpu_sequential --repeat 1 --write {} "
+                    "--solution {} --history {} --json {}; echo \"exit code $?\") > {} 2>&1",
+                    CG_PROGRAM, folder.path("A"), folder.path("x"), folder.path("h"), folder.path("j"), out.path());
     REQUIRE(std::system(limited.c_str()) == 0);
     INFO(out.text());
     CHECK(has(out.text(), "\nexit code 2\n"));
+    CHECK_FALSE(std::filesystem::exists(folder.path("A")));
     CHECK_FALSE(std::filesystem::exists(folder.path("x")));
     CHECK(std::filesystem::file_size(folder.path("h")) > 0);
     CHECK(std::filesystem::file_size(folder.path("j")) > 0);
+    CHECK(has(out.text(), "cg: cannot write " + folder.path("A")));
     CHECK(has(out.text(), "cg: cannot write " + folder.path("x")));
 }
 
