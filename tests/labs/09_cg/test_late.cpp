@@ -1,17 +1,21 @@
-// Commands of the OpenCL rungs that begin late, and those that empty a cache. On an idle machine a missing wait rarely
-// does harm; when a copy or a kernel is late, everything that should wait for it and does not gives a wrong answer.
+// Commands of the OpenCL rungs that begin late, those that empty a cache, and those that try numbers of groups. On an
+// idle machine a missing wait rarely does harm; when a copy or a kernel is late, everything that should wait for it and
+// does not gives a wrong answer.
 //
 // The linker replaces the functions that give a command to a queue by those below (`-Wl,--wrap`, see CMakeLists.txt).
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cstdlib>
+#include <iterator>
 #include <limits>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "gpulab/jobs.hpp"
 #include "gpulab/opencl/timing.hpp"
+#include "gpulab_testing/program.hpp"
 #include "systems.hpp"
 
 namespace {
@@ -26,9 +30,14 @@ constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 std::size_t commands = 0;    // copies and kernels since begin()
 std::size_t late_one = none; // the number of the command that is late
 std::size_t flushes = 0;     // since begin()
+std::set<std::size_t> sizes; // of the kernels since begin(), in work-items
 std::vector<std::jthread> releasing;
 
-void begin(std::size_t which = none) { commands = flushes = 0, late_one = which; }
+void begin(std::size_t which = none) {
+    commands = flushes = 0;
+    sizes.clear();
+    late_one = which;
+}
 
 /// Counts a command. If it is to be late, it and what follows in its queue wait for an event that a thread sets.
 void note(cl_command_queue queue) {
@@ -101,6 +110,7 @@ cl_int __wrap_clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, c
                                      const std::size_t* offset, const std::size_t* global, const std::size_t* local,
                                      cl_uint count, const cl_event* before, cl_event* done) {
     note(queue);
+    sizes.insert(*global);
     return __real_clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, count, before, done);
 }
 
@@ -124,6 +134,27 @@ TEST_CASE("late commands change no result of the rungs for several OpenCL device
             gpulab::use(device);
             INFO(v.name << " on " << device.name);
             CHECK(late_fault(v.run) == "");
+        }
+}
+
+TEST_CASE("opencl_tuned tries one group per compute unit and two, and with many rows perhaps more", "[opencl]") {
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(gpulab::Backend::opencl))
+        for (const char* const matrix : {"laplace2d:6x9", "laplace2d:64"}) {
+            gpulab::use(device);
+            INFO(matrix << " on " << device.name);
+            auto c = cg::testing::generated<float>(matrix, cg::testing::settings(0, 1));
+            const gpulab::testing::ScratchFile tuning; // nothing has been found yet
+            c.problem.tuning = tuning.path();
+            cg::Output<float> out;
+            out.x.resize(c.problem.n());
+            cg::Stopwatch once;
+            gpulab::testing::in_turn([&] {
+                begin();
+                gpulab::run_of(cg::variants<float>(), "opencl_tuned")(c.problem, out, once);
+            });
+            REQUIRE(sizes.size() >= 2);
+            CHECK(*std::next(sizes.begin()) == 2 * *sizes.begin());
+            if (c.problem.n() < 4096) CHECK(sizes.size() == 2);
         }
 }
 
