@@ -156,12 +156,21 @@ template <class T> End end_without_curvature(const std::vector<double>& history)
     return rounding ? End::exhausted : End::not_positive;
 }
 
+std::vector<std::pair<std::string, double>>
+longest_times(const std::vector<std::map<std::string, double>>& of_devices) {
+    std::map<std::string, double> longest;
+    for (const auto& times : of_devices)
+        for (const auto& [kind, ms] : times) longest[kind] = std::max(longest[kind], ms);
+    return {longest.begin(), longest.end()};
+}
+
 template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations) {
     const auto nonzeros = static_cast<double>(p.matrix.nonzeros()), n = static_cast<double>(p.n());
     const auto times = static_cast<double>(iterations);
-    const double vectors = p.jacobi() ? 12 : 10; // 1 / a_ii is read in two passes
+    // With Jacobi, 1 / a_ii is read and z computed in two passes, and there is r . z besides r . r.
+    const double vectors = p.jacobi() ? 12 : 10, operations = p.jacobi() ? 14 : 10;
     return {.bytes = times * (nonzeros * (sizeof(T) + 4) + n * 4 + vectors * n * sizeof(T)),
-            .flops = times * (2 * nonzeros + 10 * n)};
+            .flops = times * (2 * nonzeros + operations * n)};
 }
 
 template <class T> MemoryNeed memory_need(gpulab::MatrixSize size) {

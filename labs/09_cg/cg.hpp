@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -74,6 +75,10 @@ template <class T> struct Output {
 
     std::size_t iterations() const { return history.empty() ? 0 : history.size() - 1; }
 };
+
+/// Of the kernel times of several devices the longest of each kind, because devices work at the same time.
+/// @param of_devices by kind, for each device
+std::vector<std::pair<std::string, double>> longest_times(const std::vector<std::map<std::string, double>>& of_devices);
 
 /// Marks an output as unwritten; see gpulab::poisoning().
 template <class T> void poison(Output<T>& out) {

@@ -40,6 +40,16 @@ std::string history_csv(const std::vector<NamedHistory>& histories) {
     return text;
 }
 
+bool Outputs::operator()(const std::function<void()>& write) try {
+    write();
+    return true;
+} catch (const gpulab::UsageError&) {
+    throw;
+} catch (const gpulab::Error&) {
+    gpulab::fail(program_);
+    return all_written_ = false;
+}
+
 template std::vector<float> read_vector(const std::string&);
 template std::vector<double> read_vector(const std::string&);
 template std::string to_matrix_market(const std::vector<float>&);

@@ -1,8 +1,10 @@
 /// @file
-/// Vectors and histories as files.
+/// Vectors and histories as files, and writing several files.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg.hpp"
@@ -25,5 +27,20 @@ struct NamedHistory {
 
 /// Histories as CSV: a line for each variant and iteration, with the norm of the residual.
 std::string history_csv(const std::vector<NamedHistory>& histories);
+
+/// Writes the files of a run. One that cannot be written, because its disk is full for example, is reported on stderr
+/// and keeps no other from being written.
+class Outputs {
+public:
+    /// @param program its name, for the messages
+    explicit Outputs(std::string program) : program_(std::move(program)) {}
+    /// Writes a file. @return whether `write()` could @throws gpulab::UsageError when it does
+    bool operator()(const std::function<void()>& write);
+    bool all_written() const { return all_written_; }
+
+private:
+    std::string program_;
+    bool all_written_ = true;
+};
 
 } // namespace cg

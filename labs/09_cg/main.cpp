@@ -70,7 +70,8 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const cg::Problem<T> problem =
         cg::make_problem(std::move(matrix), std::move(b), std::move(start), c.settings, name);
     gpulab::OutputFile solution = opened(c.solution), history = opened(c.history), trace = opened(c.trace);
-    if (!c.write.empty()) gpulab::write_matrix_market(c.write, problem.matrix);
+    cg::Outputs write("cg"); // every file is tried
+    if (!c.write.empty()) write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
 
     // What the method itself comes to, before anything is measured.
     cg::Output<T> out;
@@ -78,11 +79,11 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         gpulab::sequential_ms(gpulab::run_of(cg::variants<T>(), "cpu_sequential"), problem, out, cg::Stopwatch(0, 1));
     if (out.end == cg::End::not_positive || out.end == cg::End::not_finite) {
         std::string line = name + ": " + cg::describe_end(problem, out);
-        if (history) history.write(cg::history_csv({{"cpu_sequential on cpu:0", out.history}}));
+        if (history) write([&] { history.write(cg::history_csv({{"cpu_sequential on cpu:0", out.history}})); });
         if (solution) {
             const cg::Best<T> best = cg::best_so_far(problem, out);
-            solution.write(cg::to_matrix_market(best.x));
-            line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
+            if (write([&] { solution.write(cg::to_matrix_market(best.x)); }))
+                line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
         }
         throw gpulab::Error(line);
     }
@@ -92,7 +93,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const cg::Reference reference = cg::make_reference(problem);
     const gpulab::Work work = cg::work(problem, out.iterations());
 
-    bool written = false; // the solution
+    bool written = false; // the solution, or tried
     // Each job poisons the output, runs its variant and judges what that leaves.
     gpulab::measure_all(
         options, report, jobs, problem, out, work, [&](const auto&) { return cg::compare(problem, reference, out); },
@@ -100,18 +101,19 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
             notes.add(job, result);
             // The solution is there: who wants no more than that need not wait for the other variants.
             if (written || !solution || notes.solved.out.end != cg::End::converged || !is_apart(c.solution)) return;
-            solution.write(cg::to_matrix_market(notes.solved.out.x));
+            write([&] { solution.write(cg::to_matrix_market(notes.solved.out.x)); });
             written = true;
         });
-    const int code = report.finish();
+    int code = gpulab::exit_failure;
+    write([&] { code = report.finish(); });
 
     for (const std::string& line : notes.said) fmt::print("\n{}\n", line);
     for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
-    if (trace && !notes.timelines.empty()) trace.write(gpulab::chrome_trace(notes.timelines));
-    if (history) history.write(cg::history_csv(notes.histories));
+    if (trace && !notes.timelines.empty()) write([&] { trace.write(gpulab::chrome_trace(notes.timelines)); });
+    if (history) write([&] { history.write(cg::history_csv(notes.histories)); });
     if (notes.solved.variant.empty()) {
         if (solution) throw gpulab::Error(c.solution + ": not written, because no variant is right");
-        return code;
+        return write.all_written() ? code : gpulab::exit_failure;
     }
     const cg::Output<T>& solved = notes.solved.out;
     std::string line = fmt::format("{}: {}; {}", notes.solved.variant, cg::describe_end(problem, solved),
@@ -119,14 +121,14 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     const bool unsolved = problem.stop_at > 0 && solved.end != cg::End::converged;
     if (solution && unsolved) {
         const cg::Best<T> best = cg::best_so_far(problem, solved);
-        solution.write(cg::to_matrix_market(best.x));
-        line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
-    } else if (solution && !written) solution.write(cg::to_matrix_market(solved.x));
+        if (write([&] { solution.write(cg::to_matrix_market(best.x)); }))
+            line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
+    } else if (solution && !written) write([&] { solution.write(cg::to_matrix_market(solved.x)); });
     if (unsolved || (problem.stop_at > 0 && cg::is_no_solution(problem, solved.x))) throw gpulab::WrongResult(line);
     fmt::print("\n{}\n", line);
     if (trace && notes.timelines.empty())
         throw gpulab::Error(c.trace + ": not written, because no variant for several devices has made an iteration");
-    return code;
+    return write.all_written() ? code : gpulab::exit_failure;
 }
 
 } // namespace

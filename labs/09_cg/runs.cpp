@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "gpulab/error.hpp"
+
 namespace cg {
 
 template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, std::size_t parts) {
@@ -18,10 +20,19 @@ template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& 
                 std::erase_if(all, [&](const auto& d) { return !is_gpu(d); });
             if (parts > 0 && parts < all.size()) all.resize(parts);
             job.devices = all;
+            job.skip = refused_option(options, job.variant.name);
+            if (!job.skip.empty() && options.named(job.variant.name))
+                throw gpulab::UsageError(fmt::format("{}: {}", job.variant.name, job.skip));
         }
         list.push_back(std::move(job));
     }
     return list;
+}
+
+std::string refused_option(const gpulab::Options& options, std::string_view variant) {
+    const bool several_gpus = takes_several_devices(variant) && variant.starts_with("cuda_");
+    return several_gpus && options.stopwatch().flush_l2() ? "--flush-l2: the caches of several GPUs are not emptied"
+                                                          : "";
 }
 
 template <class T>

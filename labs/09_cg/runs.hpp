@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,11 @@ namespace cg {
 /// gpulab::jobs(), but a rung for several devices appears once, with all chosen devices of its back end: with the GPUs
 /// only, where there are some and the user has not chosen devices by name.
 /// @param parts of such a rung, which uses no more devices than it has parts; 0: as many parts as devices
+/// Such a rung of CUDA is skipped with --flush-l2.
 template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, std::size_t parts = 0);
+
+/// Why a rung cannot run with these options, whatever the devices are; "" when it can.
+std::string refused_option(const gpulab::Options& options, std::string_view variant);
 
 /// A solution, and who found it.
 template <class T> struct Solved {
@@ -31,7 +36,8 @@ template <class T> struct Solved {
 /// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b); the number of
 /// devices, for rungs that take several; and for rungs that time their kernels ms_dot, ms_next_x, ms_next_r, ms_next_p,
 /// ms_spmv, with several devices ms_pack, and ms_overhead, each the sum over the whole solution. In rungs that compute
-/// two of them in one kernel, ms_spmv includes p . q, ms_next_r the sums of r, and ms_next_x the next p.
+/// two of them in one kernel, ms_spmv includes p . q, ms_next_r the sums of r, and ms_next_x the next p. The kernels'
+/// times are of one run after the timed ones; ms_overhead is the median of the timed ones less these times, at least 0.
 template <class T> class Notes {
 public:
     /// Gives iterations and us_per_iteration a column.

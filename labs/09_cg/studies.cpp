@@ -137,7 +137,7 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
                 result.device = device, result.has_device = true;
                 result.status = gpulab::Result::Status::passed;
                 result.kernel = timings[k];
-                result.extra = {{"saved_percent", one[k] > 0 ? 100 * (1 - timings[k].median / one[k]) : 0.0}};
+                result.extra = {{"saved_percent", saved_percent(one[k], timings[k].median)}};
                 report.add(std::move(result), kernel_work(p, kernel_names[k]));
             }
         }
@@ -168,7 +168,9 @@ void print_kernel_times(const std::string& system, const std::vector<gpulab::Res
                                          {"next_p", "ms_next_p", 7},
                                          {"pack", "ms_pack", 6},
                                          {"rest", "ms_overhead", 6}};
-    fmt::print("\n{}: milliseconds of 100 iterations; rest: the overhead\n", system);
+    fmt::print("\n{}: milliseconds of 100 iterations\n"
+               "all: the median of the timed runs; kernels: one more run; rest: the difference\n",
+               system);
     std::set<std::string> named; // devices
     for (const gpulab::Result& result : right)
         if (named.insert(result.device.id()).second) fmt::print("{}: {}\n", result.device.id(), result.device.name);
@@ -226,7 +228,8 @@ template <class T> void table_4_7(const Options& options, Report& report, const 
             gpulab::Result one = result;
             one.variant = fmt::format("{}:{}", name, kernel);
             one.kernel = {each, each, each, 1};
-            one.total_ms = 0, one.extra.clear();
+            one.total_ms = 0;
+            one.extra = {{"runs", runs.count}, {"ms_runs", ms}}; // for the files
             report.add(std::move(one), runs.mean);
         }
     }
@@ -256,14 +259,13 @@ template <class T> void scaling(const Options& options, Report& report, const St
     for (auto& [variant, times] : us) {
         const double one = times["strong 1"], two = times["strong 2"], wide = times["weak 2"];
         if (!(one > 0 && two > 0 && wide > 0)) continue;
-        // The model: t(P) = t(1) / P + c, with what several devices cost, c, from both measurements with two.
-        const double c = std::max(0.0, ((two - one / 2) + (wide - one)) / 2);
+        const ScalingModel model = scaling_model(one, two, wide);
         std::string text =
             fmt::format("{}, measured: {:.0f} us on one part, {:.0f} us on two ({:.2f} times as fast), {:.0f} us "
                         "on two with twice the rows. Model t(P) = t(1)/P + c with c = {:.0f} us; it gives",
-                        variant, one, two, one / two, wide, c);
+                        variant, one, two, one / two, wide, model.c);
         for (const int parts : {4, 8, 16, 32})
-            text += fmt::format(" {:.1f} times on {}{}", one / (one / parts + c), parts, parts < 32 ? "," : "");
+            text += fmt::format(" {:.1f} times on {}{}", model.speed_up(parts), parts, parts < 32 ? "," : "");
         report.say(
             text +
             ". A model, not a measurement: it assumes that the links between more devices are no slower, and that all "
@@ -272,6 +274,10 @@ template <class T> void scaling(const Options& options, Report& report, const St
 }
 
 } // namespace
+
+ScalingModel scaling_model(double one, double two, double wide) {
+    return {one, std::max(0.0, ((two - one / 2) + (wide - one)) / 2)};
+}
 
 template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel) {
     const auto n = static_cast<double>(p.n()), nonzeros = static_cast<double>(p.matrix.nonzeros());

@@ -22,6 +22,17 @@ inline constexpr const char* rows_help =
 /// The studies.
 std::vector<gpulab::StudySummary> study_list();
 
+/// The model of the study `scaling`: t(P) = t(1) / P + c, with what several devices cost, c, from both measurements
+/// with two. It assumes that c is the same for any number of devices, and has no term for a network.
+struct ScalingModel {
+    double one = 0; ///< t(1)
+    double c = 0;
+    /// How many times as fast as one so many devices are.
+    double speed_up(int devices) const { return one / (one / devices + c); }
+};
+/// @param one,two the times of the same system on one device and on two @param wide of one with twice the rows on two
+ScalingModel scaling_model(double one, double two, double wide);
+
 /// Runs the study of --study. @return the exit code
 template <class T> int run_study(const gpulab::Options& options, const StudySettings& settings);
 

@@ -33,6 +33,18 @@ Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::s
     return tuned;
 }
 
+Tuned fastest_groups(const std::function<double(std::size_t)>& run, std::size_t rows) {
+    const bool small = rows < 4096;
+    const auto time = [&](std::size_t groups) {
+        double best = run(groups); // the first run may compile or fetch something
+        for (int again = 0; again < (small ? 1 : 4); ++again) best = std::min(best, run(groups));
+        return best;
+    };
+    return first_local_minimum(time, small ? 2 : most_groups);
+}
+
+double saved_percent(double one_ms, double ms) { return one_ms > 0 ? 100 * (1 - ms / one_ms) : 0; }
+
 namespace {
 
 constexpr const char* heading = "device,kernel,type,rows,groups,one_ms,best_ms";
@@ -109,7 +121,7 @@ std::string tuning_table(const std::vector<Tuned>& entries) {
                                 text.empty() ? "" : "\n", t.device, t.rows, t.type, "kernel", "1: ms", "best: ms",
                                 "groups", "saved");
         text += fmt::format("  {:<8}{:>12.4f}{:>12.4f}{:>8}{:>7.0f}%\n", t.kernel, t.one_ms, t.best_ms, t.groups,
-                            t.one_ms > 0 ? 100 * (1 - t.best_ms / t.one_ms) : 0.0);
+                            saved_percent(t.one_ms, t.best_ms));
         previous = &t;
     }
     return text;

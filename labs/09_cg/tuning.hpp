@@ -44,6 +44,14 @@ struct Tuned {
 /// @return the groups, and the first and best time, in a Tuned without names
 Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::size_t most = most_groups);
 
+/// The same with several runs of each number of groups, of which the fastest counts. With few rows, where trying cannot
+/// pay, only one and two groups are tried.
+/// @param run `run(groups)`: the time of one run @param rows of the system
+Tuned fastest_groups(const std::function<double(std::size_t)>& run, std::size_t rows);
+
+/// What a time saves against the time of one group per compute unit, in percent; 0 when that is 0.
+double saved_percent(double one_ms, double ms);
+
 /// What has been found so far, in this program and, with a file, in earlier ones.
 class TuningCache {
 public:

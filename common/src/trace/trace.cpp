@@ -99,7 +99,7 @@ std::string chrome_trace(const std::vector<std::pair<std::string, Timeline>>& ti
                                 {"ph", "M"},
                                 {"pid", process},
                                 {"tid", e.lane},
-                                {"args", {{"name", fmt::format("stream {}", e.lane)}}}});
+                                {"args", {{"name", fmt::format("{} {}", timeline.lane(), e.lane)}}}});
             list.push_back({{"name", e.name + ": " + e.kind},
                             {"cat", e.kind},
                             {"ph", "X"},

@@ -70,7 +70,7 @@ public:
     void restart() { marks_.clear(); }
     /// @pre all commands are complete
     gpulab::Timeline timeline() const {
-        gpulab::Timeline t;
+        gpulab::Timeline t("queue");
         for (const Mark& m : marks_)
             t.add({"strip " + std::to_string(m.strip), m.kind, m.symbol, static_cast<int>(m.lane),
                    1e-3 * static_cast<double>(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>()),

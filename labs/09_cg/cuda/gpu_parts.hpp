@@ -118,9 +118,10 @@ template <class T> double multiply_ms(int device, const Part<T>& part) {
 /// @return the time of each kind of kernel: of the part in which that kind took longest, because GPUs work at the same
 ///         time
 template <class Parts> std::vector<std::pair<std::string, double>> kernel_times_of(Parts& parts, std::size_t limit) {
-    std::map<int, std::map<std::string, double>> ms; // by part
-    const auto collect = [&] {                       // after every few iterations, so that there are few events
-        int number = 0;
+    std::vector<std::map<std::string, double>> ms; // of each part
+    parts.each([&](auto&) { ms.emplace_back(); });
+    const auto collect = [&] { // after every few iterations, so that there are few events
+        std::size_t number = 0;
         parts.synchronize();
         parts.each([&](auto& part) { part.trace.add_to(ms[number++]); });
     };
@@ -135,10 +136,7 @@ template <class Parts> std::vector<std::pair<std::string, double>> kernel_times_
     });
     collect();
     parts.each([](auto& part) { part.trace.stop(); });
-    std::map<std::string, double> longest;
-    for (const auto& [number, of_part] : ms)
-        for (const auto& [kind, time] : of_part) longest[kind] = std::max(longest[kind], time);
-    return {longest.begin(), longest.end()};
+    return longest_times(ms);
 }
 
 /// The rows of a system, shared out over GPUs.

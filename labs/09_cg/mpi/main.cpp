@@ -277,16 +277,22 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
                         {"on", solver->device()},
                         {"link", nccl ? "nccl" : "host"}};
         report->add(std::move(result), cg::work(problem, out.iterations()));
-        code = report->finish();
+        cg::Outputs write("cg_mpi"); // every file is tried
+        code = gpulab::exit_failure;
+        write([&] { code = report->finish(); });
         std::string end = cg::describe_end(problem, out) + "; " + cg::describe_solution(problem, out.x, out.end);
         const bool failed = out.end == cg::End::not_positive || out.end == cg::End::not_finite;
         const bool unsolved = problem.stop_at > 0 && out.end != cg::End::converged;
         if (solution && (failed || unsolved)) {
             const cg::Best<T> best = cg::best_so_far(problem, out);
-            solution.write(cg::to_matrix_market(best.x));
-            end += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
-        } else if (solution) solution.write(cg::to_matrix_market(out.x));
-        if (history) history.write(cg::history_csv({{fmt::format("mpi on {} ranks", ranks.count), out.history}}));
+            if (write([&] { solution.write(cg::to_matrix_market(best.x)); }))
+                end += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
+        } else if (solution) write([&] { solution.write(cg::to_matrix_market(out.x)); });
+        if (history)
+            write([&] {
+                history.write(cg::history_csv({{fmt::format("mpi on {} ranks", ranks.count), out.history}}));
+            });
+        if (!write.all_written()) code = gpulab::exit_failure;
         const bool lost = problem.stop_at > 0 && cg::is_no_solution(problem, out.x);
         if (failed || unsolved || lost) {
             fmt::print(stderr, "cg_mpi: {}: {}\n", name, end);

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <deque>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -312,15 +311,6 @@ template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t gro
     record_.restart();
     groups = before;
     return ms;
-}
-
-/// The kernel times of all parts: the longest of each kind, because devices work at the same time.
-template <class T>
-std::vector<std::pair<std::string, double>> longest_times(const std::vector<std::unique_ptr<ClPart<T>>>& parts) {
-    std::map<std::string, double> longest;
-    for (const auto& part : parts)
-        for (const auto& [name, ms] : part->record().ms()) longest[name] = std::max(longest[name], ms);
-    return {longest.begin(), longest.end()};
 }
 
 } // namespace cg

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "gpulab/error.hpp"
+#include "gpulab/opencl/timing.hpp"
 #include "part.hpp"
 #include "scalars.hpp"
 
@@ -20,7 +22,7 @@ namespace cg {
 template <class T, class Solve>
 void add_timeline(Output<T>& out, Stopwatch& watch, gpulab::Timeline*& timeline, const Solve& solve) {
     watch.leave_out([&] {
-        gpulab::Timeline recorded;
+        gpulab::Timeline recorded("queue");
         const Output<T> kept = out;
         timeline = &recorded;
         solve();
@@ -66,6 +68,7 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
         device.reset();
         device.record().restart();
         gpulab::poison(out.x);
+        if (watch.flush_l2()) gpulab::flush_l2(device.context());
     });
     out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
     out.x.resize(problem.n());
@@ -136,8 +139,12 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
     watch.time(solve, [&] {
         reset();
         gpulab::poison(out.x);
+        if (watch.flush_l2())
+            for (const auto& part : parts) gpulab::flush_l2(part->context());
     });
-    out.kernel_ms = longest_times(parts);
+    std::vector<std::map<std::string, double>> kernel_ms;
+    for (const auto& part : parts) kernel_ms.push_back(part->record().ms());
+    out.kernel_ms = longest_times(kernel_ms);
     out.x.resize(problem.n());
     for (const auto& part : parts) part->solution(out.x);
     if (problem.trace)
@@ -162,13 +169,7 @@ template <class T> std::vector<Tuned> tune(ClPart<T>& device, const Problem<T>& 
         std::optional<Tuned> known = cache.find(name, kernel, type, size);
         if (!known) {
             if (!std::exchange(ready, true)) device.clear();
-            const bool small = device.rows() < 4096; // where trying cannot pay
-            const auto time = [&](std::size_t groups) {
-                double best = device.time_of(kernel, groups); // the first run may compile or fetch something
-                for (int run = 0; run < (small ? 1 : 4); ++run) best = std::min(best, device.time_of(kernel, groups));
-                return best;
-            };
-            known = first_local_minimum(time, small ? 2 : most_groups);
+            known = fastest_groups([&](std::size_t count) { return device.time_of(kernel, count); }, device.rows());
             known->device = name, known->kernel = kernel, known->type = type, known->rows = size;
             cache.store(*known);
         }

@@ -141,7 +141,13 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     }
     std::size_t processes = 0;
     const auto traced_run = trace.json(); // named: a range-for does not keep the parts of a temporary alive
-    for (const auto& e : traced_run["traceEvents"]) processes += e["name"] == "process_name";
+    std::string title;
+    for (const auto& e : traced_run["traceEvents"]) {
+        if (e["name"] == "process_name") ++processes, title = e["args"]["name"];
+        if (e["name"] == "thread_name")
+            CHECK(
+                e["args"]["name"].get<std::string>().starts_with(title.starts_with("opencl_") ? "queue " : "stream "));
+    }
     CHECK(processes == traced);
     CHECK(csv.text().find("overlap_percent") != std::string::npos);
 }

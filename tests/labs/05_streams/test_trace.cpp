@@ -137,7 +137,7 @@ TEST_CASE("a Chrome trace has every command with its time, length and lane, begi
 }
 
 TEST_CASE("a Chrome trace of two timelines, whole", "[cpu]") {
-    Timeline first, second;
+    Timeline first, second("queue");
     first.add({"strip 0", "copy up", '>', 2, 50, 60});
     first.add({"strip 1", "kernel", '#', 2, 55, 57});
     second.add({"strip 0", "kernel", '#', 0, 7, 8});
@@ -147,7 +147,7 @@ TEST_CASE("a Chrome trace of two timelines, whole", "[cpu]") {
         {"name": "strip 0: copy up", "cat": "copy up", "ph": "X", "ts": 0.0, "dur": 10.0, "pid": 1, "tid": 2},
         {"name": "strip 1: kernel", "cat": "kernel", "ph": "X", "ts": 5.0, "dur": 2.0, "pid": 1, "tid": 2},
         {"name": "process_name", "ph": "M", "pid": 3, "args": {"name": "three"}},
-        {"name": "thread_name", "ph": "M", "pid": 3, "tid": 0, "args": {"name": "stream 0"}},
+        {"name": "thread_name", "ph": "M", "pid": 3, "tid": 0, "args": {"name": "queue 0"}},
         {"name": "strip 0: kernel", "cat": "kernel", "ph": "X", "ts": 0.0, "dur": 1.0, "pid": 3, "tid": 0}]})");
     CHECK(nlohmann::json::parse(gpulab::chrome_trace({{"one", first}, {"empty", {}}, {"three", second}})) == expected);
     CHECK(gpulab::chrome_trace({}).ends_with("}\n"));

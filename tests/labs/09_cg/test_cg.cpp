@@ -1,5 +1,7 @@
 #include <array>
+#include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <sstream>
@@ -179,6 +181,55 @@ TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end
     SECTION("no history") { out.history.clear(); }
     SECTION("too few elements") { out.x.pop_back(); }
     CHECK_FALSE(cg::compare(c.problem, reference, out).passed);
+}
+
+TEMPLATE_TEST_CASE("the comparison accepts in a history what rounding explains, and no more", "", float, double) {
+    // ((1, 0), (0, 3)) x = (1, 1): the residual after one iteration is (1, -1) / 2, and alpha q is (1, 3) / 2.
+    using T = TestType;
+    cg::testing::SymmetricMatrix<T> m(2);
+    m.add(0, 0, 1), m.add(1, 1, 3);
+    const auto p = cg::make_problem<T>(m.matrix(), {1, 1}, {}, cg::testing::settings(0, 2));
+    cg::Output<T> out;
+    cg::Stopwatch once;
+    gpulab::run_of(cg::variants<T>(), "cpu_sequential")(p, out, once);
+    REQUIRE(out.history.size() == 3); // compare() holds the last one against b - A x, too
+    const double epsilon = std::numeric_limits<T>::epsilon();
+    // The reference changes alpha by 16 + sqrt(2) epsilon and, through p . q, by 8; and each element of q by 8. So the
+    // residual changes by at most that part of alpha q, and eight times as much is allowed.
+    const double most = 8 * (16 + std::sqrt(2.0) + 8 + 8) * epsilon * std::hypot(0.5, 1.5);
+    const double least = (16 + std::sqrt(2.0)) * epsilon * out.history[1]; // always
+    const auto passes = [&](double change) {
+        cg::Output<T> changed = out;
+        changed.history[1] += change;
+        return cg::compare(p, cg::make_reference(p), changed).passed;
+    };
+    CHECK(passes(0));
+    CHECK(passes(0.8 * least));
+    CHECK(passes(-0.8 * least));
+    CHECK_FALSE(passes(1.05 * most));
+    CHECK_FALSE(passes(-1.05 * most));
+}
+
+TEST_CASE("of the kernel times of several devices, the longest of each kind counts") {
+    using Times = std::vector<std::pair<std::string, double>>;
+    CHECK(cg::longest_times({{{"dot", 3}, {"spmv", 5}}, {{"dot", 4}, {"pack", 0.5}}, {{"dot", 2}, {"spmv", 1}}}) ==
+          Times{{"dot", 4}, {"pack", 0.5}, {"spmv", 5}});
+    CHECK(cg::longest_times({}).empty());
+}
+
+TEST_CASE("the rungs for several GPUs refuse --flush-l2, and no others do") {
+    for (const bool flush : {false, true}) {
+        gpulab::Options options("cg", "a test");
+        options.variants(cg::variants<double>());
+        const std::array arguments = {"cg", "--flush-l2"};
+        REQUIRE(options.parse(flush ? 2 : 1, arguments.data()));
+        for (const auto& v : cg::variants<double>()) {
+            INFO(v.name);
+            const bool refused = flush && (v.name == "cuda_devices" || v.name == "cuda_devices_stores");
+            CHECK(cg::refused_option(options, v.name).starts_with("--flush-l2: ") == refused);
+            if (!refused) CHECK(cg::refused_option(options, v.name) == "");
+        }
+    }
 }
 
 TEST_CASE("a solution whose squares underflow is judged by its residual") {

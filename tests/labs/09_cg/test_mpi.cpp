@@ -2,6 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <sstream>
 #include <string>
@@ -315,6 +316,19 @@ TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
     CHECK_FALSE(cg::takes_nccl("auto", shared));
     CHECK_FALSE(cg::takes_nccl("host", shared));
     CHECK_THROWS_AS(cg::takes_nccl("nccl", shared), gpulab::UsageError);
+}
+
+TEST_CASE("when a file cannot be written, rank 0 writes the others, and the exit code is 2", "[cpu]") {
+    if (!std::filesystem::exists("/dev/full")) SKIP("there is no /dev/full");
+    const ScratchFile history, json;
+    const Outcome outcome = mpi(1, "--on cpu --generate laplace2d:4 --repeat 1 --solution /dev/full --history " +
+                                       history.path() + " --json " + json.path());
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 2);
+    CHECK(has(outcome.err, "cg_mpi: cannot write /dev/full: "));
+    CHECK(history.text().starts_with("variant,iteration,residual\n"));
+    CHECK(json.json()["variants"][0]["status"] == "passed");
+    CHECK(has(outcome.out, "converged after "));
 }
 
 TEST_CASE("a link that cannot be is refused once", "[cpu]") {

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -24,6 +27,7 @@
 using gpulab::testing::names_of;
 using gpulab::testing::Outcome;
 using gpulab::testing::ScratchFile;
+using gpulab::testing::ScratchFolder;
 using Words = std::set<std::string>;
 
 namespace {
@@ -40,6 +44,19 @@ gpulab::testing::KnownWrong wrong_rungs() {
 bool ran(const Outcome& outcome) { return outcome.exit_code == 0 || outcome.exit_code == 1; }
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+bool is_near(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)); }
+
+/// What is wrong with the figures of a result that follow from its others, or "".
+std::string derived_fault(const nlohmann::json& v) {
+    const double ms = v["kernel_ms"]["median"];
+    if (!is_near(v["us_per_iteration"], 1000 * ms / v["iterations"].get<double>())) return "us_per_iteration";
+    if (!v.contains("ms_overhead")) return "";
+    double kernels = 0;
+    for (const auto& [name, value] : v.items())
+        if (name.starts_with("ms_") && name != "ms_overhead") kernels += value.get<double>();
+    return is_near(v["ms_overhead"], std::max(0.0, ms - kernels)) ? "" : "ms_overhead";
+}
 } // namespace
 
 TEST_CASE("the README's ladder is the variant table") {
@@ -313,6 +330,8 @@ TEST_CASE("all variants solve a system, and the JSON file describes it") {
             if (v["status"] == "passed") {
                 CHECK(v["iterations"] > 5);
                 CHECK(v["residual"] < 1.1e-4);
+                INFO(v.dump());
+                CHECK(derived_fault(v) == "");
             }
         CHECK(gpulab::read_matrix_market<double>(mtx.path()).rows == 60);
     }
@@ -330,6 +349,9 @@ void check_trace(const std::string& variant, const std::vector<std::string>& com
     std::set<std::string> names, lanes;
     const auto written = trace.json();
     for (const auto& event : written["traceEvents"]) {
+        if (event["name"] == "thread_name")
+            CHECK(event["args"]["name"].get<std::string>().starts_with(variant.starts_with("opencl_") ? "queue "
+                                                                                                      : "stream "));
         if (event["ph"] != "X") continue;
         const std::string name = event["name"].get<std::string>(); // "spmv: kernel"
         names.insert(name.substr(0, name.find(':')));
@@ -378,6 +400,60 @@ TEST_CASE("table-4-6 has the time of each kernel of the rungs for several GPUs",
             CHECK(v["ms_overhead"] >= 0);
         }
     CHECK(found == Words{"cuda_devices", "cuda_devices_stores"});
+}
+
+TEST_CASE("when a file cannot be written, the others are, and the exit code is 2") {
+    if (!std::filesystem::exists("/dev/full")) SKIP("there is no /dev/full");
+    const std::vector<std::string> options = {"--json", "--history", "--solution"};
+    for (const std::string full : {"--json", "--trace"}) {
+        const bool trace = full == "--trace";
+        if (trace && gpulab::devices(gpulab::Backend::opencl).empty()) continue;
+        const ScratchFolder folder;
+        std::string arguments = fmt::format("--generate laplace2d:4 --repeat 1 {} /dev/full --variant {}", full,
+                                            trace ? "opencl_devices_halo" : "cpu_sequential");
+        for (const std::string& option : options)
+            if (option != full) arguments += fmt::format(" {} {}", option, folder.path(option));
+        const Outcome outcome = program(arguments);
+        INFO(arguments << '\n' << outcome.out << outcome.err);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.err.starts_with("cg: cannot write /dev/full: "));
+        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+        CHECK(has(outcome.out, "converged after "));
+        for (const std::string& option : options)
+            CHECK((option == full || std::filesystem::file_size(folder.path(option)) > 0));
+    }
+    // A matrix, which is written first, and a solution that is written while the table is printed.
+    const ScratchFile out;
+    const ScratchFolder folder;
+    const std::string limited =
+        fmt::format("(ulimit -f 64; \"{}\" --generate laplace2d:60 --variant cpu_sequential --repeat 1 --write {} "
+                    "--solution {} --history {} --json {}; echo \"exit code $?\") > {} 2>&1",
+                    CG_PROGRAM, folder.path("A"), folder.path("x"), folder.path("h"), folder.path("j"), out.path());
+    REQUIRE(std::system(limited.c_str()) == 0);
+    INFO(out.text());
+    CHECK(has(out.text(), "\nexit code 2\n"));
+    CHECK_FALSE(std::filesystem::exists(folder.path("A")));
+    CHECK_FALSE(std::filesystem::exists(folder.path("x")));
+    CHECK(std::filesystem::file_size(folder.path("h")) > 0);
+    CHECK(std::filesystem::file_size(folder.path("j")) > 0);
+    CHECK(has(out.text(), "cg: cannot write " + folder.path("A")));
+    CHECK(has(out.text(), "cg: cannot write " + folder.path("x")));
+}
+
+TEST_CASE("with --flush-l2, the rungs for several GPUs are skipped, and refused by name", "[cuda]") {
+    gpu_or_skip();
+    const ScratchFile json;
+    REQUIRE(ran(program("--generate laplace2d:4 --repeat 1 --flush-l2 --backend cuda --json " + json.path())));
+    std::size_t skipped = 0;
+    const auto run = json.json();
+    for (const auto& v : run["variants"]) {
+        INFO(v.dump());
+        const bool by_option = v["status"] == "skipped" && v["reason"].get<std::string>().starts_with("--flush-l2: ");
+        CHECK(by_option == (v["name"] == "cuda_devices" || v["name"] == "cuda_devices_stores"));
+        skipped += by_option;
+    }
+    CHECK(skipped == 2);
+    CHECK(program.refusal_fault("--flush-l2 --variant cuda_devices") == "");
 }
 
 TEST_CASE("a trace without a command is not written, and the exit code says so") {
@@ -474,7 +550,22 @@ TEST_CASE("the bytes of a kernel are those of what it reads and writes") {
     CHECK(cg::kernel_work(jacobi.problem, "next_p").bytes == 4 * vector);
 }
 
-TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads", "[opencl]") {
+TEST_CASE("the bytes and operations of an iteration are those of fused kernels") {
+    const auto check = [](const auto& plain, const auto& jacobi, double entry, double number) {
+        // 100 rows with 460 entries; ten vectors, with Jacobi twelve
+        CHECK(cg::work(plain.problem, 7).bytes == 7 * (460 * entry + 100 * 4 + 10 * 100 * number));
+        CHECK(cg::work(jacobi.problem, 7).bytes == 7 * (460 * entry + 100 * 4 + 12 * 100 * number));
+        CHECK(cg::work(plain.problem, 7).flops == 7 * (2 * 460 + 10 * 100));
+        CHECK(cg::work(jacobi.problem, 7).flops == 7 * (2 * 460 + 14 * 100));
+    };
+    using cg::testing::generated, cg::testing::settings;
+    check(generated<double>("laplace2d:10", settings(0, 20)), generated<double>("laplace2d:10", settings(0, 20, true)),
+          12, 8);
+    check(generated<float>("laplace2d:10", settings(0, 20)), generated<float>("laplace2d:10", settings(0, 20, true)), 8,
+          4);
+}
+
+TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and their figures fit", "[opencl]") {
     if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
     for (const auto& [study, kernel, vectors] :
          {std::tuple{"table-4-4", "dot", 1.0}, {"table-4-7", "opencl_five_kernels:dot", 301.0 / 201}}) {
@@ -484,9 +575,22 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads", "[
         INFO(study << outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
         std::size_t found = 0;
+        std::map<std::string, double> one; // milliseconds with one group per compute unit, by device and kernel
         for (const auto& run : json.json())
             for (const auto& v : run["variants"]) {
-                if (v["name"] != kernel || v["status"] != "passed") continue;
+                if (v["status"] != "passed") continue;
+                INFO(v.dump());
+                const std::string name = v["name"];
+                const double ms = v["kernel_ms"]["median"];
+                if (study == std::string("table-4-4")) {
+                    const auto& [key, one_ms] = *one.try_emplace(v["device"].get<std::string>() + name, ms).first;
+                    CHECK(run["problem"]["groups"] >= 1);
+                    CHECK(std::abs(v["saved_percent"].get<double>() - 100 * (one_ms - ms) / one_ms) < 1e-6);
+                } else { // a mean over the runs of a solution
+                    CHECK(v["runs"] == (name.ends_with(":dot") ? 201 : name.ends_with(":next_x") ? 100 : 101));
+                    CHECK(is_near(ms * v["runs"].get<double>(), v["ms_runs"]));
+                }
+                if (name != kernel) continue;
                 ++found;
                 CHECK(std::abs(v["bytes"].get<double>() - vectors * 400 * 8) < 1e-6);
             }
@@ -536,6 +640,10 @@ TEST_CASE("the tables of table-4-5 and table-4-6 have all kernels and the overhe
             return one["name"].template get<std::string>() + " " == variant;
         });
         REQUIRE(first != v.end());
+        for (const auto& one : v) {
+            INFO(one.dump());
+            if (one["status"] == "passed") CHECK(derived_fault(one) == "");
+        }
         const auto matches = [&](std::size_t column, double ms) { // the cell has at least one decimal below 100
             CHECK(std::abs(std::stod(row[column]) - ms) <= (ms < 9.995 ? 0.0051 : ms < 99.95 ? 0.051 : 0.51));
         };
@@ -545,6 +653,94 @@ TEST_CASE("the tables of table-4-5 and table-4-6 have all kernels and the overhe
         else CHECK(row[8] == "-");
         matches(9, (*first)["ms_overhead"]);
     }
+}
+
+TEST_CASE("the model of the study scaling: the time on one device shared out, and what two cost besides") {
+    cg::ScalingModel model = cg::scaling_model(100, 60, 112); // 10 more than half of 100, and 12 more than 100
+    CHECK(model.c == 11);
+    CHECK(is_near(model.speed_up(1), 100.0 / 111));
+    CHECK(is_near(model.speed_up(4), 100.0 / 36));
+    model = cg::scaling_model(100, 45, 90); // faster than it could be
+    CHECK(model.c == 0);
+    CHECK(model.speed_up(8) == 8);
+}
+
+TEST_CASE("the text of the study scaling follows from the times in its file", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    const ScratchFile json;
+    const Outcome outcome = program("--study scaling --rows 400 --repeat 1 --backend opencl --json " + json.path());
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    std::map<std::string, double> us; // by "strong 2"
+    const auto runs = json.json();
+    for (const auto& run : runs)
+        for (const auto& v : run["variants"]) {
+            REQUIRE(v["name"] == "opencl_devices_halo");
+            us[fmt::format("{} {}", run["problem"]["scaling"].get<std::string>(), run["problem"]["parts"].dump())] =
+                1000 * v["kernel_ms"]["median"].get<double>() / 50;
+            CHECK(derived_fault(v) == "");
+        }
+    REQUIRE(us.size() == 4);
+    const double one = us["strong 1"], two = us["strong 2"], wide = us["weak 2"];
+    const double c = std::max(0.0, (two - one / 2 + wide - one) / 2);
+    std::string text; // in one line
+    std::istringstream words(outcome.out);
+    for (std::string word; words >> word;) text += word + ' ';
+    std::smatch found;
+    const std::regex pattern(
+        R"(opencl_devices_halo, measured: (\S+) us on one part, (\S+) us on two \((\S+) times as fast\), (\S+) us on two )"
+        R"(with twice the rows\. Model t\(P\) = t\(1\)/P \+ c with c = (\S+) us; it gives (\S+) times on 4, (\S+) times on 8, )"
+        R"((\S+) times on 16, (\S+) times on 32\. A model, not a measurement: .* it has no term for a network\.)");
+    REQUIRE(std::regex_search(text, found, pattern));
+    std::size_t number = 0;
+    for (const auto& [value, half_digit] : {std::pair{one, 0.5},
+                                            {two, 0.5},
+                                            {one / two, 0.005},
+                                            {wide, 0.5},
+                                            {c, 0.5},
+                                            {one / (one / 4 + c), 0.05},
+                                            {one / (one / 8 + c), 0.05},
+                                            {one / (one / 16 + c), 0.05},
+                                            {one / (one / 32 + c), 0.05}}) {
+        INFO("number " << number + 1 << " of the text: " << found[number + 1] << ", " << value);
+        CHECK(std::abs(std::stod(found[++number]) - value) <= 1.001 * half_digit);
+    }
+}
+
+TEST_CASE("the curves of the study history are residuals relative to that of the start") {
+    const ScratchFile json;
+    const Outcome outcome =
+        program("--study history --rows 100 --tolerance 0 --limit 12 --repeat 1 --json " + json.path());
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    std::map<std::string, cg::Reference> references; // by matrix and way
+    for (const std::string matrix : {"laplace2d:10", "springs:7x7"})
+        for (const auto& [way, method] :
+             {std::pair{"cpu_cg", cg::Method::conjugate_gradients}, {"cpu_steepest", cg::Method::steepest_descent}})
+            for (const bool jacobi : {false, true}) {
+                gpulab::Csr<double> a = gpulab::generate_matrix<double>(matrix, 42); // the program's own seed
+                std::vector<double> b = gpulab::random_vector<double>(a.rows, 42);
+                const auto p = cg::make_problem<double>(std::move(a), std::move(b), {},
+                                                        cg::testing::settings(0, 12, jacobi, method));
+                references[matrix + way + (jacobi ? "_jacobi" : "")] = cg::make_reference(p);
+            }
+    std::size_t points = 0;
+    const auto runs = json.json();
+    for (const auto& run : runs) {
+        const std::size_t k = run["problem"]["iteration"];
+        if (k == 0) continue; // the ways, not their curves
+        for (const auto& v : run["variants"]) {
+            INFO(run["problem"].dump() << v.dump());
+            const cg::Reference& reference =
+                references.at(run["problem"]["matrix"].get<std::string>() + v["name"].get<std::string>());
+            const double start = reference.history[0];
+            REQUIRE(std::abs(start - 1) > 0.1);
+            CHECK(std::abs(v["residual"].get<double>() - reference.history[k] / start) <=
+                  2 * reference.allowed[k] / start); // both norms are rounded
+            ++points;
+        }
+    }
+    CHECK(points == 2 * 4 * 10); // iterations 1 to 8, 10 and 12
 }
 
 TEST_CASE("a study without a variant says so, and the default size of history suits a CPU") {

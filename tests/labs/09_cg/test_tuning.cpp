@@ -26,6 +26,47 @@ TEST_CASE("trying stops at the first local minimum") {
     CHECK(found({5}) == std::vector<double>{1, 5, 5, 1});
 }
 
+TEST_CASE("of several runs with each number of groups the fastest counts, and few rows are tried with one and two") {
+    const std::vector<double> times = {9, 8, 7, 6, 5, 6, 1};
+    std::vector<std::size_t> runs(times.size()); // with each number of groups
+    const auto slower_at_first = [&](std::size_t groups) {
+        const std::size_t run = runs.at(groups - 1)++;
+        return times[groups - 1] + (run == 1 ? 0.0 : 10.0); // the second run is the fastest
+    };
+    using Runs = std::vector<std::size_t>;
+    cg::Tuned found = cg::fastest_groups(slower_at_first, 4096);
+    CHECK(found.groups == 5);
+    CHECK(found.one_ms == 9);
+    CHECK(found.best_ms == 5);
+    CHECK(runs == Runs{5, 5, 5, 5, 5, 5, 0});
+    runs.assign(times.size(), 0);
+    found = cg::fastest_groups(slower_at_first, 4095);
+    CHECK(found.groups == 2);
+    CHECK(runs == Runs{2, 2, 0, 0, 0, 0, 0});
+    std::size_t most = 0;
+    CHECK(cg::fastest_groups([&](std::size_t groups) { return most = groups, 1.0 / static_cast<double>(groups); },
+                             1'000'000)
+              .groups == cg::most_groups);
+    CHECK(most == cg::most_groups);
+}
+
+TEST_CASE("the table of what was tried shows what is saved against one group") {
+    CHECK(cg::saved_percent(8, 2) == 75);
+    CHECK(cg::saved_percent(4, 5) == -25);
+    CHECK(cg::saved_percent(0, 0) == 0);
+    CHECK(cg::tuning_table({{"GPU", "dot", "float", 1024, 5, 8, 2},
+                            {"GPU", "spmv", "float", 1024, 1, 0.5, 0.5},
+                            {"CPU", "dot", "double", 1024, 2, 4, 3}}) ==
+          "GPU, 1024 rows in float: groups per compute unit\n"
+          "  kernel         1: ms    best: ms  groups   saved\n"
+          "  dot           8.0000      2.0000       5     75%\n"
+          "  spmv          0.5000      0.5000       1      0%\n"
+          "\n"
+          "CPU, 1024 rows in double: groups per compute unit\n"
+          "  kernel         1: ms    best: ms  groups   saved\n"
+          "  dot           4.0000      3.0000       2     25%\n");
+}
+
 TEST_CASE("what was found is kept in a file, by device, kernel, type and size") {
     const gpulab::testing::ScratchFile file;
     {

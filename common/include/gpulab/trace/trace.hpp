@@ -23,6 +23,12 @@ struct TraceEvent {
 /// The commands of one run. Times are in microseconds from a common zero.
 class Timeline {
 public:
+    /// Its lanes are called "stream 0", "stream 1", ...
+    Timeline() = default;
+    /// @param lane what a lane is called instead: "queue", for OpenCL
+    explicit Timeline(std::string lane) : lane_(std::move(lane)) {}
+    const std::string& lane() const { return lane_; }
+
     /// Appends a command; the order does not matter.
     void add(TraceEvent event) { events_.push_back(std::move(event)); }
     const std::vector<TraceEvent>& events() const { return events_; }
@@ -47,6 +53,7 @@ public:
     std::string lanes(std::size_t width = 96) const;
 
 private:
+    std::string lane_ = "stream";
     std::vector<TraceEvent> events_;
 };
 
