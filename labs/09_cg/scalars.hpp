@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include "cg.hpp"
 
@@ -39,7 +40,10 @@ public:
 
     /// Takes p . q of this iteration. @return false when it is not positive, which ends the iteration
     bool accepts(double pq) {
-        if (pq > 0 && std::isfinite(pq)) {
+        // Below the smallest normal number, pq has lost digits. Once the residual is rounding only, that is the end.
+        const bool lost =
+            pq < std::numeric_limits<double>::min() && end_without_curvature<T>(out_.history) == End::exhausted;
+        if (pq > 0 && std::isfinite(pq) && !lost) {
             alpha_ = rho_ / pq;
             return true;
         }

@@ -41,7 +41,7 @@ kernel void panel(global double* lu, global int* pivots, int n, int k0, int widt
             lu[(size_t)i * n + k] = factor;
             for (int j = k + 1; j < k0 + width; ++j) lu[(size_t)i * n + j] -= factor * lu[(size_t)k * n + j];
         }
-        barrier(CLK_GLOBAL_MEM_FENCE); // the next column is complete
+        // No barrier: in the next column each item searches the rows that it has just changed.
     }
 }
 

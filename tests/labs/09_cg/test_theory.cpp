@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "checks.hpp"
+#include "scalars.hpp"
 
 using cg::End;
 using cg::Output;
@@ -21,6 +22,21 @@ template <class T> Output<T> solved(const Problem<T>& p) {
     return out;
 }
 } // namespace
+
+TEST_CASE("p . q below the normal numbers ends the iteration when the residual is rounding only") {
+    const auto c = generated<double>("laplace2d:3", settings(0, 10));
+    for (const bool rounding : {true, false}) {
+        Output<double> out;
+        cg::Scalars<double> scalars(c.problem, out);
+        scalars.begin(1, 1);
+        REQUIRE(scalars.accepts(1e-300));
+        scalars.next(rounding ? 1e-40 : 1e-20, 1e-40); // the squares of the norms
+        CHECK(scalars.accepts(1e-300));
+        CHECK(scalars.accepts(1e-310) == !rounding);
+        CHECK(scalars.wants_more() == !rounding);
+        if (rounding) CHECK(out.end == End::exhausted);
+    }
+}
 
 TEST_CASE("a system of n unknowns is solved after n iterations") {
     for (const std::size_t n : {1u, 2u, 3u, 5u, 8u, 12u}) {
