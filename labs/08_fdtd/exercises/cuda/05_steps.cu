@@ -12,7 +12,7 @@
 // the column are looked up once (facts.cuh), facts about the row once per row. In each iteration the warp takes the
 // shortest of three versions of the code that is right there: without any tests, for borders and layers, or also for
 // sources and probes. The march is in strip.cuh. Absorbing layers are a frame around the grid: its warps run the code
-// for layers and get fewer rows, the others do not even hold the registers for it (areas.hpp).
+// for layers and get fewer rows (areas.hpp), all others run the code without layers.
 // Limit: memory, on large grids. There is one pass per four steps, but it also reads the columns on each side. On small
 // grids there are few warps, and the time that a warp takes for a row decides.
 #include <algorithm>
@@ -30,7 +30,7 @@ constexpr int warps = 4; // per block; they are independent of each other
 } // namespace
 
 /// Four steps from one field to another; any grid. With five blocks on a multiprocessor each thread has up to 96
-/// registers. The code for layers could use more, but the other one needs the warps.
+/// registers. The code for layers could use more and keeps some numbers in local memory, but few warps run it.
 template <bool mapped, bool layers, class T>
 __global__ void __launch_bounds__(32 * warps, 5)
     steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
