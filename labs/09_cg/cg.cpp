@@ -150,6 +150,11 @@ template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>
     return residual > p.stop_at && residual >= true_residual(p, std::vector<T>(p.n()));
 }
 
+template <class T> bool has_curvature(double pq, const std::vector<double>& history) {
+    if (!(pq > 0) || !std::isfinite(pq)) return false;
+    return pq >= std::numeric_limits<double>::min() || end_without_curvature<T>(history) != End::exhausted;
+}
+
 template <class T> End end_without_curvature(const std::vector<double>& history) {
     // After so many digits the residual is the rounding error of its own update, and p . A p may underflow to zero.
     const bool rounding = history.back() <= std::numeric_limits<T>::epsilon() * history.front();
@@ -229,6 +234,7 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     template std::string describe_end(const Problem<T>&, const Output<T>&);                           \
     template std::string describe_solution(const Problem<T>&, const std::vector<T>&, End);            \
     template bool is_no_solution(const Problem<T>&, const std::vector<T>&);                           \
+    template bool has_curvature<T>(double, const std::vector<double>&);                               \
     template End end_without_curvature<T>(const std::vector<double>&);                                \
     template gpulab::Work work(const Problem<T>&, std::size_t);                                       \
     template MemoryNeed memory_need<T>(gpulab::MatrixSize);                                           \

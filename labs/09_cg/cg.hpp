@@ -136,6 +136,10 @@ template <class T> std::string describe_solution(const Problem<T>& p, const std:
 /// orders of magnitude larger than the solution causes that, although the iteration ends as converged.
 template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>& x);
 
+/// Whether the iteration can go on with this p . A p: it is positive and finite. Below the smallest normal number it
+/// has lost digits, which is the end once the residual is rounding only. @param history up to this iteration
+template <class T> bool has_curvature(double pq, const std::vector<double>& history);
+
 /// Decides between not_positive and exhausted. @param history up to the iteration in which p . A p was not positive
 template <class T> End end_without_curvature(const std::vector<double>& history);
 

@@ -86,7 +86,7 @@ std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64
             q[i] = product(i, draw + i);
             return d[i] * q[i];
         });
-        if (!(pq > 0) || !std::isfinite(pq)) {
+        if (!has_curvature<T>(pq, history)) {
             end = std::isfinite(pq) ? end_without_curvature<T>(history) : End::not_finite;
             break;
         }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <limits>
 
 #include "cg.hpp"
 
@@ -40,10 +39,7 @@ public:
 
     /// Takes p . q of this iteration. @return false when it is not positive, which ends the iteration
     bool accepts(double pq) {
-        // Below the smallest normal number, pq has lost digits. Once the residual is rounding only, that is the end.
-        const bool lost =
-            pq < std::numeric_limits<double>::min() && end_without_curvature<T>(out_.history) == End::exhausted;
-        if (pq > 0 && std::isfinite(pq) && !lost) {
+        if (has_curvature<T>(pq, out_.history)) {
             alpha_ = rho_ / pq;
             return true;
         }
