@@ -19,6 +19,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # its device would take longer than the cases.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
 # for one process after the other, 0.2 s for each on an H200.
+# A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu,
+# ./lab test on a machine with a GPU: cmake/GpuSlots.json): programs take turns on a GPU, and each turn costs time.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -53,7 +55,9 @@ function(add_lab_test target)
     macro(gpulab_discover list spec labels)
         catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
         set(in_parts FALSE)
+        set(slots "")
         if("${list}" MATCHES "^(opencl|cuda)$")
+            set(slots " RESOURCE_GROUPS gpus:1")
             set(in_parts [["${CTEST_CONFIGURATION_TYPE}" STREQUAL "gpu"]])
         endif()
         # Catch2's script, which lists each test case, is included here and not by the folder itself.
@@ -63,7 +67,7 @@ function(add_lab_test target)
         file(APPEND ${labels_file} "if(NOT (${in_parts}))\n"
                                    "  include(\"${script}\")\n"
                                    "  foreach(test IN LISTS ${target}_${list})\n"
-                                   "    set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" COST ${cost})\n"
+                                   "    set_tests_properties(\"\${test}\" PROPERTIES LABELS \"${labels}\" COST ${cost}${slots})\n"
                                    "  endforeach()\n"
                                    "endif()\n")
     endmacro()
@@ -81,7 +85,7 @@ function(add_lab_test target)
                 add_test(NAME "${name}" COMMAND ${target} "[${backend}]~[large]"
                                                 --shard-count ${TEST_PARTS} --shard-index ${index})
                 set_tests_properties("${name}" PROPERTIES LABELS "${TEST_LABELS};${backend}" SKIP_RETURN_CODE 4
-                                     COST ${cost})
+                                     COST ${cost} RESOURCE_GROUPS gpus:1)
             endforeach()
         else()
             gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
@@ -183,5 +187,6 @@ function(gpulab_sanitizer_test name target labels)
     endif()
     # One run of each tool at a time: while one has the GPU, the others start or compare.
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 1000
-                         RESOURCE_LOCK "compute-sanitizer ${CS_TOOL}" ENVIRONMENT "${environment}")
+                         RESOURCE_LOCK "compute-sanitizer ${CS_TOOL}" RESOURCE_GROUPS gpus:1
+                         ENVIRONMENT "${environment}")
 endfunction()

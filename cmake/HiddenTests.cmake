@@ -43,7 +43,8 @@ function(gpulab_parts_for_gpu target program labels cost)
             set(name "${target}: ${backend}, part ${part} of ${parts}")
             add_test("${name}" ${program} "[${backend}]~[large]" --order rand --rng-seed 1
                      --shard-count ${parts} --shard-index ${index})
-            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost})
+            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost}
+                                 RESOURCE_GROUPS gpus:1)
         endforeach()
     endforeach()
 endfunction()

@@ -8,6 +8,12 @@
 
 namespace cg {
 
+/// The sums of a residual.
+struct ResidualSums {
+    double rr = 0;  ///< r . r
+    double rho = 0; ///< r . z
+};
+
 /// alpha, beta, the history and the end. A rung's loop:
 ///
 ///     Scalars<T> scalars(p, out);

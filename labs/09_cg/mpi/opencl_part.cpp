@@ -30,19 +30,16 @@ public:
         device_.multiply_with_halo(0, part_.inner_begin, arrived);
         device_.multiply_with_halo(part_.inner_end, part_.rows(), arrived);
         device_.dot_pq();
-        const double sum = device_.sum();
-        device_.record().collect(nullptr);
-        return sum;
+        return device_.pq();
     }
     ResidualSums update(T alpha, bool only_r) override {
-        if (!only_r) device_.next_x(alpha);
+        device_.record().complete(); // multiply_border() has waited for them
         device_.next_r(alpha);
-        device_.dot_rr();
-        ResidualSums sums;
-        sums.rr = device_.sum();
-        if (jacobi_) device_.dot_rz();
-        sums.rho = jacobi_ ? device_.sum() : sums.rr;
-        return sums;
+        device_.dot_r();
+        if (!only_r) device_.next_x(alpha); // while the sums travel
+        device_.flush();
+        device_.record().collect(nullptr);
+        return device_.residual();
     }
     void next_p(T beta) override { device_.next_p(beta); }
     void solution(T* out) override {

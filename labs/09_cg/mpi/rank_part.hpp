@@ -10,15 +10,10 @@
 #include "cg.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "scalars.hpp"
 #include "split.hpp"
 
 namespace cg {
-
-/// The sums of a residual.
-struct ResidualSums {
-    double rr = 0;  ///< r . r
-    double rho = 0; ///< r . z
-};
 
 /// What a process does in an iteration. Host memory is where the halo comes from and goes to.
 template <class T> class RankPart {

@@ -22,6 +22,7 @@
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 #include "gpulab/opencl/real.hpp"
+#include "scalars.hpp"
 #include "split.hpp"
 #include "tuning.hpp"
 
@@ -38,9 +39,12 @@ public:
         marks_.push_back({name, shown ? shown : name, kind, symbol, {}, now_us()});
         return &marks_.back().event;
     }
-    /// Takes the times of all commands, which must be complete.
+    /// Says that all commands so far are complete.
+    void complete() { complete_ = marks_.size(); }
+    /// Takes the times of the commands that are complete.
     void collect(gpulab::Timeline* timeline) {
-        for (const Mark& m : marks_) {
+        for (; complete_ > 0; --complete_, marks_.pop_front()) {
+            const Mark& m = marks_.front();
             const auto time = [&](auto what) { return 1e-3 * static_cast<double>(what); };
             const double queued = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
             const double begin = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
@@ -51,10 +55,10 @@ public:
             const int lane = 2 * lane_ + (m.symbol == '#' ? 0 : 1);
             timeline->add({m.shown, m.kind, m.symbol, lane, begin - queued + m.host_us, end - queued + m.host_us});
         }
-        marks_.clear();
     }
     void restart() {
         marks_.clear();
+        complete_ = 0;
         ms_.clear();
     }
     const std::map<std::string, double>& ms() const { return ms_; }
@@ -73,6 +77,7 @@ private:
     }
     int lane_;
     std::deque<Mark> marks_; // a deque, so that pointers stay valid
+    std::size_t complete_ = 0;
     std::map<std::string, double> ms_;
 };
 
@@ -91,7 +96,7 @@ public:
           inverse_(jacobi_ ? piece(problem.inverse_diagonal, part) : std::vector<T>()), b_(piece(problem.b, part)),
           which_(whole_p ? std::vector<std::int32_t>() : part.send), x_(rows_), r_(rows_), q_(rows_),
           p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
-          partial_(most_groups * units()), host_partial_(partial_.size()) {
+          first_sum_(most_groups * units()), second_sum_(most_groups * units()) {
         const std::string real = gpulab::real_option<T>();
         dot_ = gpulab::opencl_kernel(dot_cl, "dot_product", real);
         dot_jacobi_ = gpulab::opencl_kernel(dot_cl, "dot_jacobi", real);
@@ -123,7 +128,8 @@ public:
     /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. For p these are the part's own elements.
     void reset() {
         const cl::CommandQueue& queue = context_.queue();
-        for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &send_, &halo_, &partial_})
+        for (const gpulab::ClBuffer<T>* vector :
+             {&x_, &r_, &q_, &p_, &send_, &halo_, &first_sum_.partial, &second_sum_.partial})
             poison(*vector, queue);
         queue.finish();
         if (rows_ > 0) {
@@ -157,30 +163,26 @@ public:
                          q_.data(), cl_ulong{begin}, cl_ulong{end}, cl_ulong{rows_});
         run(spmv_halo_, "spmv", groups.spmv, &arrived, "border rows");
     }
-    /// p . q, for sum().
+    /// p . q
     void dot_pq() {
-        gpulab::set_args(dot_, p_.data(), cl_ulong{first_}, q_.data(), cl_ulong{rows_}, partial_.data(),
+        gpulab::set_args(dot_, p_.data(), cl_ulong{first_}, q_.data(), cl_ulong{rows_}, first_sum_.partial.data(),
                          cl::Local(local_ * sizeof(T)));
-        run_dot(dot_);
+        run_dot(dot_, first_sum_);
     }
-    /// r . r, for sum().
-    void dot_rr() {
-        gpulab::set_args(dot_, r_.data(), cl_ulong{0}, r_.data(), cl_ulong{rows_}, partial_.data(),
+    /// Waits for p . q, and so for all kernels before it. @return this part's share
+    double pq() { return first_sum_.wait(); }
+    /// r . r, and with Jacobi r . z.
+    void dot_r() {
+        run_rr();
+        if (!jacobi_) return;
+        gpulab::set_args(dot_jacobi_, r_.data(), inverse_.data(), cl_ulong{rows_}, second_sum_.partial.data(),
                          cl::Local(local_ * sizeof(T)));
-        run_dot(dot_);
+        run_dot(dot_jacobi_, second_sum_);
     }
-    /// r . z with Jacobi, for sum().
-    void dot_rz() {
-        gpulab::set_args(dot_jacobi_, r_.data(), inverse_.data(), cl_ulong{rows_}, partial_.data(),
-                         cl::Local(local_ * sizeof(T)));
-        run_dot(dot_jacobi_);
-    }
-    /// Waits for the dot product that was put into the queue last, and so for all before it. @return this part's share
-    double sum() {
-        if (rows_ == 0) return 0;
-        context_.queue().finish();
-        return std::accumulate(host_partial_.begin(), host_partial_.begin() + static_cast<std::ptrdiff_t>(partials_),
-                               0.0);
+    /// Waits for dot_r(), and not for what was put into the queue after it. @return this part's shares
+    ResidualSums residual() {
+        const double rr = first_sum_.wait();
+        return {rr, jacobi_ ? second_sum_.wait() : rr};
     }
     /// x += alpha p
     void next_x(T alpha) {
@@ -270,13 +272,36 @@ private:
                                               after && !after->empty() ? after : nullptr, place);
         last_ = *place;
     }
-    void run_dot(cl::Kernel& kernel) {
+    void run_rr() {
+        gpulab::set_args(dot_, r_.data(), cl_ulong{0}, r_.data(), cl_ulong{rows_}, first_sum_.partial.data(),
+                         cl::Local(local_ * sizeof(T)));
+        run_dot(dot_, first_sum_);
+    }
+    /// A dot product: a partial sum of each group, on the device and on the host.
+    struct DotSum {
+        explicit DotSum(std::size_t groups) : partial(groups), host(groups) {}
+        double wait() {
+            if (count == 0) return 0; // a part without rows
+            read.wait();
+            return std::accumulate(host.begin(), host.begin() + static_cast<std::ptrdiff_t>(count), 0.0);
+        }
+        gpulab::ClBuffer<T> partial;
+        std::vector<T> host;
+        std::size_t count = 0;
+        cl::Event read;
+    };
+    /// The sums come down in the queue of the copies, so that kernels which follow in the other one need not wait.
+    void run_dot(cl::Kernel& kernel, DotSum& sum) {
         if (rows_ == 0) return;
         run(kernel, "dot", groups.dot);
-        partials_ = groups.dot * units();
-        context_.queue().enqueueReadBuffer(partial_.data(), CL_FALSE, 0, partials_ * sizeof(T), host_partial_.data(),
-                                           nullptr, record_.add("sums down", "copy", '<'));
+        sum.count = groups.dot * units();
+        const std::vector<cl::Event> after{last_};
+        cl::Event* const place = record_.add("sums down", "copy", '<');
         context_.queue().flush();
+        copies_.enqueueReadBuffer(sum.partial.data(), CL_FALSE, 0, sum.count * sizeof(T), sum.host.data(), &after,
+                                  place);
+        copies_.flush();
+        sum.read = *place;
     }
 
     gpulab::OpenClContext& context_;
@@ -285,13 +310,13 @@ private:
     const Part<T>& part_;
     std::size_t rows_, first_;
     bool jacobi_;
-    cl::CommandQueue copies_; // of the halo: beside the kernels in the device's own queue
+    cl::CommandQueue copies_; // of halo and sums: beside the kernels in the device's own queue
     gpulab::ClBuffer<std::int32_t> row_start_, column_;
     gpulab::ClBuffer<T> value_, start_, inverse_, b_;
     gpulab::ClBuffer<std::int32_t> which_;
-    gpulab::ClBuffer<T> x_, r_, q_, p_, send_, halo_, partial_;
-    std::vector<T> host_partial_;
-    std::size_t partials_ = 0, local_ = 0;
+    gpulab::ClBuffer<T> x_, r_, q_, p_, send_, halo_;
+    DotSum first_sum_, second_sum_;
+    std::size_t local_ = 0;
     cl::Kernel dot_, dot_jacobi_, next_x_, next_r_, next_p_, spmv_, pack_, spmv_halo_;
     cl::Event last_;
 };
@@ -300,12 +325,13 @@ template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t gro
     const std::string name = kernel;
     const Groups before = std::exchange(groups, Groups::all(groups_per_unit));
     record_.restart();
-    if (name == "dot") dot_rr();
+    if (name == "dot") run_rr();
     else if (name == "next_x") next_x(T{0});
     else if (name == "next_r") next_r(T{0});
     else if (name == "next_p") next_p(T{0});
     else multiply(0, part_.halo.empty() ? rows_ : 0), multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
     finish();
+    record_.complete();
     record_.collect(nullptr);
     const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;
     record_.restart();

@@ -39,29 +39,30 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
     gpulab::Timeline* timeline = nullptr;
     const auto solve = [&] {
         Scalars<T> scalars(problem, out);
-        const auto residual = [&](const auto& take) { // r . r and r . z
-            device.dot_rr();
-            const double rr = device.sum();
-            if (problem.jacobi()) device.dot_rz();
-            take(rr, problem.jacobi() ? device.sum() : rr);
-        };
         device.multiply(0, n); // p holds x_0 here
         device.next_r(T{1});   // r = b - A x_0
-        residual([&](double rr, double rho) { scalars.begin(rr, rho); });
+        device.dot_r();
+        const ResidualSums start = device.residual();
+        scalars.begin(start.rr, start.rho);
         device.next_p(T{0}); // p = z
         while (scalars.wants_more()) {
             device.multiply(0, n);
             device.dot_pq();
-            const bool positive = scalars.accepts(device.sum());
-            device.record().collect(out.iterations() == 2 ? timeline : nullptr); // sum() has waited for all commands
+            const bool positive = scalars.accepts(device.pq());
+            device.record().complete(); // pq() has waited for all commands
             if (!positive) break;
             const auto alpha = static_cast<T>(scalars.alpha());
-            device.next_x(alpha);
             device.next_r(alpha);
-            residual([&](double rr, double rho) { scalars.next(rr, rho); });
+            device.dot_r();
+            device.next_x(alpha); // runs while the sums travel and the host takes the times
+            device.flush();
+            device.record().collect(out.iterations() == 2 ? timeline : nullptr);
+            const ResidualSums sums = device.residual();
+            scalars.next(sums.rr, sums.rho);
             device.next_p(static_cast<T>(scalars.beta()));
         }
         device.finish();
+        device.record().complete();
         device.record().collect(nullptr);
     };
     watch.time(solve, [&] {
@@ -91,43 +92,52 @@ template <class T, class Command> void on_all(const ClParts<T>& parts, const Com
 
 /// The whole solution on several parts: the loop of solve_on_one_device(), each command for all parts.
 ///
-/// The timeline of a problem that asks for one is the second iteration from its next x on, and the product of the
+/// The timeline of a problem that asks for one is the second iteration from its next r on, and the product of the
 /// third.
 /// @param multiply `multiply()` computes q = A p on all parts, with what they need of each other's p
 template <class T, class Multiply>
 void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
                     const Multiply& multiply) {
     gpulab::Timeline* timeline = nullptr;
-    const auto sum = [&] {
+    const auto pq = [&] {
         double all = 0;
-        for (const auto& part : parts) all += part->sum();
+        for (const auto& part : parts) all += part->pq(), part->record().complete();
         return all;
     };
-    const auto residual = [&](const auto& take) {
-        on_all(parts, [](ClPart<T>& d) { d.dot_rr(); });
-        const double rr = sum();
-        if (problem.jacobi()) on_all(parts, [](ClPart<T>& d) { d.dot_rz(); });
-        take(rr, problem.jacobi() ? sum() : rr);
+    const auto residual = [&] {
+        ResidualSums all;
+        for (const auto& part : parts) {
+            const ResidualSums share = part->residual();
+            all.rr += share.rr, all.rho += share.rho;
+        }
+        return all;
     };
     const auto solve = [&] {
         Scalars<T> scalars(problem, out);
         multiply(); // p holds x_0 here
         on_all(parts, [](ClPart<T>& d) { d.next_r(T{1}); });
-        residual([&](double rr, double rho) { scalars.begin(rr, rho); });
+        on_all(parts, [](ClPart<T>& d) { d.dot_r(); });
+        const ResidualSums start = residual();
+        scalars.begin(start.rr, start.rho);
         on_all(parts, [](ClPart<T>& d) { d.next_p(T{0}); });
         while (scalars.wants_more()) {
             multiply();
             on_all(parts, [](ClPart<T>& d) { d.dot_pq(); });
-            const bool positive = scalars.accepts(sum());
-            for (const auto& part : parts) part->record().collect(out.iterations() == 2 ? timeline : nullptr);
-            if (!positive) break;
+            if (!scalars.accepts(pq())) break;
             const auto alpha = static_cast<T>(scalars.alpha());
-            on_all(parts, [&](ClPart<T>& d) { d.next_x(alpha); });
             on_all(parts, [&](ClPart<T>& d) { d.next_r(alpha); });
-            residual([&](double rr, double rho) { scalars.next(rr, rho); });
+            on_all(parts, [](ClPart<T>& d) { d.dot_r(); });
+            on_all(parts, [&](ClPart<T>& d) { d.next_x(alpha); });
+            for (const auto& part : parts) part->record().collect(out.iterations() == 2 ? timeline : nullptr);
+            const ResidualSums sums = residual();
+            scalars.next(sums.rr, sums.rho);
             on_all(parts, [&](ClPart<T>& d) { d.next_p(static_cast<T>(scalars.beta())); });
         }
-        for (const auto& part : parts) part->finish(), part->record().collect(nullptr);
+        for (const auto& part : parts) {
+            part->finish();
+            part->record().complete();
+            part->record().collect(nullptr);
+        }
     };
     const auto reset = [&] {
         for (const auto& part : parts) part->reset(), part->record().restart();
