@@ -68,7 +68,8 @@ template <class T> struct Output {
     std::vector<double> history; ///< norm of the residual of x_0, x_1, ..., as the iteration computes it
     End end = End::limit;
     double curvature = 0; ///< p . A p, when the end is not_positive
-    /// Time of each kind of kernel in the last run in milliseconds, from rungs that know it. The rest is overhead.
+    /// Time of each kind of kernel in milliseconds, from rungs that know it. They solve once more for it, outside the
+    /// times. The rest is overhead.
     std::vector<std::pair<std::string, double>> kernel_ms;
     gpulab::Timeline timeline;      ///< one iteration, when the problem asks for it
     std::vector<std::string> notes; ///< lines for the person who runs the program, such as a table of what was tried

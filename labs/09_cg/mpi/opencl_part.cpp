@@ -9,13 +9,10 @@ namespace {
 template <class T> class OpenClRankPart final : public RankPart<T> {
 public:
     OpenClRankPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part)
-        : part_(part), jacobi_(problem.jacobi()), device_(context, problem, part, false) {
+        : part_(part), device_(context, problem, part, false) {
         tune(device_, problem);
     }
-    void reset() override {
-        device_.reset();
-        device_.record().restart();
-    }
+    void reset() override { device_.reset(); }
     void pack(T* out) override {
         const cl::Event copied = device_.send(out);
         if (copied()) copied.wait();
@@ -33,12 +30,10 @@ public:
         return device_.pq();
     }
     ResidualSums update(T alpha, bool only_r) override {
-        device_.record().complete(); // multiply_border() has waited for them
         device_.next_r(alpha);
         device_.dot_r();
         if (!only_r) device_.next_x(alpha); // while the sums travel
         device_.flush();
-        device_.record().collect(nullptr);
         return device_.residual();
     }
     void next_p(T beta) override { device_.next_p(beta); }
@@ -52,7 +47,6 @@ public:
 
 private:
     const Part<T>& part_;
-    bool jacobi_;
     ClPart<T> device_;
 };
 

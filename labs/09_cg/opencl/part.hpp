@@ -6,7 +6,6 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <deque>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -28,23 +27,27 @@
 
 namespace cg {
 
-/// The commands of one device: how long each kind has taken and, when it is asked for, when each of them ran.
+/// The commands of one device: how long each kind has taken and, when it is asked for, when each of them ran. Off at
+/// first, because asking for the times takes the host longer than a small kernel runs.
 class ClRecord {
 public:
     /// @param lane of the device in the timeline; copies have the lane behind it
     explicit ClRecord(int lane) : lane_(lane) {}
-    /// A place for the event of the next command, the last argument of an enqueue call.
+    /// Puts a command into a queue.
     /// @param name whose time it counts as @param shown its name in the timeline; null: `name`
-    cl::Event* add(const char* name, const char* kind, char symbol, const char* shown = nullptr) {
+    /// @param event gets the command's event, unless null
+    /// @param enqueue `enqueue(place)` calls the enqueue function with this last argument
+    template <class Enqueue>
+    void command(const char* name, const char* kind, char symbol, const char* shown, cl::Event* event,
+                 const Enqueue& enqueue) {
+        if (!on_) return enqueue(event);
         marks_.push_back({name, shown ? shown : name, kind, symbol, {}, now_us()});
-        return &marks_.back().event;
+        enqueue(&marks_.back().event);
+        if (event) *event = marks_.back().event;
     }
-    /// Says that all commands so far are complete.
-    void complete() { complete_ = marks_.size(); }
-    /// Takes the times of the commands that are complete.
+    /// Takes the times of all commands, which must be complete.
     void collect(gpulab::Timeline* timeline) {
-        for (; complete_ > 0; --complete_, marks_.pop_front()) {
-            const Mark& m = marks_.front();
+        for (const Mark& m : marks_) {
             const auto time = [&](auto what) { return 1e-3 * static_cast<double>(what); };
             const double queued = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
             const double begin = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
@@ -55,11 +58,17 @@ public:
             const int lane = 2 * lane_ + (m.symbol == '#' ? 0 : 1);
             timeline->add({m.shown, m.kind, m.symbol, lane, begin - queued + m.host_us, end - queued + m.host_us});
         }
-    }
-    void restart() {
         marks_.clear();
-        complete_ = 0;
+    }
+    /// Begins to record, with nothing so far.
+    void start() {
+        on_ = true;
         ms_.clear();
+    }
+    /// Takes the times that are left, and records no more. @pre all commands are complete
+    void stop() {
+        collect(nullptr);
+        on_ = false;
     }
     const std::map<std::string, double>& ms() const { return ms_; }
 
@@ -76,8 +85,8 @@ private:
         return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
     int lane_;
-    std::deque<Mark> marks_; // a deque, so that pointers stay valid
-    std::size_t complete_ = 0;
+    bool on_ = false;
+    std::vector<Mark> marks_; // of commands whose times have not been taken
     std::map<std::string, double> ms_;
 };
 
@@ -212,33 +221,39 @@ public:
         cl::Event packed, read;
         if (part_.send.empty()) return read;
         gpulab::set_args(pack_, p_.data(), which_.data(), send_.data(), cl_ulong{which_.size()});
-        run(pack_, "pack", 1);
-        packed = last_;
+        run(pack_, "pack", 1, nullptr, nullptr, &packed);
         const std::vector<cl::Event> after{packed};
-        cl::Event* const place = record_.add("halo down", "copy", '<');
-        copies_.enqueueReadBuffer(send_.data(), CL_FALSE, 0, send_.bytes(), host, &after, place);
+        record_.command("halo down", "copy", '<', nullptr, &read, [&](cl::Event* place) {
+            copies_.enqueueReadBuffer(send_.data(), CL_FALSE, 0, send_.bytes(), host, &after, place);
+        });
         context_.queue().flush();
         copies_.flush();
-        return *place;
+        return read;
     }
     /// Writes elements of the halo, beside the kernels. @param host must stay valid until the event has happened
     cl::Event receive(std::size_t begin, const T* host, std::size_t count) {
-        cl::Event* const place = record_.add("halo up", "copy", '>');
-        copies_.enqueueWriteBuffer(halo_.data(), CL_FALSE, begin * sizeof(T), count * sizeof(T), host, nullptr, place);
+        cl::Event written;
+        record_.command("halo up", "copy", '>', nullptr, &written, [&](cl::Event* place) {
+            copies_.enqueueWriteBuffer(halo_.data(), CL_FALSE, begin * sizeof(T), count * sizeof(T), host, nullptr,
+                                       place);
+        });
         copies_.flush();
-        return *place;
+        return written;
     }
     /// Reads this part's elements of p into the whole vector on the host; waits for the queue.
     void read_p(std::vector<T>& whole) {
-        if (rows_ > 0)
+        if (rows_ == 0) return;
+        record_.command("p down", "copy", '<', nullptr, nullptr, [&](cl::Event* place) {
             context_.queue().enqueueReadBuffer(p_.data(), CL_TRUE, first_ * sizeof(T), rows_ * sizeof(T),
-                                               whole.data() + part_.first, nullptr, record_.add("p down", "copy", '<'));
+                                               whole.data() + part_.first, nullptr, place);
+        });
     }
     /// Writes the whole vector into p. @param whole must stay valid until the queue has been waited for
     void write_p(const std::vector<T>& whole) {
-        if (rows_ > 0)
-            context_.queue().enqueueWriteBuffer(p_.data(), CL_FALSE, 0, p_.bytes(), whole.data(), nullptr,
-                                                record_.add("p up", "copy", '>'));
+        if (rows_ == 0) return;
+        record_.command("p up", "copy", '>', nullptr, nullptr, [&](cl::Event* place) {
+            context_.queue().enqueueWriteBuffer(p_.data(), CL_FALSE, 0, p_.bytes(), whole.data(), nullptr, place);
+        });
         context_.queue().flush();
     }
 
@@ -266,11 +281,11 @@ private:
         return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part.rows()));
     }
     void run(cl::Kernel& kernel, const char* name, std::size_t groups_per_unit,
-             const std::vector<cl::Event>* after = nullptr, const char* shown = nullptr) {
-        cl::Event* const place = record_.add(name, "kernel", '#', shown);
-        context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups_per_unit * units() * local_, local_,
-                                              after && !after->empty() ? after : nullptr, place);
-        last_ = *place;
+             const std::vector<cl::Event>* after = nullptr, const char* shown = nullptr, cl::Event* event = nullptr) {
+        record_.command(name, "kernel", '#', shown, event, [&](cl::Event* place) {
+            context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups_per_unit * units() * local_, local_,
+                                                  after && !after->empty() ? after : nullptr, place);
+        });
     }
     void run_rr() {
         gpulab::set_args(dot_, r_.data(), cl_ulong{0}, r_.data(), cl_ulong{rows_}, first_sum_.partial.data(),
@@ -293,15 +308,16 @@ private:
     /// The sums come down in the queue of the copies, so that kernels which follow in the other one need not wait.
     void run_dot(cl::Kernel& kernel, DotSum& sum) {
         if (rows_ == 0) return;
-        run(kernel, "dot", groups.dot);
-        sum.count = groups.dot * units();
-        const std::vector<cl::Event> after{last_};
-        cl::Event* const place = record_.add("sums down", "copy", '<');
+        cl::Event ready;
+        run(kernel, "dot", groups.dot, nullptr, nullptr, &ready);
         context_.queue().flush();
-        copies_.enqueueReadBuffer(sum.partial.data(), CL_FALSE, 0, sum.count * sizeof(T), sum.host.data(), &after,
-                                  place);
+        sum.count = groups.dot * units();
+        const std::vector<cl::Event> after{ready};
+        record_.command("sums down", "copy", '<', nullptr, &sum.read, [&](cl::Event* place) {
+            copies_.enqueueReadBuffer(sum.partial.data(), CL_FALSE, 0, sum.count * sizeof(T), sum.host.data(), &after,
+                                      place);
+        });
         copies_.flush();
-        sum.read = *place;
     }
 
     gpulab::OpenClContext& context_;
@@ -318,23 +334,20 @@ private:
     DotSum first_sum_, second_sum_;
     std::size_t local_ = 0;
     cl::Kernel dot_, dot_jacobi_, next_x_, next_r_, next_p_, spmv_, pack_, spmv_halo_;
-    cl::Event last_;
 };
 
 template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t groups_per_unit) {
     const std::string name = kernel;
     const Groups before = std::exchange(groups, Groups::all(groups_per_unit));
-    record_.restart();
+    record_.start();
     if (name == "dot") run_rr();
     else if (name == "next_x") next_x(T{0});
     else if (name == "next_r") next_r(T{0});
     else if (name == "next_p") next_p(T{0});
     else multiply(0, part_.halo.empty() ? rows_ : 0), multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
     finish();
-    record_.complete();
-    record_.collect(nullptr);
+    record_.stop();
     const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;
-    record_.restart();
     groups = before;
     return ms;
 }

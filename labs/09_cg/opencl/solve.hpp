@@ -16,29 +16,12 @@
 
 namespace cg {
 
-/// Solves once more, outside the times, and gives `out` the timeline of one iteration.
-/// @param timeline where solve() finds the timeline to be filled
-/// @param solve the solution, from its beginning
-template <class T, class Solve>
-void add_timeline(Output<T>& out, Stopwatch& watch, gpulab::Timeline*& timeline, const Solve& solve) {
-    watch.leave_out([&] {
-        gpulab::Timeline recorded("queue");
-        const Output<T> kept = out;
-        timeline = &recorded;
-        solve();
-        timeline = nullptr;
-        out = kept;
-        out.timeline = recorded;
-    });
-}
-
 /// The whole solution on one device, with the groups as they are.
 template <class T>
 void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::size_t n = device.rows();
-    gpulab::Timeline* timeline = nullptr;
-    const auto solve = [&] {
-        Scalars<T> scalars(problem, out);
+    const auto solve = [&](Output<T>& result, gpulab::Timeline* timeline) {
+        Scalars<T> scalars(problem, result);
         device.multiply(0, n); // p holds x_0 here
         device.next_r(T{1});   // r = b - A x_0
         device.dot_r();
@@ -49,36 +32,38 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
             device.multiply(0, n);
             device.dot_pq();
             const bool positive = scalars.accepts(device.pq());
-            device.record().complete(); // pq() has waited for all commands
+            device.record().collect(result.iterations() == 2 ? timeline : nullptr); // pq() has waited for all commands
             if (!positive) break;
             const auto alpha = static_cast<T>(scalars.alpha());
             device.next_r(alpha);
             device.dot_r();
-            device.next_x(alpha); // runs while the sums travel and the host takes the times
+            device.next_x(alpha); // runs while the sums travel
             device.flush();
-            device.record().collect(out.iterations() == 2 ? timeline : nullptr);
             const ResidualSums sums = device.residual();
             scalars.next(sums.rr, sums.rho);
             device.next_p(static_cast<T>(scalars.beta()));
         }
         device.finish();
-        device.record().complete();
-        device.record().collect(nullptr);
     };
-    watch.time(solve, [&] {
-        device.reset();
-        device.record().restart();
-        gpulab::poison(out.x);
-        if (watch.flush_l2()) gpulab::flush_l2(device.context());
-    });
-    out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
+    watch.time([&] { solve(out, nullptr); },
+               [&] {
+                   device.reset();
+                   gpulab::poison(out.x);
+                   if (watch.flush_l2()) gpulab::flush_l2(device.context());
+               });
     out.x.resize(problem.n());
     device.solution(out.x);
-    if (problem.trace)
-        add_timeline(out, watch, timeline, [&] {
-            device.reset();
-            solve();
-        });
+
+    watch.leave_out([&] { // once more, with the times of all commands
+        gpulab::Timeline timeline("queue");
+        Output<T> again;
+        device.reset();
+        device.record().start();
+        solve(again, &timeline);
+        device.record().stop();
+        out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
+        if (problem.trace) out.timeline = timeline;
+    });
 }
 
 /// The parts of several devices.
@@ -98,10 +83,9 @@ template <class T, class Command> void on_all(const ClParts<T>& parts, const Com
 template <class T, class Multiply>
 void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
                     const Multiply& multiply) {
-    gpulab::Timeline* timeline = nullptr;
     const auto pq = [&] {
         double all = 0;
-        for (const auto& part : parts) all += part->pq(), part->record().complete();
+        for (const auto& part : parts) all += part->pq();
         return all;
     };
     const auto residual = [&] {
@@ -112,8 +96,8 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
         }
         return all;
     };
-    const auto solve = [&] {
-        Scalars<T> scalars(problem, out);
+    const auto solve = [&](Output<T>& result, gpulab::Timeline* timeline) {
+        Scalars<T> scalars(problem, result);
         multiply(); // p holds x_0 here
         on_all(parts, [](ClPart<T>& d) { d.next_r(T{1}); });
         on_all(parts, [](ClPart<T>& d) { d.dot_r(); });
@@ -123,45 +107,46 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
         while (scalars.wants_more()) {
             multiply();
             on_all(parts, [](ClPart<T>& d) { d.dot_pq(); });
-            if (!scalars.accepts(pq())) break;
+            const bool positive = scalars.accepts(pq());
+            for (const auto& part : parts) part->record().collect(result.iterations() == 2 ? timeline : nullptr);
+            if (!positive) break;
             const auto alpha = static_cast<T>(scalars.alpha());
             on_all(parts, [&](ClPart<T>& d) { d.next_r(alpha); });
             on_all(parts, [](ClPart<T>& d) { d.dot_r(); });
             on_all(parts, [&](ClPart<T>& d) { d.next_x(alpha); });
-            for (const auto& part : parts) part->record().collect(out.iterations() == 2 ? timeline : nullptr);
             const ResidualSums sums = residual();
             scalars.next(sums.rr, sums.rho);
             on_all(parts, [&](ClPart<T>& d) { d.next_p(static_cast<T>(scalars.beta())); });
         }
-        for (const auto& part : parts) {
-            part->finish();
-            part->record().complete();
-            part->record().collect(nullptr);
-        }
-    };
-    const auto reset = [&] {
-        for (const auto& part : parts) part->reset(), part->record().restart();
+        for (const auto& part : parts) part->finish();
     };
     for (const auto& part : parts) {
         watch.tile(part->local_size(), "rows");
         watch.tile(part->local_size() * part->units() * part->groups.spmv, "rows");
     }
-    watch.time(solve, [&] {
-        reset();
-        gpulab::poison(out.x);
-        if (watch.flush_l2())
-            for (const auto& part : parts) gpulab::flush_l2(part->context());
-    });
-    std::vector<std::map<std::string, double>> kernel_ms;
-    for (const auto& part : parts) kernel_ms.push_back(part->record().ms());
-    out.kernel_ms = longest_times(kernel_ms);
+    watch.time([&] { solve(out, nullptr); },
+               [&] {
+                   for (const auto& part : parts) part->reset();
+                   gpulab::poison(out.x);
+                   if (watch.flush_l2())
+                       for (const auto& part : parts) gpulab::flush_l2(part->context());
+               });
     out.x.resize(problem.n());
     for (const auto& part : parts) part->solution(out.x);
-    if (problem.trace)
-        add_timeline(out, watch, timeline, [&] {
-            reset();
-            solve();
-        });
+
+    watch.leave_out([&] { // once more, with the times of all commands
+        gpulab::Timeline timeline("queue");
+        Output<T> again;
+        for (const auto& part : parts) part->reset(), part->record().start();
+        solve(again, &timeline);
+        std::vector<std::map<std::string, double>> kernel_ms;
+        for (const auto& part : parts) {
+            part->record().stop();
+            kernel_ms.push_back(part->record().ms());
+        }
+        out.kernel_ms = longest_times(kernel_ms);
+        if (problem.trace) out.timeline = timeline;
+    });
 }
 
 /// Finds the groups of a device, or takes them from what was found earlier. @return an entry for each kernel
