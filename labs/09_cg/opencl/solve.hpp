@@ -16,6 +16,13 @@
 
 namespace cg {
 
+/// The times of a second solution are those of the first one only if it takes the same way: each rung adds up in one
+/// order, so not even rounding differs.
+template <class T> void check_same_history(const Output<T>& first, const Output<T>& second) {
+    if (!same_bits(first.history, second.history))
+        throw gpulab::WrongResult("a second solution has other residuals than the first");
+}
+
 /// The whole solution on one device, with the groups as they are.
 template <class T>
 void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
@@ -61,6 +68,7 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
         device.record().start();
         solve(again, &timeline);
         device.record().stop();
+        check_same_history(out, again);
         out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
         if (problem.trace) out.timeline = timeline;
     });
@@ -139,6 +147,7 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
         Output<T> again;
         for (const auto& part : parts) part->reset(), part->record().start();
         solve(again, &timeline);
+        check_same_history(out, again);
         std::vector<std::map<std::string, double>> kernel_ms;
         for (const auto& part : parts) {
             part->record().stop();

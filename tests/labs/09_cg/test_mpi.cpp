@@ -64,13 +64,14 @@ void nccl_or_skip(std::size_t gpus) {
     SKIP(reason);
 }
 
-/// A solution by ranks is held against that of one core.
+/// A solution by ranks is held against that of one core. It starts from random numbers.
 /// @param matrix to generate @param jacobi whether to use it @param link host, nccl, or auto: whatever fits
 void check_ranks(const std::string& on, const std::string& matrix, std::vector<int> counts, bool jacobi = false,
                  const std::string& link = "auto") {
-    const auto c = cg::testing::generated<double>(matrix, cg::testing::settings(1e-10, 10000, jacobi));
-    const ScratchFile rhs;
+    const auto c = cg::testing::generated<double>(matrix, cg::testing::settings(1e-10, 10000, jacobi), true);
+    const ScratchFile rhs, start;
     rhs.write(cg::to_matrix_market(c.problem.b));
+    start.write(cg::to_matrix_market(c.problem.start));
     cg::Output<double> expected;
     cg::Stopwatch once;
     gpulab::run_of(cg::variants<double>(), "cpu_sequential")(c.problem, expected, once);
@@ -79,11 +80,11 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
     for (const int ranks : counts) {
         INFO(matrix << " with " << ranks << " ranks on " << on << ", link " << link);
         const ScratchFile file, json, history;
-        const Outcome outcome = mpi(
-            ranks, fmt::format("--on {} --generate {} --seed {} --rhs {} --tolerance 1e-10 --repeat 1 --solution {} "
-                               "--json {} --history {} --link {} {}",
-                               on, matrix, gpulab::testing::seed, rhs.path(), file.path(), json.path(), history.path(),
-                               link, jacobi ? "--preconditioner jacobi" : ""));
+        const Outcome outcome =
+            mpi(ranks, fmt::format("--on {} --generate {} --seed {} --rhs {} --start {} --tolerance 1e-10 --repeat 1 "
+                                   "--solution {} --json {} --history {} --link {} {}",
+                                   on, matrix, gpulab::testing::seed, rhs.path(), start.path(), file.path(),
+                                   json.path(), history.path(), link, jacobi ? "--preconditioner jacobi" : ""));
         INFO(outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
         const auto x = cg::read_vector<double>(file.path());
