@@ -1181,9 +1181,14 @@ def interrupted(folder):
                 if "/2]" in line:
                     break
             time.sleep(1)
+            running.send_signal(signal.SIGUSR1)
+            time.sleep(0.5)
             running.send_signal(number)
             begin = time.monotonic()
             said = running.stderr.read()
+            threads = ("Thread 0x", "Current thread 0x", "  File ")  # what SIGUSR1 prints, with empty lines
+            holds("worker.py" in said and " in exchange\n" in said, said)
+            said = "".join(line + "\n" for line in said.splitlines() if line and not line.startswith(threads))
             equal(running.wait(), rc, f"{number.name}: {said}")
         holds(time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s")
         equal((said.count("stopping"), said.count("\n")), (1, 1), said)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import faulthandler
 import hashlib
 import json
 import os
@@ -447,6 +448,7 @@ def main(root: Path, words: list[str]) -> int:
     if options.export_sources:
         export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
+    faulthandler.register(signal.SIGUSR1)  # says what each thread is doing
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
