@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -9,6 +10,7 @@
 #include "checks.hpp"
 #include "gpulab/jobs.hpp"
 #include "runs.hpp"
+#include "split.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
 #endif
@@ -216,6 +218,26 @@ TEST_CASE("of the kernel times of several devices, the longest of each kind coun
           Times{{"dot", 4}, {"pack", 0.5}, {"spmv", 5}});
     CHECK(cg::longest_times({}).empty());
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("a kernel that only the second and third part run has a time", "[opencl]") {
+    const auto& device = gpulab::testing::devices_or_skip(Backend::opencl).front();
+    cg::testing::SymmetricMatrix<double> m(49);
+    for (std::size_t i = 0; i < 49; ++i) m.add(i, i, static_cast<double>(4 + i % 3));
+    for (std::size_t i = 29; i + 1 < 49; ++i) m.add(i, i + 1, -1); // the rows before have a third of the non-zeros
+    auto c = cg::testing::system<double>("coupled rows at the end", m.matrix(), cg::testing::settings(0, 3));
+    c.problem.parts = 3;
+    const auto parts = cg::make_parts(c.problem.matrix, cg::split_rows(c.problem.matrix, {1, 1, 1}));
+    REQUIRE(parts[0].send.empty());
+    REQUIRE_FALSE(parts[1].send.empty());
+    gpulab::use(device);
+    cg::Output<double> out;
+    cg::Stopwatch once(0, 1);
+    gpulab::testing::in_turn(
+        [&] { gpulab::run_of(cg::variants<double>(), "opencl_devices_halo")(c.problem, out, once); });
+    CHECK(std::ranges::count(out.kernel_ms, "pack", [](const auto& entry) { return entry.first; }) == 1);
+}
+#endif
 
 TEST_CASE("the rungs for several GPUs refuse --flush-l2, and no others do") {
     for (const bool flush : {false, true}) {
