@@ -20,7 +20,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
 # for one process after the other, 0.2 s for each on an H200.
 # A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu,
-# ./lab test on a machine with a GPU: cmake/GpuSlots.json): programs take turns on a GPU, and each turn costs time.
+# ./lab test on a machine with a GPU: cmake/GpuSlots.json): programs take turns on a GPU, and a waiting one takes the place of a test that needs none.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})

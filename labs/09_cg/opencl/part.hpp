@@ -34,14 +34,14 @@ public:
     /// @param lane of the device in the timeline; copies have the lane behind it
     explicit ClRecord(int lane) : lane_(lane) {}
     /// Puts a command into a queue.
-    /// @param name whose time it counts as @param shown its name in the timeline; null: `name`
+    /// @param name whose time it counts as @param symbol '#' for a kernel, '<' and '>' for copies
     /// @param event gets the command's event, unless null
     /// @param enqueue `enqueue(place)` calls the enqueue function with this last argument
+    /// @param shown its name in the timeline; null: `name`
     template <class Enqueue>
-    void command(const char* name, const char* kind, char symbol, const char* shown, cl::Event* event,
-                 const Enqueue& enqueue) {
+    void command(const char* name, char symbol, cl::Event* event, const Enqueue& enqueue, const char* shown = nullptr) {
         if (!on_) return enqueue(event);
-        marks_.push_back({name, shown ? shown : name, kind, symbol, {}, now_us()});
+        marks_.push_back({name, shown ? shown : name, symbol, {}, now_us()});
         enqueue(&marks_.back().event);
         if (event) *event = marks_.back().event;
     }
@@ -52,11 +52,12 @@ public:
             const double queued = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
             const double begin = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
             const double end = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-            if (m.symbol == '#') ms_[m.name] += 1e-3 * (end - begin);
+            const bool kernel = m.symbol == '#';
+            if (kernel) ms_[m.name] += 1e-3 * (end - begin);
             if (!timeline) continue;
             // Devices have clocks of their own. A command is queued at the host's time m.host_us, so this is one clock.
-            const int lane = 2 * lane_ + (m.symbol == '#' ? 0 : 1);
-            timeline->add({m.shown, m.kind, m.symbol, lane, begin - queued + m.host_us, end - queued + m.host_us});
+            timeline->add({m.shown, kernel ? "kernel" : "copy", m.symbol, 2 * lane_ + (kernel ? 0 : 1),
+                           begin - queued + m.host_us, end - queued + m.host_us});
         }
         marks_.clear();
     }
@@ -76,7 +77,6 @@ private:
     struct Mark {
         const char* name;
         const char* shown;
-        const char* kind;
         char symbol;
         cl::Event event;
         double host_us;
@@ -140,6 +140,7 @@ public:
         for (const gpulab::ClBuffer<T>* vector :
              {&x_, &r_, &q_, &p_, &send_, &halo_, &first_sum_.partial, &second_sum_.partial})
             poison(*vector, queue);
+        gpulab::poison(first_sum_.host), gpulab::poison(second_sum_.host);
         queue.finish();
         if (rows_ > 0) {
             queue.enqueueCopyBuffer(start_.data(), x_.data(), 0, 0, rows_ * sizeof(T));
@@ -222,18 +223,18 @@ public:
         if (part_.send.empty()) return read;
         gpulab::set_args(pack_, p_.data(), which_.data(), send_.data(), cl_ulong{which_.size()});
         run(pack_, "pack", 1, nullptr, nullptr, &packed);
+        context_.queue().flush();
         const std::vector<cl::Event> after{packed};
-        record_.command("halo down", "copy", '<', nullptr, &read, [&](cl::Event* place) {
+        record_.command("halo down", '<', &read, [&](cl::Event* place) {
             copies_.enqueueReadBuffer(send_.data(), CL_FALSE, 0, send_.bytes(), host, &after, place);
         });
-        context_.queue().flush();
         copies_.flush();
         return read;
     }
     /// Writes elements of the halo, beside the kernels. @param host must stay valid until the event has happened
     cl::Event receive(std::size_t begin, const T* host, std::size_t count) {
         cl::Event written;
-        record_.command("halo up", "copy", '>', nullptr, &written, [&](cl::Event* place) {
+        record_.command("halo up", '>', &written, [&](cl::Event* place) {
             copies_.enqueueWriteBuffer(halo_.data(), CL_FALSE, begin * sizeof(T), count * sizeof(T), host, nullptr,
                                        place);
         });
@@ -243,7 +244,7 @@ public:
     /// Reads this part's elements of p into the whole vector on the host; waits for the queue.
     void read_p(std::vector<T>& whole) {
         if (rows_ == 0) return;
-        record_.command("p down", "copy", '<', nullptr, nullptr, [&](cl::Event* place) {
+        record_.command("p down", '<', nullptr, [&](cl::Event* place) {
             context_.queue().enqueueReadBuffer(p_.data(), CL_TRUE, first_ * sizeof(T), rows_ * sizeof(T),
                                                whole.data() + part_.first, nullptr, place);
         });
@@ -251,7 +252,7 @@ public:
     /// Writes the whole vector into p. @param whole must stay valid until the queue has been waited for
     void write_p(const std::vector<T>& whole) {
         if (rows_ == 0) return;
-        record_.command("p up", "copy", '>', nullptr, nullptr, [&](cl::Event* place) {
+        record_.command("p up", '>', nullptr, [&](cl::Event* place) {
             context_.queue().enqueueWriteBuffer(p_.data(), CL_FALSE, 0, p_.bytes(), whole.data(), nullptr, place);
         });
         context_.queue().flush();
@@ -282,10 +283,11 @@ private:
     }
     void run(cl::Kernel& kernel, const char* name, std::size_t groups_per_unit,
              const std::vector<cl::Event>* after = nullptr, const char* shown = nullptr, cl::Event* event = nullptr) {
-        record_.command(name, "kernel", '#', shown, event, [&](cl::Event* place) {
+        const auto enqueue = [&](cl::Event* place) {
             context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups_per_unit * units() * local_, local_,
                                                   after && !after->empty() ? after : nullptr, place);
-        });
+        };
+        record_.command(name, '#', event, enqueue, shown);
     }
     void run_rr() {
         gpulab::set_args(dot_, r_.data(), cl_ulong{0}, r_.data(), cl_ulong{rows_}, first_sum_.partial.data(),
@@ -313,7 +315,7 @@ private:
         context_.queue().flush();
         sum.count = groups.dot * units();
         const std::vector<cl::Event> after{ready};
-        record_.command("sums down", "copy", '<', nullptr, &sum.read, [&](cl::Event* place) {
+        record_.command("sums down", '<', &sum.read, [&](cl::Event* place) {
             copies_.enqueueReadBuffer(sum.partial.data(), CL_FALSE, 0, sum.count * sizeof(T), sum.host.data(), &after,
                                       place);
         });

@@ -52,11 +52,14 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
         }
         device.finish();
     };
+    const auto reset = [&] {
+        device.reset();
+        if (watch.flush_l2()) gpulab::flush_l2(device.context());
+    };
     watch.time([&] { solve(out, nullptr); },
                [&] {
-                   device.reset();
+                   reset();
                    gpulab::poison(out.x);
-                   if (watch.flush_l2()) gpulab::flush_l2(device.context());
                });
     out.x.resize(problem.n());
     device.solution(out.x);
@@ -64,7 +67,7 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
     watch.leave_out([&] { // once more, with the times of all commands
         gpulab::Timeline timeline("queue");
         Output<T> again;
-        device.reset();
+        reset();
         device.record().start();
         solve(again, &timeline);
         device.record().stop();
@@ -132,12 +135,15 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
         watch.tile(part->local_size(), "rows");
         watch.tile(part->local_size() * part->units() * part->groups.spmv, "rows");
     }
+    const auto reset = [&] {
+        for (const auto& part : parts) part->reset();
+        if (watch.flush_l2())
+            for (const auto& part : parts) gpulab::flush_l2(part->context());
+    };
     watch.time([&] { solve(out, nullptr); },
                [&] {
-                   for (const auto& part : parts) part->reset();
+                   reset();
                    gpulab::poison(out.x);
-                   if (watch.flush_l2())
-                       for (const auto& part : parts) gpulab::flush_l2(part->context());
                });
     out.x.resize(problem.n());
     for (const auto& part : parts) part->solution(out.x);
@@ -145,7 +151,8 @@ void solve_on_parts(const ClParts<T>& parts, const Problem<T>& problem, Output<T
     watch.leave_out([&] { // once more, with the times of all commands
         gpulab::Timeline timeline("queue");
         Output<T> again;
-        for (const auto& part : parts) part->reset(), part->record().start();
+        reset();
+        for (const auto& part : parts) part->record().start();
         solve(again, &timeline);
         check_same_history(out, again);
         std::vector<std::map<std::string, double>> kernel_ms;
