@@ -356,7 +356,9 @@ class Tests:
             log = folder / "log"
             if tool:  # as in cmake/RunSanitizer.cmake and cmake/AddLabTest.cmake
                 command = [self.build.sanitizer, "--tool", tool, *TOOLS[tool], "--log-file", str(log), *command]
-                environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1"}
+                # No turns: the others would wait while the tool rewrites kernels.
+                environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1",
+                                "GPULAB_TEST_TURNS": "0"}
                 if tool == "initcheck":
                     environment["CUDA_LAUNCH_BLOCKING"] = "1"
             ran = self.processes.run(command, folder, min(self.timeout, left), environment)

@@ -1,0 +1,113 @@
+// How programs that use a GPU take turns. They are played by this program, without a GPU.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cstdlib>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <string>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
+
+#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
+#include "support/turn.hpp"
+
+namespace {
+
+using namespace std::chrono_literals;
+
+void touch(const std::string& path) { std::ofstream(path, std::ios::app); }
+
+bool comes_true(const std::function<bool()>& condition) {
+    for (int i = 0; i < 2000 && !condition(); ++i) std::this_thread::sleep_for(10ms);
+    return condition();
+}
+
+bool appears(const std::string& path) {
+    return comes_true([&] { return std::filesystem::exists(path); });
+}
+
+/// Another program, which has a turn from `begun` to `end` and then does something else until `leave`.
+class Other {
+public:
+    explicit Other(const std::string& turns) {
+        const std::string command = "TMPDIR='" + folder_.path() + "' GPULAB_TEST_TURNS=" + turns + " '" + TEST_COMMON +
+                                    "' '[.has-a-turn]' > /dev/null";
+        std::filesystem::create_directories(folder_.path());
+        ended_ = std::async(std::launch::async, [command] { return std::system(command.c_str()); });
+    }
+    ~Other() { touch(folder_.path("end")), touch(folder_.path("leave")); }
+
+    bool has_begun() const { return appears(folder_.path("begun")); }
+    void end_action() const { touch(folder_.path("end")); }
+    bool has_ended_action() const { return appears(folder_.path("ended")); }
+    int leave() {
+        touch(folder_.path("leave"));
+        return ended_.get();
+    }
+
+    /// Whether somebody else could have a turn now. @param how LOCK_EX for one alone, LOCK_SH for a shared one
+    bool leaves_turn(int how) const {
+        const std::string file = folder_.path("gpulab-test-turns-" + std::to_string(getuid()));
+        const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        REQUIRE(descriptor >= 0);
+        const bool got = flock(descriptor, how | LOCK_NB) == 0;
+        close(descriptor);
+        return got;
+    }
+
+private:
+    gpulab::testing::ScratchFolder folder_;
+    std::future<int> ended_;
+};
+
+} // namespace
+
+TEST_CASE("has a turn", "[.has-a-turn]") {
+    const std::string folder = std::filesystem::temp_directory_path().string();
+    gpulab::Device gpu;
+    gpu.backend = gpulab::Backend::cuda;
+    gpulab::testing::detail::prepare_turns(gpu);
+    gpulab::testing::in_turn([&] {
+        touch(folder + "/begun");
+        CHECK(appears(folder + "/end"));
+    });
+    touch(folder + "/ended");
+    CHECK(appears(folder + "/leave"));
+}
+
+TEST_CASE("A program has the GPU for itself in its turn, and passes it on when it does something else") {
+    Other other("1");
+    REQUIRE(other.has_begun());
+    CHECK_FALSE(other.leaves_turn(LOCK_EX));
+    CHECK_FALSE(other.leaves_turn(LOCK_SH));
+    other.end_action();
+    REQUIRE(other.has_ended_action());
+    CHECK(comes_true([&] { return other.leaves_turn(LOCK_EX); }));
+    CHECK(other.leave() == 0);
+}
+
+TEST_CASE("A shared turn is shared with those of the same kind only, and ends with the program") {
+    Other other("shared");
+    REQUIRE(other.has_begun());
+    CHECK_FALSE(other.leaves_turn(LOCK_EX));
+    CHECK(other.leaves_turn(LOCK_SH));
+    other.end_action();
+    REQUIRE(other.has_ended_action());
+    std::this_thread::sleep_for(200ms); // an ordinary turn ends within a millisecond
+    CHECK_FALSE(other.leaves_turn(LOCK_EX));
+    CHECK(other.leave() == 0);
+    CHECK(other.leaves_turn(LOCK_EX));
+}
+
+TEST_CASE("A program without turns does not keep others from theirs") {
+    Other other("0");
+    REQUIRE(other.has_begun());
+    CHECK(other.leaves_turn(LOCK_EX));
+    other.end_action();
+    CHECK(other.leave() == 0);
+}
