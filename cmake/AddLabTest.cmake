@@ -186,8 +186,8 @@ function(gpulab_sanitizer_test name target labels)
         # launch returns before its kernel has ended.
         string(APPEND environment ";CUDA_LAUNCH_BLOCKING=1")
     endif()
-    # A tool rewrites each kernel on the CPU before its first launch, for up to 15 s, and the GPU has nothing to do. So
-    # programs under a tool share one turn. They begin first (COST): nothing else waits for their end for long.
+    # A tool rewrites each kernel on the CPU before its first launch, which took up to 17 s, and the GPU has nothing to do. So
+    # programs under a tool share one turn. They begin first (COST), so that few others wait for the end of this turn.
     string(APPEND environment ";GPULAB_TEST_TURNS=shared")
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 1000
                          RESOURCE_GROUPS gpus:1 ENVIRONMENT "${environment}")

@@ -33,21 +33,21 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-constexpr auto longest_turn = 50ms;   // with other actions following at once; a single action may take longer
-constexpr auto longest_pause = 100us; // between two actions of one turn
-constexpr auto longest_action = 60s;  // then it hangs, and the others go on
-constexpr auto longest_shared = 120s; // the same for a shared turn
-
 /// A file that the process whose turn it is has locked. The lock ends with the process.
 ///
 /// A turn does not end with its action: passing the GPU on takes longer than a small kernel. A second thread ends it
-/// when no further action has begun for a while. A shared turn begins with the first action and ends with the process.
+/// when no further action has begun for a while. A shared turn is one of several at the same time, and does not end
+/// between actions, but after two minutes, so that the others are not kept waiting; then the process takes another.
 class Turns {
 public:
     Turns() {
         const char* const wish = std::getenv("GPULAB_TEST_TURNS");
         if (wish && std::string_view(wish) == "0") return;
-        shared_ = wish && std::string_view(wish) == "shared";
+        if (wish && std::string_view(wish) == "shared") {
+            lock_ = LOCK_SH;
+            longest_turn_ = steady_clock::duration::max();
+            longest_pause_ = longest_action_ = 120s;
+        }
         std::error_code none;
         const auto file =
             std::filesystem::temp_directory_path(none) / ("gpulab-test-turns-" + std::to_string(getuid()));
@@ -58,7 +58,7 @@ public:
     void begin() {
         std::unique_lock lock(mutex_);
         if (depth_++ > 0 || !on_gpu || file_ < 0) return;
-        if (mine_ && !shared_ && steady_clock::now() - begun_ > longest_turn) {
+        if (mine_ && steady_clock::now() - begun_ > longest_turn_) {
             pass_on();
             std::this_thread::sleep_for(50us); // so that another has it
         }
@@ -74,7 +74,7 @@ public:
     /// Does something that does not need the GPU, in the middle of an action.
     void elsewhere(const std::function<void()>& work) {
         const auto asked = steady_clock::now();
-        if (std::unique_lock lock(mutex_); mine_ && !shared_) pass_on();
+        if (std::unique_lock lock(mutex_); mine_) pass_on();
         struct Back {
             Turns& turns;
             steady_clock::time_point asked;
@@ -98,7 +98,7 @@ public:
 private:
     void take() {
         if (mine_) return;
-        while (flock(file_, shared_ ? LOCK_SH : LOCK_EX) != 0) {
+        while (flock(file_, lock_) != 0) {
             if (errno == EINTR) continue;
             file_ = -1; // a file system without locks: no turns
             return;
@@ -119,21 +119,21 @@ private:
         for (;;) {
             waiting_.wait(lock, [this] { return mine_; });
             const auto now = steady_clock::now();
-            if (shared_       ? now - begun_ > longest_shared
-                : depth_ == 0 ? now - ended_ > longest_pause
-                              : now - begun_ > longest_action) {
+            if (depth_ == 0 ? now - ended_ > longest_pause_ : now - begun_ > longest_action_) {
                 pass_on();
-                if (shared_) file_ = -1; // no further turn
                 continue;
             }
             lock.unlock();
-            std::this_thread::sleep_for(shared_ ? 100ms : longest_pause / 2);
+            std::this_thread::sleep_for(longest_pause_ / 2);
             lock.lock();
         }
     }
 
+    steady_clock::duration longest_turn_ = 50ms;   // while actions follow at once; one action may take longer
+    steady_clock::duration longest_pause_ = 100us; // between two actions of one turn
+    steady_clock::duration longest_action_ = 60s;  // then it hangs, and the others go on
+    int lock_ = LOCK_EX;
     int file_ = -1;
-    bool shared_ = false;
     int depth_ = 0;
     bool mine_ = false;
     steady_clock::time_point begun_, ended_;

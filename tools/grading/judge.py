@@ -36,9 +36,9 @@ CRASHED, TIMED_OUT, NOT_GRADED = "crashed", "timed out", "not graded"
 OUTCOMES = (PASSED, FAILED, UNSOLVED, BUILD_ERROR, CRASHED, TIMED_OUT, NOT_GRADED)
 
 FULL_UP_TO, NONE_FROM = 1.2, 10.0  # times the rung's own time
-# Rounds of timing, each in new processes, while the result lies near the limit: some processes are slower than others as a
-# whole (with one OpenCL kernel 28 to 33 or 39 to 49 ms). Before each comes a round that does not count.
-ROUNDS = (4,) * 10
+# A submission is timed in new processes, TRIES times at most, while the result lies near the limit: some processes are slower
+# than others as a whole (with one OpenCL kernel 28 to 33 or 39 to 49 ms). Each has ROUNDS rounds after one that does not count.
+TRIES, ROUNDS = 10, 4
 OF_RUNGS = 500  # added to a slot: for the rung that a submission is timed against
 CASE_SECONDS, TEST_SECONDS = 15.0, 60.0
 OF_TOOLS = 45.0  # for a case under a tool that interprets the kernel
@@ -676,9 +676,9 @@ class Run:
         problems = len(self.test.problems())
         first = 0
         try:
-            for number, rounds in enumerate(ROUNDS):
+            for number in range(TRIES):
                 for one in (number % 2, 1 - number % 2):  # who is first changes
-                    cases = self.cases(1 + rounds, first)
+                    cases = self.cases(1 + ROUNDS, first)
                     first += len(cases)
                     if one == 0:
                         _, took, trouble = self.timed(installed, rung, cases, own, TEST_SECONDS)
