@@ -25,9 +25,10 @@ function(gpulab_large_tests target program labels)
     endforeach()
 endfunction()
 
-# gpulab_parts_for_gpu(<target> <program> <labels> <cost>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA in
-# parts of about six. Shuffled, because those that take long stand side by side; in the same way each time.
-function(gpulab_parts_for_gpu target program labels cost)
+# gpulab_parts_for_gpu(<target> <program> <labels>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA in parts of
+# about six. Shuffled, because those that take long stand side by side; in the same way each time. They begin before
+# everything that is no tool, because all of them wait for the GPU.
+function(gpulab_parts_for_gpu target program labels)
     if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "gpu" OR NOT EXISTS ${program})
         return()
     endif()
@@ -43,7 +44,7 @@ function(gpulab_parts_for_gpu target program labels cost)
             set(name "${target}: ${backend}, part ${part} of ${parts}")
             add_test("${name}" ${program} "[${backend}]~[large]" --order rand --rng-seed 1
                      --shard-count ${parts} --shard-index ${index})
-            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST ${cost}
+            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST 500
                                  RESOURCE_GROUPS gpus:1)
         endforeach()
     endforeach()

@@ -34,9 +34,9 @@ bool appears(const std::string& path) {
 /// Another program, which has a turn from `begun` to `end` and then does something else until `leave`.
 class Other {
 public:
-    explicit Other(const std::string& turns) {
+    explicit Other(const std::string& turns, const std::string& test_case = "[.has-a-turn]") {
         const std::string command = "TMPDIR='" + folder_.path() + "' GPULAB_TEST_TURNS=" + turns + " '" + TEST_COMMON +
-                                    "' '[.has-a-turn]' > /dev/null";
+                                    "' '" + test_case + "' > /dev/null";
         std::filesystem::create_directories(folder_.path());
         ended_ = std::async(std::launch::async, [command] { return std::system(command.c_str()); });
     }
@@ -50,12 +50,12 @@ public:
         return ended_.get();
     }
 
-    /// Whether somebody else could have a turn now. @param how LOCK_EX for one alone, LOCK_SH for a shared one
-    bool leaves_turn(int how) const {
+    /// Whether somebody else could have a turn now.
+    bool leaves_turn() const {
         const std::string file = folder_.path("gpulab-test-turns-" + std::to_string(getuid()));
         const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         REQUIRE(descriptor >= 0);
-        const bool got = flock(descriptor, how | LOCK_NB) == 0;
+        const bool got = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
         close(descriptor);
         return got;
     }
@@ -65,13 +65,15 @@ private:
     std::future<int> ended_;
 };
 
-} // namespace
-
-TEST_CASE("has a turn", "[.has-a-turn]") {
-    const std::string folder = std::filesystem::temp_directory_path().string();
+/// What the other program does, after one of the two:
+void prepare_gpu() {
     gpulab::Device gpu;
     gpu.backend = gpulab::Backend::cuda;
     gpulab::testing::detail::prepare_turns(gpu);
+}
+
+void act() {
+    const std::string folder = std::filesystem::temp_directory_path().string();
     gpulab::testing::in_turn([&] {
         touch(folder + "/begun");
         CHECK(appears(folder + "/end"));
@@ -80,34 +82,42 @@ TEST_CASE("has a turn", "[.has-a-turn]") {
     CHECK(appears(folder + "/leave"));
 }
 
+} // namespace
+
+TEST_CASE("has a turn", "[.has-a-turn]") {
+    prepare_gpu();
+    act();
+}
+
+TEST_CASE("leaves the turns, and acts at once", "[.leaves-turns]") {
+    prepare_gpu();
+    gpulab::testing::in_turn([] {});
+    gpulab::testing::leave_turns();
+    act();
+}
+
 TEST_CASE("A program has the GPU for itself in its turn, and passes it on when it does something else") {
     Other other("1");
     REQUIRE(other.has_begun());
-    CHECK_FALSE(other.leaves_turn(LOCK_EX));
-    CHECK_FALSE(other.leaves_turn(LOCK_SH));
+    CHECK_FALSE(other.leaves_turn());
     other.end_action();
     REQUIRE(other.has_ended_action());
-    CHECK(comes_true([&] { return other.leaves_turn(LOCK_EX); }));
+    CHECK(comes_true([&] { return other.leaves_turn(); }));
     CHECK(other.leave() == 0);
 }
 
-TEST_CASE("A shared turn is shared with those of the same kind only, and ends with the program") {
-    Other other("shared");
+TEST_CASE("A program that leaves the turns passes the GPU on at once, and takes no other turn") {
+    Other other("1", "[.leaves-turns]");
     REQUIRE(other.has_begun());
-    CHECK_FALSE(other.leaves_turn(LOCK_EX));
-    CHECK(other.leaves_turn(LOCK_SH));
+    CHECK(other.leaves_turn());
     other.end_action();
-    REQUIRE(other.has_ended_action());
-    std::this_thread::sleep_for(200ms); // an ordinary turn ends within a millisecond
-    CHECK_FALSE(other.leaves_turn(LOCK_EX));
     CHECK(other.leave() == 0);
-    CHECK(other.leaves_turn(LOCK_EX));
 }
 
 TEST_CASE("A program without turns does not keep others from theirs") {
     Other other("0");
     REQUIRE(other.has_begun());
-    CHECK(other.leaves_turn(LOCK_EX));
+    CHECK(other.leaves_turn());
     other.end_action();
     CHECK(other.leave() == 0);
 }

@@ -15,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #if defined(GPULAB_WITH_CUDA)
@@ -36,18 +38,12 @@ using namespace std::chrono_literals;
 /// A file that the process whose turn it is has locked. The lock ends with the process.
 ///
 /// A turn does not end with its action: passing the GPU on takes longer than a small kernel. A second thread ends it
-/// when no further action has begun for a while. A shared turn is one of several at the same time, and does not end
-/// between actions, but after two minutes, so that the others are not kept waiting; then the process takes another.
+/// when no further action has begun for a while.
 class Turns {
 public:
     Turns() {
         const char* const wish = std::getenv("GPULAB_TEST_TURNS");
         if (wish && std::string_view(wish) == "0") return;
-        if (wish && std::string_view(wish) == "shared") {
-            lock_ = LOCK_SH;
-            longest_turn_ = steady_clock::duration::max();
-            longest_pause_ = longest_action_ = 120s;
-        }
         std::error_code none;
         const auto file =
             std::filesystem::temp_directory_path(none) / ("gpulab-test-turns-" + std::to_string(getuid()));
@@ -57,7 +53,7 @@ public:
 
     void begin() {
         std::unique_lock lock(mutex_);
-        if (depth_++ > 0 || !on_gpu || file_ < 0) return;
+        if (depth_++ > 0 || !on_gpu_ || file_ < 0) return;
         if (mine_ && steady_clock::now() - begun_ > longest_turn_) {
             pass_on();
             std::this_thread::sleep_for(50us); // so that another has it
@@ -80,7 +76,7 @@ public:
             steady_clock::time_point asked;
             ~Back() {
                 const std::lock_guard lock(turns.mutex_);
-                if (turns.depth_ > 0 && turns.on_gpu && turns.file_ >= 0) turns.take();
+                if (turns.depth_ > 0 && turns.on_gpu_ && turns.file_ >= 0) turns.take();
                 turns.away_ += steady_clock::now() - asked;
             }
         } const back{*this, asked};
@@ -93,17 +89,35 @@ public:
         return away_;
     }
 
-    bool on_gpu = false;
+    /// How often the process has taken the turn.
+    int taken() {
+        const std::lock_guard lock(mutex_);
+        return taken_;
+    }
+
+    bool on_gpu() {
+        const std::lock_guard lock(mutex_);
+        return on_gpu_;
+    }
+
+    /// Whether the actions that follow need turns. If not, a turn ends at once: they could follow each other without a
+    /// pause in which it would end.
+    void on_gpu(bool value) {
+        const std::lock_guard lock(mutex_);
+        on_gpu_ = value;
+        if (!value && mine_) pass_on();
+    }
 
 private:
     void take() {
         if (mine_) return;
-        while (flock(file_, lock_) != 0) {
+        while (flock(file_, LOCK_EX) != 0) {
             if (errno == EINTR) continue;
             file_ = -1; // a file system without locks: no turns
             return;
         }
         mine_ = true;
+        ++taken_;
         begun_ = steady_clock::now();
         waiting_.notify_one();
     }
@@ -115,16 +129,18 @@ private:
 
     /// Passes the GPU on when the process does something else, or hangs.
     void watch() {
+        prctl(PR_SET_TIMERSLACK, 1000ul); // this thread's sleeps end within 1 us and not within 50
         std::unique_lock lock(mutex_);
         for (;;) {
             waiting_.wait(lock, [this] { return mine_; });
             const auto now = steady_clock::now();
-            if (depth_ == 0 ? now - ended_ > longest_pause_ : now - begun_ > longest_action_) {
+            if (now >= (depth_ == 0 ? ended_ + longest_pause_ : begun_ + longest_action_)) {
                 pass_on();
                 continue;
             }
+            const auto next = (depth_ == 0 ? ended_ : now) + longest_pause_; // by then an action may have ended
             lock.unlock();
-            std::this_thread::sleep_for(longest_pause_ / 2);
+            std::this_thread::sleep_until(next);
             lock.lock();
         }
     }
@@ -132,9 +148,10 @@ private:
     steady_clock::duration longest_turn_ = 50ms;   // while actions follow at once; one action may take longer
     steady_clock::duration longest_pause_ = 100us; // between two actions of one turn
     steady_clock::duration longest_action_ = 60s;  // then it hangs, and the others go on
-    int lock_ = LOCK_EX;
     int file_ = -1;
     int depth_ = 0;
+    int taken_ = 0;
+    bool on_gpu_ = false;
     bool mine_ = false;
     steady_clock::time_point begun_, ended_;
     steady_clock::duration away_{};
@@ -155,23 +172,23 @@ public:
         if (!file_) return;
         std::string lines;
         for (const auto& [name, sum] : cases_)
-            lines += fmt::format("{:.1f}\t{:.1f}\t{:.1f}\t{}\t{}\n", sum.action.count(), sum.waited.count(),
-                                 sum.longest.count(), sum.actions, name);
+            lines += fmt::format("{:.1f}\t{:.1f}\t{:.1f}\t{}\t{}\t{}\n", sum.action.count(), sum.waited.count(),
+                                 sum.longest.count(), sum.actions, sum.turns, name);
         std::ofstream(file_, std::ios::app) << lines;
     }
 
-    void add(steady_clock::duration waited, steady_clock::duration action) {
+    void add(steady_clock::duration waited, steady_clock::duration action, int turns) {
         if (!file_) return;
         Sum& sum = cases_[Catch::getResultCapture().getCurrentTestName()];
         sum.waited += waited, sum.action += action, sum.longest = std::max<Milliseconds>(sum.longest, action);
-        ++sum.actions;
+        ++sum.actions, sum.turns += turns;
     }
 
 private:
     using Milliseconds = std::chrono::duration<double, std::milli>;
     struct Sum {
         Milliseconds action{}, waited{}, longest{};
-        int actions = 0;
+        int actions = 0, turns = 0;
     };
     const char* file_ = std::getenv("GPULAB_TEST_TURNS_LOG");
     std::map<std::string, Sum> cases_;
@@ -211,23 +228,27 @@ void in_turn(const std::function<void()>& action) {
     struct Turn {
         steady_clock::time_point asked = steady_clock::now(), begun;
         steady_clock::duration away = turns().away();
+        int taken = turns().taken();
         Turn() { turns().begin(), begun = steady_clock::now(); }
         ~Turn() {
             turns().end();
             away = turns().away() - away;
-            turns_log().add(begun - asked + away, steady_clock::now() - begun - away);
+            turns_log().add(begun - asked + away, steady_clock::now() - begun - away, turns().taken() - taken);
         }
     };
     const Turn turn;
-    if (turns().on_gpu) keep_memory(prepared);
+    if (turns().on_gpu()) keep_memory(prepared);
     action();
 }
 
-void leave_turns() { turns().on_gpu = false; }
+void leave_turns() { turns().on_gpu(false); }
 
 void detail::prepare_turns(const Device& device) {
     prepared = device.backend;
-    turns().on_gpu = device.backend != Backend::cpu && !device.is_cpu;
+    turns().on_gpu(device.backend != Backend::cpu && !device.is_cpu);
+    // Where the tests are for a GPU, those of the CPU leave the cores to programs that have the GPU or wait for it.
+    const char* const wish = std::getenv("GPULAB_TEST_DEVICES");
+    if (device.backend == Backend::cpu && wish && std::string_view(wish) == "gpu") setpriority(PRIO_PROCESS, 0, 10);
 #if defined(GPULAB_WITH_OPENCL)
     // A compiler works on the CPU: 0.1 to 0.5 s for each new kernel, and thousands of small kernels run in that time.
     gpulab::detail::run_compiler = [](const std::function<void()>& compile) { turns().elsewhere(compile); };
