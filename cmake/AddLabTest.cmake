@@ -19,9 +19,9 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # its device would take longer than the cases.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
 # for one process after the other, 0.2 s for each on an H200.
-# A test case of OpenCL or CUDA takes one of the slots "gpus", and one under compute-sanitizer one of the slots "tools", where
-# ctest is told how many there are (preset gpu: cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU:
-# cmake/GpuSlots.json). Programs take turns on a GPU, and a waiting one takes the place of a test that needs none.
+# A test case of OpenCL or CUDA, or one under compute-sanitizer, takes one of the slots "gpus" where ctest is told how many
+# there are (preset gpu: cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take
+# turns on a GPU, and a waiting one takes the place of a test that needs none.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -186,9 +186,13 @@ function(gpulab_sanitizer_test name target labels)
         # launch returns before its kernel has ended.
         string(APPEND environment ";CUDA_LAUNCH_BLOCKING=1")
     endif()
-    # A tool rewrites each kernel on the CPU before its first launch, which took up to 17 s, and the GPU has nothing to do. So
-    # programs under a tool take no turns. They have slots of their own and begin first (COST), because they take long.
-    string(APPEND environment ";GPULAB_TEST_TURNS=0")
-    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST 1000
-                         RESOURCE_GROUPS tools:1 ENVIRONMENT "${environment}")
+    # Under a tool a run of a variant takes 0.1 s, some take seconds, and programs side by side take less time than one after
+    # the other. So they share one turn. They begin first (COST), so that few others wait for the end of this turn.
+    string(APPEND environment ";GPULAB_TEST_TURNS=shared")
+    set(cost 1000)
+    if(CS_TOOL STREQUAL "racecheck")
+        set(cost 2000) # the slowest
+    endif()
+    set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST ${cost}
+                         RESOURCE_GROUPS gpus:1 ENVIRONMENT "${environment}")
 endfunction()

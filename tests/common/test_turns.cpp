@@ -50,12 +50,12 @@ public:
         return ended_.get();
     }
 
-    /// Whether somebody else could have a turn now.
-    bool leaves_turn() const {
+    /// Whether somebody else could have a turn now. @param how LOCK_EX for one alone, LOCK_SH for a shared one
+    bool leaves_turn(int how = LOCK_EX) const {
         const std::string file = folder_.path("gpulab-test-turns-" + std::to_string(getuid()));
         const int descriptor = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         REQUIRE(descriptor >= 0);
-        const bool got = flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+        const bool got = flock(descriptor, how | LOCK_NB) == 0;
         close(descriptor);
         return got;
     }
@@ -100,6 +100,7 @@ TEST_CASE("A program has the GPU for itself in its turn, and passes it on when i
     Other other("1");
     REQUIRE(other.has_begun());
     CHECK_FALSE(other.leaves_turn());
+    CHECK_FALSE(other.leaves_turn(LOCK_SH));
     other.end_action();
     REQUIRE(other.has_ended_action());
     CHECK(comes_true([&] { return other.leaves_turn(); }));
@@ -112,6 +113,19 @@ TEST_CASE("A program that leaves the turns passes the GPU on at once, and takes 
     CHECK(other.leaves_turn());
     other.end_action();
     CHECK(other.leave() == 0);
+}
+
+TEST_CASE("A shared turn is shared with those of the same kind only, and ends with the program") {
+    Other other("shared");
+    REQUIRE(other.has_begun());
+    CHECK_FALSE(other.leaves_turn());
+    CHECK(other.leaves_turn(LOCK_SH));
+    other.end_action();
+    REQUIRE(other.has_ended_action());
+    std::this_thread::sleep_for(200ms); // an ordinary turn ends within a millisecond
+    CHECK_FALSE(other.leaves_turn());
+    CHECK(other.leave() == 0);
+    CHECK(other.leaves_turn());
 }
 
 TEST_CASE("A program without turns does not keep others from theirs") {

@@ -38,12 +38,18 @@ using namespace std::chrono_literals;
 /// A file that the process whose turn it is has locked. The lock ends with the process.
 ///
 /// A turn does not end with its action: passing the GPU on takes longer than a small kernel. A second thread ends it
-/// when no further action has begun for a while.
+/// when no further action has begun for a while. A shared turn is one of several at the same time, and does not end
+/// between actions, but after two minutes, so that the others are not kept waiting; then the process takes another.
 class Turns {
 public:
     Turns() {
         const char* const wish = std::getenv("GPULAB_TEST_TURNS");
         if (wish && std::string_view(wish) == "0") return;
+        if (wish && std::string_view(wish) == "shared") {
+            lock_ = LOCK_SH;
+            longest_turn_ = steady_clock::duration::max();
+            longest_pause_ = longest_action_ = 120s;
+        }
         std::error_code none;
         const auto file =
             std::filesystem::temp_directory_path(none) / ("gpulab-test-turns-" + std::to_string(getuid()));
@@ -111,7 +117,7 @@ public:
 private:
     void take() {
         if (mine_) return;
-        while (flock(file_, LOCK_EX) != 0) {
+        while (flock(file_, lock_) != 0) {
             if (errno == EINTR) continue;
             file_ = -1; // a file system without locks: no turns
             return;
@@ -138,7 +144,8 @@ private:
                 pass_on();
                 continue;
             }
-            const auto next = (depth_ == 0 ? ended_ : now) + longest_pause_; // by then an action may have ended
+            const auto next = depth_ == 0 ? ended_ + longest_pause_ // an action may end sooner than it must
+                                          : std::min(now + longest_pause_, begun_ + longest_action_);
             lock.unlock();
             std::this_thread::sleep_until(next);
             lock.lock();
@@ -148,6 +155,7 @@ private:
     steady_clock::duration longest_turn_ = 50ms;   // while actions follow at once; one action may take longer
     steady_clock::duration longest_pause_ = 100us; // between two actions of one turn
     steady_clock::duration longest_action_ = 60s;  // then it hangs, and the others go on
+    int lock_ = LOCK_EX;
     int file_ = -1;
     int depth_ = 0;
     int taken_ = 0;
@@ -236,8 +244,8 @@ void in_turn(const std::function<void()>& action) {
             turns_log().add(begun - asked + away, steady_clock::now() - begun - away, turns().taken() - taken);
         }
     };
+    if (turns().on_gpu()) keep_memory(prepared); // before the turn: the driver makes a context, for up to 0.9 s
     const Turn turn;
-    if (turns().on_gpu()) keep_memory(prepared);
     action();
 }
 

@@ -35,9 +35,9 @@ const std::vector<Device>& devices_or_skip(Backend backend);
 /// H200. So each runs its variant in turn, and makes inputs and compares results while others have the GPU.
 ///
 /// An action that takes longer than a minute loses its turn, so that a kernel that hangs does not stop the other tests.
-/// GPULAB_TEST_TURNS=0 in the environment switches turns off, and on a CPU there are none. Turns may be nested.
-/// Programs under compute-sanitizer take none: they use the CPU for most of their time, and others would wait for them.
-/// While one of them has work for the GPU, a program in its turn waits for time slices.
+/// GPULAB_TEST_TURNS=0 in the environment switches turns off, and on a CPU there are none. Turns may be nested. With
+/// GPULAB_TEST_TURNS=shared the program shares its turn with all others that run so, and keeps it between its actions:
+/// for compute-sanitizer, under which programs use the CPU for most of their time.
 ///
 /// (CUDA's multi-process service would share the GPU better, but one kernel that reads outside its arrays would end all
 /// processes that share it.)
