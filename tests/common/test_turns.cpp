@@ -1,4 +1,5 @@
 // How programs that use a GPU take turns. They are played by this program, without a GPU.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <future>
 #include <string>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 
@@ -96,6 +98,16 @@ TEST_CASE("leaves the turns, and acts at once", "[.leaves-turns]") {
     act();
 }
 
+TEST_CASE("tests the CPU", "[.tests-the-cpu]") {
+    const char* const devices = std::getenv("GPULAB_TEST_DEVICES");
+    const bool for_gpu = devices && std::string(devices) == "gpu";
+    const int before = getpriority(PRIO_PROCESS, 0);
+    gpulab::Device cpu;
+    cpu.backend = gpulab::Backend::cpu;
+    gpulab::testing::detail::prepare_turns(cpu);
+    CHECK(getpriority(PRIO_PROCESS, 0) == (for_gpu ? std::max(before, 10) : before));
+}
+
 TEST_CASE("A program has the GPU for itself in its turn, and passes it on when it does something else") {
     Other other("1");
     REQUIRE(other.has_begun());
@@ -134,4 +146,10 @@ TEST_CASE("A program without turns does not keep others from theirs") {
     CHECK(other.leaves_turn());
     other.end_action();
     CHECK(other.leave() == 0);
+}
+
+TEST_CASE("Where the tests are for a GPU, those of the CPU have a low priority, and elsewhere not") {
+    const std::string test = std::string("'") + TEST_COMMON + "' '[.tests-the-cpu]' > /dev/null";
+    CHECK(std::system(("GPULAB_TEST_DEVICES=gpu " + test).c_str()) == 0);
+    CHECK(std::system(("GPULAB_TEST_DEVICES=all " + test).c_str()) == 0);
 }

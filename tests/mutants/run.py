@@ -356,7 +356,7 @@ class Tests:
             log = folder / "log"
             if tool:  # as in cmake/RunSanitizer.cmake and cmake/AddLabTest.cmake
                 command = [self.build.sanitizer, "--tool", tool, *TOOLS[tool], "--log-file", str(log), *command]
-                # No turns: the others would wait while the tool rewrites kernels.
+                # No turns: under a tool a run takes long, and the others would wait.
                 environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1",
                                 "GPULAB_TEST_TURNS": "0"}
                 if tool == "initcheck":
