@@ -24,8 +24,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import (cuda, grade, handout, judge as judging, package, report, sandbox as sandbox_module,  # noqa: E402
-                     student)
+from grading import (cuda, grade, handout, judge as judging, launches, package, report,  # noqa: E402
+                     sandbox as sandbox_module, student)
 from grading.exercises import is_unsolved, load, same_outside_todo  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 from grading.judge import (BUILD_ERROR, CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL,  # noqa: E402
@@ -1373,6 +1373,101 @@ def counter_answers(_):
         counter.close()
     finally:
         sandbox.close()
+
+
+@test
+def dripping_counter(_):
+    """a program that answers the question for its kernels byte by byte does not hold the grader up"""
+    counter = Counter()
+    end = threading.Event()
+
+    def drip():
+        while not end.wait(0.1):
+            counter.other.send(b"x")
+
+    dripping = threading.Thread(target=drip)
+    patience, launches.PATIENCE = launches.PATIENCE, 0.4
+    try:
+        dripping.start()
+        begin = time.monotonic()
+        equal(counter.ask(), None, "kernels")
+        holds(time.monotonic() - begin < 2, f"it took {time.monotonic() - begin:.1f} s")
+    finally:
+        launches.PATIENCE = patience
+        end.set()
+        dripping.join()
+        counter.close()
+
+
+@test
+def first_thread_ends(_):
+    """without bubblewrap, as root, a process whose first thread has ended is killed like any other"""
+    if os.geteuid() != 0:
+        skip("only root has other users")
+    sandbox = best("user")
+    try:
+        scratch = sandbox.folder("try", 0)
+        (scratch / "orphan.c").write_text("""
+            #include <pthread.h>
+            #include <stdio.h>
+            #include <unistd.h>
+            static void* sleeps(void* x) { sleep(600); return x; }
+            int main(void) {
+                if (fork() > 0) { sleep(1); return 0; }
+                setsid(); // killing the group of the worker does not reach it
+                printf("%d", getpid()), fclose(stdout), fclose(stderr);
+                pthread_t other;
+                pthread_create(&other, 0, sleeps, 0);
+                pthread_exit(0);
+            }""", encoding="utf-8")
+        subprocess.run(["cc", "-o", scratch / "orphan", scratch / "orphan.c", "-pthread"], check=True)
+        process = sandbox.start([str(scratch / "orphan")], slot=0, scratch=scratch, readable=[], environment={})
+        orphan = int(process.communicate(timeout=60)[0])
+        state = Path(f"/proc/{orphan}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()[0]
+        equal((state, len(os.listdir(f"/proc/{orphan}/task"))), ("Z", 2), "the state of the orphan, and its threads")
+        begin, user = time.monotonic(), sandbox.user_of(0)
+        sandbox.end(process, 0)
+        holds(time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s")
+        holds(not Path(f"/proc/{orphan}").exists(), "it is gone")
+        equal(sandbox.user_of(0), user, "the user of the slot")
+    finally:
+        sandbox.close()
+
+
+@test
+def process_that_stays(_):
+    """a process that cannot be ended makes the rest of its exercise not graded, and costs nobody else points"""
+    if os.geteuid() != 0:
+        skip("only root has other users")
+    with judge_of("saxpy", "user") as judge:
+        exercise = with_tests(judge.lab.exercises[0], lambda one: one.check == "values")
+        part = exercise.parts["opencl"]
+        files = files_of(judge, part, judge.lab.rung)
+        holds(len(exercise.tests) > 1, "there are several tests")
+        kill, stayed = sandbox_module.kill_all_of, []
+
+        def kill_but_one(user, child=0, patience=10.0):
+            done = kill(user, child, patience)
+            if child and not stayed and user == judge.sandbox.user_of(0):
+                stayed.append(child)
+                return False
+            return done
+
+        sandbox_module.kill_all_of = kill_but_one
+        try:
+            results = judge.judge(exercise, part, files, 0)
+        finally:
+            sandbox_module.kill_all_of = kill
+        equal(len(stayed), 1, "processes that stay")
+        outcomes = [one.outcome for one in results]
+        holds(set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results))
+        equal({one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})}, {PASSED},
+              "the outcomes of a second try")
+        run = judging.Run(judge, exercise, part, exercise.tests[0], Path(), Path(), Path(), 0)
+        before = run.cache_of_rung(1)
+        judge.sandbox.give_up(1)
+        equal(run.cache_of_rung(1).stat().st_uid, judge.sandbox.user_of(1), "the owner of what is compiled for a rung")
+        holds(run.cache_of_rung(1) != before, "a process that stays may write to what was compiled for a rung")
 
 
 @test

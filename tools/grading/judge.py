@@ -64,6 +64,7 @@ MOSTLY_ELSEWHERE = "much of the answers is right when its kernels do nothing, so
 TOO_FEW = "its kernels ran less often than the test repeats them"
 CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
 OUT_OF_TIME = "the tests before it took all the time that an exercise has"
+NOT_ENDED = "a program of this exercise could not be ended"
 TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
 SAME_EVERYWHERE = {"__attribute__", "__func__", "__FILE__", "__LINE__", "cl_khr_fp64"}
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
@@ -151,7 +152,8 @@ class Judge:
         self.trials: dict[tuple[str, str], Trial] = {}  # by exercise and test
         self.trying = threading.Lock()
         self.tools: dict[tuple[str, str, str], str] = {}  # what a tool finds in the rung, by exercise, test and tool
-        self.caches: dict[tuple[str, int], Path] = {}  # for the kernels of a rung that PoCL has compiled, by rung and slot
+        # For the kernels of a rung that PoCL has compiled, by rung, slot and owner.
+        self.caches: dict[tuple[str, int, int], Path] = {}
         self.no_device: dict[str, bool] = {}  # by back end: whether a rung finds no device in the sandbox
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
@@ -239,6 +241,7 @@ class Judge:
             return all_of(NOT_GRADED, why)
         programs: cuda.Programs | None = None
         cache = self.sandbox.folder(f"slot{slot}-cache", slot)
+        owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
         self.sandbox.fill(kernels, {Path(name).name: files[name] for name in part.files}, slot)
@@ -269,6 +272,8 @@ class Judge:
                         run.seconds = min(run.seconds, AFTER_TIMEOUT)
                     result = run.result()
                     left = run.left
+                    if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it may have lacked its files
+                        result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
                     result.message = self.redacted(result.message, texts)
                 result.key = key
                 result.seconds = round(time.perf_counter() - begin, 2)
@@ -376,7 +381,7 @@ class Run:
             remove(folder)
 
     def cache_of_rung(self, slot: int) -> Path:
-        name = (self.part.rung, slot)
+        name = (self.part.rung, slot, self.judge.sandbox.owner(slot))
         if name not in self.judge.caches:
             self.judge.caches[name] = self.judge.sandbox.folder(f"slot{slot}-cache", slot)
         return self.judge.caches[name]

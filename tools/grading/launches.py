@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 import struct
+import time
 from pathlib import Path
 
 LIBRARY = "libgpulab_launches.so"
@@ -16,7 +17,6 @@ class Counter:
 
     def __init__(self) -> None:
         self.own, self.other = socket.socketpair()
-        self.own.settimeout(PATIENCE)
         self.trouble = ""  # why CUPTI records no kernels
 
     def command(self, library: Path) -> list[str]:
@@ -27,9 +27,12 @@ class Counter:
         """The kernels that ran since the last question; None when the library does not answer this question."""
         question = secrets.token_bytes(16)
         answer = b""
+        end = time.monotonic() + PATIENCE
         try:
+            self.own.settimeout(PATIENCE)
             self.own.sendall(question)
             while len(answer) < 32:
+                self.own.settimeout(max(end - time.monotonic(), 0.001))  # for all pieces together
                 piece = self.own.recv(32 - len(answer))
                 if not piece:
                     return None

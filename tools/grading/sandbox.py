@@ -79,6 +79,10 @@ class Sandbox:
                     raise Fault(f"all users from {USERS[0]} to {USERS[-1]} are in use")
             return self.users[slot][0]
 
+    def owner(self, slot: int) -> int:
+        """The user to whom the files of a slot belong. It changes when the slot gives its user up."""
+        return self.user_of(slot) if self.as_root and self.kind != "none" else os.geteuid()
+
     def folder(self, name: str, slot: int) -> Path:
         """A new empty folder that the user of a slot may write to, and nobody else. Its name begins with `name`: it is
         never a folder that an earlier program had, whatever that program left there."""
@@ -295,12 +299,12 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
         alive = ended = 0
         for process in processes_of(user):
             try:
+                os.kill(process, signal.SIGKILL)  # one whose first thread has ended, too: its state is Z while others run
                 with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
                     if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
                         ended += process != child and not waited_for(process)
-                        continue
-                os.kill(process, signal.SIGKILL)
-                alive += 1
+                    else:
+                        alive += 1
             except OSError:
                 pass
         if alive == 0 and ended == 0:
