@@ -26,8 +26,8 @@ function(gpulab_large_tests target program labels)
 endfunction()
 
 # gpulab_parts_for_gpu(<target> <program> <labels>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA in parts of
-# about six. Shuffled, because those that take long stand side by side; in the same way each time. They begin before
-# everything that is no tool, because all of them wait for the GPU.
+# about six. Shuffled, because those that take long stand side by side; in the same way each time. Only the tests
+# of compute-sanitizer begin earlier: what waits for the GPU takes longest.
 function(gpulab_parts_for_gpu target program labels)
     if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "gpu" OR NOT EXISTS ${program})
         return()

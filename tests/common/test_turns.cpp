@@ -67,13 +67,14 @@ private:
     std::future<int> ended_;
 };
 
-/// What the other program does, after one of the two:
+/// What the other program does: it takes turns, as on a GPU, ...
 void prepare_gpu() {
     gpulab::Device gpu;
     gpu.backend = gpulab::Backend::cuda;
     gpulab::testing::detail::prepare_turns(gpu);
 }
 
+/// ... has an action from `begun` to `end`, and then does something else until `leave`.
 void act() {
     const std::string folder = std::filesystem::temp_directory_path().string();
     gpulab::testing::in_turn([&] {

@@ -15,7 +15,6 @@
 #include <string>
 #include <string_view>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
@@ -135,7 +134,6 @@ private:
 
     /// Passes the GPU on when the process does something else, or hangs.
     void watch() {
-        prctl(PR_SET_TIMERSLACK, 1000ul); // this thread's sleeps end within 1 us and not within 50
         std::unique_lock lock(mutex_);
         for (;;) {
             waiting_.wait(lock, [this] { return mine_; });
@@ -244,7 +242,7 @@ void in_turn(const std::function<void()>& action) {
             turns_log().add(begun - asked + away, steady_clock::now() - begun - away, turns().taken() - taken);
         }
     };
-    if (turns().on_gpu()) keep_memory(prepared); // before the turn: the driver makes a context, for up to 0.9 s
+    if (turns().on_gpu()) keep_memory(prepared); // before the turn, because the driver makes a context first
     const Turn turn;
     action();
 }

@@ -89,6 +89,23 @@ def with_tests(exercise, keep):
     return dataclasses.replace(exercise, tests=[one for one in exercise.tests if keep(one)])
 
 
+@contextlib.contextmanager
+def without_bubblewrap():
+    """A sandbox of root's, whose programs run as users of their own."""
+    if os.geteuid() != 0:
+        skip("only root has other users")
+    sandbox = best("user")
+    try:
+        yield sandbox
+    finally:
+        sandbox.close()
+
+
+def status_of(process):
+    """The state of a process and what follows it in /proc."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()
+
+
 def files_of(judge, part, text_of):
     return {file: text_of(file).encode() for file in part.files}
 
@@ -1402,10 +1419,7 @@ def dripping_counter(_):
 @test
 def first_thread_ends(_):
     """without bubblewrap, as root, a process whose first thread has ended is killed like any other"""
-    if os.geteuid() != 0:
-        skip("only root has other users")
-    sandbox = best("user")
-    try:
+    with without_bubblewrap() as sandbox:
         scratch = sandbox.folder("try", 0)
         (scratch / "orphan.c").write_text("""
             #include <pthread.h>
@@ -1423,15 +1437,12 @@ def first_thread_ends(_):
         subprocess.run(["cc", "-o", scratch / "orphan", scratch / "orphan.c", "-pthread"], check=True)
         process = sandbox.start([str(scratch / "orphan")], slot=0, scratch=scratch, readable=[], environment={})
         orphan = int(process.communicate(timeout=60)[0])
-        state = Path(f"/proc/{orphan}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()[0]
-        equal((state, len(os.listdir(f"/proc/{orphan}/task"))), ("Z", 2), "the state of the orphan, and its threads")
+        equal((status_of(orphan)[0], len(os.listdir(f"/proc/{orphan}/task"))), ("Z", 2), "the state of the orphan, and its threads")
         begin, user = time.monotonic(), sandbox.user_of(0)
         sandbox.end(process, 0)
         holds(time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s")
         holds(not Path(f"/proc/{orphan}").exists(), "it is gone")
         equal(sandbox.user_of(0), user, "the user of the slot")
-    finally:
-        sandbox.close()
 
 
 @test
@@ -1473,19 +1484,13 @@ def process_that_stays(_):
 @test
 def orphans_are_waited_for(_):
     """as root, a process that a submission leaves behind becomes a child of the grader, which ends it and waits for it"""
-    if os.geteuid() != 0:
-        skip("only root has other users")
-    sandbox = best("user")
-    try:
+    with without_bubblewrap() as sandbox:
         program = sandbox.start(["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"], slot=0, scratch=sandbox.folder("try", 0),
                                 readable=[], environment={})
         left = int(program.communicate(timeout=60)[0])
-        status = Path(f"/proc/{left}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()
-        equal(status[1], str(os.getpid()), "the parent of what was left behind")
+        equal(status_of(left)[1], str(os.getpid()), "the parent of what was left behind")
         equal(sandbox.end(program, 0), 0, "the program that left it behind")
         holds(not Path(f"/proc/{left}").exists(), "it is gone")
-    finally:
-        sandbox.close()
 
 
 @test
@@ -1738,13 +1743,12 @@ def compiler_says_much(folder):
 @test
 def set_user_id(_):
     """without bubblewrap, as root, a program cannot become another user and hold up what follows in its slot"""
-    if os.geteuid() != 0 or not shutil.which("su"):
-        skip("only root can run programs as another user, and su is needed")
-    sandbox = best("user")
+    if not shutil.which("su"):
+        skip("su is needed")
     script = ("import os, time\nif os.fork() == 0:\n    os.setsid()\n    r, w = os.pipe()\n    os.dup2(r, 0)\n"
               "    os.dup2(w, 1)\n    os.dup2(w, 2)\n    if os.fork() == 0: time.sleep(100)\n    os.execv('/usr/bin/su', ['su', 'root'])\n"
               "print(open('/proc/self/status').read())\ntime.sleep(1)\n")
-    try:
+    with without_bubblewrap() as sandbox:
         for command in (["/usr/bin/python3", "-c", script], ["true"]):
             scratch = sandbox.folder("slot0", 0)
             process = sandbox.start(command, slot=0, scratch=scratch, readable=[], environment={})
@@ -1759,8 +1763,6 @@ def set_user_id(_):
         sandbox.end(process, 0)
         sandbox_module.kill_all_of = kill
         holds(sandbox.user_of(0) != user, "the slot kept the user of a process that cannot be ended")
-    finally:
-        sandbox.close()
 
 
 @test

@@ -272,7 +272,7 @@ class Judge:
                         run.seconds = min(run.seconds, AFTER_TIMEOUT)
                     result = run.result()
                     left = run.left
-                    if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it may have lacked its files
+                    if self.sandbox.owner(slot) != owner and result.outcome != PASSED:  # it could not read its files
                         result = run.outcome(NOT_GRADED, NOT_ENDED, public=NOT_ENDED)
                     result.message = self.redacted(result.message, texts)
                 result.key = key

@@ -299,7 +299,7 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
         alive = ended = 0
         for process in processes_of(user):
             try:
-                os.kill(process, signal.SIGKILL)  # one whose first thread has ended, too: its state is Z while others run
+                os.kill(process, signal.SIGKILL)  # also in state Z: its other threads may still run
                 with open(f"/proc/{process}/stat", encoding="utf-8", errors="replace") as file:
                     if file.read().rsplit(")", 1)[-1].split()[0] in "ZX":
                         ended += process != child and not waited_for(process)

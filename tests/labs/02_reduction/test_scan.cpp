@@ -123,7 +123,7 @@ const VariantCases oclgrind_ints(reduction::scan_variants<int>(), "scans whole n
 #if defined(GPULAB_WITH_CUDA)
 namespace {
 /// For compute-sanitizer: a tile that is not full, and two tiles with a ragged one behind. Tiles of a million elements,
-/// at which the sums of the blocks are scanned in two levels, with one type: under racecheck each run takes 5 to 12 s.
+/// at which the sums of the blocks are scanned in two levels, with one type: under racecheck each run took 5 to 12 s.
 template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
     faults.check("manners", [&] { return manners_fault<T>(v, tiles); });

@@ -78,7 +78,7 @@ template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faul
         cases.push_back({"long rows, then short ones", rows.matrix});
         // A chunk of bins spans at most 65536 columns; a block takes 64 chunks at a time.
         cases.push_back({"columns 65536 apart", spmv::testing::far_apart<T>(65536, 2 * 64 + 5)});
-        if (v.name != "cuda_warp_shared") // a block of it has four rows; this would take 18 s under racecheck
+        if (v.name != "cuda_warp_shared") // its tile is four rows, and this took 18 s under racecheck
             cases.push_back(
                 {"400000 rows of two", gpulab::random_rows<T>( // blocks of 256 searches of row blocks
                                            400'000, 80, [](std::size_t) { return 2; }, gpulab::testing::seed)});

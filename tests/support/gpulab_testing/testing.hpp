@@ -37,7 +37,7 @@ const std::vector<Device>& devices_or_skip(Backend backend);
 /// An action that takes longer than a minute loses its turn, so that a kernel that hangs does not stop the other tests.
 /// GPULAB_TEST_TURNS=0 in the environment switches turns off, and on a CPU there are none. Turns may be nested. With
 /// GPULAB_TEST_TURNS=shared the program shares its turn with all others that run so, and keeps it between its actions:
-/// for compute-sanitizer, under which programs use the CPU for most of their time.
+/// for compute-sanitizer, under which programs side by side take less time than one after the other.
 ///
 /// (CUDA's multi-process service would share the GPU better, but one kernel that reads outside its arrays would end all
 /// processes that share it.)
