@@ -1,11 +1,12 @@
-# Tells, at the end of every ctest run, why tests were skipped. CTest itself prints "(Skipped)" and nothing else.
+# Tells, at the end of every ctest run, what is wrong with each variant and why tests were skipped. CTest itself prints
+# the output of a failed test where it ran, and of a skipped one "(Skipped)" and nothing else.
 include_guard(GLOBAL)
 
 # CTest reads CTestCustom.cmake in the build folder by itself. Presets have the results written to tests.xml there
 # before the last of these commands runs.
 file(WRITE ${CMAKE_BINARY_DIR}/CTestCustom.cmake "\
 set(CTEST_CUSTOM_PRE_TEST [[\"${CMAKE_COMMAND}\" -E touch \"${CMAKE_BINARY_DIR}/tests.started\"]])
-set(CTEST_CUSTOM_POST_TEST [[\"${CMAKE_COMMAND}\" \"-DFOLDER=${CMAKE_BINARY_DIR}\" -P \"${CMAKE_CURRENT_LIST_DIR}/SkipReasons.cmake\"]])
+set(CTEST_CUSTOM_POST_TEST [[\"${CMAKE_COMMAND}\" \"-DFOLDER=${CMAKE_BINARY_DIR}\" -P \"${CMAKE_CURRENT_LIST_DIR}/SummariseTests.cmake\"]])
 set(CTEST_CUSTOM_MAXIMUM_PASSED_TEST_OUTPUT_SIZE 65536)
 set(CTEST_CUSTOM_MAXIMUM_FAILED_TEST_OUTPUT_SIZE 1048576)
 ")

@@ -383,6 +383,7 @@ END
         [[ $(grep -cF "$want" <<<"$xml") == 2 ]] || fail "not twice in the file: $xml"
         [[ $(grep -c '<testcase ' <<<"$xml") == 5 && $(grep -c '</testcase>' <<<"$xml") == 5 && $xml == *"</testsuite>"* ]] ||
             fail "not a whole file: $xml"
+        [[ $out != *"What is wrong"* ]] || fail "it speaks of faults: $out"
         # A run that writes no file says nothing of the one before, and one without a skip nothing at all.
         for arguments in "" "-R good --output-junit tests.xml"; do
             # shellcheck disable=SC2086
@@ -390,6 +391,63 @@ END
             ends_with 0
             [[ $out != *"Why tests"* ]] || fail "it speaks of skips: $out"
         done ;;
+
+    "ctest says at its end what is wrong with each variant")
+        cd "$scratch" || fail "no folder"
+        cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.25)
+project(faults NONE)
+enable_testing()
+include("$root/cmake/TestSummary.cmake")
+END
+        cat >>CMakeLists.txt <<'END'
+function(faulty name text)
+    file(WRITE ${CMAKE_BINARY_DIR}/${name} "${text}\n")
+    add_test(NAME ${name} COMMAND ${CMAKE_COMMAND} -E cat ${CMAKE_BINARY_DIR}/${name})
+    set_tests_properties(${name} PROPERTIES FAIL_REGULAR_EXPRESSION "is wrong")
+endfunction()
+faulty(one "Randomness\n\ncpu_a on cpu:0 (A <CPU> [2]; new) is wrong\n  every size: n = 3: 1 & 2\n  special: the same\n\nFAILED:")
+faulty(two "opencl_b on opencl:1 (B) is wrong\n  by hand: (1, 2)\nopencl_b on opencl:2 (C) is wrong\n  by hand: 3\nend")
+faulty(other "the sum is wrong\n  indented")
+add_test(NAME good COMMAND ${CMAKE_COMMAND} -E true)
+END
+        try cmake -S . -B build -G Ninja
+        ends_with 0
+        try ctest --test-dir build --output-junit tests.xml
+        ends_with 8
+        [[ $out == *"What is wrong with the variants:
+  cpu_a on cpu:0 (A <CPU> [2]; new) is wrong
+    every size: n = 3: 1 & 2
+    special: the same
+  opencl_b on opencl:1 (B) is wrong
+    by hand: (1, 2)
+  opencl_b on opencl:2 (C) is wrong
+    by hand: 3" ]] || fail "not the faults: $out" ;;
+
+    "the preset gpu leaves out tools, grading and pages, also where ctest is told to leave out more")
+        cd "$scratch" || fail "no folder"
+        mkdir cmake
+        cp "$root/CMakePresets.json" .
+        cp "$root/cmake/GpuSlotsServer.json" cmake/
+        cat >CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(labels NONE)
+enable_testing()
+foreach(name "tools: one" "grading: two" "docs: three" "test_a: four" "test_a: five")
+    add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E true)
+endforeach()
+set_tests_properties("test_a: five" PROPERTIES LABELS sanitizer)
+END
+        try cmake --preset default
+        ends_with 0
+        chosen() { # chosen OPTION...: the tests that ctest would run
+            try ctest --preset gpu -N "$@"
+            ends_with 0
+            sed -n 's/^ *Test *#[0-9]*: //p' <<<"$out" | paste -sd, -
+        }
+        [[ $(chosen) == "test_a: four,test_a: five" ]] || fail "all: $(chosen)"
+        [[ $(chosen -LE "^sanitizer$") == "test_a: four" ]] || fail "without a label: $(chosen -LE "^sanitizer$")"
+        [[ $(chosen -L "^sanitizer$") == "test_a: five" ]] || fail "with a label: $(chosen -L "^sanitizer$")" ;;
 
     "a run under compute-sanitizer counts as skipped only when all of its test cases were")
         sanitizer() { # sanitizer RC FINDINGS OUTPUT: runs the script with a tool that ends so, and logs and prints this

@@ -1,13 +1,42 @@
-# cmake -DFOLDER=<build folder> -P SkipReasons.cmake: prints why tests were skipped, and writes it into tests.xml, the
-# JUnit file of the run that just ended.
+# cmake -DFOLDER=<build folder> -P SummariseTests.cmake: prints, at the end of a run, what is wrong with each variant and
+# why tests were skipped, from tests.xml, the JUnit file of the run that just ended; and writes the reasons into that file.
 #
-# A test says why in a line "skipped: <reason>"; else what Catch2 prints of a SKIP is taken.
+# The test of a variant says what is wrong in a line "<variant> on <device> is wrong" and in the indented lines below it
+# (tests/support/variants.cpp). A test says why it was skipped in a line "skipped: <reason>"; else what Catch2 prints of a
+# SKIP is taken.
 cmake_minimum_required(VERSION 3.25)
 set(results ${FOLDER}/tests.xml)
 if(NOT EXISTS ${results} OR NOT ${results} IS_NEWER_THAN ${FOLDER}/tests.started)
     return() # this run wrote none
 endif()
 file(READ ${results} rest)
+
+# say(<text from the file>): prints it as people read it.
+function(say text)
+    string(REPLACE "&lt;" "<" text "${text}")
+    string(REPLACE "&gt;" ">" text "${text}")
+    string(REPLACE "&quot;" "\"" text "${text}")
+    string(REPLACE "&apos;" "'" text "${text}")
+    string(REPLACE "&amp;" "&" text "${text}")
+    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}") # message() would write to stderr
+endfunction()
+
+set(unread "${rest}")
+set(faults "")
+while(unread MATCHES "[A-Za-z0-9_]+ on [a-z]+:[0-9]+ [^\n]* is wrong\n(  [^\n]*\n)+")
+    set(fault "${CMAKE_MATCH_0}")
+    string(APPEND faults "${fault}")
+    string(FIND "${unread}" "${fault}" at)
+    string(LENGTH "${fault}" length)
+    math(EXPR at "${at} + ${length}")
+    string(SUBSTRING "${unread}" ${at} -1 unread)
+endwhile()
+if(faults)
+    string(REGEX REPLACE "\n$" "" faults "\n${faults}")
+    string(REPLACE "\n" "\n  " faults "${faults}")
+    say("\nWhat is wrong with the variants:${faults}")
+endif()
+
 set(done "")
 set(reasons "") # their hashes, in the order in which they come up: a reason itself may hold a semicolon
 while(TRUE)
@@ -49,16 +78,10 @@ file(WRITE ${results} "${done}${rest}")
 
 set(text "\nWhy tests were skipped:")
 foreach(hash IN LISTS reasons)
-    set(reason "${reason_${hash}}")
-    string(REPLACE "&lt;" "<" reason "${reason}")
-    string(REPLACE "&gt;" ">" reason "${reason}")
-    string(REPLACE "&quot;" "\"" reason "${reason}")
-    string(REPLACE "&apos;" "'" reason "${reason}")
-    string(REPLACE "&amp;" "&" reason "${reason}")
     set(tests tests)
     if(count_${hash} EQUAL 1)
         set(tests test)
     endif()
-    string(APPEND text "\n  ${count_${hash}} ${tests}: ${reason}")
+    string(APPEND text "\n  ${count_${hash}} ${tests}: ${reason_${hash}}")
 endforeach()
-execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}") # message() would write to stderr
+say("${text}")
