@@ -82,19 +82,20 @@ std::string Diagnosis::where() const {
                        wrong_.first(), wrong_.last());
 }
 
-std::string Diagnosis::what(bool integers) const {
+std::string Diagnosis::what(bool integers, bool bytes) const {
     const std::string unwritten = integers ? "never written" : "never written, or computed from what nobody wrote";
     const unsigned look = all_ & any_; // at least one element has it, and none speaks against it
     if (look & look_poison) return unwritten;
     if (look & look_nan) return "NaN";
-    if (poison_ > 0) return fmt::format("{} of them {}", poison_, unwritten);
-    if (nan_ > 0) return fmt::format("{} of them NaN", nan_);
     if (look & look_zero) return "zero";
     if (look & look_before) return "off by one: what is expected one element before";
     if (look & look_after) return "off by one: what is expected one element after";
     if (look & look_twice) return "twice the expected value";
     if (look & look_half) return "half the expected value";
     if (look & look_negative) return "the expected value with the other sign";
+    const std::size_t by_chance = bytes ? wrong_.count() / 16 : 0;
+    if (poison_ > by_chance) return fmt::format("{} of them {}", poison_, unwritten);
+    if (nan_ > 0) return fmt::format("{} of them NaN", nan_);
     return "";
 }
 

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
@@ -8,6 +9,7 @@
 
 #include "gpulab/compare.hpp"
 #include "gpulab/guard.hpp"
+#include "gpulab/input.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::compare;
@@ -203,6 +205,31 @@ TEST_CASE("a failure says in words what the wrong elements hold") {
     CHECK(look([&](Index i) { return e[i] + 0.5f; }) == "");
     CHECK(look([&](Index i) { return i == 500 ? e[i] + 0.5f : 2 * e[i]; }) == "");
     CHECK(look([&](Index) { return 5e6f; }, 0, 1) == ""); // no neighbour speaks for a shift
+}
+
+TEST_CASE("of many wrong bytes some look like poison by chance, and are not called unwritten") {
+    using Bytes = std::vector<unsigned char>;
+    const auto look = [](const Bytes& expected, const Bytes& actual) {
+        const std::string message = compare(expected, actual, 0).message;
+        const auto begin = message.find("looks like: ");
+        return begin == std::string::npos ? "" : message.substr(begin + 12, message.find(". First") - begin - 12);
+    };
+    const auto random_bytes = [](std::size_t n, std::uint64_t seed) {
+        Bytes bytes(n);
+        for (std::size_t i = 0; i < n; ++i) bytes[i] = static_cast<unsigned char>(gpulab::random_bits(seed, i));
+        return bytes;
+    };
+    const Bytes all = random_bytes(10'001, 1), other = random_bytes(10'000, 2);
+    const Bytes e(all.begin(), all.end() - 1), after(all.begin() + 1, all.end());
+    REQUIRE(std::count(after.begin(), after.end(), gpulab::poison_value<unsigned char>()) > 0);
+    REQUIRE(std::count(other.begin(), other.end(), gpulab::poison_value<unsigned char>()) > 0);
+    CHECK(look(e, after) == "off by one: what is expected one element after");
+    CHECK(look(e, other) == "");
+    CHECK(look(e, Bytes(10'000, gpulab::poison_value<unsigned char>())) == "never written");
+    Bytes part = other;
+    std::fill_n(part.begin(), 2'000, gpulab::poison_value<unsigned char>());
+    CHECK(look(e, part).ends_with(" of them never written"));
+    CHECK(look({1, 2}, {1, gpulab::poison_value<unsigned char>()}) == "never written");
 }
 
 TEST_CASE("what was never written is told by its bits") {

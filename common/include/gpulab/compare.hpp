@@ -45,8 +45,9 @@ template <class T> std::string in_digits(T value) { return std::to_string(value)
 
 /// The message of a comparison that failed.
 /// @param expected,actual the values of the first wrong element
+/// @param integers,bytes whether the elements are integers, and whether they have one byte
 std::string failure_message(const Comparison& comparison, std::size_t n, const std::string& expected,
-                            const std::string& actual, const Diagnosis& diagnosis, bool integers);
+                            const std::string& actual, const Diagnosis& diagnosis, bool integers, bool bytes);
 
 } // namespace detail
 
@@ -90,9 +91,9 @@ Comparison compare(std::span<const T> expected, std::span<const T> actual, doubl
         else diagnosis.wrong(i, n, looks_of(i, expected, actual[i], matches));
     }
     const std::size_t at = result.first;
-    result.message =
-        detail::failure_message(result, n, n == 0 ? "" : detail::in_digits(expected[at]),
-                                n == 0 ? "" : detail::in_digits(actual[at]), diagnosis, std::is_integral_v<T>);
+    result.message = detail::failure_message(result, n, n == 0 ? "" : detail::in_digits(expected[at]),
+                                             n == 0 ? "" : detail::in_digits(actual[at]), diagnosis,
+                                             std::is_integral_v<T>, sizeof(T) == 1);
     return result;
 }
 

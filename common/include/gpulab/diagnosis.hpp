@@ -42,9 +42,9 @@ inline constexpr unsigned look_twice = 32, look_half = 64, look_negative = 128; 
 template <class T, class Matches>
 unsigned looks_of(std::size_t i, std::span<const T> expected, T actual, const Matches& matches) {
     const double e = static_cast<double>(expected[i]), a = static_cast<double>(actual);
-    if (is_poison(actual)) return look_poison;
-    if (std::isnan(a)) return look_nan;
-    unsigned looks = a == 0 ? look_zero : 0;
+    unsigned looks = is_poison(actual) ? look_poison : 0; // of an integer it may be something else, too
+    if (std::isnan(a)) return looks ? looks : look_nan;
+    if (a == 0) looks |= look_zero;
     if (i > 0 && matches(expected[i - 1], actual)) looks |= look_before;
     if (i + 1 < expected.size() && matches(expected[i + 1], actual)) looks |= look_after;
     const auto multiple = [&](double factor, unsigned look) { // not where the multiple would have passed for right
@@ -69,8 +69,10 @@ public:
     std::string where() const;
 
     /// What all wrong elements hold, or how many were never written: "zero", "twice the expected value"; "" when they
-    /// have nothing in common. @param integers whether they are
-    std::string what(bool integers) const;
+    /// have nothing in common.
+    /// @param integers whether the elements are integers
+    /// @param bytes whether they have one byte: of 256 such answers one looks like poison
+    std::string what(bool integers, bool bytes) const;
 
 private:
     IndexPattern right_, wrong_;

@@ -3,12 +3,16 @@
 #pragma once
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <functional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab_testing/testing.hpp"
 
@@ -100,16 +104,26 @@ std::size_t largest_near_tile(Backend backend);
 
 /// The comparison for inputs with NaN and infinities: where NaN is expected there must be NaN, but not the poison of an
 /// element that nobody wrote; everything else must be equal to the last bit, except that -0 equals 0.
-/// @return the first element that differs, or ""
+/// @return "" or, as gpulab::compare() says it, how many elements are wrong, where, what they look like, and the first
 template <class T> std::string special_fault(const std::vector<T>& expected, const std::vector<T>& actual) {
-    if (expected.size() != actual.size()) return "another length";
-    for (std::size_t i = 0; i < expected.size(); ++i) {
-        const bool both_nan = expected[i] != expected[i] && actual[i] != actual[i] && !is_poison(actual[i]);
-        if (both_nan || expected[i] == actual[i]) continue;
-        const std::string got = is_poison(actual[i]) ? "never written" : std::to_string(actual[i]);
-        return "element " + std::to_string(i) + ": expected " + std::to_string(expected[i]) + ", " + got;
+    const std::size_t n = expected.size();
+    if (n != actual.size()) return "another length";
+    const auto matches = [](auto e, auto a) { return e == a || (e != e && a != a && !is_poison(a)); };
+    Diagnosis diagnosis;
+    std::size_t wrong = 0, first = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        if (matches(expected[i], actual[i])) {
+            diagnosis.right(i);
+            continue;
+        }
+        if (wrong++ == 0) first = i;
+        diagnosis.wrong(i, n, looks_of(i, std::span<const T>(expected), actual[i], matches));
     }
-    return "";
+    if (wrong == 0) return "";
+    const std::string what = diagnosis.what(std::is_integral_v<T>, sizeof(T) == 1);
+    return fmt::format("{} of {} elements wrong: {}{}. First: element {}, expected {}, got {}.", wrong, n,
+                       diagnosis.where(), what.empty() ? "" : "; looks like: " + what, first,
+                       gpulab::detail::in_digits(expected[first]), gpulab::detail::in_digits(actual[first]));
 }
 
 } // namespace gpulab::testing

@@ -1,0 +1,84 @@
+// Whether the test case of a wrong variant fails, and what the student then reads.
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "gpulab/device.hpp"
+#include "gpulab_testing/program.hpp"
+#include "gpulab_testing/variants.hpp"
+
+using gpulab::testing::Outcome;
+using gpulab::testing::special_fault;
+
+namespace {
+const gpulab::testing::Program program("variants_program", VARIANTS_PROGRAM);
+
+/// The program's output for one test case.
+Outcome of_case(const std::string& name) { return program("\"" + name + "\""); }
+} // namespace
+
+TEST_CASE("the test case of a right variant passes, and prints nothing about it") {
+    const Outcome outcome = of_case("cpu_right counts to seven");
+    CHECK(outcome.exit_code == 0);
+    CHECK(outcome.out.find("is wrong") == std::string::npos);
+}
+
+TEST_CASE("the test case of a wrong variant fails, and says once what each check found") {
+    const Outcome outcome = of_case("cpu_third counts to seven");
+    const std::string begin = "cpu_third on cpu:0 (" + gpulab::devices(gpulab::Backend::cpu).front().name + ")";
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.out.find(begin + " is wrong\n"
+                                   "  numbers: 3 of 7 elements wrong: every 3rd; looks like: zero. First: element 0, "
+                                   "expected 1, got 0. Worst: element 6, error 7, tolerance 0.\n"
+                                   "  numbers again: the same\n") != std::string::npos);
+    CHECK(outcome.out.find("\n  nothing: ") == std::string::npos);
+}
+
+TEST_CASE("the test case of a variant that throws, or that the build left out, fails") {
+    const Outcome throws = of_case("cpu_stops counts to seven");
+    CHECK(throws.exit_code != 0);
+    CHECK(throws.out.find(" is wrong\n  numbers: it threw: out of paper\n") != std::string::npos);
+    const Outcome left_out = of_case("cpu_left_out counts to seven");
+    CHECK(left_out.exit_code != 0);
+    CHECK(left_out.out.find("this build has no function for cpu_left_out") != std::string::npos);
+}
+
+TEST_CASE("the test case of a variant that nothing checks does not pass") {
+    const Outcome outcome = of_case("cpu_right is looked at by nobody");
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.out.find("nothing was checked") != std::string::npos);
+}
+
+TEST_CASE("a known-wrong variant must be rejected, by the check that is named, and a right one accepted") {
+    CHECK(of_case("wrong numbers third is rejected").exit_code == 0);
+    CHECK(of_case("right numbers is accepted").exit_code == 0);
+    for (const char* const name : {"wrong numbers none is rejected", "wrong numbers misjudged is rejected",
+                                   "wrong numbers stops is rejected", "right thirds is accepted"}) {
+        INFO(name);
+        const Outcome outcome = of_case(name);
+        CHECK(outcome.exit_code != 0);
+        CHECK(outcome.out.find("FAILED") != std::string::npos);
+    }
+}
+
+TEST_CASE("the comparison for NaN and infinities says how many are wrong, where, and the first in all its digits") {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    using Floats = std::vector<float>;
+    CHECK(special_fault(Floats{nan, inf, -inf, 0}, Floats{-nan, inf, -inf, -0.0f}) == "");
+    CHECK(special_fault(Floats{}, Floats{}) == "");
+    CHECK(special_fault(Floats{1}, Floats{1, 2}) == "another length");
+    CHECK(
+        special_fault(Floats{nan, 1}, Floats{gpulab::poison_value<float>(), 1}) ==
+        "1 of 2 elements wrong: only element 0; looks like: never written, or computed from what nobody wrote. First: "
+        "element 0, expected nan, got -nan.");
+    CHECK(special_fault(Floats{1, 1e-42f, 2e-42f}, Floats{1, 0, 0}) ==
+          "2 of 3 elements wrong: all from element 1 on; looks like: zero. First: element 1, expected 1e-42, got 0.");
+    CHECK(
+        special_fault(Floats{inf, 3}, Floats{-inf, 3}) ==
+        "1 of 2 elements wrong: only element 0; looks like: the expected value with the other sign. First: element 0, "
+        "expected inf, got -inf.");
+    CHECK(special_fault(Floats{nan, 3}, Floats{7, nan}) ==
+          "2 of 2 elements wrong: all; looks like: 1 of them NaN. First: element 0, expected nan, got 7.");
+}
