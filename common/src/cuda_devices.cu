@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "backends.hpp"
+#include "cuda_ceilings.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/cuda/occupancy.hpp"
@@ -68,51 +69,75 @@ Found find_cuda_devices() {
 
 void use_cuda_device(const Device& device) { CUDA_CHECK(cudaSetDevice(device.index)); }
 
-double measure_cuda_copy(const Device&) {
-    std::size_t free_bytes = 0, total = 0;
-    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total));
-    const std::size_t bytes = std::min(std::size_t{1} << 30, free_bytes / 8);
-    DeviceBuffer<char> from(bytes), to(bytes);
-    Stopwatch watch(3, 10);
-    watch_stream(watch, [&](cudaStream_t stream) {
-        CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), bytes, cudaMemcpyDeviceToDevice, stream));
-    });
-    return gb_per_s(2.0 * static_cast<double>(bytes), watch.kernel().median);
+void CudaCopy::run(cudaStream_t stream) {
+    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
 }
 
 namespace {
 
-/// Eight independent chains of fused multiply-adds per thread, all in registers.
-template <class T> __global__ void fma_kernel(T* out, T factor, T addend, int steps) {
-    T x[8];
+template <class T> __global__ void fma_kernel(T* sums, T factor, T addend, int steps, bool keep) {
+    constexpr int chains = CudaMultiplyAdds<T>::chains;
+    T x[chains];
 #pragma unroll
-    for (int j = 0; j < 8; ++j) x[j] = static_cast<T>(threadIdx.x + j);
+    for (int j = 0; j < chains; ++j) x[j] = static_cast<T>(threadIdx.x + j);
     for (int i = 0; i < steps; ++i) {
 #pragma unroll
-        for (int j = 0; j < 8; ++j) x[j] = x[j] * factor + addend;
+        for (int j = 0; j < chains; ++j) x[j] = x[j] * factor + addend;
     }
     T sum = 0;
 #pragma unroll
-    for (int j = 0; j < 8; ++j) sum += x[j];
-    if (sum == static_cast<T>(-1)) out[0] = sum; // never true, but the compiler cannot know
-}
-
-template <class T> double cuda_gflop_per_s() {
-    constexpr int threads = 256, steps = 4096;
-    const unsigned blocks = 16 * multiprocessor_count();
-    DeviceBuffer<T> out(1);
-    Stopwatch watch(3, 5);
-    watch_stream(watch, [&](cudaStream_t stream) {
-        fma_kernel<<<blocks, threads, 0, stream>>>(out.data(), static_cast<T>(0.999), static_cast<T>(0.001), steps);
-    });
-    return gflop_per_s(2.0 * 8 * steps * threads * blocks, watch.kernel().median);
+    for (int j = 0; j < chains; ++j) sum += x[j];
+    // No sum is negative, but the compiler cannot know: it must compute all of them, whether they are kept or not.
+    if (keep || sum == static_cast<T>(-1)) sums[keep ? blockIdx.x * blockDim.x + threadIdx.x : 0] = sum;
 }
 
 } // namespace
 
-double measure_cuda_arithmetic(const Device&, Arithmetic kind) {
-    return kind == Arithmetic::fp64 ? cuda_gflop_per_s<double>() : cuda_gflop_per_s<float>();
+template <class T>
+CudaMultiplyAdds<T>::CudaMultiplyAdds(int steps, bool keep)
+    : blocks_(16 * multiprocessor_count()), steps_(steps), keep_(keep), sums(keep ? threads() : 1) {}
+
+template <class T> void CudaMultiplyAdds<T>::run(cudaStream_t stream) {
+    fma_kernel<<<blocks_, block, 0, stream>>>(sums.data(), static_cast<T>(0.999), static_cast<T>(0.001), steps_, keep_);
 }
+
+template class CudaMultiplyAdds<float>;
+template class CudaMultiplyAdds<double>;
+
+double cuda_copy_gb_per_s(std::size_t bytes, const StreamTimer& timing) {
+    CudaCopy copy(bytes);
+    return gb_per_s(copy.bytes_moved(), timing([&](cudaStream_t stream) { copy.run(stream); }).median);
+}
+
+namespace {
+
+template <class T> double gflop_per_s_of(int steps, const StreamTimer& timing) {
+    CudaMultiplyAdds<T> chains(steps);
+    return gflop_per_s(chains.flops(), timing([&](cudaStream_t stream) { chains.run(stream); }).median);
+}
+
+/// Three runs that do not count, then some that do.
+StreamTimer timed(int repeats) {
+    return [repeats](const std::function<void(cudaStream_t)>& body) {
+        Stopwatch watch(3, repeats);
+        watch_stream(watch, body);
+        return watch.kernel();
+    };
+}
+
+} // namespace
+
+double cuda_gflop_per_s(Arithmetic kind, int steps, const StreamTimer& timing) {
+    return kind == Arithmetic::fp64 ? gflop_per_s_of<double>(steps, timing) : gflop_per_s_of<float>(steps, timing);
+}
+
+double measure_cuda_copy(const Device&) {
+    std::size_t free_bytes = 0, total = 0;
+    CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total));
+    return cuda_copy_gb_per_s(std::min(std::size_t{1} << 30, free_bytes / 8), timed(10));
+}
+
+double measure_cuda_arithmetic(const Device&, Arithmetic kind) { return cuda_gflop_per_s(kind, 4096, timed(5)); }
 
 } // namespace detail
 } // namespace gpulab

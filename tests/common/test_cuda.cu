@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <cmath>
 #include <vector>
 
+#include "cuda_ceilings.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -100,17 +103,155 @@ TEST_CASE("damage to a CUDA buffer that was thrown is not noted again when the b
     CHECK(gpulab::take_stray_write() != "");
 }
 
-TEST_CASE("kernel time is measured, with a reset before each run and with a cold cache", "[cuda]") {
+TEST_CASE("kernel time is measured, with a reset before each run", "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     DeviceBuffer<int> out(10);
     int resets = 0;
-    gpulab::Stopwatch watch(1, 3, 0, true);
+    gpulab::Stopwatch watch(1, 3);
     gpulab::watch_stream(
         watch, [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); },
         [&](cudaStream_t) { ++resets; });
     CHECK(watch.kernel().repeats == 3);
     CHECK(watch.kernel().min > 0);
     CHECK(resets == 4);
+}
+
+TEST_CASE("kernel time holds all of the body, and neither the reset nor its delay", "[cuda]") {
+    using namespace std::chrono_literals;
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    DeviceBuffer<int> out(10);
+    const auto kernel = [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); };
+    gpulab::Stopwatch around(0, 2), beside(1, 5), delayed(1, 5);
+    gpulab::watch_stream(around, [&](cudaStream_t s) { kernel(s), gpulab::delay(s, 20ms), kernel(s); });
+    CHECK(around.kernel().min >= 19.9); // a sleep of 20 ms never ends early; the clock of the events is another one
+    // A delay that counted would be in every run. The shortest of five, because another program may have the GPU.
+    gpulab::watch_stream(beside, kernel, [&](cudaStream_t s) { gpulab::delay(s, 20ms); });
+    CHECK(beside.kernel().min < 19.9);
+    delayed.delay_resets(20ms);
+    gpulab::watch_stream(delayed, kernel, [](cudaStream_t) {});
+    CHECK(delayed.kernel().min < 19.9);
+}
+
+namespace {
+
+/// The commands that watch_stream() itself puts between the reset and the body of a timed run.
+std::vector<cudaGraphNodeType> commands_before_body(bool flush_l2, std::size_t& bytes_set) {
+    gpulab::Stopwatch watch(0, 1, 0, flush_l2);
+    cudaGraph_t graph = nullptr;
+    try {
+        gpulab::watch_stream(
+            watch, [&](cudaStream_t s) { CUDA_CHECK(cudaStreamEndCapture(s, &graph)); },
+            [](cudaStream_t s) { CUDA_CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); });
+    } catch (const gpulab::CudaError&) { // the first event is in the graph, so there is no time
+    }
+    REQUIRE(graph != nullptr);
+    std::size_t count = 0;
+    CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
+    std::vector<cudaGraphNode_t> nodes(count);
+    if (count > 0) CUDA_CHECK(cudaGraphGetNodes(graph, nodes.data(), &count));
+    std::vector<cudaGraphNodeType> types;
+    for (const cudaGraphNode_t node : nodes) {
+        types.emplace_back();
+        CUDA_CHECK(cudaGraphNodeGetType(node, &types.back()));
+        if (types.back() != cudaGraphNodeTypeMemset) continue;
+        cudaMemsetParams set{};
+        CUDA_CHECK(cudaGraphMemsetNodeGetParams(node, &set));
+        bytes_set += set.elementSize * set.width * set.height;
+    }
+    CUDA_CHECK(cudaGraphDestroy(graph));
+    cudaGetLastError();
+    return types;
+}
+
+} // namespace
+
+TEST_CASE("twice the L2 cache is overwritten between reset and kernel when the stopwatch says so", "[cuda]") {
+    const gpulab::Device& device = devices_or_skip(Backend::cuda).front();
+    gpulab::use(device);
+    std::size_t bytes = 0;
+    CHECK(commands_before_body(false, bytes).empty());
+    CHECK(bytes == 0);
+    CHECK(commands_before_body(true, bytes) == std::vector{cudaGraphNodeTypeMemset});
+    CHECK(bytes == 2 * std::max<std::size_t>(device.l2_bytes, 1 << 20));
+}
+
+TEST_CASE("a CUDA device is described as the runtime describes it", "[cuda]") {
+    for (const gpulab::Device& device : devices_or_skip(Backend::cuda)) {
+        cudaDeviceProp p{};
+        CUDA_CHECK(cudaGetDeviceProperties(&p, device.index));
+        CHECK(device.name == p.name);
+        CHECK(device.memory_bytes == p.totalGlobalMem);
+        CHECK(device.l2_bytes == static_cast<std::uint64_t>(p.l2CacheSize));
+        CHECK(device.compute_units == p.multiProcessorCount);
+        CHECK(device.compute_capability == 10 * p.major + p.minor);
+        CHECK(device.cooperative_launch == (p.cooperativeLaunch == 1));
+        CHECK_FALSE(device.is_cpu);
+    }
+}
+
+TEST_CASE("the copy ceiling copies every byte, and counts each as read and written", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    const gpulab::Stream stream;
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{100'003}}) {
+        gpulab::detail::CudaCopy copy(bytes);
+        CHECK(copy.bytes_moved() == 2.0 * static_cast<double>(bytes));
+        std::vector<char> pattern(bytes), got(bytes);
+        for (std::size_t i = 0; i < bytes; ++i) pattern[i] = static_cast<char>(i % 101);
+        copy.from.copy_from(pattern);
+        copy.run(stream);
+        stream.synchronize();
+        copy.to.copy_to(got);
+        CHECK(got == pattern);
+    }
+    int runs = 0;
+    CHECK(gpulab::detail::cuda_copy_gb_per_s(1000, [&](const auto& body) {
+              body(stream);
+              stream.synchronize();
+              ++runs;
+              return gpulab::Timing{4, 1, 9, 5};
+          }) == 2000 / 4e6);
+    CHECK(runs == 1);
+}
+
+namespace {
+
+template <class T> void check_chains(gpulab::Arithmetic kind) {
+    const gpulab::Stream stream;
+    for (const int steps : {0, 1, 100}) {
+        gpulab::detail::CudaMultiplyAdds<T> chains(steps, true);
+        CHECK(chains.threads() == std::size_t{256} * 16 * gpulab::multiprocessor_count());
+        CHECK(chains.flops() == 2.0 * 8 * steps * static_cast<double>(chains.threads()));
+        REQUIRE(chains.sums.size() == chains.threads());
+        chains.run(stream);
+        stream.synchronize();
+        std::vector<T> sums(chains.threads());
+        chains.sums.copy_to(sums);
+        std::vector<double> expected(256);
+        for (std::size_t thread = 0; thread < 256; ++thread)
+            for (int j = 0; j < 8; ++j) {
+                double x = static_cast<double>(thread) + j;
+                for (int i = 0; i < steps; ++i) x = 0.999 * x + 0.001;
+                expected[thread] += x;
+            }
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            wrong += !(std::abs(sums[i] - expected[i % 256]) <= (sizeof(T) == 4 ? 1e-5 : 1e-13) * expected[i % 256]);
+        CHECK(wrong == 0);
+    }
+    const double operations = gpulab::detail::CudaMultiplyAdds<T>(10).flops();
+    CHECK(gpulab::detail::cuda_gflop_per_s(kind, 10, [&](const auto& body) {
+              body(stream);
+              stream.synchronize();
+              return gpulab::Timing{4, 1, 9, 5};
+          }) == operations / 4e6);
+}
+
+} // namespace
+
+TEST_CASE("the arithmetic ceiling is two operations for each step of a chain, over the median", "[cuda]") {
+    gpulab::use(devices_or_skip(Backend::cuda).front());
+    check_chains<float>(gpulab::Arithmetic::fp32);
+    check_chains<double>(gpulab::Arithmetic::fp64);
 }
 
 TEST_CASE("occupancy is between nothing and all warps", "[cuda]") {
