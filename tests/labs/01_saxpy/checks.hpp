@@ -2,6 +2,7 @@
 /// The checks for right and wrong SAXPY kernels.
 #pragma once
 
+#include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <string>
@@ -32,16 +33,55 @@ inline std::string first_fault(Run* run, const std::vector<std::size_t>& sizes) 
     return "";
 }
 
+/// The distances in double precision, rounded once: not the loop of `cpu_distances`, which is itself under test.
+inline Distances expected_distances(const DistanceProblem& p) {
+    Distances d;
+    for (const Point& to : p.points)
+        d.push_back(
+            static_cast<float>(std::hypot(double{to.x} - p.from.x, double{to.y} - p.from.y, double{to.z} - p.from.z)));
+    return d;
+}
+
 /// Runs a variant that computes distances at every size on the current device.
 /// @return the first fault, with the size it was found at; "" when all answers are right
 inline std::string first_distance_fault(DistanceRun* run, const std::vector<std::size_t>& sizes) {
     for (const std::size_t n : sizes) {
         const DistanceProblem p = make_distance_problem(n, gpulab::testing::seed + n);
-        Distances reference(n), d(n);
-        Stopwatch once;
-        cpu_distances(p, reference, once);
-        const std::string fault = gpulab::testing::fault_of(run, p, d, [&] { return compare(reference, d); });
+        const Distances expected = expected_distances(p);
+        Distances d(n);
+        const std::string fault = gpulab::testing::fault_of(run, p, d, [&] { return compare(expected, d); });
         if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
+    }
+    return "";
+}
+
+/// NaN and infinities in each coordinate of the points, in every combination, and in the point that the distances are
+/// from. A distance is infinite where a difference is, unless another one is NaN.
+inline std::string special_distance_fault(DistanceRun* run) {
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+    static constexpr float values[] = {3, -4, 12, 0, nan, inf, -inf};
+    for (const Point& from : {Point{0, 0, 0}, Point{-1, 2, inf}, Point{nan, 0, 1}}) {
+        DistanceProblem p{from, {}};
+        Distances expected;
+        for (const float x : values)
+            for (const float y : values)
+                for (const float z : values) {
+                    const double squares = std::pow(double{x} - from.x, 2) + std::pow(double{y} - from.y, 2) +
+                                           std::pow(double{z} - from.z, 2);
+                    p.points.push_back({x, y, z});
+                    expected.push_back(static_cast<float>(std::sqrt(squares)));
+                }
+        Distances d(expected.size());
+        const auto judge = [&] {
+            Distances finite = expected, got = d;
+            for (std::size_t i = 0; i < d.size(); ++i) { // compare() counts NaN as a mistake
+                const bool nan_too = std::isnan(expected[i]) && std::isnan(d[i]) && !gpulab::is_poison(d[i]);
+                if (nan_too) finite[i] = got[i] = 0;
+            }
+            return compare(finite, got);
+        };
+        const std::string fault = gpulab::testing::fault_of(run, p, d, judge);
+        if (!fault.empty()) return fmt::format("from ({}, {}, {}): {}", from.x, from.y, from.z, fault);
     }
     return "";
 }
@@ -63,9 +103,8 @@ inline std::string fault_by_hand(Run* run) {
 /// NaN, infinities and denormals in a and in b, in every pair, at every position of a vector and of a tile. All finite
 /// results are exact, so they must be equal to the last bit.
 /// @param n elements; 169 of them hold every pair once
-/// @param k_is_0 whether 0 is one of the factors: BLAS allows a library not to read a where k is 0, although 0 times
-/// NaN is
-///        NaN
+/// @param k_is_0 whether 0 is one of the factors: BLAS allows a library not to read a where k is 0, although
+///        0 times NaN is NaN
 inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     constexpr float tiny = std::numeric_limits<float>::denorm_min(), small = std::numeric_limits<float>::min();

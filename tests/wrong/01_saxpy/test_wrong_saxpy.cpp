@@ -16,6 +16,12 @@ std::string fault_of(saxpy::Run* run) {
     return fault.empty() ? saxpy::testing::special_fault(run, 1003, true) : fault;
 }
 
+/// The checks of every rung for distances.
+[[maybe_unused]] std::string distance_fault_of(saxpy::DistanceRun* run) {
+    const std::string fault = saxpy::testing::first_distance_fault(run, gpulab::testing::straddling_sizes());
+    return fault.empty() ? saxpy::testing::special_distance_fault(run) : fault;
+}
+
 /// The variants that are wrong only for more elements than 32 bits can count.
 [[maybe_unused]] void reject_large(Backend backend, std::span<const saxpy::wrong::WrongVariant> table) {
     for (const auto& [device, n] : gpulab::testing::large_devices_or_skip(backend, 3, 3)) {
@@ -46,10 +52,17 @@ const RightCase cpu_control(Backend::cpu, "CPU variant", cpu_right, fault_of);
 #if defined(GPULAB_WITH_OPENCL)
 const WrongCases opencl(Backend::opencl, "OpenCL kernel", saxpy::wrong::opencl_variants(), fault_of);
 const RightCase opencl_control(Backend::opencl, "OpenCL kernel", saxpy::wrong::opencl_right, fault_of);
+const WrongCases opencl_distances(Backend::opencl, "OpenCL distance", saxpy::wrong::opencl_distances(),
+                                  distance_fault_of);
+const RightCase opencl_distance_control(Backend::opencl, "OpenCL distance", saxpy::wrong::opencl_right_distance,
+                                        distance_fault_of);
 #endif
 #if defined(GPULAB_WITH_CUDA)
 const WrongCases cuda(Backend::cuda, "CUDA kernel", saxpy::wrong::cuda_variants(), fault_of);
 const RightCase cuda_control(Backend::cuda, "CUDA kernel", saxpy::wrong::cuda_right, fault_of);
+const WrongCases cuda_distances(Backend::cuda, "CUDA distance", saxpy::wrong::cuda_distances(), distance_fault_of);
+const RightCase cuda_distance_control(Backend::cuda, "CUDA distance", saxpy::wrong::cuda_right_distance,
+                                      distance_fault_of);
 #endif
 
 } // namespace

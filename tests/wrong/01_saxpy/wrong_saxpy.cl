@@ -112,3 +112,51 @@ kernel void index_in_uint(ARGUMENTS) { // beyond 2^32 elements it begins at 0 ag
     const uint i = get_global_id(0);
     if (i < n) c[i] = k * a[i] + b[i];
 }
+
+// Distances; the right ones are labs/01_saxpy/opencl/distances.cl.
+#define DISTANCE_ARGUMENTS float x, float y, float z, global const float *points, global float *d, ulong n
+
+float3 difference(float x, float y, float z, global const float* point) {
+    return (float3)(point[0] - x, point[1] - y, point[2] - z);
+}
+
+kernel void right_distance(DISTANCE_ARGUMENTS) { // for comparison: no mistake
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float3 v = difference(x, y, z, points + 3 * i);
+    d[i] = sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
+}
+
+kernel void distance_without_z(DISTANCE_ARGUMENTS) { // in the plane
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float3 v = difference(x, y, z, points + 3 * i);
+    d[i] = sqrt(v.x * v.x + v.y * v.y);
+}
+
+kernel void distance_without_root(DISTANCE_ARGUMENTS) { // squared
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float3 v = difference(x, y, z, points + 3 * i);
+    d[i] = v.x * v.x + v.y * v.y + v.z * v.z;
+}
+
+kernel void distance_no_bounds_check(DISTANCE_ARGUMENTS) { // the ragged group writes past the end
+    const size_t i = get_global_id(0);
+    const float3 v = difference(x, y, z, points + 3 * min(i, n > 0 ? n - 1 : 0));
+    d[i] = sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
+}
+
+kernel void distance_of_aligned_points(DISTANCE_ARGUMENTS) { // packed points taken for points of 16 bytes
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float3 v = difference(x, y, z, points + min(4 * i, 3 * n - 3));
+    d[i] = sqrt(v.x * v.x + v.y * v.y + v.z * v.z);
+}
+
+kernel void distance_nan_is_zero(DISTANCE_ARGUMENTS) { // NaN is lost
+    const size_t i = get_global_id(0);
+    if (i >= n) return;
+    const float3 v = difference(x, y, z, points + 3 * i);
+    d[i] = fmax(0.0f, sqrt(v.x * v.x + v.y * v.y + v.z * v.z));
+}

@@ -33,6 +33,25 @@ void launch(const char* name, const Problem& p, Output& c, Stopwatch& watch,
     out.copy_to(c);
 }
 
+/// The same for distances.
+void launch_distance(const char* name, const DistanceProblem& p, Distances& d, Stopwatch& watch) {
+    const gpulab::ClBuffer<Point> points(p.points);
+    gpulab::ClBuffer<float> out(p.size());
+    cl::Kernel kernel = gpulab::opencl_kernel(wrong_saxpy_cl, name);
+    const cl_ulong n = p.size();
+    gpulab::set_args(kernel, p.from.x, p.from.y, p.from.z, points.data(), out.data(), n);
+    constexpr std::size_t local = 256;
+    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
+    const auto run = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
+        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
+                                   events.add());
+    };
+    gpulab::watch_queue(watch, run, gpulab::poisoning(out));
+    out.copy_to(d);
+}
+
+#define WRONG_DISTANCE(kernel) \
+    [](const DistanceProblem& p, Distances& d, Stopwatch& w) { launch_distance(kernel, p, d, w); }
 #define WRONG(kernel) [](const Problem& p, Output& c, Stopwatch& w) { launch(kernel, p, c, w); }
 
 /// Launches its kernel in the first run only; the poison before the next ones shows it.
@@ -67,6 +86,21 @@ std::span<const WrongVariant> opencl_variants() {
         WrongVariant{"index_in_int", "the global index in an int", WRONG("index_in_int"), "", Forgiven::never,
                      std::size_t{1} << 31},
         WrongVariant{"index_in_uint", "as uint", WRONG("index_in_uint"), "", Forgiven::never, std::size_t{1} << 32},
+    };
+    return table;
+}
+
+void opencl_right_distance(const DistanceProblem& p, Distances& d, Stopwatch& watch) {
+    launch_distance("right_distance", p, d, watch);
+}
+
+std::span<const WrongDistance> opencl_distances() {
+    static const std::array table = {
+        WrongDistance{"without_z", "in the plane", WRONG_DISTANCE("distance_without_z")},
+        WrongDistance{"without_root", "squared", WRONG_DISTANCE("distance_without_root")},
+        WrongDistance{"no_bounds_check", "writes past the end", WRONG_DISTANCE("distance_no_bounds_check")},
+        WrongDistance{"of_aligned_points", "16 bytes per packed point", WRONG_DISTANCE("distance_of_aligned_points")},
+        WrongDistance{"nan_is_zero", "NaN is lost", WRONG_DISTANCE("distance_nan_is_zero"), "from "},
     };
     return table;
 }

@@ -137,7 +137,51 @@ void launch(const Problem& p, Output& c, Stopwatch& watch) {
     out.copy_to(c);
 }
 
+/// Distances, with one mistake each. The right ones are labs/01_saxpy/cuda/distances.cu.
+enum class Mistake { none, without_z, without_root, no_bounds_check, of_aligned_points, nan_is_zero };
+
+template <Mistake mistake> __global__ void distance_kernel(Point from, const float* points, float* d, std::size_t n) {
+    const std::size_t i = global_index();
+    if (mistake != Mistake::no_bounds_check && i >= n) return;
+    const std::size_t last = n > 0 ? 3 * n - 3 : 0; // the reads stay inside
+    const std::size_t at = mistake == Mistake::of_aligned_points ? 4 * i : 3 * i;
+    const float* const p = points + (at < last ? at : last);
+    const float dx = p[0] - from.x, dy = p[1] - from.y, dz = mistake == Mistake::without_z ? 0 : p[2] - from.z;
+    const float square = dx * dx + dy * dy + dz * dz;
+    const float distance = mistake == Mistake::without_root ? square : sqrtf(square);
+    d[i] = mistake == Mistake::nan_is_zero ? fmaxf(0, distance) : distance;
+}
+
+template <Mistake mistake> void launch_distance(const DistanceProblem& p, Distances& d, Stopwatch& watch) {
+    const gpulab::DeviceBuffer<Point> points(p.points);
+    gpulab::DeviceBuffer<float> out(p.size());
+    constexpr unsigned threads = 256;
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            distance_kernel<mistake><<<gpulab::grid_size(p.size(), threads), threads, 0, stream>>>(
+                p.from, reinterpret_cast<const float*>(points.data()), out.data(), p.size());
+        },
+        gpulab::poisoning(out));
+    out.copy_to(d);
+}
+
 } // namespace
+
+void cuda_right_distance(const DistanceProblem& p, Distances& d, Stopwatch& watch) {
+    launch_distance<Mistake::none>(p, d, watch);
+}
+
+std::span<const WrongDistance> cuda_distances() {
+    static const std::array table = {
+        WrongDistance{"without_z", "in the plane", launch_distance<Mistake::without_z>},
+        WrongDistance{"without_root", "squared", launch_distance<Mistake::without_root>},
+        WrongDistance{"no_bounds_check", "writes past the end", launch_distance<Mistake::no_bounds_check>},
+        WrongDistance{"of_aligned_points", "16 bytes per packed point", launch_distance<Mistake::of_aligned_points>},
+        WrongDistance{"nan_is_zero", "NaN is lost", launch_distance<Mistake::nan_is_zero>, "from "},
+    };
+    return table;
+}
 
 void cuda_right(const Problem& p, Output& c, Stopwatch& watch) { launch<right>(p, c, watch); }
 
