@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
@@ -27,9 +28,11 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
     return list;
 }
 
-/// Measures variants on a problem. @param show_link print the link's rates and bounds above a device's rows
+/// Measures variants on a problem.
+/// @param show_link print the link's rates and bounds above a device's rows: where they are not those of the problem
+///        before
 void measure(const Options& options, Report& report, const Problem& p, const std::vector<Variant<Run>>& table,
-             bool show_link = false) {
+             bool show_link) {
     const auto jobs = gpulab::jobs(table, options);
     const Output reference = reference_output(p);
     Output out = reference;
@@ -50,7 +53,7 @@ void stream_count(const Options& options, Report& report, Problem p) {
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
-        measure(options, report, p, table);
+        measure(options, report, p, table, count == 1);
     }
 }
 
@@ -61,7 +64,7 @@ void work(const Options& options, Report& report, Problem p) {
     for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
         p.work = rounds;
         report.begin(parameters(p));
-        measure(options, report, p, table);
+        measure(options, report, p, table, true); // the kernel's time, and with it the bound, is another each time
     }
 }
 
@@ -79,6 +82,7 @@ void mixed(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cuda_mixed"});
     report.column("mapped_share", "share");
     report.column("mapped_blocks", "blocks");
+    bool first = true;
     for (const double share : {0.0, 0.03, 0.06, 0.1, 0.15, 0.2})
         for (const unsigned blocks : {8u, 32u, 128u}) {
             p.mapped_share = share;
@@ -87,7 +91,7 @@ void mixed(const Options& options, Report& report, Problem p) {
             problem.push_back({"mapped_share", share});
             problem.push_back({"mapped_blocks", blocks});
             report.begin(problem);
-            measure(options, report, p, table);
+            measure(options, report, p, table, std::exchange(first, false));
         }
 }
 
@@ -100,7 +104,7 @@ void blocks(const Options& options, Report& report, Problem p) {
         gpulab::Parameters problem = parameters(p);
         problem.push_back({"mapped_blocks", count});
         report.begin(problem);
-        measure(options, report, p, table);
+        measure(options, report, p, table, count == 4);
     }
 }
 

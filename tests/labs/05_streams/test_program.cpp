@@ -152,6 +152,31 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     CHECK(csv.text().find("overlap_percent") != std::string::npos);
 }
 
+namespace {
+/// How often a study prints the link and the bound, once for all rows that share them.
+std::size_t said_bounds(const std::string& arguments) {
+    const Outcome outcome = program("--width 67 --height 41 --repeat 1 --warmup 0 " + arguments);
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code <= 1); // 1: a variant is wrong, which its own test says
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = outcome.out.find("\n  bound: ", at)) != std::string::npos; ++at) ++count;
+    return count;
+}
+} // namespace
+
+TEST_CASE("studies print the bound of which they give percentages, again only where it changes", "[opencl]") {
+    if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));
+    const std::string rows = " --device opencl:0 --variant opencl_in_order,opencl_pinned";
+    CHECK(said_bounds("--study memory" + rows) == 1);
+    CHECK(said_bounds("--study streams" + rows) == 1);
+    CHECK(said_bounds("--study work" + rows) == 7); // the kernel takes longer each time
+}
+TEST_CASE("studies of mapped memory print the bound of which they give percentages once", "[cuda]") {
+    if (gpulab::devices(Backend::cuda).empty()) SKIP(gpulab::why_no_devices(Backend::cuda));
+    CHECK(said_bounds("--study mixed --device cuda:0") == 1);
+    CHECK(said_bounds("--study blocks --device cuda:0") == 1);
+}
+
 TEST_CASE("every study runs and writes a list of runs") {
     for (const auto& study : streams::study_list()) {
         INFO(study.name);

@@ -18,7 +18,7 @@ std::string fault_of(streams::Run* run, Backend backend) try {
     std::string fault = manners_fault(run, backend, p, tiles);
     if (fault.empty()) fault = by_hand_fault(run);
     if (fault.empty()) fault = first_fault(run, all_cases());
-    if (fault.empty()) fault = first_fault(run, heavy_cases());
+    if (fault.empty()) fault = heavy_fault(run);
     if (fault.empty()) fault = every_byte_fault(run);
     if (fault.empty()) fault = mark_fault(run);
     if (fault.empty()) fault = first_fault(run, cases_next_to(tiles, gpulab::testing::largest_near_tile(backend), p));
