@@ -86,8 +86,11 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
             fmt::format("{} is not square: {} rows, {} columns", name, matrix.rows, matrix.columns));
     if (!is_sorted(matrix)) matrix = gpulab::to_csr(gpulab::to_coo(matrix));
     const std::size_t n = matrix.rows;
-    if (const std::size_t k = first_not_finite(matrix.value); k < matrix.nonzeros())
-        throw gpulab::UsageError(fmt::format("{}: non-zero {} is {}", name, k + 1, matrix.value[k]));
+    if (const std::size_t k = first_not_finite(matrix.value); k < matrix.nonzeros()) {
+        const auto next_row = std::ranges::upper_bound(matrix.row_start, static_cast<std::int64_t>(k));
+        throw gpulab::UsageError(fmt::format("{}: element ({}, {}) is {}", name, next_row - matrix.row_start.begin(),
+                                             matrix.column[k] + 1, matrix.value[k]));
+    }
     check_symmetric(matrix, name);
     if (start.empty()) start.assign(n, T{0});
     check_vector(b, n, "the right-hand side", name);

@@ -198,8 +198,11 @@ template <class T> gpulab::Comparison compare(const Problem<T>& p, const Referen
         if (!(difference <= reference.allowed[i] && std::isfinite(difference)))
             return fail(difference / reference.allowed[i],
                         fmt::format("the residual after iteration {} is {:.9g}, expected {:.9g}; rounding explains a "
-                                    "difference of {:.2g}",
-                                    i, out.history[i], reference.history[i], reference.allowed[i]));
+                                    "difference of {:.2g}{}",
+                                    i, is, wanted, reference.allowed[i],
+                                    sizeof(T) == 4 && !std::isfinite(is)
+                                        ? " (sums in float overflow beyond 3.4e38: try --type double)"
+                                        : ""));
         if (difference > 0) result.error = std::max(result.error, difference / reference.allowed[i]);
     }
     // The end.

@@ -107,6 +107,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     int code = gpulab::exit_failure;
     write([&] { code = report.finish(); });
 
+    if (!notes.timed.empty()) fmt::print("\n{}", cg::kernel_times("milliseconds of the whole solution", notes.timed));
     for (const std::string& line : notes.said) fmt::print("\n{}\n", line);
     for (const auto& [title, timeline] : notes.timelines) fmt::print("\n{}:\n{}", title, timeline.lanes());
     if (trace && !notes.timelines.empty()) write([&] { trace.write(gpulab::chrome_trace(notes.timelines)); });
@@ -124,10 +125,13 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         if (write([&] { solution.write(cg::to_matrix_market(best.x)); }))
             line += fmt::format("; {} has x after iteration {}", c.solution, best.iteration);
     } else if (solution && !written) write([&] { solution.write(cg::to_matrix_market(solved.x)); });
-    if (unsolved || (problem.stop_at > 0 && cg::is_no_solution(problem, solved.x))) throw gpulab::WrongResult(line);
+    const bool untraced = trace && notes.timelines.empty();
+    const std::string no_trace =
+        c.trace + ": not written, because no variant that records its third iteration made one";
+    if (unsolved || (problem.stop_at > 0 && cg::is_no_solution(problem, solved.x)))
+        throw gpulab::WrongResult(line + (untraced ? "; " + no_trace : ""));
     fmt::print("\n{}\n", line);
-    if (trace && notes.timelines.empty())
-        throw gpulab::Error(c.trace + ": not written, because no variant for several devices has made an iteration");
+    if (untraced) throw gpulab::Error(no_trace);
     return write.all_written() ? code : gpulab::exit_failure;
 }
 
@@ -143,7 +147,7 @@ int main(int argc, char** argv) try {
     options.output("--solution", c.solution, "write x to this Matrix Market file");
     options.output("--history", c.history, "write the norm of the residual of every iteration to this file (CSV)");
     options.output("--trace", c.trace,
-                   "write the commands of one iteration to this file (Chrome trace format), and draw them");
+                   "write the commands of the third iteration to this file (Chrome trace format), and draw them");
     options.output("--write", c.write, "write A to this Matrix Market file");
     options.number("--tolerance", c.settings.tolerance, 0, 1e300,
                    "wanted norm of the residual; 0: all --limit iterations");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 
 #include "gpulab/error.hpp"
 
@@ -59,6 +60,7 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
             sum += ms;
         }
         result.extra.push_back({"ms_overhead", std::max(0.0, result.kernel.median - sum)});
+        timed.push_back(result);
     }
     const std::string name = result.variant + " on " + result.device.id();
     if (solved.variant.empty() || (solved.out.end != End::converged && out_.end == End::converged))
@@ -67,6 +69,45 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
     if (!out_.timeline.empty()) timelines.emplace_back(name, out_.timeline);
     for (const std::string& note : out_.notes)
         if (std::ranges::find(said, note) == said.end()) said.push_back(note);
+}
+
+namespace {
+/// A number of milliseconds in at most five characters up to 99999.
+std::string short_ms(double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0); }
+} // namespace
+
+std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results) {
+    struct Column {
+        const char* heading;
+        const char* extra; ///< its name in the files; empty: the whole time
+        int width;
+    };
+    const std::vector<Column> columns = {{"all", "", 6},
+                                         {"spmv", "ms_spmv", 6},
+                                         {"dot", "ms_dot", 6},
+                                         {"next_x", "ms_next_x", 7},
+                                         {"next_r", "ms_next_r", 7},
+                                         {"next_p", "ms_next_p", 7},
+                                         {"pack", "ms_pack", 6},
+                                         {"rest", "ms_overhead", 6}};
+    std::string text = heading + "\nall: the median of the timed runs; kernels: one more run; rest: the difference\n";
+    std::set<std::string> named; // devices
+    for (const gpulab::Result& result : results)
+        if (named.insert(result.device.id()).second)
+            text += fmt::format("{}: {}\n", result.device.id(), result.device.name);
+    text += fmt::format("{:<20} {:<8}", "variant", "device");
+    for (const Column& c : columns) text += fmt::format("{:>{}}", c.heading, c.width);
+    for (const gpulab::Result& result : results) {
+        text += fmt::format("\n{:<20} {:<8}", result.variant, result.device.id());
+        for (const Column& c : columns) {
+            const auto extra = std::ranges::find(result.extra, c.extra, &gpulab::Parameter::name);
+            std::string cell = "-"; // a kernel that this rung does not have
+            if (c.extra[0] == '\0') cell = short_ms(result.kernel.median);
+            else if (extra != result.extra.end()) cell = short_ms(std::get<double>(extra->value));
+            text += fmt::format("{:>{}}", cell, c.width);
+        }
+    }
+    return text + "\n";
 }
 
 template <class T> Best<T> best_so_far(const Problem<T>& p, const Output<T>& out) {

@@ -49,12 +49,18 @@ public:
     std::vector<NamedHistory> histories;                             ///< of all that are right
     std::vector<std::pair<std::string, gpulab::Timeline>> timelines; ///< of those that recorded one
     std::vector<std::string> said;                                   ///< notes of the rungs, each once
+    std::vector<gpulab::Result> timed; ///< of those that time their kernels, for kernel_times()
 
 private:
     gpulab::Report& report_;
     const Problem<T>& problem_;
     const Output<T>& out_;
 };
+
+/// A table of the whole time, the time of each kernel, and the overhead left over, as tables 4.5 and 4.6 of the thesis:
+/// 80 characters wide. Of several devices it is the time of the one in which that kind of kernel took longest.
+/// @param heading what is shown, in its unit: milliseconds @param results with the extra values of Notes
+std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results);
 
 /// The best x that an iteration had, and after which iteration.
 template <class T> struct Best {

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <set>
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
@@ -149,46 +148,6 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
         throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
 }
 
-/// A number of milliseconds in at most five characters up to 99999.
-std::string short_ms(double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ? 2 : ms < 99.95 ? 1 : 0); }
-
-/// The table of kernel_table(), 80 characters wide.
-/// @param system the matrix and the type of its numbers
-void print_kernel_times(const std::string& system, const std::vector<gpulab::Result>& right) {
-    struct Column {
-        const char* heading;
-        const char* extra; ///< its name in the files; empty: the whole time
-        int width;
-    };
-    const std::vector<Column> columns = {{"all", "", 6},
-                                         {"spmv", "ms_spmv", 6},
-                                         {"dot", "ms_dot", 6},
-                                         {"next_x", "ms_next_x", 7},
-                                         {"next_r", "ms_next_r", 7},
-                                         {"next_p", "ms_next_p", 7},
-                                         {"pack", "ms_pack", 6},
-                                         {"rest", "ms_overhead", 6}};
-    fmt::print("\n{}: milliseconds of 100 iterations\n"
-               "all: the median of the timed runs; kernels: one more run; rest: the difference\n",
-               system);
-    std::set<std::string> named; // devices
-    for (const gpulab::Result& result : right)
-        if (named.insert(result.device.id()).second) fmt::print("{}: {}\n", result.device.id(), result.device.name);
-    fmt::print("{:<20} {:<8}", "variant", "device");
-    for (const Column& c : columns) fmt::print("{:>{}}", c.heading, c.width);
-    for (const gpulab::Result& result : right) {
-        fmt::print("\n{:<20} {:<8}", result.variant, result.device.id());
-        for (const Column& c : columns) {
-            const auto extra = std::ranges::find(result.extra, c.extra, &gpulab::Parameter::name);
-            std::string cell = "-"; // a kernel that this rung does not have
-            if (c.extra[0] == '\0') cell = short_ms(result.kernel.median);
-            else if (extra != result.extra.end()) cell = short_ms(std::get<double>(extra->value));
-            fmt::print("{:>{}}", cell, c.width);
-        }
-    }
-    fmt::print("\n");
-}
-
 /// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over. Of several devices
 /// it is the time of the one in which that kind of kernel took longest.
 template <class T>
@@ -203,7 +162,9 @@ void kernel_table(const Options& options, Report& report, const StudySettings& s
     some_variants(options, report, p, names, [&](const gpulab::Result& result, const Output<T>&) {
         if (result.status == gpulab::Result::Status::passed) right.push_back(result);
     });
-    if (!right.empty()) print_kernel_times(fmt::format("{} in {}", matrix, sizeof(T) == 8 ? "double" : "float"), right);
+    if (right.empty()) return;
+    const std::string system = fmt::format("{} in {}", matrix, sizeof(T) == 8 ? "double" : "float");
+    fmt::print("\n{}", kernel_times(system + ": milliseconds of 100 iterations", right));
 }
 
 /// Tables 4.7 to 4.12 of the thesis: the rate of each kernel against what the memory allows, from its bytes.
@@ -264,16 +225,28 @@ template <class T> void scaling(const Options& options, Report& report, const St
             fmt::format("{}, measured: {:.0f} us on one part, {:.0f} us on two ({:.2f} times as fast), {:.0f} us "
                         "on two with twice the rows. Model t(P) = t(1)/P + c with c = {:.0f} us; it gives",
                         variant, one, two, one / two, wide, model.c);
-        for (const int parts : {4, 8, 16, 32})
-            text += fmt::format(" {:.1f} times on {}{}", model.speed_up(parts), parts, parts < 32 ? "," : "");
-        report.say(
-            text +
-            ". A model, not a measurement: it assumes that the links between more devices are no slower, and that all "
-            "belong to one computer; it has no term for a network.");
+        for (const int parts : {4, 8}) text += fmt::format(" {:.1f} times on {},", model.speed_up(parts), parts);
+        constexpr int in_each = 8; // devices of a computer
+        const Network network;
+        const double halo = std::sqrt(static_cast<double>(study.rows)) * sizeof(T); // a grid line
+        text += fmt::format(" and with computers of {} devices and a network of {:.0f} GB/s and {:.0f} us per message,",
+                            in_each, network.gb_per_s, network.us_per_message);
+        for (const int computers : {2, 4, 8})
+            text += fmt::format(" {:.1f} times on {} computers{}",
+                                model.speed_up(in_each * computers, network.us(computers, halo)), computers,
+                                computers < 8 ? "," : "");
+        report.say(text + ". A model, not a measurement: it assumes that the links between more devices are no slower, "
+                          "and the network is assumed.");
     }
 }
 
 } // namespace
+
+double Network::us(int computers, double halo_bytes) const {
+    if (computers < 2) return 0;
+    const double doublings = std::ceil(std::log2(computers));
+    return us_per_message + 1e-3 * halo_bytes / gb_per_s + 2 * us_per_message * doublings;
+}
 
 ScalingModel scaling_model(double one, double two, double wide) {
     return {one, std::max(0.0, ((two - one / 2) + (wide - one)) / 2)};

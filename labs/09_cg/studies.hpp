@@ -22,13 +22,22 @@ inline constexpr const char* rows_help =
 /// The studies.
 std::vector<gpulab::StudySummary> study_list();
 
+/// A network between computers as the model of the study `scaling` assumes it; nothing of it is measured.
+struct Network {
+    double us_per_message = 5; ///< from the memory of a device to that of another computer's
+    double gb_per_s = 50;      ///< each way, 400 Gbit/s
+    /// What it adds to an iteration, in microseconds: the halo travels to all neighbours at once, and both sums need a
+    /// message for each doubling of the number of computers. @param halo_bytes for one neighbour
+    double us(int computers, double halo_bytes) const;
+};
+
 /// The model of the study `scaling`: t(P) = t(1) / P + c, with what several devices cost, c, from both measurements
-/// with two. It assumes that c is the same for any number of devices, and has no term for a network.
+/// with two. It assumes that c is the same for any number of devices of one computer; a network comes on top.
 struct ScalingModel {
     double one = 0; ///< t(1)
     double c = 0;
-    /// How many times as fast as one so many devices are.
-    double speed_up(int devices) const { return one / (one / devices + c); }
+    /// How many times as fast as one so many devices are. @param network what the network adds to an iteration
+    double speed_up(int devices, double network = 0) const { return one / (one / devices + c + network); }
 };
 /// @param one,two the times of the same system on one device and on two @param wide of one with twice the rows on two
 ScalingModel scaling_model(double one, double two, double wide);

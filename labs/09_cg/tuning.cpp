@@ -117,7 +117,7 @@ std::string tuning_table(const std::vector<Tuned>& entries) {
     const auto* previous = static_cast<const Tuned*>(nullptr);
     for (const Tuned& t : entries) {
         if (!previous || previous->device != t.device || previous->rows != t.rows || previous->type != t.type)
-            text += fmt::format("{}{}, {} rows in {}: groups per compute unit\n  {:<8}{:>12}{:>12}{:>8}{:>8}\n",
+            text += fmt::format("{}{}, up to {} rows in {}: groups per compute unit\n  {:<8}{:>12}{:>12}{:>8}{:>8}\n",
                                 text.empty() ? "" : "\n", t.device, t.rows, t.type, "kernel", "1: ms", "best: ms",
                                 "groups", "saved");
         text += fmt::format("  {:<8}{:>12.4f}{:>12.4f}{:>8}{:>7.0f}%\n", t.kernel, t.one_ms, t.best_ms, t.groups,

@@ -106,6 +106,35 @@ TEST_CASE("two parts on a CPU with several compute units are two different sub-d
     if (divided == 0) SKIP("there is no OpenCL device that can be divided");
 }
 
+TEST_CASE("groups are tried once on identical devices and at similar sizes, and then come from the file",
+          "[opencl][two-devices]") {
+    const gpulab::testing::ScratchFile file;
+    const auto solve = [&](const std::string& matrix) {
+        auto c = cg::testing::generated<double>(matrix, cg::testing::settings(1e-8, 500));
+        c.problem.tuning = file.path();
+        cg::Output<double> out;
+        out.x.resize(c.problem.n());
+        gpulab::Stopwatch once;
+        gpulab::testing::in_turn([&] { cg::opencl_tuned(c.problem, out, once); });
+    };
+    std::map<std::string, std::string> text; // of the file, by the name of the devices
+    for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {
+        if (!device.fp64) continue;
+        gpulab::use(device);
+        INFO(device.name);
+        const bool known = text.contains(device.name);
+        solve("laplace2d:11"); // 121 rows
+        if (known) CHECK(file.text() == text[device.name]);
+        text[device.name] = file.text();
+        CHECK(std::ranges::count(file.text(), '\n') == 1 + 5 * static_cast<std::ptrdiff_t>(text.size()));
+        solve("laplace2d:10");
+        CHECK(file.text() == text[device.name]);
+    }
+    if (text.empty()) SKIP("no OpenCL device has double precision");
+    solve("laplace2d:12"); // 144 rows: beyond 128, they are tried anew
+    CHECK(std::ranges::count(file.text(), '\n') == 6 + 5 * static_cast<std::ptrdiff_t>(text.size()));
+}
+
 /// One part leaves the second device without work: the bound is that of one device.
 TEST_CASE("a rung gets no more devices than it has parts", "[.][two-devices]") {
     if (gpulab::devices(Backend::opencl).size() < 2) SKIP("there are not two OpenCL devices");
