@@ -3,9 +3,13 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
+#include "gpulab/stopwatch.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/variants.hpp"
 
@@ -61,6 +65,29 @@ TEST_CASE("a known-wrong variant must be rejected, by the check that is named, a
         CHECK(outcome.exit_code != 0);
         CHECK(outcome.out.find("FAILED") != std::string::npos);
     }
+}
+
+TEST_CASE("a reset that leaves the result of the run before is found") {
+    using Floats = std::vector<float>;
+    using gpulab::Stopwatch;
+    const auto compute = [](Floats& out) { return [&out] { out = {1, 2}; }; };
+    const auto poisons = [&](Floats& out, Stopwatch& watch) { watch.time(compute(out), [&] { gpulab::poison(out); }); };
+    const auto does_nothing = [&](Floats& out, Stopwatch& watch) { watch.time(compute(out), [] {}); };
+    const auto first_only = [&](Floats& out, Stopwatch& watch) {
+        watch.time(compute(out), [&, first = true]() mutable {
+            if (std::exchange(first, false)) gpulab::poison(out);
+        });
+    };
+    const auto sees_it = [&](Floats& out, Stopwatch& watch) {
+        poisons(out, watch);
+        if (std::isnan(out[0])) throw gpulab::WrongResult("nothing was computed");
+    };
+    using gpulab::testing::reset_fault;
+    if (!gpulab::poisons()) SKIP("nothing is poisoned here");
+    CHECK(reset_fault(poisons, Floats(2)) == "");
+    CHECK(reset_fault(sees_it, Floats(2)) == "");
+    CHECK(reset_fault(does_nothing, Floats(2)).starts_with("its reset leaves the result"));
+    CHECK(reset_fault(first_only, Floats(2)).starts_with("its reset leaves the result"));
 }
 
 TEST_CASE("the comparison for NaN and infinities says how many are wrong, where, and the first in all its digits") {

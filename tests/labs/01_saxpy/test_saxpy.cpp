@@ -66,7 +66,11 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
         gpulab::testing::in_turn([&] { v.run(tiny, d, once); });
         return saxpy::compare({0, 5, 3}, d).message;
     });
-    faults.check("manners", [&] { return gpulab::testing::manners_fault(v.backend, v.baseline, once); });
+    faults.check("manners", [&] {
+        const std::string fault = gpulab::testing::manners_fault(v.backend, v.baseline, once);
+        const auto run = [&](saxpy::Distances& d, gpulab::Stopwatch& watch) { v.run(tiny, d, watch); };
+        return fault.empty() ? gpulab::testing::reset_fault(run, saxpy::Distances(3)) : fault;
+    });
     faults.check("every size", [&] {
         std::vector<std::size_t> all = sizes;
         for (const std::size_t n : sizes_next_to(once.tiles(), sizes.back())) all.push_back(n);

@@ -92,11 +92,23 @@ template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
     return true;
 }
 
-/// The tiles that a variant names when it runs a problem. @param watch its stopwatch, for manners_fault()
+/// The tiles that a variant names when it runs a problem.
 template <class Run, class Problem, class Output>
 std::vector<gpulab::Tile> tiles_of(Run* run, const Problem& p, Output out, Stopwatch& watch) {
     gpulab::testing::in_turn([&] { run(p, out, watch); });
     return watch.tiles();
+}
+
+/// What a variant should have done beside its answer when it ran a problem, or "".
+/// @param tiles becomes those that it names @param units what they may count
+template <class Variant, class Problem, class Output>
+std::string manners_fault(const Variant& v, const Problem& p, const Output& out, std::vector<gpulab::Tile>& tiles,
+                          const std::vector<std::string_view>& units = {"elements"}) {
+    Stopwatch once;
+    tiles = tiles_of(v.run, p, out, once);
+    const std::string fault = gpulab::testing::manners_fault(v.backend, v.baseline, once, units);
+    if (!fault.empty()) return fault;
+    return gpulab::testing::reset_fault([&](Output& o, Stopwatch& watch) { v.run(p, o, watch); }, out);
 }
 
 /// Places among n elements to put a special value at: both ends, both sides of the end of each tile, and `most` others,

@@ -71,10 +71,8 @@ std::string float_products_fault(reduction::DotRun<float>* run) {
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
 template <class T> std::string manners_fault(const Dot<T>& v, std::vector<gpulab::Tile>& tiles) {
-    gpulab::Stopwatch once;
     const auto p = reduction::make_dot_problem<T>(1000, gpulab::testing::seed);
-    tiles = reduction::testing::tiles_of(v.run, p, Scalar<T>(1), once);
-    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
+    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles);
 }
 
 template <class T> void check_dot(const Dot<T>& v, Faults& faults) {
@@ -112,9 +110,8 @@ const VariantCases double_dots(reduction::dot_variants<double>(), "multiplies an
 // Series.
 
 template <class T> std::string manners_fault(const Sequence<T>& v, std::vector<gpulab::Tile>& tiles) {
-    gpulab::Stopwatch once;
-    tiles = reduction::testing::tiles_of(v.run, SeriesProblem<T>{Series::pi, 1, 1000}, Scalar<T>(1), once);
-    return gpulab::testing::manners_fault(v.backend, v.baseline, once, {"terms"});
+    const SeriesProblem<T> p{Series::pi, 1, 1000};
+    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles, {"terms"});
 }
 
 template <class T> void check_series(const Sequence<T>& v, Faults& faults) {

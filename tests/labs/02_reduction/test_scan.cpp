@@ -53,10 +53,8 @@ template <class T> std::string fault_by_hand(reduction::ScanRun<T>* run) {
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
 template <class T> std::string manners_fault(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
-    gpulab::Stopwatch once;
     const auto p = reduction::make_scan_problem<T>(Scan::inclusive, 1000, gpulab::testing::seed);
-    tiles = reduction::testing::tiles_of(v.run, p, Prefixes<T>(1000), once);
-    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
+    return reduction::testing::manners_fault(v, p, Prefixes<T>(1000), tiles);
 }
 
 template <class T> void check_scan(const Variant<T>& v, Faults& faults) {

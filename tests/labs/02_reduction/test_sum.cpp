@@ -60,10 +60,8 @@ std::string float_accumulator_fault(reduction::SumRun<float>* run) {
 
 /// The tiles that a variant names; and what it should have done beside its answer, or "".
 template <class T> std::string manners_fault(const Variant<T>& v, std::vector<gpulab::Tile>& tiles) {
-    gpulab::Stopwatch once;
     const auto p = reduction::make_sum_problem<T>(1000, gpulab::testing::seed);
-    tiles = reduction::testing::tiles_of(v.run, p, Scalar<T>(1), once);
-    return gpulab::testing::manners_fault(v.backend, v.baseline, once);
+    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles);
 }
 
 /// All that one variant must do, on the current device.

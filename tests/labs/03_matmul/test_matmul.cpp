@@ -62,6 +62,8 @@ template <class T, std::size_t rounds> void check_small(const gpulab::Variant<ma
 #if defined(GPULAB_WITH_OPENCL)
 const VariantCases oclgrind(matmul::variants<float>(), "under oclgrind", "[.oclgrind]", check_small<float, 2>,
                             gpulab::testing::only_on<Backend::opencl>);
+const VariantCases oclgrind_doubles(matmul::variants<double>(), "in double under oclgrind", "[.oclgrind]",
+                                    check_small<double, 2>, gpulab::testing::only_on<Backend::opencl>);
 #endif
 
 /// Adds a test case for each variant that takes any shape and each matrix: with more elements than 32 bits count.

@@ -153,6 +153,9 @@ std::string manners_fault(const gpulab::Variant<Run<T>>& v, const std::vector<st
         const std::string fault = gpulab::testing::manners_fault(
             v.backend, v.baseline, once, {"rows", "nnz", "items", "row length", "columns", "sums"});
         if (!fault.empty()) return fault;
+        const std::string reset =
+            gpulab::testing::reset_fault([&](Output<T>& o, Stopwatch& watch) { v.run(p, o, watch); }, y);
+        if (!reset.empty()) return reset;
     }
     return "";
 }

@@ -253,7 +253,13 @@ inline std::string manners_fault(Run* run, gpulab::Backend backend, const Proble
     Stopwatch once;
     gpulab::testing::in_turn([&] { run(p, out, once); });
     tiles = once.tiles();
-    return gpulab::testing::manners_fault(backend, false, once, {"bytes", "rows"});
+    const std::string fault = gpulab::testing::manners_fault(backend, false, once, {"bytes", "rows"});
+    if (!fault.empty()) return fault;
+    const auto pixels_of = [&](std::vector<unsigned char>& pixels, Stopwatch& watch) {
+        run(p, out, watch);
+        pixels = out.pixels;
+    };
+    return gpulab::testing::reset_fault(pixels_of, out.pixels);
 }
 
 /// A problem with small grids, half of whose rows are mapped.

@@ -94,6 +94,24 @@ inline bool own_cuda(std::string_view variant, Backend of) {
 std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
                           const std::vector<std::string_view>& units = {"elements"});
 
+/// What is wrong with a variant's reset, or "": in a second run whose computation is left out, it must take away the
+/// result of the first.
+/// @param run `run(out, watch)` runs the variant on some problem @param out the variant's output for this problem
+template <class Run, class Output> std::string reset_fault(const Run& run, Output out) {
+    if (!poisons()) return "";
+    Stopwatch whole(0, 1), cut(0, 2);
+    cut.leave_out_last_body();
+    in_turn([&] { run(out, whole); });
+    const Output result = out;
+    try {
+        in_turn([&] { run(out, cut); });
+    } catch (const WrongResult&) { // the variant itself has seen that its result is gone
+        return "";
+    }
+    return out == result ? "its reset leaves the result of the run before, so that a run which computes nothing passes"
+                         : "";
+}
+
 /// m tile - 1, m tile and m tile + 1 for m = 1, 2, 3 and 33, for every tile counted in `of`, up to a largest size; in
 /// ascending order. m = 1 stands in the list whatever the largest size.
 std::vector<std::size_t> sizes_next_to(const std::vector<Tile>& tiles, std::size_t largest,
