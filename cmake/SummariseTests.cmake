@@ -22,20 +22,18 @@ function(say text)
 endfunction()
 
 set(unread "${rest}")
-set(faults "")
-while(unread MATCHES "[A-Za-z0-9_]+ on [a-z]+:[0-9]+ [^\n]* is wrong\n(  [^\n]*\n)+")
-    set(fault "${CMAKE_MATCH_0}")
-    string(APPEND faults "${fault}")
+set(heading "\nWhat is wrong with the variants:\n")
+while(unread MATCHES "[\n>]([A-Za-z0-9_]+ on [a-z]+:[0-9]+ [^\n]* is wrong\n(  [^\n]*\n)+)")
+    set(fault "${CMAKE_MATCH_1}")
     string(FIND "${unread}" "${fault}" at)
     string(LENGTH "${fault}" length)
-    math(EXPR at "${at} + ${length}")
+    math(EXPR at "${at} + ${length} - 1") # the end of its last line may be what the next one begins after
     string(SUBSTRING "${unread}" ${at} -1 unread)
+    string(REGEX REPLACE "\n$" "" fault "${fault}")
+    string(REPLACE "\n" "\n  " fault "${fault}")
+    say("${heading}  ${fault}") # one by one: the length of an argument is limited
+    set(heading "")
 endwhile()
-if(faults)
-    string(REGEX REPLACE "\n$" "" faults "\n${faults}")
-    string(REPLACE "\n" "\n  " faults "${faults}")
-    say("\nWhat is wrong with the variants:${faults}")
-endif()
 
 set(done "")
 set(reasons "") # their hashes, in the order in which they come up: a reason itself may hold a semicolon

@@ -17,6 +17,7 @@ class CudaCopy {
 public:
     explicit CudaCopy(std::size_t bytes) : from(bytes), to(bytes) {}
 
+    /// Enqueues one copy; does not wait for it.
     void run(cudaStream_t stream);
     /// What one copy moves: every byte is read and written.
     double bytes_moved() const { return 2.0 * static_cast<double>(from.bytes()); }
@@ -25,7 +26,7 @@ public:
 };
 
 /// Independent chains of multiply-adds, eight in each thread, all in registers: chain j of a thread begins with the
-/// thread's index in its block plus j, and each step makes x to 0.999 x + 0.001. @tparam T float or double
+/// thread's index in its block plus j, and each step replaces x by 0.999 x + 0.001. @tparam T float or double
 template <class T> class CudaMultiplyAdds {
 public:
     static constexpr int chains = 8;
@@ -35,6 +36,7 @@ public:
     /// @param keep store the sum of each thread's chains in `sums`, which otherwise has one element that stays as it is
     explicit CudaMultiplyAdds(int steps, bool keep = false);
 
+    /// Enqueues one run; does not wait for it.
     void run(cudaStream_t stream);
     std::size_t threads() const { return std::size_t{blocks_} * block; }
     /// What one run computes: a multiply-add is two operations.

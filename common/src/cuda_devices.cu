@@ -99,6 +99,7 @@ CudaMultiplyAdds<T>::CudaMultiplyAdds(int steps, bool keep)
 
 template <class T> void CudaMultiplyAdds<T>::run(cudaStream_t stream) {
     fma_kernel<<<blocks_, block, 0, stream>>>(sums.data(), static_cast<T>(0.999), static_cast<T>(0.001), steps_, keep_);
+    CUDA_CHECK_LAUNCH();
 }
 
 template class CudaMultiplyAdds<float>;

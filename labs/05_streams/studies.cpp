@@ -29,8 +29,9 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
 }
 
 /// Measures variants on a problem.
-/// @param show_link print the link's rates and bounds above a device's rows: where they are not those of the problem
-///        before
+/// @param show_link print the link's rates and bounds above a device's rows; for a problem whose bounds differ from
+/// those
+///        of the last one
 void measure(const Options& options, Report& report, const Problem& p, const std::vector<Variant<Run>>& table,
              bool show_link) {
     const auto jobs = gpulab::jobs(table, options);
@@ -50,10 +51,11 @@ void stream_count(const Options& options, Report& report, Problem p) {
                                       "cuda_depth_first", "cuda_breadth_first", "cuda_pipeline", "cuda_mapped_write",
                                       "cuda_mixed", "cuda_growing", "cuda_polling"});
     report.column("strips_ms", "strips ms");
+    bool first = true;
     for (const std::size_t count : {1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32}) {
         p.streams = count;
         report.begin(parameters(p));
-        measure(options, report, p, table, count == 1);
+        measure(options, report, p, table, std::exchange(first, false));
     }
 }
 
@@ -64,7 +66,7 @@ void work(const Options& options, Report& report, Problem p) {
     for (const unsigned rounds : {0, 4, 16, 32, 64, 128, 256}) {
         p.work = rounds;
         report.begin(parameters(p));
-        measure(options, report, p, table, true); // the kernel's time, and with it the bound, is another each time
+        measure(options, report, p, table, true); // the kernel's time, and with it the bound, changes each time
     }
 }
 
@@ -99,12 +101,13 @@ void mixed(const Options& options, Report& report, Problem p) {
 void blocks(const Options& options, Report& report, Problem p) {
     const auto table = rows(options, {"cuda_mapped", "cuda_mapped_write"});
     report.column("mapped_blocks", "blocks");
+    bool first = true;
     for (const unsigned count : {4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
         p.mapped_blocks = count;
         gpulab::Parameters problem = parameters(p);
         problem.push_back({"mapped_blocks", count});
         report.begin(problem);
-        measure(options, report, p, table, count == 4);
+        measure(options, report, p, table, std::exchange(first, false));
     }
 }
 

@@ -127,7 +127,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
     } else if (solution && !written) write([&] { solution.write(cg::to_matrix_market(solved.x)); });
     const bool untraced = trace && notes.timelines.empty();
     const std::string no_trace =
-        c.trace + ": not written, because no variant that records its third iteration made one";
+        c.trace + ": not written, because no variant that can record a trace made three iterations";
     if (unsolved || (problem.stop_at > 0 && cg::is_no_solution(problem, solved.x)))
         throw gpulab::WrongResult(line + (untraced ? "; " + no_trace : ""));
     fmt::print("\n{}\n", line);
@@ -147,7 +147,7 @@ int main(int argc, char** argv) try {
     options.output("--solution", c.solution, "write x to this Matrix Market file");
     options.output("--history", c.history, "write the norm of the residual of every iteration to this file (CSV)");
     options.output("--trace", c.trace,
-                   "write the commands of the third iteration to this file (Chrome trace format), and draw them");
+                   "write the commands of one iteration to this file (Chrome trace format), and draw them");
     options.output("--write", c.write, "write A to this Matrix Market file");
     options.number("--tolerance", c.settings.tolerance, 0, 1e300,
                    "wanted norm of the residual; 0: all --limit iterations");

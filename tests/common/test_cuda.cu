@@ -103,11 +103,11 @@ TEST_CASE("damage to a CUDA buffer that was thrown is not noted again when the b
     CHECK(gpulab::take_stray_write() != "");
 }
 
-TEST_CASE("kernel time is measured, with a reset before each run", "[cuda]") {
+TEST_CASE("kernel time is measured, with a reset before each run and with a cold cache", "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     DeviceBuffer<int> out(10);
     int resets = 0;
-    gpulab::Stopwatch watch(1, 3);
+    gpulab::Stopwatch watch(1, 3, 0, true);
     gpulab::watch_stream(
         watch, [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); },
         [&](cudaStream_t) { ++resets; });
@@ -122,13 +122,15 @@ TEST_CASE("kernel time holds all of the body, and neither the reset nor its dela
     DeviceBuffer<int> out(10);
     const auto kernel = [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); };
     gpulab::Stopwatch around(0, 2), beside(1, 5), delayed(1, 5);
-    gpulab::watch_stream(around, [&](cudaStream_t s) { kernel(s), gpulab::delay(s, 20ms), kernel(s); });
+    delayed.delay_resets(20ms);
+    gpulab::testing::in_turn([&] {
+        gpulab::watch_stream(around, [&](cudaStream_t s) { kernel(s), gpulab::delay(s, 20ms), kernel(s); });
+        gpulab::watch_stream(beside, kernel, [&](cudaStream_t s) { gpulab::delay(s, 20ms); });
+        gpulab::watch_stream(delayed, kernel, [](cudaStream_t) {});
+    });
     CHECK(around.kernel().min >= 19.9); // a sleep of 20 ms never ends early; the clock of the events is another one
     // A delay that counted would be in every run. The shortest of five, because another program may have the GPU.
-    gpulab::watch_stream(beside, kernel, [&](cudaStream_t s) { gpulab::delay(s, 20ms); });
     CHECK(beside.kernel().min < 19.9);
-    delayed.delay_resets(20ms);
-    gpulab::watch_stream(delayed, kernel, [](cudaStream_t) {});
     CHECK(delayed.kernel().min < 19.9);
 }
 
@@ -138,12 +140,13 @@ namespace {
 std::vector<cudaGraphNodeType> commands_before_body(bool flush_l2, std::size_t& bytes_set) {
     gpulab::Stopwatch watch(0, 1, 0, flush_l2);
     cudaGraph_t graph = nullptr;
-    try {
-        gpulab::watch_stream(
-            watch, [&](cudaStream_t s) { CUDA_CHECK(cudaStreamEndCapture(s, &graph)); },
-            [](cudaStream_t s) { CUDA_CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); });
-    } catch (const gpulab::CudaError&) { // the first event is in the graph, so there is no time
-    }
+    struct Captured {}; // thrown, because the first event is in the graph, so that there is no time
+    const auto body = [&](cudaStream_t s) {
+        CUDA_CHECK(cudaStreamEndCapture(s, &graph));
+        throw Captured{};
+    };
+    const auto reset = [](cudaStream_t s) { CUDA_CHECK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed)); };
+    CHECK_THROWS_AS(gpulab::watch_stream(watch, body, reset), Captured);
     REQUIRE(graph != nullptr);
     std::size_t count = 0;
     CUDA_CHECK(cudaGraphGetNodes(graph, nullptr, &count));
@@ -159,7 +162,6 @@ std::vector<cudaGraphNodeType> commands_before_body(bool flush_l2, std::size_t& 
         bytes_set += set.elementSize * set.width * set.height;
     }
     CUDA_CHECK(cudaGraphDestroy(graph));
-    cudaGetLastError();
     return types;
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("the comparison for NaN and infinities says how many are wrong, where,
         "1 of 2 elements wrong: only element 0; looks like: never written, or computed from what nobody wrote. First: "
         "element 0, expected nan, got -nan.");
     CHECK(special_fault(Floats{1, 1e-42f, 2e-42f}, Floats{1, 0, 0}) ==
-          "2 of 3 elements wrong: all from element 1 on; looks like: zero. First: element 1, expected 1e-42, got 0.");
+          "2 of 3 elements wrong: the last 2; looks like: zero. First: element 1, expected 1e-42, got 0.");
     CHECK(
         special_fault(Floats{inf, 3}, Floats{-inf, 3}) ==
         "1 of 2 elements wrong: only element 0; looks like: the expected value with the other sign. First: element 0, "

@@ -408,6 +408,9 @@ function(faulty name text)
 endfunction()
 faulty(one "Randomness\n\ncpu_a on cpu:0 (A <CPU> [2]; new) is wrong\n  every size: n = 3: 1 & 2\n  special: the same\n\nFAILED:")
 faulty(two "opencl_b on opencl:1 (B) is wrong\n  by hand: (1, 2)\nopencl_b on opencl:2 (C) is wrong\n  by hand: 3\nend")
+string(REPEAT "0123456789abcdef" 5000 long) # twice this would be too long for one argument of a command
+faulty(longer "cuda_b on cuda:0 (D) is wrong\n  by hand: ${long}\n")
+faulty(long "cuda_c on cuda:0 (D) is wrong\n  by hand: ${long}\n    in two lines\n  last: 5\n")
 faulty(other "the sum is wrong\n  indented")
 add_test(NAME good COMMAND ${CMAKE_COMMAND} -E true)
 END
@@ -422,7 +425,13 @@ END
   opencl_b on opencl:1 (B) is wrong
     by hand: (1, 2)
   opencl_b on opencl:2 (C) is wrong
-    by hand: 3" ]] || fail "not the faults: $out" ;;
+    by hand: 3
+  cuda_b on cuda:0 (D) is wrong
+    by hand: 0123456789abcdef"*"
+  cuda_c on cuda:0 (D) is wrong
+    by hand: 0123456789abcdef"*"
+      in two lines
+    last: 5" ]] || fail "not the faults: $out" ;;
 
     "the preset gpu leaves out tools, grading and pages, also where ctest is told to leave out more")
         cd "$scratch" || fail "no folder"

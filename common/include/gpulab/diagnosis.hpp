@@ -71,7 +71,7 @@ public:
     /// What all wrong elements hold, or how many were never written: "zero", "twice the expected value"; "" when they
     /// have nothing in common.
     /// @param integers whether the elements are integers
-    /// @param bytes whether they have one byte: of 256 such answers one looks like poison
+    /// @param bytes whether they have one byte: about one random byte in 256 equals the poison
     std::string what(bool integers, bool bytes) const;
 
 private:

@@ -58,7 +58,7 @@ public:
     /// Makes the helpers leave out the computation of the last timed run, but not its reset. The result must then be
     /// gone: else a variant that computes something in its first run only would pass. For tests.
     void leave_out_last_body() { leave_out_last_body_ = true; }
-    /// Whether that is so in the run that is due.
+    /// Whether the next run leaves it out.
     bool leaves_out_body() const {
         return leave_out_last_body_ && times_ms_.size() + 1 == static_cast<std::size_t>(repeats_);
     }

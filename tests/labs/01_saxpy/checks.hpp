@@ -136,7 +136,7 @@ inline std::string manners_fault(const gpulab::Variant<Run>& variant, std::size_
     tiles = once.tiles();
     const std::string fault = gpulab::testing::manners_fault(variant.backend, variant.baseline, once);
     if (!fault.empty() || variant.name.ends_with("_raw"))
-        return fault; // which has no helper that could leave something out
+        return fault; // a raw rung times itself, so nothing can leave its body out
     const Problem p = make_problem(100, gpulab::testing::seed);
     return gpulab::testing::reset_fault([&](Output& out, Stopwatch& watch) { variant.run(p, out, watch); },
                                         Output(100));

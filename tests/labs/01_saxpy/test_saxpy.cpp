@@ -19,16 +19,18 @@ namespace {
 
 constexpr std::size_t one_block_holds = 1024;
 
-/// The sizes that a variant accepts: another test checks that cuda_one_block refuses the others. And fewer for
-/// opencl_raw: each of its runs makes a context, half a second on an H200, in which all other programs wait for the
-/// driver. Its kernel is that of opencl_one_item, which takes all sizes; these are none, one group, two and many, and
-/// those beside them.
+/// The sizes that a variant accepts. Another test checks that it refuses the others.
 std::vector<std::size_t> sizes_for(std::string_view variant, std::vector<std::size_t> sizes) {
     if (variant == "cuda_one_block") std::erase_if(sizes, [](std::size_t n) { return n > one_block_holds; });
-    if (variant == "opencl_raw") {
-        static const std::set<std::size_t> few = {0, 1, 2, 33, 255, 256, 257, 511, 512, 513, 1025, 100003};
-        std::erase_if(sizes, [](std::size_t n) { return !few.contains(n); });
-    }
+    return sizes;
+}
+
+/// Fewer for opencl_raw: each of its runs makes a context, half a second on an H200, in which all other programs wait
+/// for the driver. Its kernel is that of opencl_one_item, which takes all sizes. Left are none, one, two and many
+/// groups, and the sizes beside them.
+std::vector<std::size_t> without_many_contexts(std::string_view variant, std::vector<std::size_t> sizes) {
+    static const std::set<std::size_t> few = {0, 1, 2, 33, 255, 256, 257, 511, 512, 513, 1025, 100003};
+    if (variant == "opencl_raw") std::erase_if(sizes, [](std::size_t n) { return !few.contains(n); });
     return sizes;
 }
 
@@ -38,17 +40,19 @@ constexpr std::size_t enough_for_a_grid = std::size_t{1} << 22;
 /// All checks of one variant, on the current device.
 void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     const bool one_block = v.name == "cuda_one_block";
-    if (v.name == "opencl_raw") gpulab::testing::leave_turns(); // it hardly uses the GPU: see sizes_for()
+    if (v.name == "opencl_raw") gpulab::testing::leave_turns(); // it hardly uses the GPU: see without_many_contexts()
     faults.check("three elements by hand", [&] { return saxpy::testing::fault_by_hand(v.run); });
-    faults.check("every size",
-                 [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, straddling_sizes())); });
+    const auto sizes_of = [&](const std::vector<std::size_t>& sizes) {
+        return without_many_contexts(v.name, sizes_for(v.name, sizes));
+    };
+    faults.check("every size", [&] { return saxpy::testing::first_fault(v.run, sizes_of(straddling_sizes())); });
     std::vector<gpulab::Tile> tiles;
     faults.check("manners", [&] {
         return saxpy::testing::manners_fault(v, one_block ? one_block_holds : enough_for_a_grid, tiles);
     });
     faults.check("sizes next to its tile", [&] {
         const std::size_t largest = gpulab::testing::largest_near_tile(v.backend);
-        return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes_next_to(tiles, largest)));
+        return saxpy::testing::first_fault(v.run, sizes_of(sizes_next_to(tiles, largest)));
     });
     faults.check("NaN, infinities and denormals",
                  [&] { return saxpy::testing::special_fault(v.run, one_block ? 1000 : 100003, !v.baseline); });

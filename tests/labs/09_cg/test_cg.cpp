@@ -106,7 +106,7 @@ TEST_CASE("two parts on a CPU with several compute units are two different sub-d
     if (divided == 0) SKIP("there is no OpenCL device that can be divided");
 }
 
-TEST_CASE("groups are tried once on identical devices and at similar sizes, and then come from the file",
+TEST_CASE("groups are tried once on identical devices and at similar sizes, and written to the file",
           "[opencl][two-devices]") {
     const gpulab::testing::ScratchFile file;
     const auto solve = [&](const std::string& matrix) {
@@ -115,7 +115,7 @@ TEST_CASE("groups are tried once on identical devices and at similar sizes, and 
         cg::Output<double> out;
         out.x.resize(c.problem.n());
         gpulab::Stopwatch once;
-        gpulab::testing::in_turn([&] { cg::opencl_tuned(c.problem, out, once); });
+        gpulab::testing::in_turn([&] { gpulab::run_of(cg::variants<double>(), "opencl_tuned")(c.problem, out, once); });
     };
     std::map<std::string, std::string> text; // of the file, by the name of the devices
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(Backend::opencl)) {

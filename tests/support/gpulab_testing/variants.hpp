@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <source_location>
@@ -96,7 +97,8 @@ std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch
 
 /// What is wrong with a variant's reset, or "": in a second run whose computation is left out, it must take away the
 /// result of the first.
-/// @param run `run(out, watch)` runs the variant on some problem @param out the variant's output for this problem
+/// @param run `run(out, watch)` runs the variant on some problem
+/// @param out the variant's output for this problem: numbers, at least one
 template <class Run, class Output> std::string reset_fault(const Run& run, Output out) {
     if (!poisons()) return "";
     Stopwatch whole(0, 1), cut(0, 2);
@@ -108,8 +110,14 @@ template <class Run, class Output> std::string reset_fault(const Run& run, Outpu
     } catch (const WrongResult&) { // the variant itself has seen that its result is gone
         return "";
     }
-    return out == result ? "its reset leaves the result of the run before, so that a run which computes nothing passes"
-                         : "";
+    std::size_t same = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) { // nearly: in some variants the rounding changes from run to run
+        const auto is = static_cast<double>(out[i]), was = static_cast<double>(result[i]);
+        same += std::abs(is - was) <= 1e-3 * std::abs(was);
+    }
+    return 2 * same >= out.size()
+               ? "its reset leaves the result of the run before, so that a run which computes nothing passes"
+               : "";
 }
 
 /// m tile - 1, m tile and m tile + 1 for m = 1, 2, 3 and 33, for every tile counted in `of`, up to a largest size; in
