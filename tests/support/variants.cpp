@@ -79,6 +79,12 @@ void check_on_devices(std::string_view variant, Backend backend, bool built, con
     SUCCEED(checked << " checks");
 }
 
+std::string special_message(std::size_t wrong, std::size_t n, const std::string& where, const std::string& looks_like,
+                            std::size_t first, const std::string& expected, const std::string& actual) {
+    return fmt::format("{} of {} elements wrong: {}{}. First: element {}, expected {}, got {}.", wrong, n, where,
+                       looks_like.empty() ? "" : "; looks like: " + looks_like, first, expected, actual);
+}
+
 } // namespace detail
 
 std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,

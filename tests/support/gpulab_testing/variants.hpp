@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fmt/format.h>
 #include <functional>
 #include <source_location>
 #include <span>
@@ -45,6 +44,9 @@ void add_test_case(const std::string& name, const std::string& tags, std::functi
 /// it when no device can.
 void check_on_devices(std::string_view variant, Backend backend, bool built, const Needs& needs,
                       const std::function<void(Faults&)>& check);
+/// The message of special_fault(). (In a header, nvcc would not compile what makes it.)
+std::string special_message(std::size_t wrong, std::size_t n, const std::string& where, const std::string& looks_like,
+                            std::size_t first, const std::string& expected, const std::string& actual);
 } // namespace detail
 
 /// Adds a test case for each variant of a table when the program starts:
@@ -146,10 +148,9 @@ template <class T> std::string special_fault(const std::vector<T>& expected, con
         diagnosis.wrong(i, n, looks_of(i, std::span<const T>(expected), actual[i], matches));
     }
     if (wrong == 0) return "";
-    const std::string what = diagnosis.what(std::is_integral_v<T>, sizeof(T) == 1);
-    return fmt::format("{} of {} elements wrong: {}{}. First: element {}, expected {}, got {}.", wrong, n,
-                       diagnosis.where(), what.empty() ? "" : "; looks like: " + what, first,
-                       gpulab::detail::in_digits(expected[first]), gpulab::detail::in_digits(actual[first]));
+    return detail::special_message(wrong, n, diagnosis.where(), diagnosis.what(std::is_integral_v<T>, sizeof(T) == 1),
+                                   first, gpulab::detail::in_digits(expected[first]),
+                                   gpulab::detail::in_digits(actual[first]));
 }
 
 } // namespace gpulab::testing
