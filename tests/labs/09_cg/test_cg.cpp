@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <sstream>
 
 #include "checks.hpp"
 #include "gpulab/jobs.hpp"
+#include "gpulab_testing/program.hpp"
 #include "runs.hpp"
 #include "split.hpp"
 #if defined(GPULAB_WITH_OPENCL)

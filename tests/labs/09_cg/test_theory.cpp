@@ -140,8 +140,9 @@ TEMPLATE_TEST_CASE("bad systems are refused with the numbers", "", float, double
     CHECK(refusal(good, b, {1, 2, std::numeric_limits<T>::infinity()}, false) == "the start: number 3 is inf");
     unfinished.value[0] = std::numeric_limits<T>::quiet_NaN();
     CHECK(refusal(unfinished, b, {}, false) == "A.mtx: element (1, 1) is nan");
-    good.value.back() = std::numeric_limits<T>::infinity();
-    CHECK(refusal(good, b, {}, false) == "A.mtx: element (3, 3) is inf");
+    unfinished = good;
+    unfinished.value.back() = std::numeric_limits<T>::infinity();
+    CHECK(refusal(unfinished, b, {}, false) == "A.mtx: element (3, 3) is inf");
 }
 
 TEST_CASE("columns in any order, and entries at one place, are taken") {
