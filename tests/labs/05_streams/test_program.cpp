@@ -166,7 +166,7 @@ std::size_t said_bounds(const std::string& arguments) {
 
 TEST_CASE("studies print the bound of which they give percentages, again only where it changes", "[opencl]") {
     if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));
-    const std::string rows = " --device opencl:0 --variant opencl_in_order,opencl_pinned";
+    const std::string rows = " --device opencl:0 --variant opencl_pinned";
     CHECK(said_bounds("--study memory" + rows) == 1);
     CHECK(said_bounds("--study streams" + rows) == 1);
     CHECK(said_bounds("--study work" + rows) == 7); // the kernel takes longer each time
