@@ -19,9 +19,10 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # its device would take longer than the cases.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
 # for one process after the other, 0.2 s for each on an H200.
-# A test case of OpenCL or CUDA, or one under compute-sanitizer, takes one of the slots "gpus" where ctest is told how many
-# there are (preset gpu: cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take
-# turns on a GPU, and a waiting one takes the place of a test that needs none.
+# A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu:
+# cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take turns on a GPU, and a
+# waiting one takes the place of a test that needs none, and cores from the one that has the GPU. A test under
+# compute-sanitizer takes one of the slots "tools": these do not wait for each other.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -194,5 +195,5 @@ function(gpulab_sanitizer_test name target labels)
         set(cost 2000) # the slowest
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST ${cost}
-                         RESOURCE_GROUPS gpus:1 ENVIRONMENT "${environment}")
+                         RESOURCE_GROUPS tools:1 ENVIRONMENT "${environment}")
 endfunction()
