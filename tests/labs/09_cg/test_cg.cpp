@@ -42,7 +42,8 @@ const VariantCases oclgrind_float(cg::variants<float>(), "in float under oclgrin
 #if defined(GPULAB_WITH_CUDA)
 template <class T> void check_tools(const gpulab::Variant<cg::Run<T>>& v, Faults& faults) {
     check_tiny<T>(v, faults);
-    faults.check("whole numbers", [&] { return cg::testing::whole_fault<T>(v.run, {33}); });
+    // 512: whole blocks, so that the second row of a thread would be the one behind the end.
+    faults.check("whole numbers", [&] { return cg::testing::whole_fault<T>(v.run, {33, 512}); });
     faults.check("more than a block", [&] {
         return cg::testing::first_fault<T>(
             v.run, {cg::testing::generated<T>("laplace2d:37x19", cg::testing::settings(0, 2), true)});
