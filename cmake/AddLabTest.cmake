@@ -22,7 +22,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu:
 # cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take turns on a GPU, and a
 # waiting one takes the place of a test that needs none, and cores from the one that has the GPU. A test under
-# compute-sanitizer takes one of the slots "tools": these do not wait for each other.
+# compute-sanitizer takes one of the slots "sanitizers": these share a turn.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
     cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
@@ -195,5 +195,5 @@ function(gpulab_sanitizer_test name target labels)
         set(cost 2000) # the slowest
     endif()
     set_tests_properties("${name}" PROPERTIES LABELS "${labels};sanitizer" SKIP_REGULAR_EXPRESSION "skipped: " COST ${cost}
-                         RESOURCE_GROUPS tools:1 ENVIRONMENT "${environment}")
+                         RESOURCE_GROUPS sanitizers:1 ENVIRONMENT "${environment}")
 endfunction()

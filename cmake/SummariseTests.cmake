@@ -18,22 +18,26 @@ function(say text)
     string(REPLACE "&quot;" "\"" text "${text}")
     string(REPLACE "&apos;" "'" text "${text}")
     string(REPLACE "&amp;" "&" text "${text}")
-    execute_process(COMMAND ${CMAKE_COMMAND} -E echo "${text}") # message() would write to stderr
+    file(WRITE ${FOLDER}/tests.said "${text}\n") # an argument may be too long
+    execute_process(COMMAND ${CMAKE_COMMAND} -E cat ${FOLDER}/tests.said) # message() would write to stderr
+    file(REMOVE ${FOLDER}/tests.said)
 endfunction()
 
 set(unread "${rest}")
-set(heading "\nWhat is wrong with the variants:\n")
+set(faults "")
 while(unread MATCHES "[\n>]([A-Za-z0-9_]+ on [a-z]+:[0-9]+ [^\n]* is wrong\n(  [^\n]*\n)+)")
     set(fault "${CMAKE_MATCH_1}")
     string(FIND "${unread}" "${fault}" at)
     string(LENGTH "${fault}" length)
     math(EXPR at "${at} + ${length} - 1") # the end of its last line may be what the next one begins after
     string(SUBSTRING "${unread}" ${at} -1 unread)
-    string(REGEX REPLACE "\n$" "" fault "${fault}")
-    string(REPLACE "\n" "\n  " fault "${fault}")
-    say("${heading}  ${fault}") # one by one: the length of an argument is limited
-    set(heading "")
+    string(APPEND faults "${fault}")
 endwhile()
+if(faults)
+    string(REGEX REPLACE "\n$" "" faults "\n${faults}")
+    string(REPLACE "\n" "\n  " faults "${faults}")
+    say("\nWhat is wrong with the variants:${faults}")
+endif()
 
 set(done "")
 set(reasons "") # their hashes, in the order in which they come up: a reason itself may hold a semicolon

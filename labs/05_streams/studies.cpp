@@ -29,9 +29,8 @@ std::vector<Variant<Run>> rows(const Options& options, std::initializer_list<std
 }
 
 /// Measures variants on a problem.
-/// @param show_link print the link's rates and bounds above a device's rows; for a problem whose bounds differ from
-/// those
-///        of the last one
+/// @param show_link print the link's rates and bounds above a device's rows: for a problem whose bounds differ from the
+///        last one's
 void measure(const Options& options, Report& report, const Problem& p, const std::vector<Variant<Run>>& table,
              bool show_link) {
     const auto jobs = gpulab::jobs(table, options);

@@ -43,7 +43,8 @@ TEST_CASE("the test case of a wrong variant fails, and says once what each check
 TEST_CASE("the test case of a variant that throws, or that the build left out, fails") {
     const Outcome throws = of_case("cpu_stops counts to seven");
     CHECK(throws.exit_code != 0);
-    CHECK(throws.out.find(" is wrong\n  numbers: it threw: out of paper\n") != std::string::npos);
+    CHECK(throws.out.find(" is wrong\n  numbers: it threw: out of paper\n    and ink\n  numbers again: the same\n") !=
+          std::string::npos);
     const Outcome left_out = of_case("cpu_left_out counts to seven");
     CHECK(left_out.exit_code != 0);
     CHECK(left_out.out.find("this build has no function for cpu_left_out") != std::string::npos);
@@ -82,12 +83,21 @@ TEST_CASE("a reset that leaves the result of the run before is found") {
         poisons(out, watch);
         if (std::isnan(out[0])) throw gpulab::WrongResult("nothing was computed");
     };
+    int run = 0; // an earlier result that differs by its rounding is no new one
+    const auto rounds_anew = [&](Floats& out, Stopwatch& watch) {
+        watch.time([&] { out = {1 + 1e-6f * static_cast<float>(++run), 2, 3, 4}; }, [] {});
+    };
+    const auto first_element = [&](Floats& out, Stopwatch& watch) {
+        watch.time([&] { out = {1, 2, 3, 4}; }, [&] { out[0] = gpulab::poison_value<float>(); });
+    };
     using gpulab::testing::reset_fault;
     if (!gpulab::poisons()) SKIP("nothing is poisoned here");
     CHECK(reset_fault(poisons, Floats(2)) == "");
     CHECK(reset_fault(sees_it, Floats(2)) == "");
     CHECK(reset_fault(does_nothing, Floats(2)).starts_with("its reset leaves the result"));
     CHECK(reset_fault(first_only, Floats(2)).starts_with("its reset leaves the result"));
+    CHECK(reset_fault(rounds_anew, Floats(4)).starts_with("its reset leaves the result"));
+    CHECK(reset_fault(first_element, Floats(4)).starts_with("its reset leaves the result"));
 }
 
 TEST_CASE("the comparison for NaN and infinities says how many are wrong, where, and the first in all its digits") {

@@ -23,7 +23,7 @@ const Output expected = {1, 2, 3, 4, 5, 6, 7};
 
 void right(Output& out) { out = expected; }
 void every_third_is_zero(Output& out) { out = {0, 2, 3, 0, 5, 6, 0}; }
-void stops(Output&) { throw std::runtime_error("out of paper"); }
+void stops(Output&) { throw std::runtime_error("out of paper\nand ink"); }
 
 std::string fault_of(Run* run) {
     Output out;

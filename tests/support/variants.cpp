@@ -26,9 +26,9 @@ void Faults::check(std::string_view what, const std::function<std::string()>& ch
         fmt::print(stderr, "{:8.2f} s  {}\n",
                    std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), what);
     if (fault.empty()) return;
-    for (std::size_t at = 0; (at = fault.find('\n', at)) != std::string::npos;
-         at += 5) // further lines are indented, too
-        fault.replace(at, 1, "\n    ");
+    // A message of several lines stays in one piece: those below the first are indented.
+    for (std::size_t at = fault.find('\n'); at != std::string::npos; at = fault.find('\n', at + 1))
+        fault.insert(at + 1, "    ");
     text_ += fmt::format("  {}: {}\n", what, fault == last_ ? "the same" : fault);
     last_ = fault;
 }

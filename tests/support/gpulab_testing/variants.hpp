@@ -44,7 +44,7 @@ void add_test_case(const std::string& name, const std::string& tags, std::functi
 /// it when no device can.
 void check_on_devices(std::string_view variant, Backend backend, bool built, const Needs& needs,
                       const std::function<void(Faults&)>& check);
-/// The message of special_fault(). (In a header, nvcc would not compile what makes it.)
+/// The message of special_fault(): not made in this header, because nvcc does not compile fmt.
 std::string special_message(std::size_t wrong, std::size_t n, const std::string& where, const std::string& looks_like,
                             std::size_t first, const std::string& expected, const std::string& actual);
 } // namespace detail
