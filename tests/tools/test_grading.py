@@ -500,6 +500,8 @@ def why_not_compiled(results):
 def tampering(name, kind, backend="opencl"):
     text = (TAMPERING / f"{name}.{'cl' if backend == 'opencl' else 'cu'}").read_text(encoding="utf-8")
     about = headers(text)
+    if kind == "" and "@ROOT@" in text: # it reads the repository
+        needs_a_closed_repository()
     text = text.replace("@ROOT@", str(ROOT)).replace("@BUILD@", str(PROGRAMS.parent))
     if backend == "opencl":
         text = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8") + text
