@@ -5,6 +5,9 @@
 #include "checks.hpp"
 #include "distances.hpp"
 #include "studies.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "gpulab/opencl/context.hpp"
+#endif
 
 using gpulab::Backend;
 using gpulab::Device;
@@ -25,12 +28,16 @@ std::vector<std::size_t> sizes_for(std::string_view variant, std::vector<std::si
     return sizes;
 }
 
-/// Fewer for opencl_raw: each of its runs makes a context, half a second on an H200, in which all other programs wait
-/// for the driver. Its kernel is that of opencl_one_item, which takes all sizes. Left are none, one, two and many
-/// groups, and the sizes beside them.
-std::vector<std::size_t> without_many_contexts(std::string_view variant, std::vector<std::size_t> sizes) {
-    static const std::set<std::size_t> few = {0, 1, 2, 33, 255, 256, 257, 511, 512, 513, 1025, 100003};
-    if (variant == "opencl_raw") std::erase_if(sizes, [](std::size_t n) { return !few.contains(n); });
+/// On a GPU fewer sizes for opencl_raw: each of its runs makes a context, which takes half a second on an H200, and all
+/// other programs wait for the driver meanwhile. Its kernel is that of opencl_one_item, which takes all sizes there,
+/// too.
+std::vector<std::size_t> without_many_contexts([[maybe_unused]] std::string_view variant,
+                                               std::vector<std::size_t> sizes) {
+    [[maybe_unused]] static const std::set<std::size_t> few = {0, 1, 2, 33, 255, 256, 257, 511, 512, 513, 1025, 100003};
+#if defined(GPULAB_WITH_OPENCL)
+    if (variant == "opencl_raw" && !gpulab::opencl().description().is_cpu)
+        std::erase_if(sizes, [](std::size_t n) { return !few.contains(n); });
+#endif
     return sizes;
 }
 
