@@ -91,7 +91,7 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
 }
 
 /// The same at small sizes, for tools that are a thousand times slower than the device: two tiles and a partial one.
-void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
+[[maybe_unused]] void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
     // OpenCL's kernels name the same tiles at every size, and oclgrind needs a minute for 2^20 elements.
     const std::size_t enough = v.name == "cuda_one_block"   ? one_block_holds
@@ -104,8 +104,8 @@ void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
 }
 
 /// Checks the kernels of the studies. @param divergence may be null: then the others only
-void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided,
-                   saxpy::DivergenceRun* divergence, const std::vector<std::size_t>& sizes) {
+[[maybe_unused]] void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided,
+                                    saxpy::DivergenceRun* divergence, const std::vector<std::size_t>& sizes) {
     for (const Device& device : devices_or_skip(backend)) {
         gpulab::use(device);
         REQUIRE(block_size != nullptr);
