@@ -59,9 +59,13 @@ class Mistake:
     harmless: str  # "no", "no: ..." or why it may be accepted
 
     @property
-    def must_be_rejected(self) -> bool:
-        large = "large only" in self.text or "[large]" in self.text
-        return not large and (self.harmless == "no" or self.harmless.startswith("no:"))
+    def shows_in_large_only(self) -> bool:
+        """Whether only the test cases [large] can see it."""
+        return "large only" in self.text or "[large]" in self.text
+
+    @property
+    def harms(self) -> bool:
+        return self.harmless == "no" or self.harmless.startswith("no:")
 
     @property
     def may_hang(self) -> bool:
@@ -114,7 +118,9 @@ def grouped(names: list[str]) -> dict[str, list[str]]:
 class Build:
     """A finished build: how its test programs are compiled and linked, and what their test cases are."""
 
-    def __init__(self, folder: Path, labs: list[str]):
+    def __init__(self, folder: Path, labs: list[str], large: bool = False):
+        """@param large the test cases [large] judge, and no tool: it would take hours"""
+        self.large = large
         self.folder = folder.resolve()
         try:
             text = (self.folder / "CMakeCache.txt").read_text(encoding="utf-8")
@@ -133,8 +139,12 @@ class Build:
                 self.commands[made[1]] = line
         self.files = self.files_of_objects()
         self.linked = {lab: self.objects_of(lab) for lab in labs}
-        self.cases = {lab: grouped(self.names(lab, "[cuda]~[large]")) for lab in labs}
-        self.tool_cases = {lab: grouped(self.names(lab, "[.sanitizer]")) for lab in labs}
+        self.cases = {lab: grouped(self.names(lab, "[cuda][large]" if large else "[cuda]~[large]")) for lab in labs}
+        self.tool_cases = {lab: {} if large else grouped(self.names(lab, "[.sanitizer]")) for lab in labs}
+
+    def must_reject(self, mistake: Mistake) -> bool:
+        """Whether its test cases must reject a mistake."""
+        return mistake.harms and mistake.shows_in_large_only == self.large
 
     def ninja(self, *words: str) -> str:
         ran = subprocess.run([self.cache.get("CMAKE_MAKE_PROGRAM", "ninja"), "-C", str(self.folder), *words],
@@ -427,7 +437,7 @@ def judge(plan: Plan, program: Path, tests: Tests) -> tuple[str, str]:
             return "timeout", outcome.by
     if left_out:
         return "not run", left_out
-    return "accepted", "" if tests.build.tools else "without compute-sanitizer"
+    return "accepted", "" if tests.build.tools or tests.build.large else "without compute-sanitizer"
 
 
 def unchanged_fault(lab: str, group: str, outcome: Outcome) -> str:
@@ -648,31 +658,42 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="tests/mutants/run.py", description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("parts", nargs="*", metavar="PART", help="only mistakes with one of these parts in their ids")
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
+    parser.add_argument("--large", action="store_true",
+                        help="only mistakes that only the test cases [large] can see, judged by these: one program at a time, "
+                             "with tens of GB of memory")
     parser.add_argument("--build-only", action="store_true", help="compile and link, and test nothing: needs no device")
     parser.add_argument("--objects", type=Path, metavar="FOLDER",
                         help="keep the compiled objects in this folder, and compile none that it has")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
-    parser.add_argument("--tests", type=positive, default=4, metavar="N", help="programs that use the GPU at a time")
-    parser.add_argument("--timeout", type=positive, default=120, metavar="SECONDS", help="for each program")
+    parser.add_argument("--tests", type=positive, metavar="N",
+                        help="programs that use the GPU at a time (4, with --large 1)")
+    parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
     parser.add_argument("--budget", type=positive, default=86400, metavar="SECONDS", help="for all; what is left is not run")
     parser.add_argument("--known-good", action="store_true",
                         help="do not run the unchanged programs: all tests of this build have just passed on this machine")
     parser.add_argument("--out", type=Path, metavar="FILE.tsv", help="the verdicts, written one by one")
-    return parser.parse_args(words)
+    arguments = parser.parse_args(words)
+    arguments.tests = arguments.tests or (1 if arguments.large else 4)
+    arguments.timeout = arguments.timeout or (1800 if arguments.large else 120)
+    return arguments
 
 
-def chosen(parts: list[str]) -> list[Mistake]:
+def chosen(parts: list[str], large: bool) -> list[Mistake]:
     mistakes = [mistake for mistake in manifest() if not parts or any(part in mistake.id for part in parts)]
     if not mistakes:
         raise Fault(f"no mistake has one of these in its id: {', '.join(parts)}")
+    if large:
+        mistakes = [mistake for mistake in mistakes if mistake.shows_in_large_only]
+        if not mistakes:
+            raise Fault("none of these mistakes needs --large to be seen")
     return mistakes
 
 
-def exit_code(results: list[Result], unchanged_accepted: bool) -> int:
+def exit_code(build: Build, results: list[Result], unchanged_accepted: bool) -> int:
     if not unchanged_accepted or any(result.by.startswith("the unchanged") for result in results):
         return 2
     for result in results:
-        accepted = result.verdict == "accepted" and result.plan.mistake.must_be_rejected
+        accepted = result.verdict == "accepted" and build.must_reject(result.plan.mistake)
         if accepted or result.verdict.startswith("does not"):
             return 1
     return 3 if any(result.verdict in ("timeout", "not run") for result in results) else 0
@@ -680,10 +701,10 @@ def exit_code(results: list[Result], unchanged_accepted: bool) -> int:
 
 def main(words: list[str]) -> int:
     arguments = parsed(words)
-    mistakes = chosen(arguments.parts)
-    build = Build(arguments.build, sorted({mistake.lab for mistake in mistakes}))
+    mistakes = chosen(arguments.parts, arguments.large)
+    build = Build(arguments.build, sorted({mistake.lab for mistake in mistakes}), arguments.large)
     build.must_be_finished()
-    if not arguments.build_only and not build.tools:
+    if not arguments.build_only and not build.tools and not arguments.large:
         print("run.py: the build found no compute-sanitizer, so the test cases judge alone", file=sys.stderr)
     results: list[Result] = []
     bad: list[Unchanged] = []
@@ -695,7 +716,7 @@ def main(words: list[str]) -> int:
                 if isinstance(result, Result):
                     results.append(result)
                     mistake = result.plan.mistake
-                    expected = "" if mistake.must_be_rejected else f" [{mistake.harmless if mistake.harmless != 'no' else 'large'}]"
+                    expected = "" if build.must_reject(mistake) else f" [{mistake.harmless if not mistake.harms else 'large'}]"
                     print(f"{mistake.id:<50} {result.verdict}{expected} ({result.seconds:.0f} s) {result.by}", flush=True)
                     print(mistake.id, result.verdict, result.by, f"{result.seconds:.1f}", sep="\t", file=out, flush=True)
                 elif result.outcome and not result.outcome.accepted:
@@ -706,9 +727,9 @@ def main(words: list[str]) -> int:
     counts = {verdict: sum(result.verdict == verdict for result in results) for verdict in VERDICTS}
     print(f"{len(results)} mistakes: " + ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count))
     for result in results:
-        if result.verdict == "accepted" and result.plan.mistake.must_be_rejected:
+        if result.verdict == "accepted" and build.must_reject(result.plan.mistake):
             print(f"accepted, and must not be: {result.plan.mistake.id}: {result.plan.mistake.text}")
-    return exit_code(results, not bad)
+    return exit_code(build, results, not bad)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,13 @@ def selection(_):
     equal(build.tool_cases["cg"]["cuda_persistent"],
           ["cuda_persistent in double under compute-sanitizer", "cuda_persistent in float under compute-sanitizer"],
           "test cases of a rung under a tool")
+    large = mutants.Build(folder, labs, large=True)
+    equal(large.cases["saxpy"][mutants.GENERAL], ["every CUDA variant computes elements beyond a 32-bit index",
+                                                  "the CUDA kernels of the studies compute elements beyond a 32-bit index"],
+          "large test cases of no rung")
+    equal([name.split()[5] for name in large.cases["matmul"]["cuda_grid"]], ["A", "B", "C"], "large test cases of a rung")
+    equal([large.must_reject(mistakes[id]) for id in ("01_saxpy_index_32_bits", "02_saxpy_whole_tile_off_by_one")],
+          [True, False], "what large test cases must reject")
 
 
 @test
@@ -133,7 +140,7 @@ LAB = {
     "labs/01_toy/cuda/step.cuh": "inline int step(int i) {\n    return i + 1;\n}\n",
     "labs/01_toy/cuda/01_one.cu": '#include "step.cuh"\n#include "gpulab/limit.hpp"\n'
                                   "int cuda_one() {\n    int i = 0;\n    while (i < limit)\n        i = step(i);\n    return i;\n}\n",
-    "labs/01_toy/cuda/02_two.cu": '// two\n//\n\n#include "step.cuh"\n\nint strays = 0;\nint cuda_two() {\n    return step(6);\n}\n',
+    "labs/01_toy/cuda/02_two.cu": '// two\n//\n\n#include "step.cuh"\n\nint strays = 0;\nint furthest = 7;\nint cuda_two() {\n    return step(6);\n}\n',
     "labs/01_toy/cuda/03_slow.cu": '#include "unistd.h"\nint cuda_slow() {\n    usleep(1500000);\n    return 7;\n}\n',
     "labs/01_toy/cuda/studies.cu": "int study() {\n    return 7;\n}\n",
     "tests/labs/01_toy/expected.hpp": "const int expected = 7;\n",
@@ -143,13 +150,20 @@ LAB = {
 #include <cstring>
 #include "labs/01_toy/expected.hpp"
 int cuda_one(); int cuda_two(); int cuda_slow(); int study();
-extern int strays;
+extern int strays, furthest;
 struct Case { const char* name; int (*run)(); } const cases[] = {
     {"cuda_one counts, to seven", cuda_one}, {"cuda_two counts", cuda_two}, {"cuda_slow counts", cuda_slow},
     {"the studies count", study}};
 int main(int, char** words) {
     if (!std::strcmp(words[1], "[cuda]~[large]")) {
         for (const Case& c : cases) std::printf("%s\n", c.name);
+    } else if (!std::strcmp(words[1], "[cuda][large]")) {
+        std::printf("cuda_two goes far\n");
+    } else if (!std::strcmp(words[1], "cuda_two goes far")) {
+        const char* const broken = std::getenv("TOY_BROKEN");
+        if (furthest == expected && !(broken && std::strstr(words[1], broken))) return 0;
+        std::printf("---\n%s\n---\ntest_toy.cpp:1: FAILED:\n", words[1]);
+        return 1;
     } else if (!std::strcmp(words[1], "[.sanitizer]")) {
         for (const Case& c : cases) if (c.run != cuda_slow) std::printf("%.8s under the tool\n", c.name);
     } else {
@@ -211,7 +225,8 @@ PLANTED = [
     ("crashes", f"{CUDA}/01_one.cu", "int i = 0", "int i = 0;\n    __builtin_trap()", "no", "rejected",
      "cuda_one counts, to seven"),
     ("only_warns", f"{CUDA}/01_one.cu", "int i = 0", "int unused, i = 1", "yes: as right", "accepted", ""),
-    ("large", f"{CUDA}/02_two.cu", "step(6)", "step(6 + 0)", "no", "accepted", ""),
+    ("large", f"{CUDA}/02_two.cu", "furthest = 7", "furthest = 6", "no", "accepted", ""),
+    ("far_large", f"{CUDA}/02_two.cu", "step(6)", "step(6 + 0)", "no", "accepted", ""),
     ("unseen", f"{CUDA}/02_two.cu", "step(6)", "step(5 + 1)", "no", "accepted", ""),
     ("stale", f"{CUDA}/02_two.cu", None, "step(8)", "no", "does not fit", None),
     ("syntax", f"{CUDA}/02_two.cu", "step(6)", "step(6", "no", "does not compile", None),
@@ -232,7 +247,7 @@ def toy(folder):
     shutil.copy(mutants.MUTANTS / "run.py", place)
     lines = ["id\tlab\tfile\tmistake\tequivalent?"]
     for name, file, old, new, harmless, *_ in PLANTED:
-        lines.append(f"{name}\ttoy\t{file}\t{'may hang' if name == 'hangs' else 'index (large only)' if name == 'large' else '?'}"
+        lines.append(f"{name}\ttoy\t{file}\t{'may hang' if name == 'hangs' else 'index (large only)' if name.endswith('large') else '?'}"
                      f"\t{harmless}")
         text = (root / file).read_text()
         before, after = folder / "before", folder / "after"
@@ -281,7 +296,7 @@ def toy_verdicts(folder):
     for name, *_, verdict, by in PLANTED:
         equal(found[name], (verdict, found[name][1] if by is None else by), name)
     holds("accepted, and must not be: unseen" in ran.stdout, ran.stdout)
-    holds("14 mistakes: 8 rejected, 3 accepted, 1 timeout, 1 does not fit, 1 does not compile" in ran.stdout, ran.stdout)
+    holds("15 mistakes: 8 rejected, 4 accepted, 1 timeout, 1 does not fit, 1 does not compile" in ran.stdout, ran.stdout)
     equal(state(root), before, "files")
 
 
@@ -290,11 +305,16 @@ def toy_exit_codes(folder):
     """run.py ends with 0, 1, 2 or 3: all rejected, one accepted, the unchanged program is not, or too little time"""
     root = toy(folder)
     verdicts(root, "wrong", "only_warns", "large", rc=0)
+    found, ran = verdicts(root, "--large", rc=1)
+    equal(found, {"large": ("rejected", "cuda_two goes far"), "far_large": ("accepted", "")}, "with the large test cases")
+    holds("accepted, and must not be: far_large" in ran.stdout, ran.stdout)
+    _, ran = verdicts(root, "--large", "large", rc=2, TOY_BROKEN="far")
+    holds("nothing is accepted here without a mistake either" in ran.stderr, ran.stderr)
     verdicts(root, "wrong", "unseen", rc=1)
     verdicts(root, "stale", rc=1)
     found, _ = verdicts(root, "--build-only", "wrong", "step_header", "large", rc=0, TOY_BROKEN="count")
     equal(found, {"wrong": ("builds", "1 changed: cuda_one"), "step_header": ("builds", "2 changed: cuda_one, cuda_two"),
-                  "large": ("builds", "1 changed: cuda_two")}, "built only")
+                  "large": ("builds", "1 changed: cuda_two"), "far_large": ("builds", "1 changed: cuda_two")}, "built only")
     verdicts(root, "--build-only", "wrong", "syntax", rc=1)
     found, _ = verdicts(root, "wrong", "unseen", rc=2, TOY_BROKEN="cuda_two")
     equal(found, {"wrong": ("rejected", "cuda_one counts, to seven"),
@@ -309,9 +329,11 @@ def toy_exit_codes(folder):
     found, _ = verdicts(root, "wrong", "slow", "--budget", "3", rc=3)
     equal(found["slow"], ("not run", "no time left"), "what there was no time for")
     plan = mutants.Plan(mutants.Mistake("slow", "toy", "", "", "no"), [], [])
-    equal(mutants.exit_code([mutants.Result(plan, "timeout", "", 4)], True), 3, "the exit code after a timeout")
+    equal(mutants.exit_code(None, [mutants.Result(plan, "timeout", "", 4)], True), 3, "the exit code after a timeout")
     ran = subprocess.run(command(root, "nonsense"), text=True, capture_output=True, check=False)
     equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"an id that there is not: {ran.stderr}")
+    ran = subprocess.run(command(root, "--large", "wrong"), text=True, capture_output=True, check=False)
+    equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"an id that needs no large test: {ran.stderr}")
     (root / CUDA / "01_one.cu").touch()
     ran = subprocess.run(command(root, "wrong"), text=True, capture_output=True, check=False)
     equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"a build older than a file: {ran.stderr}")
