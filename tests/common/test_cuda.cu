@@ -357,6 +357,9 @@ namespace {
 
 __global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
 
+// Behind 128 elements, 512 bytes, where the next array may begin without a gap.
+__global__ void planted_next_kernel(const int* in, int* out) { out[threadIdx.x] = in[128 + threadIdx.x]; }
+
 __global__ void planted_race_kernel(int* out) { // neighbours read without a barrier
     __shared__ int values[64];
     values[threadIdx.x] = static_cast<int>(threadIdx.x);
@@ -374,7 +377,7 @@ __global__ void planted_unset_kernel(const int* in, int* out) { out[threadIdx.x]
 /// Runs a kernel whose mistake a tool of compute-sanitizer must find. Only under that tool.
 template <class Launch> void run_planted(const Launch& launch) {
     gpulab::use(devices_or_skip(Backend::cuda).front());
-    const DeviceBuffer<int> unset(64), out(64);
+    const DeviceBuffer<int> unset(128), out(64);
     gpulab::Stopwatch once;
     try {
         gpulab::watch_stream(
@@ -388,6 +391,9 @@ template <class Launch> void run_planted(const Launch& launch) {
 
 TEST_CASE("a planted write outside a buffer, for memcheck", "[.planted-stray-cuda]") {
     run_planted([](int*, int* out, cudaStream_t s) { planted_stray_kernel<<<1, 64, 0, s>>>(out); });
+}
+TEST_CASE("a planted read of the next array, for memcheck", "[.planted-next-cuda]") {
+    run_planted([](int* in, int* out, cudaStream_t s) { planted_next_kernel<<<1, 64, 0, s>>>(in, out); });
 }
 TEST_CASE("a planted race in shared memory, for racecheck", "[.planted-race-cuda]") {
     run_planted([](int*, int* out, cudaStream_t s) { planted_race_kernel<<<1, 64, 0, s>>>(out); });

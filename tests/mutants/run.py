@@ -31,7 +31,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = Path(__file__).resolve().parent
-TOOLS = {"memcheck": ["--leak-check", "no"], "racecheck": ["--racecheck-report", "all"], "synccheck": [], "initcheck": []}
+TOOLS = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"], "synccheck": [], "initcheck": []}
 VERDICTS = ("rejected", "accepted", "timeout", "not run", "does not fit", "does not compile", "builds")
 GENERAL = ""  # the group of the test cases that speak of no single rung
 
@@ -364,6 +364,8 @@ class Tests:
             if not turns:
                 environment["GPULAB_TEST_TURNS"] = "0"
             log = folder / "log"
+            if self.build.large:  # as in cmake/HiddenTests.cmake
+                environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
             if tool:  # as in cmake/RunSanitizer.cmake and cmake/AddLabTest.cmake
                 command = [self.build.sanitizer, "--tool", tool, *TOOLS[tool], "--log-file", str(log), *command]
                 # No turns: under a tool a run takes long, and the others would wait.

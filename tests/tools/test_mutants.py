@@ -179,7 +179,7 @@ int main(int, char** words) {
 }
 ''',
     "sanitizer": """#!/bin/sh
-[ "$1 $3 $4 $5" = "--tool --leak-check no --log-file" ] && tool=memcheck log=$6 && shift 6
+[ "$1 $3 $4 $5 $7" = "--tool --leak-check no --padding --log-file" ] && tool=memcheck log=$8 && shift 8
 [ "$1 $2 $3" = "--tool racecheck --racecheck-report" ] && tool=racecheck log=$6 && shift 6
 [ "$1 $3" = "--tool --log-file" ] && tool=other log=$4 && shift 4
 out=$("$@") || exit

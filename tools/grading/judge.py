@@ -586,8 +586,8 @@ class Run:
         tools = [["oclgrind", "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
                   "--build-options", "-cl-opt-disable", "--log"]] if opencl else [
             ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
-            for tool, more in (("memcheck", ["--leak-check", "no"]), ("racecheck", ["--racecheck-report", "all"]),
-                               ("initcheck", []))]
+            for tool, more in (("memcheck", ["--leak-check", "no", "--padding", "4096"]),
+                               ("racecheck", ["--racecheck-report", "all"]), ("initcheck", []))]
         if opencl:
             asked = {name for file in self.part.files for name in
                      target_macros((self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")) -
