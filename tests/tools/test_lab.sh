@@ -121,7 +121,7 @@ case $* in
         try "$root/lab" test "${labs[0]}" --lrage
         ends_with 2 && says_one_line && names "$err" --lrage --large ;;
 
-    "test runs the tests of one lab, the large ones only with --large")
+    "test runs the tests of one lab, the large ones only with --large, those of grading only with --grading")
         mkdir -p "$scratch/copy/labs/01_a" "$scratch/copy/tests/wrong/01_a" "$scratch/bin"
         cp -r "$root/lab" "$root/tools" "$scratch/copy/"
         touch "$scratch/copy/labs/01_a/CMakeLists.txt" "$scratch/copy/tests/wrong/01_a/CMakeLists.txt"
@@ -141,10 +141,11 @@ END
         jobs=$(getconf _NPROCESSORS_ONLN)
         want="ctest --preset default --parallel $((jobs < 12 ? jobs : 12))"
         [[ $(called) == "$want" ]] || fail "all: $(called)"
-        [[ $(called a) == "$want -L ^a\$" ]] || fail "one lab: $(called a)"
+        [[ $(called a) == "$want -L ^a\$ -LE ^grading\$" ]] || fail "one lab: $(called a)"
+        [[ $(called --grading a) == "$want -L ^a\$" ]] || fail "one lab, grading: $(called --grading a)"
         grep -q '^cmake --build .* --target labs/01_a/all tests/wrong/01_a/all$' "$scratch/called" ||
             fail "not the lab's targets: $(<"$scratch/called")"
-        [[ $(called a --large) == "$want -C large -L ^a\$" ]] || fail "one lab, large: $(called a --large)"
+        [[ $(called a --large) == "$want -C large -L ^a\$ -LE ^grading\$" ]] || fail "one lab, large: $(called a --large)"
         [[ $(called --large) == "$want -C large" ]] || fail "all, large: $(called --large)" ;;
 
     "run cg --ranks starts that many processes, without colours where no terminal shows them")
@@ -765,7 +766,7 @@ esac"
         completes "./lab do" docs doctor
         completes "./lab run " "${labs[@]}"
         completes "./lab test s" saxpy spmv streams
-        completes "./lab test saxpy -" --large
+        completes "./lab test saxpy -" --large --grading
         completes "./lab setup -" --all
         completes "./lab list "
         completes "./lab run saxpy --v" # not built: there is nothing to ask
