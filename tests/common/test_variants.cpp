@@ -2,6 +2,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab_testing/large.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/variants.hpp"
 
@@ -118,4 +121,22 @@ TEST_CASE("the comparison for NaN and infinities says how many are wrong, where,
         "expected inf, got -inf.");
     CHECK(special_fault(Floats{nan, 3}, Floats{7, nan}) ==
           "2 of 2 elements wrong: all; looks like: 1 of them NaN. First: element 0, expected nan, got 7.");
+}
+
+TEST_CASE("what was made last is kept for the next that asks for it, and gone before something else is made") {
+    gpulab::testing::LastMade last;
+    int made = 0;
+    const auto make = [&] { return std::make_shared<int>(++made); };
+    using Made = std::shared_ptr<int>;
+    const std::weak_ptr<int> first = last.get<Made>("one", make);
+    CHECK(last.get<Made>("one", make) == first.lock());
+    CHECK(made == 1);
+    *last.get<Made>("one", make) = 7; // it may be changed
+    CHECK(*last.get<Made>("one", make) == 7);
+    CHECK(last.get<std::string>("two", [&] { return first.expired() ? "gone" : "still there"; }) == "gone");
+    CHECK(*last.get<Made>("one", make) == 2);
+    CHECK_THROWS_AS(last.get<Made>("three", []() -> Made { throw std::runtime_error("no memory"); }),
+                    std::runtime_error);
+    CHECK(*last.get<Made>("three", make) == 3); // what failed was not kept
+    CHECK(*last.get<Made>("one", make) == 4);   // nor what was there before
 }

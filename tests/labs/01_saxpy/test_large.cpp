@@ -1,5 +1,6 @@
 // Arrays of more elements than 32 bits can count, on GPUs with enough memory.
 #include <catch2/catch_test_macros.hpp>
+#include <functional>
 
 #include "large.hpp"
 #include "studies.hpp"
@@ -8,34 +9,43 @@ using gpulab::Backend;
 
 namespace {
 
-/// Runs something on the largest problem of each device.
-template <class AnyRun> void check_large(Backend backend, const AnyRun& run) {
+struct Computation {
+    std::string name;
+    std::function<saxpy::Run> run;
+};
+
+/// Runs all of them on the largest problem of each device, which takes longer to make than to solve.
+void check_large(Backend backend, const std::vector<Computation>& computations) {
     for (const auto& [device, n] : gpulab::testing::large_devices_or_skip(backend, 3, 3)) {
         gpulab::use(device);
-        const saxpy::Problem p = saxpy::testing::large_problem(n);
-        saxpy::Output c(n);
-        INFO("on " << device.name << ", n = " << n);
-        CHECK(saxpy::testing::large_fault(run, p, c) == "");
+        static gpulab::testing::LastMade last;
+        using ProblemAndSpace = std::pair<saxpy::Problem, saxpy::Output>;
+        auto& [p, c] = last.get<ProblemAndSpace>(std::to_string(n), [n = n] {
+            return ProblemAndSpace{saxpy::testing::large_problem(n), saxpy::Output(n)};
+        });
+        for (const auto& [name, run] : computations) {
+            INFO(name << " on " << device.name << ", n = " << n);
+            CHECK(saxpy::testing::large_fault(run, p, c) == "");
+        }
     }
 }
 
 void check_variants(Backend backend) {
-    int checked = 0;
-    for (const auto& variant : saxpy::variants()) {
-        if (variant.backend != backend || variant.name == "cuda_one_block") continue;
-        INFO(variant.name);
-        check_large(backend, variant.run);
-        ++checked;
-    }
-    CHECK(checked >= 4);
+    std::vector<Computation> computations;
+    for (const auto& variant : saxpy::variants())
+        if (variant.backend == backend && variant.name != "cuda_one_block")
+            computations.push_back({std::string(variant.name), variant.run});
+    CHECK(computations.size() >= 4);
+    check_large(backend, computations);
 }
 
 /// The kernels of the studies: one block size, and strides whose product with the row number exceeds 2^32.
 [[maybe_unused]] void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided) {
+    using saxpy::Output, saxpy::Problem, saxpy::Stopwatch;
     check_large(backend,
-                [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { block_size(p, c, w, 256); });
-    check_large(backend, [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { strided(p, c, w, 1); });
-    check_large(backend, [=](const saxpy::Problem& p, saxpy::Output& c, saxpy::Stopwatch& w) { strided(p, c, w, 32); });
+                {{"blocks of 256", [=](const Problem& p, Output& c, Stopwatch& w) { block_size(p, c, w, 256); }},
+                 {"stride 1", [=](const Problem& p, Output& c, Stopwatch& w) { strided(p, c, w, 1); }},
+                 {"stride 32", [=](const Problem& p, Output& c, Stopwatch& w) { strided(p, c, w, 32); }}});
 }
 
 } // namespace

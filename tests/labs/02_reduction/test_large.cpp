@@ -41,16 +41,25 @@ public:
     }
 };
 
+gpulab::testing::LastMade last;
+
 const LargeCases sums(reduction::sum_variants<float>(), [](auto* run, std::size_t n) {
-    return reduction::testing::large_fault(run, reduction::SumProblem<float>{ones_apart(n)}, ones_among(n));
+    const auto& p = last.get<reduction::SumProblem<float>>(fmt::format("sum of {}", n),
+                                                           [&] { return reduction::SumProblem<float>{ones_apart(n)}; });
+    return reduction::testing::large_fault(run, p, ones_among(n));
 });
 const LargeCases dots(reduction::dot_variants<float>(), [](auto* run, std::size_t n) {
-    const reduction::DotProblem<float> p{ones_apart(n), every_other(n)};
+    const auto& p = last.get<reduction::DotProblem<float>>(fmt::format("dot product of {}", n), [&] {
+        return reduction::DotProblem<float>{ones_apart(n), every_other(n)};
+    });
     return reduction::testing::large_fault(run, p, ones_shared(n));
 });
 const LargeCases scans(reduction::scan_variants<float>(), [](auto* run, std::size_t n) {
-    reduction::ScanProblem<float> p{Scan::inclusive, ones_apart(n)};
-    reduction::Prefixes<float> out(n);
+    using ProblemAndSpace = std::pair<reduction::ScanProblem<float>, reduction::Prefixes<float>>;
+    auto& [p, out] = last.get<ProblemAndSpace>(fmt::format("scan of {}", n), [&] {
+        return ProblemAndSpace{{Scan::inclusive, ones_apart(n)}, reduction::Prefixes<float>(n)};
+    });
+    p.kind = Scan::inclusive;
     const std::string fault = reduction::testing::large_scan_fault(run, p, out);
     if (!fault.empty()) return "inclusive: " + fault;
     p.kind = Scan::exclusive;

@@ -78,19 +78,23 @@ public:
                 gpulab::testing::detail::add_test_case(
                     fmt::format("{} computes with elements of {} beyond a 32-bit index", variant.name, name),
                     fmt::format("[{}][large]", gpulab::name_of(variant.backend)),
-                    [variant, matrix] { check(variant, matrix); }, where);
+                    [variant, matrix, name] { check(variant, matrix, name); }, where);
             }
     }
 
 private:
-    static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix) {
-        for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
+    static void check(const gpulab::Variant<matmul::Run<float>>& v, matmul::testing::Large matrix,
+                      const std::string& name) {
+        for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 3)) {
             gpulab::use(device);
             static const std::set<std::string_view> with_vectors = {
                 "cuda_vector_loads", "cuda_pipeline", "cuda_warp_tiles", "cuda_by_shape", "opencl_register_tile"};
             for (const bool in_eights : {false, true}) { // rows that are not, and that are, a multiple of 32 bytes long
                 if (in_eights && !with_vectors.contains(v.name)) continue; // one kernel for all shapes
-                const Problem<float>& p = problem(matrix, elements, in_eights);
+                const auto& p =
+                    last(in_eights).get<Problem<float>>(fmt::format("{} of {} elements", name, elements), [&] {
+                        return matmul::testing::large_problem(matrix, elements, in_eights);
+                    });
                 matmul::Output<float> c(p.size());
                 INFO(v.name << " on " << device.name << ", " << p.m << " x " << p.k << " x " << p.n);
                 CHECK(matmul::testing::large_fault(v.run, p, matrix, c) == "");
@@ -98,16 +102,10 @@ private:
         }
     }
 
-    /// The last problem asked for is kept: the next variant's test case, if it runs in this process, needs it again.
-    static const Problem<float>& problem(matmul::testing::Large matrix, std::size_t elements, bool in_eights) {
-        static Problem<float> p;
-        static std::tuple<matmul::testing::Large, std::size_t, bool> of;
-        if (p.m == 0 || of != std::tuple{matrix, elements, in_eights}) {
-            p = {}; // there is no room for two
-            p = matmul::testing::large_problem(matrix, elements, in_eights);
-            of = {matrix, elements, in_eights};
-        }
-        return p;
+    /// Two are kept, because a variant may take both kinds of rows.
+    static gpulab::testing::LastMade& last(bool in_eights) {
+        static gpulab::testing::LastMade kept[2];
+        return kept[in_eights ? 1 : 0];
     }
 };
 const LargeCases large;

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <algorithm>
+#include <any>
 #include <cstddef>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -30,6 +32,26 @@ struct LargeDevice {
 /// case, before anything large is allocated, when there is none.
 /// @param on_device,on_host how many arrays of that many floats there are at a time
 std::vector<LargeDevice> large_devices_or_skip(Backend backend, std::size_t on_device, std::size_t on_host);
+
+/// What a program made last: the next test case, if it runs in the same process, may need the same tens of GB again.
+/// There is no room for two.
+class LastMade {
+public:
+    /// What `make()` returns, for the first call of several with the same name.
+    template <class T, class Make> T& get(const std::string& name, const Make& make) {
+        if (name != name_) {
+            made_.reset();
+            name_ = ""; // make() may throw
+            made_.emplace<T>(make());
+            name_ = name;
+        }
+        return std::any_cast<T&>(made_);
+    }
+
+private:
+    std::string name_;
+    std::any made_;
+};
 
 /// Calls `body(begin, end)` for the parts of 0 ... n - 1, on all CPU threads.
 template <class Body> void in_parts(std::size_t n, const Body& body) {
