@@ -4,7 +4,7 @@
 file(REMOVE ${LOG})
 set(options "")
 if(TOOL STREQUAL "memcheck")
-    # Without padding the next array may begin where one ends, and a read behind the end is a read of the next.
+    # Without padding the next array may begin where one ends, and a read past the end is a valid read of that array.
     set(options --leak-check no --padding 4096)
 elseif(TOOL STREQUAL "racecheck")
     set(options --racecheck-report all)

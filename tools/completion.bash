@@ -22,7 +22,7 @@ _gpulab_words() {
             fi ;;
         setup) echo --all ;;
     esac
-    [[ $2 != test ]] || echo --large --grading
+    [[ $2 != test ]] || printf '%s\n' --large --grading
     [[ $2 == run ]] || return 0
     program=$root/build/default/bin/$3
     [[ -x $program ]] || return 0

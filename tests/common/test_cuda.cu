@@ -357,7 +357,7 @@ namespace {
 
 __global__ void planted_stray_kernel(int* out) { out[64 + threadIdx.x] = 1; } // beyond 64 elements
 
-// Behind 128 elements, 512 bytes, where the next array may begin without a gap.
+// Past the end of 128 elements (512 bytes), where the next array may begin without a gap.
 __global__ void planted_next_kernel(const int* in, int* out) { out[threadIdx.x] = in[128 + threadIdx.x]; }
 
 __global__ void planted_race_kernel(int* out) { // neighbours read without a barrier

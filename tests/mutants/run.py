@@ -31,7 +31,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 MUTANTS = Path(__file__).resolve().parent
-TOOLS = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"], "synccheck": [], "initcheck": []}
+TOOLS = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
+         "synccheck": [], "initcheck": []}
 VERDICTS = ("rejected", "accepted", "timeout", "not run", "does not fit", "does not compile", "builds")
 GENERAL = ""  # the group of the test cases that speak of no single rung
 
@@ -382,6 +383,8 @@ class Tests:
             if left < self.timeout:
                 raise TimeoutError
             return Outcome(False, f"{by}no end after {self.timeout:.0f} s: {group or names[0]}", ran.seconds, in_time=False)
+        if ran.code == 4 and self.build.large:
+            raise Fault("the large test cases are skipped here: the GPU or the host has too little memory")
         # 4: all were skipped. Where devices are required, this says only that there are too few for several.
         good = ran.code == 0 or (ran.code == 4 and group == GENERAL)
         if not good:
@@ -672,7 +675,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
     parser.add_argument("--budget", type=positive, default=86400, metavar="SECONDS", help="for all; what is left is not run")
     parser.add_argument("--known-good", action="store_true",
-                        help="do not run the unchanged programs: all tests of this build have just passed on this machine")
+                        help="do not run the unchanged programs: all tests of this build (with --large: those of ctest --preset "
+                             "gpu-large) have just passed on this machine")
     parser.add_argument("--out", type=Path, metavar="FILE.tsv", help="the verdicts, written one by one")
     arguments = parser.parse_args(words)
     arguments.tests = arguments.tests or (1 if arguments.large else 4)

@@ -757,7 +757,8 @@ esac"
             COMP_WORDS[COMP_CWORD]=${COMP_WORDS[COMP_CWORD]%.}
             COMPREPLY=()
             _gpulab
-            [[ ${COMPREPLY[*]} == "${*:2}" ]] || fail "after '$1': ${COMPREPLY[*]}"
+            [[ ${COMPREPLY[*]} == "${*:2}" && ${#COMPREPLY[@]} == $(($# - 1)) ]] ||
+                fail "after '$1': ${#COMPREPLY[@]} words, ${COMPREPLY[*]}"
         }
         mkdir -p "$scratch/a copy/build/default"
         cp -r "$root/lab" "$root/labs" "$scratch/a copy/"
@@ -767,6 +768,7 @@ esac"
         completes "./lab run " "${labs[@]}"
         completes "./lab test s" saxpy spmv streams
         completes "./lab test saxpy -" --large --grading
+        completes "./lab test saxpy --g" --grading
         completes "./lab setup -" --all
         completes "./lab list "
         completes "./lab run saxpy --v" # not built: there is nothing to ask

@@ -160,6 +160,7 @@ int main(int, char** words) {
     } else if (!std::strcmp(words[1], "[cuda][large]")) {
         std::printf("cuda_two goes far\n");
     } else if (!std::strcmp(words[1], "cuda_two goes far")) {
+        if (std::getenv("TOY_SMALL")) return 4; // skipped
         const char* const broken = std::getenv("TOY_BROKEN");
         if (furthest == expected && !(broken && std::strstr(words[1], broken))) return 0;
         std::printf("---\n%s\n---\ntest_toy.cpp:1: FAILED:\n", words[1]);
@@ -332,6 +333,10 @@ def toy_exit_codes(folder):
     equal(mutants.exit_code(None, [mutants.Result(plan, "timeout", "", 4)], True), 3, "the exit code after a timeout")
     ran = subprocess.run(command(root, "nonsense"), text=True, capture_output=True, check=False)
     equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"an id that there is not: {ran.stderr}")
+    for known in [], ["--known-good"]:
+        found, ran = verdicts(root, "--large", *known, "far_large", rc=2, TOY_SMALL="1")
+        equal(found, {}, "verdicts where the large test cases are skipped")
+        holds("too little memory" in ran.stderr, ran.stderr)
     ran = subprocess.run(command(root, "--large", "wrong"), text=True, capture_output=True, check=False)
     equal((ran.returncode, ran.stderr.count("\n")), (2, 1), f"an id that needs no large test: {ran.stderr}")
     (root / CUDA / "01_one.cu").touch()

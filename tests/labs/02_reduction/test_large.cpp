@@ -57,7 +57,8 @@ const LargeCases dots(reduction::dot_variants<float>(), [](auto* run, std::size_
 const LargeCases scans(reduction::scan_variants<float>(), [](auto* run, std::size_t n) {
     using ProblemAndSpace = std::pair<reduction::ScanProblem<float>, reduction::Prefixes<float>>;
     auto& [p, out] = last.get<ProblemAndSpace>(fmt::format("scan of {}", n), [&] {
-        return ProblemAndSpace{{Scan::inclusive, ones_apart(n)}, reduction::Prefixes<float>(n)};
+        return ProblemAndSpace{reduction::ScanProblem<float>{Scan::inclusive, ones_apart(n)},
+                               reduction::Prefixes<float>(n)};
     });
     p.kind = Scan::inclusive;
     const std::string fault = reduction::testing::large_scan_fault(run, p, out);

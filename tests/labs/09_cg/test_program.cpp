@@ -381,7 +381,7 @@ TEST_CASE("one iteration of several devices is written as a trace, copies and ke
     check_trace("opencl_devices_halo",
                 {"inner rows", "border rows", "dot", "next_x", "next_r", "next_p", "pack", "halo up", "halo down"});
     check_trace("opencl_devices_whole", {"spmv", "dot", "next_x", "next_r", "next_p", "p up", "p down"});
-    check_trace("opencl_tuned --device opencl:" + std::to_string(devices.front().index), // on one device only
+    check_trace("opencl_tuned --device " + devices.front().id(), // on one device only
                 {"spmv", "dot", "next_x", "next_r", "next_p", "sums down"}, 1);
 }
 

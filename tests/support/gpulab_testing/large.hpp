@@ -33,16 +33,16 @@ struct LargeDevice {
 /// @param on_device,on_host how many arrays of that many floats there are at a time
 std::vector<LargeDevice> large_devices_or_skip(Backend backend, std::size_t on_device, std::size_t on_host);
 
-/// What a program made last: the next test case, if it runs in the same process, may need the same tens of GB again.
-/// There is no room for two.
+/// Keeps one large object, so that the next test case of the same program need not make its tens of GB again.
 class LastMade {
 public:
-    /// What `make()` returns, for the first call of several with the same name.
+    /// What `make()` returned for this name. Calls it only if the last call had another name, and destroys what was
+    /// made for that one first, because there is no room for two. The reference is valid until then. A name goes with
+    /// one type.
     template <class T, class Make> T& get(const std::string& name, const Make& make) {
-        if (name != name_) {
+        if (!made_.has_value() || name != name_) {
             made_.reset();
-            name_ = ""; // make() may throw
-            made_.emplace<T>(make());
+            made_.emplace<T>(make()); // make() may throw
             name_ = name;
         }
         return std::any_cast<T&>(made_);
