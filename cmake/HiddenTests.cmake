@@ -10,7 +10,7 @@ endfunction()
 
 # gpulab_large_tests(<target> <program> <labels>): those tagged [large], one test for each back end that has some, and
 # only for `ctest -C large`. They need tens of GB, of the host as well: one runs at a time. Large pages make
-# allocating it on the host about five times as fast (GLIBC_TUNABLES, from glibc 2.35 on).
+# it about five times as fast to allocate this memory on the host (GLIBC_TUNABLES, from glibc 2.35 on).
 function(gpulab_large_tests target program labels)
     if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "large" OR NOT EXISTS ${program})
         return()

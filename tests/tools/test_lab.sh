@@ -461,6 +461,7 @@ END
         sanitizer() { # sanitizer RC FINDINGS OUTPUT: runs the script with a tool that ends so, and logs and prints this
             cat >"$scratch/tool" <<END
 #!/bin/sh
+echo "\$@" >"$scratch/words"
 while [ "\$1" != --log-file ]; do shift; done
 echo "$2" >"\$2"
 printf '$3'
@@ -476,6 +477,9 @@ END
             sanitizer $code "Error: terminated before the first call" "${one}test cases: 2 | 2 skipped\nassertions: 0\n"
             ends_with 0 && names "$err" "skipped: no NVIDIA GPU"
         done
+        # Without padding a read past the end of an array may be a valid read of the next.
+        [[ $(<"$scratch/words") == "--tool memcheck --leak-check no --padding 4096 --log-file "* ]] ||
+            fail "memcheck's options: $(<"$scratch/words")"
         some="${one}test cases: 2 | 1 passed | 1 skipped\n"
         sanitizer 0 "ERROR SUMMARY: 0 errors" "$some"
         ends_with 0 && [[ $out$err != *"skipped: "* ]] || fail "one that passed counts as skipped: $out $err"

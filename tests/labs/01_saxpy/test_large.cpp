@@ -9,6 +9,8 @@ using gpulab::Backend;
 
 namespace {
 
+gpulab::testing::LastMade last;
+
 struct Computation {
     std::string name;
     std::function<saxpy::Run> run;
@@ -18,7 +20,6 @@ struct Computation {
 void check_large(Backend backend, const std::vector<Computation>& computations) {
     for (const auto& [device, n] : gpulab::testing::large_devices_or_skip(backend, 3, 3)) {
         gpulab::use(device);
-        static gpulab::testing::LastMade last;
         using ProblemAndSpace = std::pair<saxpy::Problem, saxpy::Output>;
         auto& [p, c] = last.get<ProblemAndSpace>(std::to_string(n), [n = n] {
             return ProblemAndSpace{saxpy::testing::large_problem(n), saxpy::Output(n)};

@@ -36,9 +36,9 @@ std::vector<LargeDevice> large_devices_or_skip(Backend backend, std::size_t on_d
 /// Keeps one large object, so that the next test case of the same program need not make its tens of GB again.
 class LastMade {
 public:
-    /// What `make()` returned for this name. Calls it only if the last call had another name, and destroys what was
-    /// made for that one first, because there is no room for two. The reference is valid until then. A name goes with
-    /// one type.
+    /// What `make()` returned for this name. Calls it only if the previous call had another name; it first destroys the
+    /// object of that name, because memory may hold only one. The reference is valid until then. A name goes with one
+    /// type.
     template <class T, class Make> T& get(const std::string& name, const Make& make) {
         if (!made_.has_value() || name != name_) {
             made_.reset();
