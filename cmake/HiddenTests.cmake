@@ -9,8 +9,8 @@ function(gpulab_test_cases program tag result)
 endfunction()
 
 # gpulab_large_tests(<target> <program> <labels>): those tagged [large], one test for each back end that has some, and
-# only for `ctest -C large`. They need tens of GB, of the host as well: one runs at a time. Large pages make
-# it about five times as fast to allocate this memory on the host (GLIBC_TUNABLES, from glibc 2.35 on).
+# only for `ctest -C large`. They need tens of GB, of the host as well: one runs at a time. With huge pages
+# (GLIBC_TUNABLES, from glibc 2.35 on) the host fills newly allocated memory about five times as fast.
 function(gpulab_large_tests target program labels)
     if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "large" OR NOT EXISTS ${program})
         return()
