@@ -13,6 +13,10 @@
 
 namespace gpulab::testing {
 
+namespace {
+std::string running; // the variant under test
+} // namespace
+
 void Faults::check(std::string_view what, const std::function<std::string()>& check) {
     ++checks_;
     std::string fault;
@@ -66,6 +70,7 @@ void check_on_devices(std::string_view variant, Backend backend, bool built, con
         }
         use(device);
         Faults faults;
+        running = variant;
         check(faults);
         checked += faults.checks();
         if (!faults.empty())
@@ -89,6 +94,8 @@ std::string special_message(std::size_t wrong, std::size_t n, const std::string&
 
 std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
                           const std::vector<std::string_view>& units) {
+    if (std::getenv("GPULAB_TEST_TILES")) // for whoever compares the tiles before and after a change
+        for (const Tile& tile : watch.tiles()) fmt::print("tile: {} {} of {}\n", running, tile.size, tile.of);
     if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";
     if (backend == Backend::cpu) return "";
     if (!baseline && watch.tiles().empty())
