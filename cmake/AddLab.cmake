@@ -1,4 +1,4 @@
-# add_lab(): one laboratory, from its list of rungs to its executable.
+# add_lab(): one laboratory, from its rungs to its executable.
 include_guard(GLOBAL)
 
 # Makes the text of .cl files available to C++: opencl/02_one_item.cl becomes <02_one_item.cl.hpp>, which holds
@@ -22,32 +22,32 @@ endfunction()
 
 # add_lab(<name>
 #     SUMMARY <one line>
-#     SOURCES <files common to all rungs, without main.cpp>
-#     CPU <files> CUDA <.cu files> OPENCL <.cpp and .cl files>
 #     [CUDA_LIBRARIES <targets of the CUDA toolkit, e.g. CUDA::cublas>]
 #     [LIBRARIES <other targets>])
 #
-# Makes the library <name>_lab (all but main.cpp; the tests link it) and the executable <name>. A lab that is built alone
+# Makes the library <name>_lab from the lab's .cpp files (all but main.cpp; the tests link it) and the rungs in its folders
+# cpu, cuda and opencl; and the executable <name>. Ninja and Make see a new file by themselves. A lab that is built alone
 # has its tests here; in the whole tree tests/ comes after all labs.
 function(add_lab name)
-    cmake_parse_arguments(LAB "" "SUMMARY" "SOURCES;CPU;CUDA;OPENCL;CUDA_LIBRARIES;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(LAB "" "SUMMARY" "CUDA_LIBRARIES;LIBRARIES" ${ARGN})
     if(LAB_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab(${name}): unknown arguments ${LAB_UNPARSED_ARGUMENTS}")
     endif()
 
-    add_library(${name}_lab STATIC ${LAB_SOURCES} ${LAB_CPU})
+    file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cpp cpu/*.cpp)
+    list(REMOVE_ITEM sources main.cpp)
+    add_library(${name}_lab STATIC ${sources})
     target_include_directories(${name}_lab PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${name}_lab PUBLIC gpulab_common PRIVATE gpulab_compile ${LAB_LIBRARIES})
     if(GPULAB_WITH_CUDA)
-        target_sources(${name}_lab PRIVATE ${LAB_CUDA})
+        file(GLOB sources CONFIGURE_DEPENDS cuda/*.cu)
+        target_sources(${name}_lab PRIVATE ${sources})
         target_link_libraries(${name}_lab PRIVATE ${LAB_CUDA_LIBRARIES})
     endif()
     if(GPULAB_WITH_OPENCL)
-        set(kernels ${LAB_OPENCL})
-        list(FILTER kernels INCLUDE REGEX "\\.cl$")
-        set(hosts ${LAB_OPENCL})
-        list(FILTER hosts EXCLUDE REGEX "\\.cl$")
-        target_sources(${name}_lab PRIVATE ${hosts})
+        file(GLOB sources CONFIGURE_DEPENDS opencl/*.cpp)
+        file(GLOB kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS opencl/*.cl)
+        target_sources(${name}_lab PRIVATE ${sources})
         gpulab_embed_opencl(${name}_lab ${kernels})
     endif()
 

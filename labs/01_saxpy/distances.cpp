@@ -1,7 +1,5 @@
 #include "distances.hpp"
 
-#include <array>
-
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 
@@ -21,17 +19,9 @@ gpulab::Comparison compare(const Distances& reference, const Distances& d) {
 }
 
 std::span<const gpulab::Variant<DistanceRun>> distance_variants() {
-    using enum gpulab::Backend;
-    static constexpr std::array table = {
-        gpulab::Variant<DistanceRun>{"cpu_distances", "one loop on one core", cpu, cpu_distances},
-        gpulab::Variant<DistanceRun>{"opencl_distances_packed", "12 bytes per point: three 4-byte loads", opencl,
-                                     GPULAB_IF_OPENCL(opencl_distances_packed)},
-        gpulab::Variant<DistanceRun>{"opencl_distances_aligned", "16 bytes per point: one float4 load", opencl,
-                                     GPULAB_IF_OPENCL(opencl_distances_aligned)},
-        gpulab::Variant<DistanceRun>{"cuda_distances_packed", "12 bytes per point: three 4-byte loads", cuda,
-                                     GPULAB_IF_CUDA(cuda_distances_packed)},
-        gpulab::Variant<DistanceRun>{"cuda_distances_aligned", "16 bytes per point: one 16-byte load", cuda,
-                                     GPULAB_IF_CUDA(cuda_distances_aligned)},
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<DistanceRun> table[] = {
+#include "rungs_distances.inc"
     };
     return table;
 }

@@ -1,5 +1,5 @@
 /// @file
-/// Declarations of the rungs, one line each, for the tables and the tests. Each rung's own file describes it.
+/// Declares the rungs, for the tables and the tests: a function for each line of rungs*.inc.
 #pragma once
 
 #include "distances.hpp"
@@ -7,27 +7,12 @@
 
 namespace saxpy {
 
-// SAXPY
-Run cpu_sequential;
-Run cpu_blocks;
-Run cpu_interleaved;
-Run opencl_raw;
-Run opencl_one_item;
-Run opencl_grid_stride;
-Run opencl_vectorised;
-Run cuda_raw;
-Run cuda_one_block;
-Run cuda_many_blocks;
-Run cuda_grid_stride;
-Run cuda_float4;
-Run cuda_vectorised;
-Run cuda_cublas;
+#define RUNG(backend, if_built, function, ...) Run function;
+#include "rungs.inc"
+#undef RUNG
 
-// Distances
-DistanceRun cpu_distances;
-DistanceRun opencl_distances_packed;
-DistanceRun opencl_distances_aligned;
-DistanceRun cuda_distances_packed;
-DistanceRun cuda_distances_aligned;
+#define RUNG(backend, if_built, function, ...) DistanceRun function;
+#include "rungs_distances.inc"
+#undef RUNG
 
 } // namespace saxpy

@@ -1,6 +1,6 @@
 #include "dot.hpp"
 
-#include <array>
+#include <type_traits>
 
 #include "compensated.hpp"
 #include "gpulab/input.hpp"
@@ -27,15 +27,10 @@ template <class T> Expected<T> expected_dot(const DotProblem<T>& p) {
 }
 
 template <class T> std::span<const gpulab::Variant<DotRun<T>>> dot_variants() {
-    using enum gpulab::Backend;
-    using V = gpulab::Variant<DotRun<T>>;
-    static constexpr std::array table = {
-        V{"cpu_dot", "one loop on one core", cpu, cpu_dot<T>},
-        V{"opencl_dot", "multi-stage, as opencl_multi_stage", opencl, GPULAB_IF_OPENCL(opencl_dot<T>),
-          gpulab::Needs{.fp64 = std::is_same_v<T, double>}},
-        V{"cuda_dot", "single pass with 16-byte loads, as cuda_single_pass", cuda, GPULAB_IF_CUDA(cuda_dot<T>)},
-        V{"cuda_dot_cublas", "the vendor's library, cublasSdot or cublasDdot", cuda, GPULAB_IF_CUDA(cuda_dot_cublas<T>),
-          gpulab::Needs{}, true},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<DotRun<T>> table[] = {
+#include "rungs_dot.inc"
     };
     return table;
 }

@@ -1,6 +1,6 @@
 #include "scan.hpp"
 
-#include <array>
+#include <type_traits>
 
 #include "compensated.hpp"
 #include "gpulab/input.hpp"
@@ -57,20 +57,10 @@ gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected,
 }
 
 template <class T> std::span<const gpulab::Variant<ScanRun<T>>> scan_variants() {
-    using enum gpulab::Backend;
-    using V = gpulab::Variant<ScanRun<T>>;
-    static constexpr std::array table = {
-        V{"cpu_scan", "one loop on one core", cpu, cpu_scan<T>},
-        V{"opencl_scan_two_level", "a scan per group, a scan of the groups' sums, then one addition each", opencl,
-          GPULAB_IF_OPENCL(opencl_scan_two_level<T>), gpulab::Needs{.fp64 = std::is_same_v<T, double>}},
-        V{"cuda_scan_one_block", "one block, doubling stride: n up to 1024", cuda,
-          GPULAB_IF_CUDA(cuda_scan_one_block<T>)},
-        V{"cuda_scan_two_level", "a scan per block, a scan of the blocks' sums, then one addition each", cuda,
-          GPULAB_IF_CUDA(cuda_scan_two_level<T>)},
-        V{"cuda_scan_look_back", "one pass: each tile looks back at the sums of the tiles before it", cuda,
-          GPULAB_IF_CUDA(cuda_scan_look_back<T>)},
-        V{"cuda_scan_cub", "the vendor's library, cub::DeviceScan", cuda, GPULAB_IF_CUDA(cuda_scan_cub<T>),
-          gpulab::Needs{}, true},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<ScanRun<T>> table[] = {
+#include "rungs_scan.inc"
     };
     return table;
 }

@@ -1,7 +1,7 @@
 #include "series.hpp"
 
-#include <array>
 #include <numbers>
+#include <type_traits>
 
 #include "compensated.hpp"
 #include "rungs.hpp"
@@ -32,15 +32,10 @@ template <class T> Expected<T> expected_series(const SeriesProblem<T>& p) {
 }
 
 template <class T> std::span<const gpulab::Variant<SeriesRun<T>>> series_variants() {
-    using enum gpulab::Backend;
-    using V = gpulab::Variant<SeriesRun<T>>;
-    static constexpr std::array table = {
-        V{"cpu_series", "one loop on one core", cpu, cpu_series<T>},
-        V{"cpu_series_threads", "one thread per core, each a consecutive part of the series", cpu,
-          cpu_series_threads<T>},
-        V{"opencl_series", "each work-item every G-th term, then as opencl_multi_stage", opencl,
-          GPULAB_IF_OPENCL(opencl_series<T>), gpulab::Needs{.fp64 = std::is_same_v<T, double>}},
-        V{"cuda_series", "each thread every G-th term, then as cuda_single_pass", cuda, GPULAB_IF_CUDA(cuda_series<T>)},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<SeriesRun<T>> table[] = {
+#include "rungs_series.inc"
     };
     return table;
 }

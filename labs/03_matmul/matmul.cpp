@@ -1,11 +1,11 @@
 #include "matmul.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
 #include <thread>
+#include <type_traits>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
@@ -97,47 +97,11 @@ template <class T> constexpr Run<T>* float_only(Run<float>* run) {
 } // namespace
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
-    using enum gpulab::Backend;
-    using Row = gpulab::Variant<Run<T>>;
-    constexpr gpulab::Needs precision{.fp64 = std::is_same_v<T, double>}; // CUDA devices all have it
-    static constexpr std::array table = {
-        Row{"cpu_ijk", "three loops, one element of C after another", cpu, cpu_ijk<T>},
-        Row{"cpu_ikj", "the two inner loops exchanged: B is read along its rows", cpu, cpu_ikj<T>},
-        Row{"cpu_blocked", "blocks of B that stay in the cache", cpu, cpu_blocked<T>},
-        Row{"cpu_element_tasks", "one task per element of C, on all cores", cpu, cpu_element_tasks<T>},
-        Row{"cpu_row_tasks", "one task per row of C", cpu, cpu_row_tasks<T>},
-        Row{"cpu_threads", "one thread per core, each with a band of rows, in blocks", cpu, cpu_threads<T>},
-        Row{"opencl_naive", "one work-item per element", opencl, GPULAB_IF_OPENCL(opencl_naive<T>), precision},
-        Row{"opencl_local_tile", "tiles of A and B in local memory", opencl, GPULAB_IF_OPENCL(opencl_local_tile<T>),
-            precision},
-        Row{"opencl_register_tile", "the same, and 8 x 8 elements per work-item in registers", opencl,
-            GPULAB_IF_OPENCL(opencl_register_tile<T>), precision},
-        Row{"cuda_one_block", "one thread per element, one block: C has at most 1024 elements", cuda,
-            GPULAB_IF_CUDA(cuda_one_block<T>)},
-        Row{"cuda_grid_as_printed", "a grid of blocks, threadIdx.x along the rows", cuda,
-            GPULAB_IF_CUDA(cuda_grid_as_printed<T>)},
-        Row{"cuda_grid", "threadIdx.x along the columns: coalesced", cuda, GPULAB_IF_CUDA(cuda_grid<T>)},
-        Row{"cuda_shared_static", "tiles of A and B in shared memory", cuda, GPULAB_IF_CUDA(cuda_shared_static<T>)},
-        Row{"cuda_shared_dynamic", "tiles in shared memory, their size chosen at the launch", cuda,
-            GPULAB_IF_CUDA(cuda_shared_dynamic<T>)},
-        Row{"cuda_register_1d", "a column of 8 elements per thread, in registers", cuda,
-            GPULAB_IF_CUDA(float_only<T>(cuda_register_1d))},
-        Row{"cuda_register_2d", "8 x 8 elements per thread, in registers", cuda,
-            GPULAB_IF_CUDA(float_only<T>(cuda_register_2d))},
-        Row{"cuda_vector_loads", "16-byte loads, A's tile transposed in shared memory", cuda,
-            GPULAB_IF_CUDA(float_only<T>(cuda_vector_loads))},
-        Row{"cuda_pipeline", "asynchronous copies; the next numbers are loaded during the arithmetic", cuda,
-            GPULAB_IF_CUDA(float_only<T>(cuda_pipeline))},
-        Row{"cuda_warp_tiles", "64 x 64 elements per warp, 8 x 16 per thread", cuda,
-            GPULAB_IF_CUDA(float_only<T>(cuda_warp_tiles))},
-        Row{"cuda_by_shape", "tile and number of parts of k chosen for the shape", cuda,
-            GPULAB_IF_CUDA(float_only<T>(cuda_by_shape))},
-        Row{"cuda_cublas",
-            "the vendor's library, in true single precision",
-            cuda,
-            GPULAB_IF_CUDA(cuda_cublas<T>),
-            {},
-            true},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+#define CUDA_FLOAT_RUNG(function, ...) GPULAB_ROW(cuda, GPULAB_IF_CUDA(float_only<T>(function)), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run<T>> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

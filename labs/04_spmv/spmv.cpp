@@ -1,7 +1,6 @@
 #include "spmv.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -86,41 +85,10 @@ template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>
 }
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
-    using enum gpulab::Backend;
-    using V = gpulab::Variant<Run<T>>;
-    constexpr gpulab::Needs needs{.compute_capability = 0, .fp64 = std::is_same_v<T, double>};
-    static constexpr std::array table = {
-        V{"cpu_sequential", "CSR, one loop over the rows", cpu, cpu_sequential<T>},
-        V{"cpu_threads", "CSR, each thread a range of rows with equally many non-zeros", cpu, cpu_threads<T>},
-        V{"cpu_coo", "COO, one loop over entries in any order", cpu, cpu_coo<T>},
-        V{"cpu_ell", "ELL, rows padded to the longest", cpu, cpu_ell<T>},
-        V{"cpu_csc", "CSC, one loop over the columns", cpu, cpu_csc<T>},
-        V{"opencl_thread_per_row", "CSR, one work-item per row", opencl, GPULAB_IF_OPENCL(opencl_thread_per_row<T>),
-          needs},
-        V{"opencl_slice_per_row", "CSR, a slice of a work-group per row, summed in local memory", opencl,
-          GPULAB_IF_OPENCL(opencl_slice_per_row<T>), needs},
-        V{"opencl_ell", "ELL, one work-item per row", opencl, GPULAB_IF_OPENCL(opencl_ell<T>), needs},
-        V{"cuda_thread_per_row", "CSR, one thread per row", cuda, GPULAB_IF_CUDA(cuda_thread_per_row<T>), needs},
-        V{"cuda_warp_shared", "CSR, a warp per row, summed in shared memory", cuda, GPULAB_IF_CUDA(cuda_warp_shared<T>),
-          needs},
-        V{"cuda_warp_shuffle", "CSR, a warp per row, summed by shuffles", cuda, GPULAB_IF_CUDA(cuda_warp_shuffle<T>),
-          needs},
-        V{"cuda_lanes", "CSR, 2 to 32 lanes per row, chosen by the mean row length", cuda,
-          GPULAB_IF_CUDA(cuda_lanes<T>), needs},
-        V{"cuda_load_hints", "the same, with hints on the loads: read once, read only", cuda,
-          GPULAB_IF_CUDA(cuda_load_hints<T>), needs},
-        V{"cuda_row_blocks", "CSR, a block streams the non-zeros of its rows through shared memory", cuda,
-          GPULAB_IF_CUDA(cuda_row_blocks<T>), needs},
-        V{"cuda_merge_path", "CSR, rows and non-zeros merged and cut into equal shares", cuda,
-          GPULAB_IF_CUDA(cuda_merge_path<T>), needs},
-        V{"cuda_ell", "ELL, one thread per row", cuda, GPULAB_IF_CUDA(cuda_ell<T>), needs},
-        V{"cuda_coo", "COO, one thread per entry, sums by row within a warp", cuda, GPULAB_IF_CUDA(cuda_coo<T>), needs},
-        V{"cuda_bins", "bins of rows sorted by column, with their sums in shared memory", cuda,
-          GPULAB_IF_CUDA(cuda_bins<T>), needs},
-        V{"cuda_cusparse_alg1", "the vendor's library, CUSPARSE_SPMV_CSR_ALG1", cuda,
-          GPULAB_IF_CUDA(cuda_cusparse_alg1<T>), needs, true},
-        V{"cuda_cusparse_alg2", "the vendor's library, CUSPARSE_SPMV_CSR_ALG2", cuda,
-          GPULAB_IF_CUDA(cuda_cusparse_alg2<T>), needs, true},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run<T>> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

@@ -89,36 +89,9 @@ gpulab::Comparison compare(const Output& reference, const Output& out) {
 }
 
 std::span<const gpulab::Variant<Run>> variants() {
-    using enum gpulab::Backend;
-    static constexpr std::array table = {
-        gpulab::Variant<Run>{"cpu_sequential", "one loop on one core", cpu, cpu_sequential},
-        gpulab::Variant<Run>{"cpu_threads", "one thread per core, each with a band of rows", cpu, cpu_threads},
-        gpulab::Variant<Run>{"opencl_in_order", "one in-order queue: strip up, kernel, strip down", opencl,
-                             GPULAB_IF_OPENCL(opencl_in_order)},
-        gpulab::Variant<Run>{"opencl_queues", "a queue for each strip", opencl, GPULAB_IF_OPENCL(opencl_queues)},
-        gpulab::Variant<Run>{"opencl_pinned", "a queue for each strip, page-locked host memory", opencl,
-                             GPULAB_IF_OPENCL(opencl_pinned)},
-        gpulab::Variant<Run>{"cuda_sync_pageable", "strip up, kernel, strip down; the host waits for each copy", cuda,
-                             GPULAB_IF_CUDA(cuda_sync_pageable)},
-        gpulab::Variant<Run>{"cuda_sync_pinned", "the same from page-locked memory", cuda,
-                             GPULAB_IF_CUDA(cuda_sync_pinned)},
-        gpulab::Variant<Run>{"cuda_async_pageable", "a stream for each strip, but pageable memory", cuda,
-                             GPULAB_IF_CUDA(cuda_async_pageable)},
-        gpulab::Variant<Run>{"cuda_depth_first", "page-locked memory, a stream for each strip, strip after strip", cuda,
-                             GPULAB_IF_CUDA(cuda_depth_first)},
-        gpulab::Variant<Run>{"cuda_breadth_first", "the same, issued as all copies up, all kernels, all copies down",
-                             cuda, GPULAB_IF_CUDA(cuda_breadth_first)},
-        gpulab::Variant<Run>{"cuda_pipeline", "three streams, one per stage, joined by events", cuda,
-                             GPULAB_IF_CUDA(cuda_pipeline)},
-        gpulab::Variant<Run>{"cuda_mapped", "no copies: the kernel loads from and stores to host memory (zero copy)",
-                             cuda, GPULAB_IF_CUDA(cuda_mapped)},
-        gpulab::Variant<Run>{"cuda_mapped_write", "copies up, kernels that store to host memory", cuda,
-                             GPULAB_IF_CUDA(cuda_mapped_write)},
-        gpulab::Variant<Run>{"cuda_mixed", "the pipeline, and a small zero-copy kernel beside it", cuda,
-                             GPULAB_IF_CUDA(cuda_mixed)},
-        gpulab::Variant<Run>{"cuda_growing", "the pipeline with strips that grow", cuda, GPULAB_IF_CUDA(cuda_growing)},
-        gpulab::Variant<Run>{"cuda_polling", "one copy up; the kernels see from the data what has arrived", cuda,
-                             GPULAB_IF_CUDA(cuda_polling)},
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

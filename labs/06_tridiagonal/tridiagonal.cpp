@@ -236,38 +236,10 @@ template <class T> std::vector<T> separate(const std::vector<T>& from, std::size
 }
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
-    using enum gpulab::Backend;
-    using V = gpulab::Variant<Run<T>>;
-    [[maybe_unused]] constexpr gpulab::Needs needs{.compute_capability = 0, .fp64 = std::is_same_v<T, double>};
-    static constexpr std::array table = {
-        V{"cpu_thomas", "Thomas, one system after the other", cpu, cpu_thomas<T>},
-        V{"cpu_cr", "cyclic reduction (CR), sequential", cpu, cpu_cr<T>},
-        V{"cpu_pcr", "parallel cyclic reduction (PCR), sequential", cpu, cpu_pcr<T>},
-        V{"cpu_threads", "Thomas, a run of systems per thread", cpu, cpu_threads<T>},
-        V{"opencl_thomas", "Thomas, a work-item per system", opencl, GPULAB_IF_OPENCL(opencl_thomas<T>), needs},
-        V{"opencl_cr", "CR, a group per system", opencl, GPULAB_IF_OPENCL(opencl_cr<T>), needs},
-        V{"opencl_pcr", "PCR, a group per system and an item per equation", opencl, GPULAB_IF_OPENCL(opencl_pcr<T>),
-          needs},
-        V{"opencl_partition", "systems of any size: chunks of 64, a coarse system, a second pass", opencl,
-          GPULAB_IF_OPENCL(opencl_partition<T>), needs},
-        V{"cuda_cr_one_block", "CR in one block, one system", cuda, GPULAB_IF_CUDA(cuda_cr_one_block<T>), needs},
-        V{"cuda_cr", "CR, a block per system", cuda, GPULAB_IF_CUDA(cuda_cr<T>), needs},
-        V{"cuda_pcr", "PCR, a block per system and a thread per equation", cuda, GPULAB_IF_CUDA(cuda_pcr<T>), needs},
-        V{"cuda_thomas", "Thomas, a thread per system", cuda, GPULAB_IF_CUDA(cuda_thomas<T>), needs},
-        V{"cuda_thomas_interleaved", "the same, row 0 of all systems side by side, then row 1, ...", cuda,
-          GPULAB_IF_CUDA(cuda_thomas_interleaved<T>), needs},
-        V{"cuda_hybrid", "CR until a block has a thread for each equation left, then PCR", cuda,
-          GPULAB_IF_CUDA(cuda_hybrid<T>), needs},
-        V{"cuda_registers", "Thomas on eight equations in a lane's registers, PCR across lanes by shuffles", cuda,
-          GPULAB_IF_CUDA(cuda_registers<T>), needs},
-        V{"cuda_partition", "systems of any size: chunks of 256, a coarse system, a second pass", cuda,
-          GPULAB_IF_CUDA(cuda_partition<T>), needs},
-        V{"cuda_cusparse_gtsv2", "the vendor's library, gtsv2StridedBatch", cuda,
-          GPULAB_IF_CUDA(cuda_cusparse_gtsv2<T>), needs, true},
-        V{"cuda_cusparse_gtsv_interleaved", "the vendor's library, gtsvInterleavedBatch", cuda,
-          GPULAB_IF_CUDA(cuda_cusparse_gtsv_interleaved<T>), needs, true},
-        V{"cuda_cusparse_gtsv2_nopivot", "the vendor's library, gtsv2_nopivot, one system", cuda,
-          GPULAB_IF_CUDA(cuda_cusparse_gtsv2_nopivot<T>), needs, true},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run<T>> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

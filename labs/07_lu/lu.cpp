@@ -1,7 +1,6 @@
 #include "lu.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -217,47 +216,9 @@ gpulab::Work work(const Problem& p) {
 }
 
 std::span<const gpulab::Variant<Run>> variants() {
-    using enum gpulab::Backend;
-    using Row = gpulab::Variant<Run>;
-    constexpr gpulab::Needs fp64{.fp64 = true}, tensor{.compute_capability = 80}, cluster{.compute_capability = 90};
-    static constexpr std::array table = {
-        Row{"cpu_right_looking", "three loops, a row at a time", cpu, cpu_right_looking},
-        Row{"cpu_right_looking_pivot", "the same with partial pivoting", cpu, cpu_right_looking_pivot},
-        Row{"cpu_two_stage", "the column first, then all of the submatrix", cpu, cpu_two_stage},
-        Row{"cpu_two_stage_pivot", "the same with partial pivoting", cpu, cpu_two_stage_pivot},
-        Row{"cpu_blocked", "panels of 64 columns, the rest updated once per panel", cpu, cpu_blocked},
-        Row{"cpu_blocked_pivot", "the same with partial pivoting", cpu, cpu_blocked_pivot},
-        Row{"cpu_threads", "the update of cpu_blocked on all cores", cpu, cpu_threads},
-        Row{"cpu_threads_pivot", "the same with partial pivoting", cpu, cpu_threads_pivot},
-        Row{"opencl_two_kernels", "two kernels per column", opencl, GPULAB_IF_OPENCL(opencl_two_kernels), fp64},
-        Row{"opencl_columns_pivot", "four kernels per column: search, exchange, scale, update", opencl,
-            GPULAB_IF_OPENCL(opencl_columns_pivot), fp64},
-        Row{"opencl_blocked_pivot", "panels of 32 columns, tiles in local memory", opencl,
-            GPULAB_IF_OPENCL(opencl_blocked_pivot), fp64},
-        Row{"cuda_two_kernels_16", "two kernels per column, tiles of 16 x 16, threadIdx.x along the rows", cuda,
-            GPULAB_IF_CUDA(cuda_two_kernels_16)},
-        Row{"cuda_two_kernels_32", "the same with tiles of 32 x 32", cuda, GPULAB_IF_CUDA(cuda_two_kernels_32)},
-        Row{"cuda_coalesced", "threadIdx.x along the columns", cuda, GPULAB_IF_CUDA(cuda_coalesced)},
-        Row{"cuda_tile_rows", "a thread for each row of a tile", cuda, GPULAB_IF_CUDA(cuda_tile_rows)},
-        Row{"cuda_tile_columns", "a thread for each column of a tile", cuda, GPULAB_IF_CUDA(cuda_tile_columns)},
-        Row{"cuda_columns_pivot", "partial pivoting: search and exchange on the device", cuda,
-            GPULAB_IF_CUDA(cuda_columns_pivot)},
-        Row{"cuda_blocked_pivot", "panels of 64 columns: exchanges, triangular solve, tiled update", cuda,
-            GPULAB_IF_CUDA(cuda_blocked_pivot)},
-        Row{"cuda_tensor_pivot", "the update on FP64 tensor cores", cuda, GPULAB_IF_CUDA(cuda_tensor_pivot), tensor},
-        Row{"cuda_cluster_pivot", "the panel in the registers of a thread-block cluster", cuda,
-            GPULAB_IF_CUDA(cuda_cluster_pivot), cluster},
-        Row{"cuda_look_ahead_pivot", "the next panel during the update, on a second stream", cuda,
-            GPULAB_IF_CUDA(cuda_look_ahead_pivot), cluster},
-        Row{"cuda_critical_path_pivot", "fewer cycles per column of a panel: messages between blocks, no barrier", cuda,
-            GPULAB_IF_CUDA(cuda_critical_path_pivot), cluster},
-        Row{"cuda_cusolver", "the vendor's library without pivoting", cuda, GPULAB_IF_CUDA(cuda_cusolver), {}, true},
-        Row{"cuda_cusolver_pivot",
-            "the vendor's library with partial pivoting",
-            cuda,
-            GPULAB_IF_CUDA(cuda_cusolver_pivot),
-            {},
-            true},
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

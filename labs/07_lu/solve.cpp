@@ -1,7 +1,6 @@
 #include "solve.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -182,19 +181,9 @@ gpulab::Work work(const SolveProblem& p) {
 }
 
 std::span<const gpulab::Variant<SolveRun>> solve_variants() {
-    using enum gpulab::Backend;
-    using Row = gpulab::Variant<SolveRun>;
-    constexpr gpulab::Needs fp64{.fp64 = true};
-    static constexpr std::array table = {
-        Row{"cpu_solve_rows", "substitution, an unknown at a time", cpu, cpu_solve_rows},
-        Row{"cpu_solve_blocked", "substitution in blocks of 64 unknowns", cpu, cpu_solve_blocked},
-        Row{"cpu_solve_refined", "and one step of iterative refinement", cpu, cpu_solve_refined},
-        Row{"opencl_solve_blocked", "substitution in blocks of 32 unknowns, two kernels per block", opencl,
-            GPULAB_IF_OPENCL(opencl_solve_blocked), fp64},
-        Row{"cuda_solve_blocked", "substitution in blocks of 64 unknowns, two kernels per block", cuda,
-            GPULAB_IF_CUDA(cuda_solve_blocked)},
-        Row{"cuda_solve_refined", "and one step of iterative refinement", cuda, GPULAB_IF_CUDA(cuda_solve_refined)},
-        Row{"cuda_solve_cusolver", "the vendor's library", cuda, GPULAB_IF_CUDA(cuda_solve_cusolver), {}, true},
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<SolveRun> table[] = {
+#include "rungs_solve.inc"
     };
     return table;
 }

@@ -1,9 +1,9 @@
 #include "fdtd.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
@@ -235,35 +235,10 @@ gpulab::Comparison compare(const Problem<T>& p, const Reference<T>& reference, c
 }
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
-    using enum gpulab::Backend;
-    using Row = gpulab::Variant<Run<T>>;
-    constexpr gpulab::Needs precision{.fp64 = sizeof(T) == 8}; // CUDA devices all have it
-    static constexpr std::array table = {
-        Row{"cpu_sequential", "row by row: all of U, then all of P and Q", cpu, cpu_sequential<T>},
-        Row{"cpu_threads", "one thread per core, each with a band of rows", cpu, cpu_threads<T>},
-        Row{"opencl_plain", "two kernels, one work-item per cell", opencl, GPULAB_IF_OPENCL(opencl_plain<T>),
-            precision},
-        Row{"opencl_local_tile", "one kernel: U in local memory, then P and Q from it", opencl,
-            GPULAB_IF_OPENCL(opencl_local_tile<T>), precision},
-        Row{"opencl_steps", "several steps of a tile in local memory", opencl, GPULAB_IF_OPENCL(opencl_steps<T>),
-            precision},
-        Row{"opencl_rows", "one work-item per band of rows, for a device that is a CPU", opencl,
-            GPULAB_IF_OPENCL(opencl_rows<T>), precision},
-        Row{"cuda_as_printed", "two kernels, threads along the slow index", cuda, GPULAB_IF_CUDA(cuda_as_printed<T>)},
-        Row{"cuda_coalesced", "threads along the fast index, blocks of 32 x 8", cuda,
-            GPULAB_IF_CUDA(cuda_coalesced<T>)},
-        Row{"cuda_block_shape", "the same kernels with any block, 256 x 1 unless told", cuda,
-            GPULAB_IF_CUDA(cuda_block_shape<T>)},
-        Row{"cuda_shared", "tiles of P, Q and U in shared memory", cuda, GPULAB_IF_CUDA(cuda_shared<T>)},
-        Row{"cuda_fused", "one kernel: U with a redundant row and column, then P and Q", cuda,
-            GPULAB_IF_CUDA(cuda_fused<T>)},
-        Row{"cuda_steps", "four steps per pass in registers, neighbours by shuffles", cuda,
-            GPULAB_IF_CUDA(cuda_steps<T>)},
-        Row{"cuda_persistent",
-            "one launch, the grid stays in shared memory",
-            cuda,
-            GPULAB_IF_CUDA(cuda_persistent<T>),
-            {.cooperative_launch = true}},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run<T>> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

@@ -1,7 +1,6 @@
 #include "cg.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -200,33 +199,10 @@ template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>
 bool takes_several_devices(std::string_view variant) { return variant.find("devices") != std::string_view::npos; }
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
-    using enum gpulab::Backend;
-    using V = gpulab::Variant<Run<T>>;
-    constexpr gpulab::Needs needs{.fp64 = std::is_same_v<T, double>};
-    constexpr gpulab::Needs cooperative{.fp64 = std::is_same_v<T, double>, .cooperative_launch = true};
-    static constexpr std::array table = {
-        V{"cpu_sequential", "the method as it is written, one loop after the other", cpu, cpu_sequential<T>},
-        V{"cpu_threads", "each thread has a range of rows for the whole solution", cpu, cpu_threads<T>},
-        V{"opencl_five_kernels", "the five kernels of the thesis, one group per compute unit", opencl,
-          GPULAB_IF_OPENCL(opencl_five_kernels<T>), needs},
-        V{"opencl_tuned", "the number of groups found by trying", opencl, GPULAB_IF_OPENCL(opencl_tuned<T>), needs},
-        V{"opencl_devices_whole", "several devices; all of p travels in every iteration", opencl,
-          GPULAB_IF_OPENCL(opencl_devices_whole<T>), needs},
-        V{"opencl_devices_halo", "several devices; only the halo travels, beside the inner rows", opencl,
-          GPULAB_IF_OPENCL(opencl_devices_halo<T>), needs},
-        V{"cuda_five_kernels", "the five kernels of the thesis, scalars on the host", cuda,
-          GPULAB_IF_CUDA(cuda_five_kernels<T>), needs},
-        V{"cuda_fused", "three kernels, scalars on the device", cuda, GPULAB_IF_CUDA(cuda_fused<T>), needs},
-        V{"cuda_sliced", "the same, the matrix in slices of 32 rows", cuda, GPULAB_IF_CUDA(cuda_sliced<T>), needs},
-        V{"cuda_graph", "the same, sixteen iterations as one graph", cuda, GPULAB_IF_CUDA(cuda_graph<T>), needs},
-        V{"cuda_persistent", "one cooperative kernel, the vectors in registers", cuda,
-          GPULAB_IF_CUDA(cuda_persistent<T>), cooperative},
-        V{"cuda_devices", "several GPUs; halo and sums by peer copies, beside the inner rows", cuda,
-          GPULAB_IF_CUDA(cuda_devices<T>), needs},
-        V{"cuda_devices_stores", "the same, stored by kernels in the memory of the other GPUs", cuda,
-          GPULAB_IF_CUDA(cuda_devices_stores<T>), needs},
-        V{"cuda_cusparse_cublas", "the vendor's libraries, scalars on the host", cuda,
-          GPULAB_IF_CUDA(cuda_cusparse_cublas<T>), needs, true},
+    constexpr bool in_double = std::is_same_v<T, double>;
+#define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
+    static constexpr gpulab::Variant<Run<T>> table[] = {
+#include "rungs.inc"
     };
     return table;
 }

@@ -318,7 +318,7 @@ END
 
     "of a lab's files only its tables include rungs.hpp") # so that a new rung recompiles no other
         for file in $(grep -rl '"rungs.hpp"' "$root/labs"); do
-            grep -q 'constexpr std::array table' "$file" || fail "$file includes rungs.hpp"
+            grep -q '^#include "rungs.*\.inc"' "$file" || fail "$file includes rungs.hpp"
         done ;;
 
     "files of rungs are numbered with two digits, or named as baselines") # so that they list in their order

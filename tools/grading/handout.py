@@ -22,14 +22,13 @@ TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "
 STUDENT = Path(__file__).parent / "student"
 
 
-def rung_types(lab: Lab) -> dict[str, str]:
-    """The rungs of a lab, as rungs.hpp declares them: name and function type."""
-    text = (lab.path / "rungs.hpp").read_text(encoding="utf-8")
-    found = re.findall(r"(?m)^(?:template <class T> )?(\w+)(?:<\w+>)? ((?:(?:cpu|opencl|cuda)_\w+(?:, )?)+);", text)
-    return {name: of for of, names in found for name in names.split(", ")}
+def rung_names(lab: Lab) -> set[str]:
+    """The rungs of a lab: those of which rungs*.inc has a line."""
+    return {name for path in lab.path.glob("rungs*.inc")
+            for name in re.findall(r"(?m)^[A-Z_]*RUNG\((\w+),", path.read_text(encoding="utf-8"))}
 
 
-def defined_in(text: str, rungs: dict[str, str]) -> list[str]:
+def defined_in(text: str, rungs: set[str]) -> list[str]:
     """The rungs that a file defines."""
     return [name for name in rungs if re.search(rf"(?m)^(?:template <[^>\n]*> )?void {name}\(", text)]
 
@@ -75,10 +74,10 @@ def withheld_source(lab: Lab, path: Path) -> str:
 
 def withheld_files(lab: Lab) -> dict[str, str]:
     """The files that give an answer away, relative to the lab, and their replacements."""
-    rungs = rung_types(lab)
+    rungs = rung_names(lab)
     names = {name for _, part in lab.parts() for name in part.withhold}
     own = {part.rung for _, part in lab.parts()}
-    unknown = names - set(rungs)
+    unknown = names - rungs
     if unknown or names & own:
         raise Fault(f"{lab.name}: '{sorted(unknown or names & own)[0]}' cannot be withheld: it is no rung, or an exercise")
     replaced: dict[str, str] = {}

@@ -52,14 +52,28 @@ template <class Table> auto run_of(const Table& table, std::string_view name) {
 
 } // namespace gpulab
 
-/// In a variant table: the function where this build has CUDA, nullptr where it has not.
+// A lab lists its rungs in rungs.inc, a line for each:
+//
+//     CUDA_RUNG(cuda_many_blocks, "one thread per element, any n")
+//     CUDA_RUNG(cuda_tensor_pivot, "the update on FP64 tensor cores", .needs = {.compute_capability = 80})
+//
+// name, summary and, where they apply, further members of Variant. Two files include rungs.inc, each with its own RUNG
+// in front: in the lab's rungs.hpp a line declares the function, in the table it becomes a row.
+#define CPU_RUNG(function, ...) RUNG(cpu, GPULAB_IF_CPU, function, __VA_ARGS__)
+#define OPENCL_RUNG(function, ...) RUNG(opencl, GPULAB_IF_OPENCL, function, __VA_ARGS__)
+#define CUDA_RUNG(function, ...) RUNG(cuda, GPULAB_IF_CUDA, function, __VA_ARGS__)
+
+/// A row of a variant table. `pointer` is to the function itself, or to its instance: `cuda_grid<T>`.
+#define GPULAB_ROW(of, pointer, function, text, ...) \
+    {.name = #function, .summary = text, .backend = gpulab::Backend::of, .run = pointer __VA_OPT__(, ) __VA_ARGS__},
+
+// The function where this build has its back end, nullptr where it has not.
+#define GPULAB_IF_CPU(function) (function)
 #if defined(GPULAB_WITH_CUDA)
 #define GPULAB_IF_CUDA(function) (function)
 #else
 #define GPULAB_IF_CUDA(function) nullptr
 #endif
-
-/// In a variant table: the function where this build has OpenCL, nullptr where it has not.
 #if defined(GPULAB_WITH_OPENCL)
 #define GPULAB_IF_OPENCL(function) (function)
 #else
