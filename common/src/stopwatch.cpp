@@ -5,6 +5,7 @@
 #include <string>
 
 #include "gpulab/error.hpp"
+#include "gpulab/test_hooks.hpp"
 
 namespace gpulab {
 
@@ -14,6 +15,10 @@ Timing summarise(std::vector<double> times_ms) {
     const std::size_t n = times_ms.size();
     const double median = n % 2 == 1 ? times_ms[n / 2] : (times_ms[n / 2 - 1] + times_ms[n / 2]) / 2;
     return {median, times_ms.front(), times_ms.back(), static_cast<int>(n)};
+}
+
+bool Stopwatch::leaves_out_body() const {
+    return hooks && hooks->leave_out_last_body && times_ms_.size() + 1 == static_cast<std::size_t>(repeats_);
 }
 
 void Stopwatch::record(double ms) {

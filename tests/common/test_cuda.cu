@@ -122,7 +122,8 @@ TEST_CASE("kernel time holds all of the body, and neither the reset nor its dela
     DeviceBuffer<int> out(10);
     const auto kernel = [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); };
     gpulab::Stopwatch around(0, 2), beside(1, 5), delayed(1, 5);
-    delayed.delay_resets(20ms);
+    const gpulab::TestHooks hooks{.reset_delay = 20ms};
+    delayed.hooks = &hooks;
     gpulab::testing::in_turn([&] {
         gpulab::watch_stream(around, [&](cudaStream_t s) { kernel(s), gpulab::delay(s, 20ms), kernel(s); });
         gpulab::watch_stream(beside, kernel, [&](cudaStream_t s) { gpulab::delay(s, 20ms); });

@@ -92,6 +92,19 @@ std::string special_message(std::size_t wrong, std::size_t n, const std::string&
 
 } // namespace detail
 
+void in_turn_noting_tiles(Stopwatch& watch, std::string_view of, const std::function<void()>& run) {
+    std::vector<std::size_t> cuts;
+    struct Listening {
+        explicit Listening(std::vector<std::size_t>& to) { noted_cuts = &to; }
+        ~Listening() { noted_cuts = nullptr; }
+    };
+    in_turn([&] {
+        const Listening here(cuts);
+        run();
+    });
+    for (const std::size_t size : cuts) watch.tile(size, of);
+}
+
 std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
                           const std::vector<std::string_view>& units) {
     if (std::getenv("GPULAB_TEST_TILES")) // for whoever compares the tiles before and after a change
@@ -99,7 +112,7 @@ std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch
     if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";
     if (backend == Backend::cpu) return "";
     if (!baseline && watch.tiles().empty())
-        return "it names no tile: call watch.tile() with the size at which the kernel cuts its work";
+        return "it names no tile: cut the work with grid_size(), or call watch.tile() with the size of a part";
     for (const Tile& tile : watch.tiles())
         if (std::ranges::find(units, tile.of) == units.end())
             return fmt::format("it names a tile of {} \"{}\"; the checks know only: {}", tile.size, tile.of,

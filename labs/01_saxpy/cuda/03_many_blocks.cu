@@ -26,7 +26,6 @@ void cuda_many_blocks(const Problem& p, Output& c, Stopwatch& watch) {
 
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
-    watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) { // only this is kernel time

@@ -29,7 +29,6 @@ void cuda_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
     constexpr unsigned threads = 256;
     const unsigned resident = gpulab::resident_blocks(grid_stride_kernel, threads);
     const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident);
-    watch.tile(blocks * std::size_t{threads});
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -32,7 +32,6 @@ void distances(Point from, const std::vector<AnyPoint>& points, Distances& d, gp
     gpulab::DeviceBuffer<float> out(points.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(points.size(), threads);
-    watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -52,7 +52,6 @@ void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned thr
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
-    watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -73,7 +72,6 @@ void cuda_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stride
     constexpr unsigned threads = 256;
     const std::size_t rows = gpulab::ceil_div(p.size(), stride);
     const dim3 blocks(gpulab::grid_size(rows, threads), stride);
-    watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
@@ -87,7 +85,6 @@ void cuda_divergence(Branch branch, Mixed& out, Stopwatch& watch) {
     gpulab::DeviceBuffer<std::uint32_t> result(out.size());
     constexpr unsigned threads = 256;
     const unsigned blocks = gpulab::grid_size(out.size(), threads);
-    watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -28,7 +28,6 @@ void opencl_one_item(const Problem& p, Output& c, Stopwatch& watch) {
 
     constexpr std::size_t local = 256;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
-    watch.tile(local);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { // only this is kernel time

@@ -2,7 +2,7 @@
 //
 // Changed: the number of groups depends on the device (8 per compute unit), not on n. With G work-items in all, an
 // item takes every G-th element. On a GPU neighbouring items read neighbouring elements at each step, so the loads
-// are coalesced.
+// are coalesced. watch_kernel is watch_queue for a computation that is one launch.
 // Limit: on a GPU, the two 4-byte loads that an item has in flight. On a CPU, the order of the elements: a core runs
 // one item after the other, each through its whole loop in steps of G elements, and uses one float of every cache line
 // that it loads.
@@ -29,13 +29,7 @@ void opencl_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
     const std::size_t groups = 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
     const std::size_t global = std::min(groups * local, gpulab::round_up(std::max<std::size_t>(n, 1), local));
     watch.tile(groups * local);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

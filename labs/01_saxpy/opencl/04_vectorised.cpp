@@ -26,13 +26,7 @@ void opencl_vectorised(const Problem& p, Output& c, Stopwatch& watch) {
     constexpr std::size_t local = 256;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(n / 4, 1), local);
     watch.tile(4 * local);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(c);
 }
 

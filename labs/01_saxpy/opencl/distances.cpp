@@ -23,14 +23,7 @@ void distances(const char* name, Point from, const std::vector<AnyPoint>& points
     gpulab::set_args(kernel, from.x, from.y, from.z, in.data(), out.data(), n);
     constexpr std::size_t local = 256;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
-    watch.tile(local);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(d);
 }
 

@@ -23,14 +23,7 @@ template <class T>
 void launch(const cl::Kernel& kernel, std::size_t items, std::size_t local, gpulab::ClBuffer<T>& out,
             Stopwatch& watch) {
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(items, 1), local);
-    watch.tile(local);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
 }
 
 } // namespace
@@ -57,14 +50,7 @@ void opencl_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stri
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
     const std::size_t local = 256;
     const std::size_t rows = gpulab::grid_size(gpulab::ceil_div(n, stride), local) * local;
-    watch.tile(local);
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(rows, stride), cl::NDRange(local, 1), nullptr,
-                                       events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, cl::NDRange(rows, stride), cl::NDRange(local, 1), gpulab::poisoning(out));
     out.copy_to(c);
 }
 

@@ -49,8 +49,6 @@ template <class T> void cuda_grid_stride(const SumProblem<T>& p, Scalar<T>& sum,
         CUDA_CHECK_LAUNCH();
         CUDA_CHECK(cudaMemcpyAsync(host.data(), result.data(), sizeof(T), cudaMemcpyDeviceToHost, stream));
     };
-    watch.tile(std::size_t{threads});
-    watch.tile(resident * std::size_t{threads});
     gpulab::watch_stream(watch, launch, gpulab::poisoning(sums, result, host));
     sum[0] = host[0];
 }

@@ -51,8 +51,6 @@ template <class T> __global__ void shuffle_kernel(const T* a, std::size_t n, T* 
 template <class T> void cuda_shuffle(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const unsigned resident = gpulab::resident_blocks(shuffle_kernel<T>, threads);
     const unsigned blocks = std::min(gpulab::grid_size(p.size(), threads), resident);
-    watch.tile(std::size_t{threads});
-    watch.tile(resident * std::size_t{threads});
     sum_in_two_rounds<T>(shuffle_kernel<T>, blocks, threads, p, sum, watch); // the host half of rung 5
 }
 

@@ -70,7 +70,6 @@ template <class T> void cuda_scan_two_level(const ScanProblem<T>& p, Prefixes<T>
             CUDA_CHECK_LAUNCH();
         }
     };
-    watch.tile(std::size_t{threads});
     watch.tile(std::size_t{threads} * threads); // of blocks of blocks
     gpulab::watch_stream(watch, launch, gpulab::poisoning(result, sums));
     result.copy_to(out);

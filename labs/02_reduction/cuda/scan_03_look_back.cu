@@ -227,7 +227,6 @@ template <class T> void cuda_scan_look_back(const ScanProblem<T>& p, Prefixes<T>
         CUDA_CHECK(cudaMemsetAsync(words.data(), 0, words.bytes(), stream));
         kernel<<<tiles, threads, 0, stream>>>(a.data(), result.data(), p.size(), states);
     };
-    watch.tile(std::size_t{tile_size<T>});
     watch.tile(32 * std::size_t{tile_size<T>}); // what one warp sees when it looks back
     gpulab::watch_stream(watch, launch, gpulab::poisoning(result, words));
     result.copy_to(out);

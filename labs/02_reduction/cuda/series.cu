@@ -59,8 +59,6 @@ __global__ void __launch_bounds__(threads)
 template <class T> void cuda_series(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
     const unsigned resident = gpulab::resident_blocks(series_kernel<T>, threads);
     const unsigned blocks = std::min(gpulab::grid_size(p.terms, threads), resident);
-    watch.tile(std::size_t{threads}, "terms");
-    watch.tile(resident * std::size_t{threads}, "terms");
     sum[0] = sum_in_one_round<T>(blocks, watch, [&](cudaStream_t stream, T* sums, unsigned* done, T* result) {
         series_kernel<<<blocks, threads, 0, stream>>>(p.series, p.x, p.terms, sums, done, result);
     }); // the host half of cuda_single_pass

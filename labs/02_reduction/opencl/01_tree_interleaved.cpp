@@ -29,7 +29,7 @@ template <class T> void opencl_tree_interleaved(const SumProblem<T>& p, Scalar<T
     std::vector<Round> rounds;             // a kernel object keeps its arguments, so each round has its own
     std::vector<gpulab::ClBuffer<T>> sums; // of the groups, of the groups of groups, ... down to a single one
     for (std::size_t n = p.size(); rounds.empty() || n > 1; n = rounds.back().groups) {
-        const std::size_t groups = std::max<std::size_t>(1, gpulab::ceil_div(n, local_size));
+        const std::size_t groups = gpulab::grid_size(n, local_size);
         const cl::Buffer from = rounds.empty() ? a.data() : sums.back().data();
         sums.emplace_back(groups);
         cl::Kernel kernel = kernel_for<T>(tree_interleaved_cl, "tree_interleaved");
@@ -39,11 +39,9 @@ template <class T> void opencl_tree_interleaved(const SumProblem<T>& p, Scalar<T
     std::vector<T> host(1);
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         for (const Round& round : rounds) // the queue is in order: a round begins when the one before it has ended
-            queue.enqueueNDRangeKernel(round.kernel, cl::NullRange, cl::NDRange(round.groups * local_size),
-                                       cl::NDRange(local_size), nullptr, events.add());
+            gpulab::enqueue(queue, round.kernel, round.groups * local_size, local_size, events.add());
         queue.enqueueReadBuffer(sums.back().data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
-    watch.tile(local_size);
     watch.tile(local_size * local_size); // of the second round
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 

@@ -22,12 +22,9 @@ template <class T> void opencl_multi_stage(const SumProblem<T>& p, Scalar<T>& su
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, a.data(), n, cl::Local(local_size * sizeof(T)), sums.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
-                                   nullptr, events.add());
+        gpulab::enqueue(queue, kernel, groups * local_size, local_size, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, groups * sizeof(T), host.data(), nullptr, events.add());
     };
-    watch.tile(local_size);
-    watch.tile(most_groups() * local_size);
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
 
     sums.copy_to(host); // the same numbers again

@@ -27,10 +27,8 @@ template <class T> void opencl_vectorised(const SumProblem<T>& p, Scalar<T>& sum
     gpulab::set_args(first, a.data(), n, x, sums.data());
     gpulab::set_args(second, sums.data(), left, x, result.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(first, cl::NullRange, cl::NDRange(groups * local_size), cl::NDRange(local_size),
-                                   nullptr, events.add());
-        queue.enqueueNDRangeKernel(second, cl::NullRange, cl::NDRange(local_size), cl::NDRange(local_size), nullptr,
-                                   events.add());
+        gpulab::enqueue(queue, first, groups * local_size, local_size, events.add());
+        gpulab::enqueue(queue, second, local_size, local_size, events.add());
         queue.enqueueReadBuffer(result.data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
     const std::size_t grid = most_groups() * local_size * width;

@@ -40,7 +40,8 @@ inline std::size_t most_groups() {
 
 /// The same, or fewer when there are not enough elements for all items.
 inline std::size_t group_count(std::size_t items) {
-    return std::clamp<std::size_t>(gpulab::ceil_div(items, local_size), 1, most_groups());
+    gpulab::note_cut(most_groups() * local_size);
+    return std::min<std::size_t>(gpulab::grid_size(items, local_size), most_groups());
 }
 
 /// As opencl_tree_interleaved: one work-item for each element, and round after round over the groups' sums.
@@ -55,7 +56,7 @@ void sum_in_rounds(const char* source, const char* name, const SumProblem<T>& p,
     std::vector<Round> rounds;
     std::vector<gpulab::ClBuffer<T>> sums;
     for (std::size_t n = p.size(); rounds.empty() || n > 1; n = rounds.back().groups) {
-        const std::size_t groups = std::max<std::size_t>(1, gpulab::ceil_div(n, local_size));
+        const std::size_t groups = gpulab::grid_size(n, local_size);
         const cl::Buffer from = rounds.empty() ? a.data() : sums.back().data();
         sums.emplace_back(groups);
         cl::Kernel kernel = kernel_for<T>(source, name);
@@ -65,8 +66,7 @@ void sum_in_rounds(const char* source, const char* name, const SumProblem<T>& p,
     std::vector<T> host(1);
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         for (const Round& round : rounds)
-            queue.enqueueNDRangeKernel(round.kernel, cl::NullRange, cl::NDRange(round.groups * local_size),
-                                       cl::NDRange(local_size), nullptr, events.add());
+            gpulab::enqueue(queue, round.kernel, round.groups * local_size, local_size, events.add());
         queue.enqueueReadBuffer(sums.back().data(), CL_FALSE, 0, sizeof(T), host.data(), nullptr, events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));
@@ -78,8 +78,7 @@ void sum_in_rounds(const char* source, const char* name, const SumProblem<T>& p,
 template <class T> T sum_of_groups(const cl::Kernel& kernel, gpulab::ClBuffer<T>& sums, Stopwatch& watch) {
     std::vector<T> host(sums.size());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(sums.size() * local_size),
-                                   cl::NDRange(local_size), nullptr, events.add());
+        gpulab::enqueue(queue, kernel, cl::NDRange(sums.size() * local_size), local_size, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, sums.bytes(), host.data(), nullptr, events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));

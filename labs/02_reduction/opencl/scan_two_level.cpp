@@ -20,7 +20,7 @@ namespace reduction {
 
 template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {
     constexpr std::size_t tile = local_size * 4;
-    const auto tiles_of = [](std::size_t n) { return std::max<std::size_t>(1, gpulab::ceil_div(n, tile)); };
+    const auto tiles_of = [](std::size_t n) { return std::size_t{gpulab::grid_size(n, tile)}; };
     const gpulab::ClBuffer<T> a(p.a);
     gpulab::ClBuffer<T> result(p.size());
     std::vector<gpulab::ClBuffer<T>> sums; // of the tiles, of the tiles of tiles, ... down to a single one
@@ -52,10 +52,8 @@ template <class T> void opencl_scan_two_level(const ScanProblem<T>& p, Prefixes<
 
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         for (const Step& step : steps)
-            queue.enqueueNDRangeKernel(step.kernel, cl::NullRange, cl::NDRange(step.tiles * local_size),
-                                       cl::NDRange(local_size), nullptr, events.add());
+            gpulab::enqueue(queue, step.kernel, step.tiles * local_size, local_size, events.add());
     };
-    watch.tile(tile);
     watch.tile(tile * tile); // of tiles of tiles
     gpulab::watch_queue(watch, launch, gpulab::poisoning(result, sums));
     result.copy_to(out);

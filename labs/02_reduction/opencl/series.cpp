@@ -15,8 +15,6 @@ template <class T> void opencl_series(const SeriesProblem<T>& p, Scalar<T>& sum,
     const cl_ulong terms = p.terms;
     gpulab::set_args(kernel, cl_int{p.series == Series::pi}, p.x, terms, cl::Local(local_size * sizeof(T)),
                      sums.data());
-    watch.tile(local_size, "terms");
-    watch.tile(most_groups() * local_size, "terms");
     sum[0] = sum_of_groups(kernel, sums, watch); // the host half of opencl_multi_stage
 }
 

@@ -54,7 +54,7 @@ void opencl_multiply(const char* source, const ClLaunch& launch, const Problem<T
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             if (p.size() == 0) return; // an empty range is an error
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
+            gpulab::enqueue(queue, kernel, global, local, events.add());
         },
         gpulab::poisoning(out));
     out.copy_to(c);

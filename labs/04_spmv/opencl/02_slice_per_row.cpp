@@ -33,12 +33,7 @@ template <class T> void opencl_slice_per_row(const Problem<T>& p, Output<T>& y, 
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1) * width, local);
     watch.tile(local / width, "rows");
     watch.tile(width, "row length");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

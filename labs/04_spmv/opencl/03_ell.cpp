@@ -27,12 +27,7 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
     constexpr std::size_t local = 128;
     const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1), local);
     watch.tile(local, "rows");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, events.add());
-        },
-        gpulab::poisoning(out));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(y);
 }
 

@@ -28,8 +28,7 @@ void opencl_in_order(const Problem& p, Output& out, Stopwatch& watch) {
             const Strip s = strips[i];
             queue.enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, p.image.pixels.data() + s.first, nullptr,
                                      r.up(i, 0));
-            queue.enqueueNDRangeKernel(kernels[i], cl::NullRange, strip_items(s.bytes), cl::NDRange(group_items),
-                                       nullptr, r.kernel(i, 0));
+            gpulab::enqueue(queue, kernels[i], strip_items(s.bytes), group_items, r.kernel(i, 0));
             queue.enqueueReadBuffer(result[i].data(), CL_FALSE, 0, s.bytes, out.pixels.data() + s.first, nullptr,
                                     r.down(i, 0));
         }

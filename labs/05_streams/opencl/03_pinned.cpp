@@ -31,8 +31,7 @@ void opencl_pinned(const Problem& p, Output& out, Stopwatch& watch) {
             const Strip s = strips[i];
             const cl::CommandQueue& queue = r.queue(queues[i]);
             queue.enqueueWriteBuffer(in[i].data(), CL_FALSE, 0, s.bytes, host_in.data() + s.first, nullptr, r.up(i, i));
-            queue.enqueueNDRangeKernel(kernels[i], cl::NullRange, strip_items(s.bytes), cl::NDRange(group_items),
-                                       nullptr, r.kernel(i, i));
+            gpulab::enqueue(queue, kernels[i], strip_items(s.bytes), group_items, r.kernel(i, i));
             queue.enqueueReadBuffer(result[i].data(), CL_FALSE, 0, s.bytes, host_out.data() + s.first, nullptr,
                                     r.down(i, i));
             queue.flush(); // hands the commands to the device; without it they may wait for finish()

@@ -92,10 +92,7 @@ double opencl_kernel_ms(const Problem& p) {
     const gpulab::ClBuffer<unsigned char> in(p.image.pixels), out(p.bytes());
     const cl::Kernel kernel = invert_kernel(in.data(), out.data(), 0, p.bytes(), p);
     Stopwatch watch(1, 5, 1.0);
-    gpulab::watch_queue(watch, [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        queue.enqueueNDRangeKernel(kernel, cl::NullRange, strip_items(p.bytes()), cl::NDRange(group_items), nullptr,
-                                   events.add());
-    });
+    gpulab::watch_kernel(watch, kernel, strip_items(p.bytes()), group_items);
     return watch.kernel().median;
 }
 

@@ -23,13 +23,7 @@ template <class T> void opencl_thomas(const Problem<T>& p, Output<T>& out, Stopw
     constexpr std::size_t local = 64;
     const std::size_t global = gpulab::round_up(p.systems, local);
     watch.tile(local, "systems");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(global), cl::NDRange(local), nullptr,
-                                       events.add());
-        },
-        gpulab::poisoning(result, c_new));
+    gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(result, c_new));
     result.copy_to(out);
 }
 

@@ -23,13 +23,7 @@ template <class T> void opencl_cr(const Problem<T>& p, Output<T>& out, Stopwatch
     constexpr std::size_t local = 64;
     watch.tile(local, "unknowns"); // one round of loads; twice as many: one equation per item in the first step
     watch.tile(2 * local, "unknowns");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(p.systems * local), cl::NDRange(local),
-                                       nullptr, events.add());
-        },
-        gpulab::poisoning(result));
+    gpulab::watch_kernel(watch, kernel, p.systems * local, local, gpulab::poisoning(result));
     result.copy_to(out);
 }
 

@@ -32,13 +32,7 @@ template <class T> void opencl_pcr(const Problem<T>& p, Output<T>& out, Stopwatc
 
     watch.tile(32, "unknowns");
     watch.tile(most, "unknowns");
-    gpulab::watch_queue(
-        watch,
-        [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(p.systems * local), cl::NDRange(local),
-                                       nullptr, events.add());
-        },
-        gpulab::poisoning(result));
+    gpulab::watch_kernel(watch, kernel, p.systems * local, local, gpulab::poisoning(result));
     result.copy_to(out);
 }
 

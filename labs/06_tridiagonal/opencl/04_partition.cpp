@@ -87,8 +87,7 @@ template <class T> void opencl_partition(const Problem<T>& p, Output<T>& out, St
             queue.enqueueFillBuffer(result.zero_pivot.data(), no_zero_pivot, 0, result.zero_pivot.bytes(), nullptr,
                                     events.add());
             for (const Launch& launch : launches)
-                queue.enqueueNDRangeKernel(launch.kernel, cl::NullRange, cl::NDRange(launch.items), cl::NDRange(local),
-                                           nullptr, events.add());
+                gpulab::enqueue(queue, launch.kernel, launch.items, local, events.add());
         },
         gpulab::poisoning(result, c_new, coarse));
     result.copy_to(out);

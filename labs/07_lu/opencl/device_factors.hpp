@@ -37,10 +37,9 @@ struct ClFactors {
 inline void enqueue(const cl::CommandQueue& queue, gpulab::ClEvents& events, const cl::Kernel& kernel,
                     std::size_t columns, std::size_t rows, std::size_t local_columns, std::size_t local_rows) {
     if (columns == 0 || rows == 0) return; // an empty range is an error
-    queue.enqueueNDRangeKernel(
-        kernel, cl::NullRange,
-        cl::NDRange(gpulab::round_up(columns, local_columns), gpulab::round_up(rows, local_rows)),
-        cl::NDRange(local_columns, local_rows), nullptr, events.add());
+    gpulab::enqueue(queue, kernel,
+                    cl::NDRange(gpulab::round_up(columns, local_columns), gpulab::round_up(rows, local_rows)),
+                    cl::NDRange(local_columns, local_rows), events.add());
 }
 
 } // namespace lu

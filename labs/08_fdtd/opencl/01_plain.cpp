@@ -31,10 +31,8 @@ template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwa
             for (cl_int step = 0; step < p.rules.steps; ++step) {
                 u_kernel.setArg(12, step), edges_kernel.setArg(11, step);
                 // Two events are enough: the time runs from the first kernel to the last.
-                queue.enqueueNDRangeKernel(u_kernel, cl::NullRange, global, local, nullptr,
-                                           step == 0 ? events.add() : nullptr);
-                queue.enqueueNDRangeKernel(edges_kernel, cl::NullRange, global, local, nullptr,
-                                           step == p.rules.steps - 1 ? events.add() : nullptr);
+                gpulab::enqueue(queue, u_kernel, global, local, step == 0 ? events.add() : nullptr);
+                gpulab::enqueue(queue, edges_kernel, global, local, step == p.rules.steps - 1 ? events.add() : nullptr);
             }
         },
         [&](const cl::CommandQueue& queue) { // a fresh start: the steps overwrite it

@@ -22,7 +22,7 @@ template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, S
                      cl::Event* event) {
                      ClProblem<T>::set_more(kernel, from.u.data(), from.p.data(), from.q.data(), from.v.data(),
                                             to.u.data(), to.p.data(), to.q.data(), to.v.data(), step);
-                     queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, event);
+                     gpulab::enqueue(queue, kernel, global, local, event);
                  });
 }
 

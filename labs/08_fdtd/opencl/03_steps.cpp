@@ -38,7 +38,7 @@ template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwa
                      const cl_int count = std::min(steps_per_pass, p.rules.steps - first);
                      ClProblem<T>::set_more(kernel, from.u.data(), from.p.data(), from.q.data(), from.v.data(),
                                             to.u.data(), to.p.data(), to.q.data(), to.v.data(), first, count);
-                     queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, event);
+                     gpulab::enqueue(queue, kernel, global, local, event);
                  });
 }
 

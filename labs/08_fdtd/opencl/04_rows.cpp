@@ -33,7 +33,7 @@ template <class T> void opencl_rows(const Problem<T>& p, Output<T>& out, Stopwat
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             const auto launch = [&](const cl::Kernel& k, cl::Event* event) {
-                queue.enqueueNDRangeKernel(k, cl::NullRange, cl::NDRange(bands), cl::NDRange(1), nullptr, event);
+                gpulab::enqueue(queue, k, bands, 1, event);
             };
             launch(first, events.add());
             for (cl_int step = 0; step < p.rules.steps; ++step) {

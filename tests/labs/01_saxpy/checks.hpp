@@ -124,11 +124,12 @@ inline std::string special_fault(Run* run, std::size_t n, bool k_is_0) {
     return "";
 }
 
-/// The tiles that a variant names, seen in a run of n elements; and what it should have done beside its answer, or "".
-inline std::string manners_fault(const gpulab::Variant<Run>& variant, std::size_t n, std::vector<gpulab::Tile>& tiles) {
-    Output c(n);
+/// The tiles of a variant, and what it should have done beside its answer, or "".
+inline std::string manners_fault(const gpulab::Variant<Run>& variant, std::vector<gpulab::Tile>& tiles) {
+    Output c(33);
     Stopwatch once;
-    gpulab::testing::in_turn([&] { variant.run(make_problem(n, gpulab::testing::seed), c, once); });
+    gpulab::testing::in_turn_noting_tiles(once, "elements",
+                                          [&] { variant.run(make_problem(33, gpulab::testing::seed), c, once); });
     tiles = once.tiles();
     const std::string fault = gpulab::testing::manners_fault(variant.backend, variant.baseline, once);
     if (!fault.empty() || variant.name.ends_with("_raw"))

@@ -41,9 +41,6 @@ std::vector<std::size_t> without_many_contexts([[maybe_unused]] std::string_view
     return sizes;
 }
 
-/// A grid-stride kernel names the size of its whole grid only when n is large enough to fill it.
-constexpr std::size_t enough_for_a_grid = std::size_t{1} << 22;
-
 /// All checks of one variant, on the current device.
 void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     const bool one_block = v.name == "cuda_one_block";
@@ -54,9 +51,7 @@ void check_variant(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     };
     faults.check("every size", [&] { return saxpy::testing::first_fault(v.run, sizes_of(straddling_sizes())); });
     std::vector<gpulab::Tile> tiles;
-    faults.check("manners", [&] {
-        return saxpy::testing::manners_fault(v, one_block ? one_block_holds : enough_for_a_grid, tiles);
-    });
+    faults.check("manners", [&] { return saxpy::testing::manners_fault(v, tiles); });
     faults.check("sizes next to its tile", [&] {
         const std::size_t largest = gpulab::testing::largest_near_tile(v.backend);
         return saxpy::testing::first_fault(v.run, sizes_of(sizes_next_to(tiles, largest)));
@@ -74,7 +69,7 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
     const saxpy::DistanceProblem tiny{{1, 1, 1}, {{1, 1, 1}, {4, 5, 1}, {2, 3, 3}}};
     faults.check("three distances by hand", [&] {
         saxpy::Distances d(3);
-        gpulab::testing::in_turn([&] { v.run(tiny, d, once); });
+        gpulab::testing::in_turn_noting_tiles(once, "elements", [&] { v.run(tiny, d, once); });
         return saxpy::compare({0, 5, 3}, d).message;
     });
     faults.check("manners", [&] {
@@ -93,11 +88,7 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
 /// The same at small sizes, for tools that are a thousand times slower than the device: two tiles and a partial one.
 [[maybe_unused]] void check_small(const gpulab::Variant<saxpy::Run>& v, Faults& faults) {
     std::vector<gpulab::Tile> tiles;
-    // OpenCL's kernels name the same tiles at every size, and oclgrind needs a minute for 2^20 elements.
-    const std::size_t enough = v.name == "cuda_one_block"   ? one_block_holds
-                               : v.backend == Backend::cuda ? enough_for_a_grid
-                                                            : 33;
-    faults.check("manners", [&] { return saxpy::testing::manners_fault(v, enough, tiles); });
+    faults.check("manners", [&] { return saxpy::testing::manners_fault(v, tiles); });
     std::vector<std::size_t> sizes = small_sizes();
     for (const gpulab::Tile& tile : tiles) sizes.push_back(2 * tile.size + 5);
     faults.check("small sizes", [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes)); });

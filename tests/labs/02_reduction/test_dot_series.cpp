@@ -111,7 +111,7 @@ const VariantCases double_dots(reduction::dot_variants<double>(), "multiplies an
 
 template <class T> std::string manners_fault(const Sequence<T>& v, std::vector<gpulab::Tile>& tiles) {
     const SeriesProblem<T> p{Series::pi, 1, 1000};
-    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles, {"terms"});
+    return reduction::testing::manners_fault(v, p, Scalar<T>(1), tiles, "terms");
 }
 
 template <class T> void check_series(const Sequence<T>& v, Faults& faults) {

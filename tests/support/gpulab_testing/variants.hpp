@@ -14,6 +14,7 @@
 
 #include "gpulab/compare.hpp"
 #include "gpulab/jobs.hpp"
+#include "gpulab/test_hooks.hpp"
 #include "gpulab_testing/testing.hpp"
 
 namespace gpulab::testing {
@@ -89,7 +90,12 @@ inline bool own_cuda(std::string_view variant, Backend of) {
     return of == Backend::cuda && variant.find("_cu") == std::string_view::npos;
 }
 
-/// What every rung must do beside its answer, or "": poison what it computes before every run, and, on a GPU, name the
+/// Runs a variant in turn, and adds to the tiles that it names those that its helpers noted for it: see noted_cuts.
+/// @param of what all of these count. A lab whose problems have several sizes cannot say it, so its rungs name their
+/// tiles
+void in_turn_noting_tiles(Stopwatch& watch, std::string_view of, const std::function<void()>& run);
+
+/// What every rung must do beside its answer, or "": poison what it computes before every run, and, on a GPU, have a
 /// tile at which it cuts its work, so that the tests can try the sizes beside it.
 /// @param watch the stopwatch of a finished run
 /// @param units what the tiles may count: the units for which the lab's checks try the sizes beside a tile. A tile in
@@ -103,8 +109,9 @@ std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch
 /// @param out the variant's output for this problem: numbers, at least one
 template <class Run, class Output> std::string reset_fault(const Run& run, Output out) {
     if (!poisons()) return "";
+    static constexpr TestHooks hooks{.leave_out_last_body = true};
     Stopwatch whole(0, 1), cut(0, 2);
-    cut.leave_out_last_body();
+    cut.hooks = &hooks;
     in_turn([&] { run(out, whole); });
     const Output result = out;
     try {

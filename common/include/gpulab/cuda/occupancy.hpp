@@ -5,6 +5,7 @@
 #include <cuda_runtime_api.h>
 
 #include "gpulab/cuda/check.hpp"
+#include "gpulab/test_hooks.hpp"
 
 namespace gpulab {
 
@@ -46,7 +47,9 @@ inline unsigned multiprocessor_count() {
 template <class Kernel>
 unsigned resident_blocks(Kernel kernel, unsigned block_threads, std::size_t dynamic_shared_bytes = 0) {
     const Occupancy o = occupancy(kernel, static_cast<int>(block_threads), dynamic_shared_bytes);
-    return static_cast<unsigned>(o.blocks_per_sm) * multiprocessor_count();
+    const unsigned blocks = static_cast<unsigned>(o.blocks_per_sm) * multiprocessor_count();
+    note_cut(std::size_t{blocks} * block_threads);
+    return blocks;
 }
 
 } // namespace gpulab

@@ -10,6 +10,7 @@
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/cuda/stream.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab/test_hooks.hpp"
 
 namespace gpulab {
 
@@ -40,7 +41,7 @@ void watch_stream(Stopwatch& watch, Body&& body, const std::function<void(cudaSt
     std::optional<L2Flusher> flusher;
     if (watch.flush_l2()) flusher.emplace();
     const auto prepare = [&] {
-        if (watch.reset_delay().count() > 0) delay(stream, watch.reset_delay());
+        if (watch.hooks && watch.hooks->reset_delay.count() > 0) delay(stream, watch.hooks->reset_delay);
         if (reset) reset(stream);
     };
     watch.start();

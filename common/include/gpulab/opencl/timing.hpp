@@ -38,6 +38,15 @@ std::size_t flush_bytes(const Device& device);
 /// @return the event of the fill command
 cl::Event flush_l2(OpenClContext& context);
 
+/// Enqueues a kernel: the launch.
+/// @param global work-items in each dimension, a multiple of those of a group
+/// @param local  work-items of a group
+/// @param event  `events.add()`, so that the time of this launch counts; none for nullptr
+inline void enqueue(const cl::CommandQueue& queue, const cl::Kernel& kernel, const cl::NDRange& global,
+                    const cl::NDRange& local, cl::Event* event) {
+    queue.enqueueNDRangeKernel(kernel, cl::NullRange, global, local, nullptr, event);
+}
+
 /// Runs `body(queue, events)` warmup() times untimed and repeats() times timed, on the current device. Where the
 /// stopwatch asks for it, the last-level cache is flushed before every timed run.
 /// @param body enqueues its commands, each with `events.add()`; the time runs from the first to the last of them
@@ -60,6 +69,15 @@ void watch_queue(Stopwatch& watch, Body&& body, const std::function<void(const c
     if (reset) watch.notes_reset();
     for (int i = 0; i < watch.warmup(); ++i) once(false);
     while (watch.wants_more()) once(true);
+}
+
+/// watch_queue() for a computation that is one launch of a kernel. @param kernel its arguments are set
+inline void watch_kernel(Stopwatch& watch, const cl::Kernel& kernel, const cl::NDRange& global,
+                         const cl::NDRange& local, const std::function<void(const cl::CommandQueue&)>& reset = {}) {
+    const auto body = [&](const cl::CommandQueue& queue, ClEvents& events) {
+        enqueue(queue, kernel, global, local, events.add());
+    };
+    watch_queue(watch, body, reset);
 }
 
 } // namespace gpulab
