@@ -6,6 +6,7 @@
 #include "gpulab/math.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/raise.hpp"
+#include "gpulab/test_hooks.hpp"
 
 namespace {
 bool near(double a, double b) { return std::abs(a - b) <= 1e-12 * std::abs(b); }
@@ -56,6 +57,21 @@ TEST_CASE("launches are rounded up and never empty") {
     CHECK(gpulab::round_up(257, 256) == 512);
     CHECK(gpulab::grid_size(0, 256) == 1);
     CHECK(gpulab::grid_size(257, 256) == 2);
+    CHECK(gpulab::global_size(0, 256) == 256);
+    CHECK(gpulab::global_size(257, 256) == 512);
+}
+
+TEST_CASE("what cuts work into parts notes their size while a test listens, and nothing else does") {
+    std::vector<std::size_t> cuts;
+    gpulab::noted_cuts = &cuts;
+    constexpr unsigned constant = gpulab::grid_size(1000, 64);
+    const unsigned blocks = gpulab::grid_size(1000, 128);
+    const std::size_t items = gpulab::global_size(1000, 256), bytes = gpulab::round_up(1000, 512);
+    gpulab::noted_cuts = nullptr;
+    CHECK((constant == 16 && blocks == 8 && items == 1024 && bytes == 1024));
+    CHECK(cuts == std::vector<std::size_t>{128, 256});
+    CHECK(gpulab::grid_size(1000, 32) == 32);
+    CHECK(cuts.size() == 2);
 }
 
 TEST_CASE("the roofline is the slower of memory and arithmetic") {

@@ -14,10 +14,7 @@ constexpr std::size_t ceil_div(std::size_t a, std::size_t b) { return a / b + (a
 
 /// The smallest multiple of `step` that is not below a.
 /// @pre step > 0
-constexpr std::size_t round_up(std::size_t a, std::size_t step) {
-    note_cut(step);
-    return ceil_div(a, step) * step;
-}
+constexpr std::size_t round_up(std::size_t a, std::size_t step) { return ceil_div(a, step) * step; }
 
 /// How many blocks of `block` threads give each of n elements a thread; at least 1, because a launch of no blocks
 /// is an error. The kernel's own bounds check makes n = 0 come out right.
@@ -25,6 +22,13 @@ constexpr std::size_t round_up(std::size_t a, std::size_t step) {
 constexpr unsigned grid_size(std::size_t n, unsigned block) {
     note_cut(block);
     return n == 0 ? 1u : static_cast<unsigned>(ceil_div(n, block));
+}
+
+/// The same for OpenCL, which counts work-items: those of as many groups of `local` as give each of n elements one; at
+/// least one group. @pre local > 0
+constexpr std::size_t global_size(std::size_t n, std::size_t local) {
+    note_cut(local);
+    return n == 0 ? local : round_up(n, local);
 }
 
 } // namespace gpulab

@@ -11,16 +11,16 @@ namespace gpulab {
 
 /// What a test asks of a stopwatch: `watch.hooks = &hooks`.
 struct TestHooks {
-    /// Makes watch_stream() keep the stream busy for so long before every reset. A kernel that was launched into another
-    /// stream then runs before its output is poisoned, and the poison shows it.
+    /// Makes watch_stream() keep the stream busy for so long before every reset. A kernel that was launched into
+    /// another stream then runs before its output is poisoned, and the poison shows it.
     std::chrono::milliseconds reset_delay{0};
     /// Makes the helpers leave out the computation of the last timed run, but not its reset. The result must then be
     /// gone: else a variant that computes something in its first run only would pass.
     bool leave_out_last_body = false;
 };
 
-/// The sizes at which a variant cut its work, noted by the helpers that it calls for this: grid_size(), round_up() and
-/// resident_blocks(). Null where no test listens.
+/// The sizes at which a variant cut its work, noted by the helpers that it calls for this: grid_size(), global_size()
+/// and resident_blocks(). Null where no test listens.
 inline thread_local std::vector<std::size_t>* noted_cuts = nullptr;
 
 /// Notes a size in noted_cuts.

@@ -7,8 +7,6 @@
 // instead of the number of groups, and get_global_id(0) is the global index.
 // Limit: on a GPU, 8 bytes in flight per work-item, as in CUDA. On a CPU, main memory: a work-group
 // becomes a loop over its items there, and the cores share the n / 256 work-groups.
-#include <algorithm>
-
 #include "02_one_item.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -27,7 +25,7 @@ void opencl_one_item(const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
 
     constexpr std::size_t local = 256;
-    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
+    const std::size_t global = gpulab::global_size(n, local);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) { // only this is kernel time

@@ -27,7 +27,7 @@ void opencl_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {
 
     constexpr std::size_t local = 256;
     const std::size_t groups = 8 * static_cast<std::size_t>(gpulab::opencl().description().compute_units);
-    const std::size_t global = std::min(groups * local, gpulab::round_up(std::max<std::size_t>(n, 1), local));
+    const std::size_t global = std::min(groups * local, gpulab::global_size(n, local));
     watch.tile(groups * local);
     gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(c);

@@ -4,8 +4,6 @@
 // flight. OpenCL C has arithmetic on vectors: k * a4[v] + b4[v] computes four elements. On a CPU a float4 is one SIMD
 // register, on a GPU one 16-byte access.
 // Limit: the memory.
-#include <algorithm>
-
 #include "04_vectorised.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -24,7 +22,7 @@ void opencl_vectorised(const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
 
     constexpr std::size_t local = 256;
-    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n / 4, 1), local);
+    const std::size_t global = gpulab::global_size(n / 4, local);
     watch.tile(4 * local);
     gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(c);

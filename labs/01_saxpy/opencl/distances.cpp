@@ -1,8 +1,6 @@
 // Distances on an OpenCL device, with packed and with aligned points. cuda/distances.cu explains the two layouts.
 #include "distances.hpp"
 
-#include <algorithm>
-
 #include "distances.cl.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
@@ -22,7 +20,7 @@ void distances(const char* name, Point from, const std::vector<AnyPoint>& points
     const cl_ulong n = points.size();
     gpulab::set_args(kernel, from.x, from.y, from.z, in.data(), out.data(), n);
     constexpr std::size_t local = 256;
-    const std::size_t global = gpulab::round_up(std::max<std::size_t>(n, 1), local);
+    const std::size_t global = gpulab::global_size(n, local);
     gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(d);
 }

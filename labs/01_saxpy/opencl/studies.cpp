@@ -1,7 +1,6 @@
 // The kernels of the studies on an OpenCL device.
 #include "studies.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "gpulab/error.hpp"
@@ -22,7 +21,7 @@ cl::Kernel study_kernel(const char* name) {
 template <class T>
 void launch(const cl::Kernel& kernel, std::size_t items, std::size_t local, gpulab::ClBuffer<T>& out,
             Stopwatch& watch) {
-    const std::size_t global = gpulab::round_up(std::max<std::size_t>(items, 1), local);
+    const std::size_t global = gpulab::global_size(items, local);
     gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
 }
 
@@ -49,7 +48,7 @@ void opencl_strided(const Problem& p, Output& c, Stopwatch& watch, unsigned stri
     const cl_ulong n = p.size();
     gpulab::set_args(kernel, p.k, a.data(), b.data(), out.data(), n);
     const std::size_t local = 256;
-    const std::size_t rows = gpulab::grid_size(gpulab::ceil_div(n, stride), local) * local;
+    const std::size_t rows = gpulab::global_size(gpulab::ceil_div(n, stride), local);
     gpulab::watch_kernel(watch, kernel, cl::NDRange(rows, stride), cl::NDRange(local, 1), gpulab::poisoning(out));
     out.copy_to(c);
 }

@@ -25,7 +25,7 @@ template <class T> void opencl_ell(const Problem<T>& p, Output<T>& y, Stopwatch&
     gpulab::set_args(kernel, column.data(), value.data(), x.data(), out.data(), rows, width);
 
     constexpr std::size_t local = 128;
-    const std::size_t global = gpulab::round_up(std::max<std::size_t>(rows, 1), local);
+    const std::size_t global = gpulab::global_size(rows, local);
     watch.tile(local, "rows");
     gpulab::watch_kernel(watch, kernel, global, local, gpulab::poisoning(out));
     out.copy_to(y);

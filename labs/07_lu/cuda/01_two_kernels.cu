@@ -41,7 +41,6 @@ template <int TILE> __global__ void update_by_rows_kernel(double* lu, int n, int
 template <int TILE> void eliminate_by_rows(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
     const int n = static_cast<int>(p.n);
-    watch.tile(TILE);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -37,7 +37,6 @@ void cuda_coalesced(const Problem& p, Factors& f, Stopwatch& watch) {
     constexpr unsigned threads = 128; // of the scaling
     DeviceFactors d(p);
     const int n = static_cast<int>(p.n);
-    watch.tile(tile), watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -47,7 +47,6 @@ void eliminate(UpdateKernel* update, const Problem& p, Factors& f, Stopwatch& wa
     constexpr unsigned threads = 128; // of the scaling
     DeviceFactors d(p);
     const int n = static_cast<int>(p.n);
-    watch.tile(tile), watch.tile(threads);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

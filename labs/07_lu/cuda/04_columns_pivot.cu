@@ -90,7 +90,7 @@ void factorise_columns(const DeviceMatrix& d, int k0, int k1, cudaStream_t strea
 void cuda_columns_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
     const DeviceMatrix matrix{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
-    watch.tile(tile), watch.tile(line_threads), watch.tile(search_threads);
+    watch.tile(search_threads);
     gpulab::watch_stream(
         watch, [&](cudaStream_t stream) { factorise_columns(matrix, 0, matrix.n, stream); },
         [&](cudaStream_t stream) { d.restore(stream); });

@@ -18,7 +18,6 @@ void run_update(const Problem& p, std::vector<double>& c, Stopwatch& watch, int 
     const gpulab::DeviceBuffer<double> a(p.a);
     gpulab::DeviceBuffer<double> out(p.a.size());
     const std::size_t below = std::size_t(width) * n;
-    watch.tile(128);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -14,7 +14,6 @@ void opencl_two_kernels(const Problem& p, Factors& f, Stopwatch& watch) {
     cl::Kernel scale = gpulab::opencl_kernel(two_kernels_cl, "scale");
     cl::Kernel update = gpulab::opencl_kernel(two_kernels_cl, "update");
     const auto n = static_cast<cl_int>(p.n);
-    watch.tile(line), watch.tile(columns), watch.tile(rows);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {

@@ -16,7 +16,6 @@ void opencl_columns_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     cl::Kernel scale = gpulab::opencl_kernel(columns_pivot_cl, "scale");
     cl::Kernel update = gpulab::opencl_kernel(columns_pivot_cl, "update");
     const auto n = static_cast<cl_int>(p.n);
-    watch.tile(items), watch.tile(line), watch.tile(columns), watch.tile(rows);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {

@@ -38,7 +38,7 @@ inline void enqueue(const cl::CommandQueue& queue, gpulab::ClEvents& events, con
                     std::size_t columns, std::size_t rows, std::size_t local_columns, std::size_t local_rows) {
     if (columns == 0 || rows == 0) return; // an empty range is an error
     gpulab::enqueue(queue, kernel,
-                    cl::NDRange(gpulab::round_up(columns, local_columns), gpulab::round_up(rows, local_rows)),
+                    cl::NDRange(gpulab::global_size(columns, local_columns), gpulab::global_size(rows, local_rows)),
                     cl::NDRange(local_columns, local_rows), events.add());
 }
 

@@ -163,10 +163,6 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
         CUDA_CHECK_LAUNCH();
     };
 
-    watch.tile(block_threads, "rows");
-    for (const unsigned resident : {gpulab::resident_blocks(spmv_kernel<T>, block_threads),
-                                    gpulab::resident_blocks(dot_kernel<T>, block_threads)})
-        watch.tile(std::size_t{resident} * block_threads, "rows"); // behind it a thread takes a second row
     KernelTimes off(false);
     gpulab::watch_stream(
         watch, [&](cudaStream_t stream) { solve(stream, out, off); },

@@ -13,7 +13,6 @@ namespace cg {
 
 template <class T> void cuda_fused(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     Fused<T, DeviceCsr<T>> system(problem);
-    system.name_tiles(watch);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -12,7 +12,6 @@ namespace cg {
 
 template <class T> void cuda_sliced(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     Fused<T, DeviceSliced<T>> system(problem);
-    system.name_tiles(watch);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -46,7 +46,6 @@ template <class T> void cuda_graph(const Problem<T>& problem, Output<T>& out, St
     const Graph graph([&](cudaStream_t stream) {
         for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
     });
-    system.name_tiles(watch);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

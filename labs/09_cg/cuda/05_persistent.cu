@@ -142,7 +142,6 @@ template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& ou
     DeviceVectors<T> v(problem);
     DeviceState state(problem.limit);
     gpulab::DeviceBuffer<double> partial(3 * std::size_t{blocks});
-    watch.tile(block_threads, "rows");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

@@ -119,15 +119,6 @@ public:
         state_.result(out);
         partial_.check_guard_bands();
     }
-    /// A block, and the whole grid of each kernel, behind which its threads take a second row.
-    void name_tiles(Stopwatch& watch) const {
-        watch.tile(block_threads, "rows");
-        for (const unsigned resident : {gpulab::resident_blocks(product_kernel<T, Rows>, block_threads),
-                                        gpulab::resident_blocks(begin_kernel<T, Rows>, block_threads),
-                                        gpulab::resident_blocks(residual_kernel<T>, block_threads),
-                                        gpulab::resident_blocks(next_kernel<T>, block_threads)})
-            watch.tile(std::size_t{resident} * block_threads, "rows");
-    }
     DeviceState& state() { return state_; }
     std::size_t limit() const { return limit_; }
 

@@ -178,11 +178,12 @@ inline std::vector<std::size_t> sizes_next_to(const Rung& rung) {
     return all;
 }
 
-/// Asks the variant for its tiles.
+/// Runs the variant once, for its tiles.
 inline std::string manners_fault(Rung& rung) {
     Factors f(33);
     Stopwatch once;
-    gpulab::testing::in_turn([&] { rung.run(exact_example(33, rung.pivoting).problem, f, once); });
+    gpulab::testing::in_turn_noting_tiles(once, "elements",
+                                          [&] { rung.run(exact_example(33, rung.pivoting).problem, f, once); });
     rung.tiles = once.tiles();
     return gpulab::testing::manners_fault(rung.backend, rung.baseline, once);
 }

@@ -124,7 +124,7 @@ template <class T> std::string manners_fault(const gpulab::Variant<Run<T>>& v, s
     Output<T> out;
     out.x.resize(c.problem.n());
     Stopwatch once;
-    gpulab::testing::in_turn([&] { v.run(c.problem, out, once); });
+    gpulab::testing::in_turn_noting_tiles(once, "rows", [&] { v.run(c.problem, out, once); });
     tiles = once.tiles();
     return gpulab::testing::manners_fault(v.backend, v.baseline, once, {"rows"});
 }
