@@ -25,8 +25,8 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -354,6 +354,7 @@ class Verdict:
     word: str  # rejected, accepted, skipped, timeout, or why there is none
     by: str = ""
     seconds: float = 0
+    checks: int = 0  # how many checks of VariantCases had begun when it ended
 
 
 STRAY = re.compile(r"the kernel wrote (before the start|past the end) of a buffer")
@@ -415,7 +416,8 @@ class Judge:
         self.compilers = threading.Semaphore(arguments.jobs)
         self.testers = threading.Semaphore(arguments.tests)
         self.lock = threading.Lock()
-        self.controls: dict[tuple, Future[Verdict]] = {}
+        self.locks: dict[tuple, threading.Lock] = {}
+        self.controls: dict[tuple, Verdict] = {}
 
     def verdict(self, mistake: Mistake) -> Verdict:
         folder = self.scratch / mistake.lab / mistake.id
@@ -448,7 +450,7 @@ class Judge:
             if verdict.word not in ("accepted", "skipped"):
                 break
         if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
-            control = self.control(mistake, group, copy)
+            control = self.control(mistake, group, copy, verdict.checks)
             if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
                 return Verdict("timeout", verdict.by, verdict.seconds)
             if control.word != "accepted":
@@ -457,33 +459,37 @@ class Judge:
                 return Verdict("rejected", verdict.by, verdict.seconds)
         return verdict
 
-    def control(self, mistake: Mistake, group: list[str], copy: Path | None) -> Verdict:
-        """What the same test cases say of the unchanged program, in the same harness."""
+    def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
+        """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
         key = (mistake.lab, tuple(group), mistake.finder if mistake.finder in ("oclgrind", *SANITIZER) else "",
                mistake.file if copy else "")
         with self.lock:
-            first = key not in self.controls
-            future = self.controls.setdefault(key, Future())
-        if first:
-            try:
-                unchanged = None
-                if copy:
-                    unchanged = copy.with_suffix(".unchanged.cl")
-                    shutil.copy(ROOT / mistake.file, unchanged)
-                future.set_result(self.run(mistake, self.build.folder / self.build.programs[mistake.lab], group, unchanged))
-            except BaseException as error:
-                future.set_exception(error)
-        return future.result()
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            known = self.controls.get(key)
+            if known and (checks <= known.checks or known.word != "accepted"):
+                return known
+            unchanged = None
+            if copy:
+                unchanged = copy.with_suffix(".unchanged.cl")
+                shutil.copy(ROOT / mistake.file, unchanged)
+            program = self.build.folder / self.build.programs[mistake.lab]
+            self.controls[key] = self.run(mistake, program, group, unchanged, checks)
+            return self.controls[key]
 
-    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None) -> Verdict:
-        """Runs test cases. @param copy the OpenCL kernels that take the place of those of the mistake's file"""
+    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0) -> Verdict:
+        """Runs test cases.
+        @param copy the OpenCL kernels that take the place of those of the mistake's file
+        @param most_checks of VariantCases; 0: all"""
         finder = mistake.finder
-        environment = {"GPULAB_TEST_FIRST_FAULT": "1"}
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        log, checks = folder / "log", folder / "checks"
+        environment = {"GPULAB_TEST_CHECKS": str(checks)}
+        if most_checks:
+            environment["GPULAB_TEST_MOST_CHECKS"] = str(most_checks)
         if copy:
             environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]
-        folder = Path(tempfile.mkdtemp(dir=self.scratch))
-        log = folder / "log"
         if finder == "large":  # as in cmake/HiddenTests.cmake
             environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
         elif finder == "oclgrind":  # as in cmake/RunOclgrind.cmake
@@ -505,7 +511,7 @@ class Judge:
         with self.testers:
             ran = self.processes.run(command, folder, self.timeout, environment,
                                      lambda: finder == "oclgrind" and finding_in(mistake, read()) != "")
-        verdict = verdict_of(mistake, ran, read())
+        verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
         if copy and verdict.word != "skipped" and not Path(f"{copy}.planted").is_file():
             return Verdict("not planted", f"no program compiled {mistake.file}; {verdict.word}: {verdict.by}")
