@@ -35,7 +35,7 @@ MISTAKES = Path(__file__).resolve().parent
 BACKENDS = ("cpu", "opencl", "cuda")
 SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
              "synccheck": [], "initcheck": []}
-FINDERS = ("values", "guard bands", "late", "large", "program", "oclgrind", *SANITIZER)
+FINDERS = ("values", "guard bands", "late", "large", "oclgrind", *SANITIZER)
 FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "accepted"}
 
 
@@ -225,7 +225,7 @@ class Build:
         without a rung: those that speak of no single rung, then all others. Late commands and large arrays are the
         business of both."""
         tag = f"[{mistake.backend}]" if mistake.backend else ""
-        tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]", "program": "~[cpu]~[opencl]~[cuda]~[.]",
+        tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]",
                 **dict.fromkeys(SANITIZER, "[.sanitizer]")}.get(mistake.finder, f"{tag}~[large]~[.]")
         own, general, others = [], [], []
         for name in self.names(mistake.lab, tags):
@@ -234,7 +234,7 @@ class Build:
                 general.append(name)
             else:
                 (own if named & set(mistake.rungs) else others).append(name)
-        if not mistake.rungs or mistake.finder == "program":
+        if not mistake.rungs:
             groups = [general, others]
         else:
             groups = [own, general] if mistake.finder in ("late", "large") else [own]
@@ -411,6 +411,7 @@ class Judge:
         self.scratch = scratch
         self.large = arguments.large
         self.compile_only = arguments.compile
+        self.any_finder = arguments.any_finder
         self.timeout = arguments.timeout
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
@@ -438,6 +439,17 @@ class Judge:
         return Verdict("compiles") if self.compile_only else self.judged(mistake, program, None)
 
     def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
+        """The verdict of the row's finder; with --any-finder that of the first that finds the mistake."""
+        if not self.any_finder:
+            return self.judged_by_finder(mistake, program, copy)
+        tools = {"opencl": ["oclgrind"], "cuda": list(SANITIZER)}.get(mistake.backend, [])
+        for finder in dict.fromkeys([mistake.finder, "late", *tools]):
+            verdict = self.judged_by_finder(replace(mistake, finder=finder, check=""), program, copy)
+            if verdict.word not in ("accepted", "skipped"):
+                return replace(verdict, by=f"[{finder}] {verdict.by}")
+        return verdict
+
+    def judged_by_finder(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
         """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
         if mistake.finder in ("oclgrind", *SANITIZER) and not self.build.tool(mistake.finder):
             return Verdict("skipped", f"{mistake.finder} is not installed")
@@ -595,6 +607,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
     parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
+    parser.add_argument("--any-finder", action="store_true",
+                        help="where a row's finder finds nothing, ask the others, and say in brackets which one does")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
