@@ -214,6 +214,7 @@ class Build:
             objects += self.archives.get(word, [word] if word in self.files else [])
         return objects
 
+    @cache
     def names(self, lab: str, tags: str) -> list[str]:
         """The test cases of a lab with these tags."""
         ran = subprocess.run([self.folder / self.programs[lab], tags, "--list-tests", "--verbosity", "quiet"],
