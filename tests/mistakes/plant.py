@@ -4,6 +4,15 @@
 Needs a finished build with Ninja. Files of the project stay as they are: a mistake in an OpenCL kernel changes the text that the
 program compiles, and what another mistake changes is compiled in a scratch folder (TMPDIR says where).
 
+    rejected          by what stands behind it
+    accepted          nothing found it
+    found otherwise   by something else than the row says
+    broken            the program ended by an exception or a signal, and no check found anything
+    not planted       no program has compiled the kernel with the mistake
+    not judged        the unchanged program is not accepted, or no test case concerns the mistake
+    timeout, skipped  the time was too short, a device or a tool is missing
+    does not fit, does not compile
+
 Ends with 0 when the tests reject all that they must reject; with 1 when they accept one, or one cannot be planted; with 2 when
 they do not accept the unchanged program, or the run is impossible; with 3 when only time was too short; with 4 when the devices
 are missing.
@@ -460,6 +469,8 @@ class Judge:
         verdict = Verdict("accepted")
         for group in groups:
             verdict = self.run(mistake, program, group, copy)
+            if verdict.word == "timeout" and mistake.backend == "cuda":  # perhaps another, which hangs, kept the turn
+                verdict = self.run(mistake, program, group, copy, turns=False)
             if verdict.word not in ("accepted", "skipped"):
                 break
         if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
@@ -490,14 +501,18 @@ class Judge:
             self.controls[key] = self.run(mistake, program, group, unchanged, checks)
             return self.controls[key]
 
-    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0) -> Verdict:
+    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0,
+            turns: bool = True) -> Verdict:
         """Runs test cases.
         @param copy the OpenCL kernels that take the place of those of the mistake's file
-        @param most_checks of VariantCases; 0: all"""
+        @param most_checks of VariantCases; 0: all
+        @param turns whether programs take turns on a GPU: tests/support/gpulab_testing/testing.hpp"""
         finder = mistake.finder
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         log, checks = folder / "log", folder / "checks"
         environment = {"GPULAB_TEST_CHECKS": str(checks)}
+        if not turns:
+            environment["GPULAB_TEST_TURNS"] = "0"
         if most_checks:
             environment["GPULAB_TEST_MOST_CHECKS"] = str(most_checks)
         if copy:
@@ -603,8 +618,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
     parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
     parser.add_argument("--rung", metavar="NAME", help="only the mistakes of this rung")
-    parser.add_argument("--on", nargs="+", choices=(*BACKENDS, "oclgrind"), default=["cpu", "opencl", "oclgrind"],
-                        help="only the mistakes that are judged there; cpu opencl oclgrind unless told")
+    parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind"),
+                        help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all)")
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
     parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
@@ -614,6 +629,8 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
     arguments = parser.parse_args(words)
+    if not arguments.on:
+        arguments.on = ["cpu", "opencl", "oclgrind"] + (["cuda"] if arguments.ids or arguments.large else [])
     arguments.tests = 1 if arguments.large else arguments.tests or min(arguments.jobs, 4)
     arguments.timeout = arguments.timeout or (1800 if arguments.large else 120)
     return arguments

@@ -177,8 +177,8 @@ def test_a_mistake_that_may_be_accepted_is_no_failure():
 def test_without_a_right_unchanged_program_there_is_no_verdict(capsys, monkeypatch, scratch):
     real = plant.Judge.run
 
-    def run(self, mistake, program, group, copy, most_checks=0):
-        verdict = real(self, mistake, program, group, copy, most_checks)
+    def run(self, mistake, program, group, copy, most_checks=0, turns=True):
+        verdict = real(self, mistake, program, group, copy, most_checks, turns)
         return plant.Verdict("rejected", "for another reason") if most_checks else verdict
 
     monkeypatch.setattr(plant.Judge, "run", run)
