@@ -405,12 +405,17 @@ def verdict_of(mistake: Mistake, ran: Ran, log: str | None) -> Verdict:
 def finding_in(mistake: Mistake, log: str) -> str:
     """What a tool's log says about a mistake, in a line. "" if nothing, or not what the row wants."""
     if mistake.finder == "oclgrind":
-        lines = [line for line in log.splitlines() if line.strip()]
+        lines = [] if "BUILD_PROGRAM_FAILURE" in log else [line for line in log.splitlines() if line.strip()]
     else:
         clean = "RACECHECK SUMMARY: 0 hazards displayed" if mistake.finder == "racecheck" else "ERROR SUMMARY: 0 errors"
         lines = [] if clean in log else [line for line in log.splitlines() if "=========" in line]
     lines = [line for line in lines if mistake.check.lower() in line.lower()]
     return lines[0].strip()[:200] if lines else ""
+
+
+def accepted_or_skipped(verdicts: list[Verdict]) -> Verdict:
+    """What several say that found nothing: skipped where none of them could run."""
+    return next((verdict for verdict in verdicts if verdict.word == "accepted"), verdicts[0])
 
 
 class Judge:
@@ -453,11 +458,13 @@ class Judge:
         if not self.any_finder:
             return self.judged_by_finder(mistake, program, copy)
         tools = {"opencl": ["oclgrind"], "cuda": list(SANITIZER)}.get(mistake.backend, [])
+        verdicts = []
         for finder in dict.fromkeys([mistake.finder, "late", *tools]):
             verdict = self.judged_by_finder(replace(mistake, finder=finder, check=""), program, copy)
+            verdicts.append(replace(verdict, by=f"[{finder}] {verdict.by}"))
             if verdict.word not in ("accepted", "skipped"):
-                return replace(verdict, by=f"[{finder}] {verdict.by}")
-        return verdict
+                return verdicts[-1]
+        return accepted_or_skipped(verdicts)
 
     def judged_by_finder(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
         """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
@@ -466,22 +473,26 @@ class Judge:
         groups = self.build.groups(mistake)
         if not groups:
             return Verdict("not judged", f"no test case of {' or '.join(mistake.rungs) or mistake.lab} for {mistake.finder}")
-        verdict = Verdict("accepted")
+        verdicts = []
         for group in groups:
             verdict = self.run(mistake, program, group, copy)
             if verdict.word == "timeout" and mistake.backend == "cuda":  # perhaps another, which hangs, kept the turn
                 verdict = self.run(mistake, program, group, copy, turns=False)
+            verdicts.append(verdict)
+            if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
+                return self.compared(mistake, verdict, self.control(mistake, group, copy, verdict.checks))
             if verdict.word not in ("accepted", "skipped"):
-                break
-        if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
-            control = self.control(mistake, group, copy, verdict.checks)
-            if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
-                return Verdict("timeout", verdict.by, verdict.seconds)
-            if control.word != "accepted":
-                return Verdict("not judged", f"the unchanged program is {control.word}: {control.by}")
-            if verdict.word == "timeout" and mistake.backend == "cuda":
-                return Verdict("rejected", verdict.by, verdict.seconds)
-        return verdict
+                return verdict
+        return accepted_or_skipped(verdicts)
+
+    def compared(self, mistake: Mistake, verdict: Verdict, control: Verdict) -> Verdict:
+        """The verdict on a mistake, when that on the unchanged program is known."""
+        if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
+            return replace(verdict, word="timeout")
+        if control.word != "accepted":
+            return Verdict("not judged", f"the unchanged program is {control.word}: {control.by}")
+        hangs = verdict.word == "timeout" and mistake.backend == "cuda"
+        return replace(verdict, word="rejected") if hangs else verdict
 
     def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
         """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
