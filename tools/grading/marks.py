@@ -80,8 +80,10 @@ def stub(text: str, where: str, repair: bool) -> str:
     """What students receive of an exercise's file. @param repair whether the lines between the marks stay"""
     lines: list[str] = []
     for piece in read(text, where):
-        if isinstance(piece, Region):
+        if isinstance(piece, Region) and piece.kind == "EXERCISE":
             lines += [piece.begin, *piece.instead, *(piece.lines if repair else []), piece.end]
+        elif isinstance(piece, Region):
+            lines += piece.instead or piece.lines
         else:
             lines.append(piece)
     return joined(lines)
