@@ -33,8 +33,10 @@ class Machine:
         """A copy of ./lab with one lab."""
         (self.copy / "labs" / folder).mkdir(parents=True)
         (self.copy / "labs" / folder / "CMakeLists.txt").touch()
-        shutil.copy(ROOT / "lab", self.copy)
-        shutil.copytree(ROOT / "tools", self.copy / "tools")
+        for name in ("lab", "CMakeLists.txt"):
+            shutil.copy(ROOT / name, self.copy)
+        for name in ("tools", "cmake"):
+            shutil.copytree(ROOT / name, self.copy / name)
 
     def run(self, *words, **environment):
         return run(*words, **{**self.environment, **environment})
