@@ -1,15 +1,14 @@
-#!/usr/bin/env python3
-"""The tests of the template of hand-outs and of rungs, which CONTRIBUTING.md describes.
-
-test_hand_outs.py "the sentence to test"
-"""
+"""What CONTRIBUTING.md demands of files: the template of hand-outs, names and opening comments of rungs, the format."""
 
 import glob
+import json
 import os
 import re
-import sys
+import shutil
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+import pytest
+from conftest import ROOT, passed, run
+
 HEADINGS = ["What you will learn", "Before you start", "Theory", "The ladder", "Run it", "What to expect", "Questions",
             "Exercises", "Sources"]
 MOST_WORDS = 1500
@@ -83,17 +82,14 @@ def faults(path):
     return found
 
 
-def every_hand_out_follows_the_template():
+def test_every_hand_out_follows_the_template():
     paths = sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", "README.md")))
     assert paths, "no hand-outs found"
     lines = [f"{os.path.relpath(path, ROOT)}: {fault}" for path in paths for fault in faults(path)]
     assert not lines, "\n".join(lines)
 
 
-def a_hand_out_that_departs_from_the_template_is_found():
-    import shutil
-    import tempfile
-
+def test_a_hand_out_that_departs_from_the_template_is_found(scratch):
     path = sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", "README.md")))[0]
     with open(path, encoding="utf-8") as file:
         right = file.read()
@@ -113,25 +109,24 @@ def a_hand_out_that_departs_from_the_template_is_found():
         "begins with '# Lab": lambda t: t.replace("# Lab ", "# Laboratory ", 1),
         "does not link": lambda t: t.replace("MEASURED", "measured"),
     }
-    with tempfile.TemporaryDirectory() as root:
-        folder = os.path.join(root, "labs", os.path.basename(os.path.dirname(path)))
-        shutil.copytree(os.path.join(ROOT, "docs", "figures"), os.path.join(root, "docs", "figures"))
-        os.makedirs(folder)
-        shutil.copy(os.path.join(os.path.dirname(path), "MEASURED.md"), folder)
-        copy = os.path.join(folder, "README.md")
+    folder = os.path.join(scratch, "labs", os.path.basename(os.path.dirname(path)))
+    shutil.copytree(os.path.join(ROOT, "docs", "figures"), os.path.join(scratch, "docs", "figures"))
+    os.makedirs(folder)
+    shutil.copy(os.path.join(os.path.dirname(path), "MEASURED.md"), folder)
+    copy = os.path.join(folder, "README.md")
 
-        def judged(text):
-            with open(copy, "w", encoding="utf-8") as file:
-                file.write(text)
-            return faults(copy)
+    def judged(text):
+        with open(copy, "w", encoding="utf-8") as file:
+            file.write(text)
+        return faults(copy)
 
-        assert judged(right) == [], f"the unchanged hand-out is rejected: {judged(right)}"
-        for wanted, change in changes.items():
-            changed = change(right)
-            assert changed != right, f"nothing was changed for: {wanted}"
-            assert any(wanted in fault for fault in judged(changed)), f"not found: {wanted}; found {judged(changed)}"
-        os.remove(os.path.join(folder, "MEASURED.md"))
-        assert any("no MEASURED.md" in fault for fault in judged(right)), "a missing MEASURED.md is not found"
+    assert judged(right) == [], f"the unchanged hand-out is rejected: {judged(right)}"
+    for wanted, change in changes.items():
+        changed = change(right)
+        assert changed != right, f"nothing was changed for: {wanted}"
+        assert any(wanted in fault for fault in judged(changed)), f"not found: {wanted}; found {judged(changed)}"
+    os.remove(os.path.join(folder, "MEASURED.md"))
+    assert any("no MEASURED.md" in fault for fault in judged(right)), "a missing MEASURED.md is not found"
 
 
 def faults_of_rung(path, text):
@@ -149,7 +144,7 @@ def faults_of_rung(path, text):
     return found
 
 
-def changed_and_limit_begin_a_line_in_every_rung():
+def test_Changed_and_Limit_begin_a_line_in_every_rung():
     paths = [path for kind in ("cpu/*.cpp", "cuda/*.cu", "opencl/*.cpp")
              for path in sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", kind)))]
     assert len(paths) > 100, f"only {len(paths)} rungs found"
@@ -164,12 +159,66 @@ def changed_and_limit_begin_a_line_in_every_rung():
         assert faults_of_rung("02_more.cu", right.replace(old, new)), f"not found: {new}"
 
 
-if __name__ == "__main__":
-    test = {"Changed and Limit begin a line in every rung": changed_and_limit_begin_a_line_in_every_rung,
-            "every hand-out follows the template": every_hand_out_follows_the_template,
-            "a hand-out that departs from the template is found": a_hand_out_that_departs_from_the_template_is_found}
-    try:
-        test[sys.argv[1]]()
-    except AssertionError as fault:
-        print("FAILED:", fault)
-        sys.exit(1)
+def test_no_test_case_has_a_name_that_its_program_takes_for_an_option():
+    files = [path for kind in ("*.cpp", "*.cu") for path in (ROOT / "tests").rglob(kind)]
+    assert len(files) > 50
+    # ctest runs '--help names ...' as --help, which passes.
+    assert not [path for path in files if 'TEST_CASE("-' in path.read_text(encoding="utf-8")]
+
+
+def test_of_a_labs_files_only_its_tables_include_rungs_hpp():
+    """So that a new rung recompiles no other."""
+    found = [path for path in (ROOT / "labs").rglob("*") if path.is_file() and b'"rungs.hpp"' in path.read_bytes()]
+    assert found and not [path for path in found if b"constexpr std::array table" not in path.read_bytes()]
+
+
+def test_files_of_rungs_are_numbered_with_two_digits_or_named_as_baselines():
+    """So that they list in their order."""
+    paths = [path for backend in ("cpu", "cuda", "opencl") for path in (ROOT / "labs").glob(f"[0-9][0-9]_*/{backend}/*")]
+    assert paths
+    assert not [path for path in paths if re.match(r"([a-z]+_)?\d+_", path.name) and not re.match(r"([a-z]+_)?\d\d_", path.name)]
+    assert not [path for path in paths if re.search(r"(cub|cublas|cusparse)\.cu$", path.name) and "baseline_" not in path.name]
+
+
+def test_one_version_of_CMake_is_asked_for():
+    asked = {}
+    for path in [*ROOT.glob("*/**/CMakeLists.txt"), ROOT / "CMakeLists.txt"]:
+        for version in re.findall(r"(?m)^cmake_minimum_required\(VERSION (.*)\)", path.read_text(encoding="utf-8")):
+            asked.setdefault(version, []).append(path)
+    presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))["cmakeMinimumRequired"]
+    assert list(asked) == [f"{presets['major']}.{presets['minor']}"], asked
+
+
+def test_the_format_check_finds_a_line_that_is_not_formatted(scratch):
+    if not re.search(r"version 14\.", run("clang-format", "--version").stdout if shutil.which("clang-format") else ""):
+        pytest.skip("no clang-format 14")
+    (scratch / "tools").mkdir()
+    shutil.copy(ROOT / "tools/check-format.sh", scratch / "tools")
+    shutil.copy(ROOT / ".clang-format", scratch)
+    check = scratch / "tools/check-format.sh"
+    (scratch / "bad.cpp").write_text("int  f( ){return 1 ;}\n")
+    passed("git", "init", "-q", scratch)
+    passed("git", "-C", scratch, "add", "bad.cpp")
+    found = run(check)
+    assert found.returncode != 0 and "bad.cpp" in found.stderr, found
+    passed(check, "--fix")
+    passed(check)
+    (scratch / "not_added.cpp").write_text("int  g( ){return 2 ;}\n")  # git does not know it yet
+    found = run(check)
+    assert found.returncode != 0 and "not_added.cpp" in found.stderr, found
+
+
+def test_clangd_finds_the_compile_commands_of_the_preset_default(scratch):
+    assert "\n  CompilationDatabase: build/default\n" in (ROOT / ".clangd").read_text()
+    presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
+    assert presets["configurePresets"][0]["binaryDir"] == "${sourceDir}/build/${presetName}"
+    if not shutil.which("clangd"):
+        pytest.skip("no clangd")
+    (scratch / "build/default").mkdir(parents=True)
+    (scratch / "labs").mkdir()
+    shutil.copy(ROOT / ".clangd", scratch)
+    source = scratch / "labs/main.cpp"
+    source.write_text("int main() { return GIVEN_BY_CMAKE; }\n")
+    (scratch / "build/default/compile_commands.json").write_text(json.dumps([
+        {"directory": str(scratch / "build/default"), "file": str(source), "command": f"c++ -DGIVEN_BY_CMAKE=0 -c {source}"}]))
+    assert "All checks completed, 0 errors" in passed("clangd", "--check=labs/main.cpp", cwd=scratch).stderr
