@@ -1,5 +1,5 @@
-// Between NaNs a minimum looks right when it reads on behind the end; first_minimum_fault() puts a value there that wins.
-// The lab has no minimum in which such a mistake could be planted, so this one reads on by itself.
+// Between NaNs a minimum looks right when it reads on behind the end; first_minimum_fault() puts a value there that
+// wins. The lab has no minimum in which such a mistake could be planted, so this one reads on by itself.
 #include <catch2/catch_test_macros.hpp>
 
 #include "checks.hpp"
@@ -33,11 +33,12 @@ namespace {
 void minimum(const SumProblem<float>& p, std::size_t end, Scalar<float>& out, Stopwatch& watch) {
     const gpulab::ClBuffer<float> a(p.a);
     gpulab::ClBuffer<float> result(1);
-    cl::Kernel kernel = gpulab::opencl_kernel("kernel void minimum(global const float* a, ulong end, global float* out) {"
-                                              "    out[0] = INFINITY;"
-                                              "    for (ulong i = 0; i < end; ++i) out[0] = fmin(out[0], a[i]);"
-                                              "}",
-                                              "minimum");
+    cl::Kernel kernel =
+        gpulab::opencl_kernel("kernel void minimum(global const float* a, ulong end, global float* out) {"
+                              "    out[0] = INFINITY;"
+                              "    for (ulong i = 0; i < end; ++i) out[0] = fmin(out[0], a[i]);"
+                              "}",
+                              "minimum");
     gpulab::set_args(kernel, a.data(), cl_ulong{end}, result.data());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
         queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1), cl::NDRange(1), nullptr, events.add());
