@@ -12,6 +12,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/large.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/variants.hpp"
@@ -59,16 +60,17 @@ TEST_CASE("the test case of a variant that nothing checks does not pass") {
     CHECK(outcome.out.find("nothing was checked") != std::string::npos);
 }
 
-TEST_CASE("a known-wrong variant must be rejected, by the check that is named, and a right one accepted") {
-    CHECK(of_case("wrong numbers third is rejected").exit_code == 0);
-    CHECK(of_case("right numbers is accepted").exit_code == 0);
-    for (const char* const name : {"wrong numbers none is rejected", "wrong numbers misjudged is rejected",
-                                   "wrong numbers stops is rejected", "right thirds is accepted"}) {
-        INFO(name);
-        const Outcome outcome = of_case(name);
-        CHECK(outcome.exit_code != 0);
-        CHECK(outcome.out.find("FAILED") != std::string::npos);
-    }
+TEST_CASE("with a planted mistake the checks are counted and end with the first fault, or after as many as are asked for") {
+    const gpulab::testing::ScratchFile checks;
+    const gpulab::testing::Environment counted("GPULAB_TEST_CHECKS", checks.path());
+    const Outcome outcome = of_case("cpu_third counts to seven");
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.out.find("  numbers: 3 of 7") != std::string::npos);
+    CHECK(outcome.out.find("numbers again") == std::string::npos);
+    CHECK(checks.text().size() == 1);
+    const gpulab::testing::Environment most("GPULAB_TEST_MOST_CHECKS", "2");
+    CHECK(of_case("cpu_right counts to seven").exit_code == 0);
+    CHECK(checks.text().size() == 1 + 2);
 }
 
 TEST_CASE("a reset that leaves the result of the run before is found") {
