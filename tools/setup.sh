@@ -54,6 +54,7 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     opencl-clhpp-headers=/usr/include/CL/opencl.hpp ocl-icd-opencl-dev=/usr/lib/*/libOpenCL.so
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
+to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest"
 to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css
     libjs-mathjax=/usr/share/javascript/mathjax"
 to_grade="python3=python3 bubblewrap=bwrap"
@@ -284,7 +285,7 @@ provide() {
 # What a configuration depends on beside the sources: what is installed, the CUDA compiler, a GPU.
 machine() {
     # shellcheck disable=SC2086 # a list of words
-    absent $to_build $to_document $to_grade $to_plot $to_look $to_run_ranks
+    absent $to_build $to_test $to_document $to_grade $to_plot $to_look $to_run_ranks
     compgen -G "/dev/nvidia[0-9]*" || compgen -G "/dev/dxg" || true # the latter on WSL
     if have nvcc; then
         command -v nvcc

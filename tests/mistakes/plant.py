@@ -25,8 +25,8 @@ import threading
 import time
 import tomllib
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -91,7 +91,7 @@ class Mistake:
 def mistake_of(row: dict, path: Path) -> Mistake:
     """@throws Fault when a field is missing, unknown or not as it should be"""
     name = f"{path.name}: {row.get('id', 'a row without an id')}"
-    edits = row.get("edits", [{"text": row.get("text", ""), "by": row.get("by", "")}])
+    edits = row.get("edits", [{field: row[field] for field in ("text", "by") if field in row}])
     if unknown := row.keys() - FIELDS:
         raise Fault(f"{name}: unknown field {min(unknown)}")
     if missing := {"id", "file", "finder", "student"} - row.keys():
@@ -100,10 +100,10 @@ def mistake_of(row: dict, path: Path) -> Mistake:
         raise Fault(f"{name}: an id has lower case, digits and hyphens")
     if row["finder"] not in FINDERS:
         raise Fault(f"{name}: unknown finder {row['finder']!r}, not one of: {', '.join(FINDERS)}")
-    if not edits or any(not edit.get("text") or edit["text"] == edit.get("by") for edit in edits):
-        raise Fault(f"{name}: it replaces nothing, or something by itself")
     if ("edits" in row) == ("text" in row or "by" in row) or any(edit.keys() != {"text", "by"} for edit in edits):
         raise Fault(f"{name}: give text and by, or edits of text and by")
+    if not edits or any(edit["text"] in ("", edit["by"]) for edit in edits):
+        raise Fault(f"{name}: it replaces nothing, or something by itself")
     folder = path.stem
     inside = row["file"].startswith(("common/", "tests/"))
     rung = row.get("rung", [])
@@ -354,6 +354,7 @@ class Verdict:
     word: str  # rejected, accepted, skipped, timeout, or why there is none
     by: str = ""
     seconds: float = 0
+    checks: int = 0  # how many checks of VariantCases had begun when it ended
 
 
 STRAY = re.compile(r"the kernel wrote (before the start|past the end) of a buffer")
@@ -415,7 +416,8 @@ class Judge:
         self.compilers = threading.Semaphore(arguments.jobs)
         self.testers = threading.Semaphore(arguments.tests)
         self.lock = threading.Lock()
-        self.controls: dict[tuple, Future[Verdict]] = {}
+        self.locks: dict[tuple, threading.Lock] = {}
+        self.controls: dict[tuple, Verdict] = {}
 
     def verdict(self, mistake: Mistake) -> Verdict:
         folder = self.scratch / mistake.lab / mistake.id
@@ -448,7 +450,7 @@ class Judge:
             if verdict.word not in ("accepted", "skipped"):
                 break
         if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
-            control = self.control(mistake, group, copy)
+            control = self.control(mistake, group, copy, verdict.checks)
             if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
                 return Verdict("timeout", verdict.by, verdict.seconds)
             if control.word != "accepted":
@@ -457,33 +459,37 @@ class Judge:
                 return Verdict("rejected", verdict.by, verdict.seconds)
         return verdict
 
-    def control(self, mistake: Mistake, group: list[str], copy: Path | None) -> Verdict:
-        """What the same test cases say of the unchanged program, in the same harness."""
+    def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
+        """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
         key = (mistake.lab, tuple(group), mistake.finder if mistake.finder in ("oclgrind", *SANITIZER) else "",
                mistake.file if copy else "")
         with self.lock:
-            first = key not in self.controls
-            future = self.controls.setdefault(key, Future())
-        if first:
-            try:
-                unchanged = None
-                if copy:
-                    unchanged = copy.with_suffix(".unchanged.cl")
-                    shutil.copy(ROOT / mistake.file, unchanged)
-                future.set_result(self.run(mistake, self.build.folder / self.build.programs[mistake.lab], group, unchanged))
-            except BaseException as error:
-                future.set_exception(error)
-        return future.result()
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            known = self.controls.get(key)
+            if known and (checks <= known.checks or known.word != "accepted"):
+                return known
+            unchanged = None
+            if copy:
+                unchanged = copy.with_suffix(".unchanged.cl")
+                shutil.copy(ROOT / mistake.file, unchanged)
+            program = self.build.folder / self.build.programs[mistake.lab]
+            self.controls[key] = self.run(mistake, program, group, unchanged, checks)
+            return self.controls[key]
 
-    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None) -> Verdict:
-        """Runs test cases. @param copy the OpenCL kernels that take the place of those of the mistake's file"""
+    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0) -> Verdict:
+        """Runs test cases.
+        @param copy the OpenCL kernels that take the place of those of the mistake's file
+        @param most_checks of VariantCases; 0: all"""
         finder = mistake.finder
-        environment = {"GPULAB_TEST_FIRST_FAULT": "1"}
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        log, checks = folder / "log", folder / "checks"
+        environment = {"GPULAB_TEST_CHECKS": str(checks)}
+        if most_checks:
+            environment["GPULAB_TEST_MOST_CHECKS"] = str(most_checks)
         if copy:
             environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
         command = [str(program), ",".join(escaped(name) for name in group), "--abort"]
-        folder = Path(tempfile.mkdtemp(dir=self.scratch))
-        log = folder / "log"
         if finder == "large":  # as in cmake/HiddenTests.cmake
             environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
         elif finder == "oclgrind":  # as in cmake/RunOclgrind.cmake
@@ -505,7 +511,7 @@ class Judge:
         with self.testers:
             ran = self.processes.run(command, folder, self.timeout, environment,
                                      lambda: finder == "oclgrind" and finding_in(mistake, read()) != "")
-        verdict = verdict_of(mistake, ran, read())
+        verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
         shutil.rmtree(folder, ignore_errors=True)
         if copy and verdict.word != "skipped" and not Path(f"{copy}.planted").is_file():
             return Verdict("not planted", f"no program compiled {mistake.file}; {verdict.word}: {verdict.by}")
@@ -585,7 +591,7 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
     parser.add_argument("--rung", metavar="NAME", help="only the mistakes of this rung")
     parser.add_argument("--on", nargs="+", choices=(*BACKENDS, "oclgrind"), default=["cpu", "opencl", "oclgrind"],
-                        help="where they are judged: cpu opencl oclgrind, unless told")
+                        help="only the mistakes that are judged there; cpu opencl oclgrind unless told")
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
     parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
@@ -649,10 +655,13 @@ def main(words: list[str]) -> int:
     for mistake, verdict in verdicts:
         if verdict.word == "accepted" and not mistake.accepted:
             print(f"accepted, and must not be: {mistake.name}: {mistake.student}")
-    return exit_code(verdicts)
+    code = exit_code(verdicts)
+    if code == 4:
+        print(f"skipped: {verdicts[0][1].by}")  # for cmake/SummariseTests.cmake
+    return code
 
 
-if __name__ == "__main__":
+def program() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         sys.exit(main(sys.argv[1:]))
@@ -661,3 +670,7 @@ if __name__ == "__main__":
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+if __name__ == "__main__":
+    program()
