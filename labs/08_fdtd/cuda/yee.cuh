@@ -7,10 +7,6 @@
 
 #include "rules.hpp"
 
-#if !defined(__CUDACC__) && !defined(__device__)
-#define __device__ // tests also call these functions on the host
-#endif
-
 namespace fdtd {
 
 /// The rules of a problem and the device arrays they refer to; see Problem. Kernels take it as a `__grid_constant__`
