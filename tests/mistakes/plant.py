@@ -1,0 +1,719 @@
+#!/usr/bin/env python3
+"""Plants the mistakes of this folder, each in a test program of its own, and says which of them the tests reject.
+
+Needs a finished build with Ninja. Files of the project stay as they are: a mistake in an OpenCL kernel changes the text that the
+program compiles, and what another mistake changes is compiled in a scratch folder (TMPDIR says where).
+
+    rejected          by what stands behind it
+    accepted          nothing found it
+    found otherwise   by something else than the row says
+    broken            the program ended by an exception or a signal, and no check found anything
+    not planted       no program has compiled the kernel with the mistake
+    not judged        the unchanged program is not accepted, or no test case concerns the mistake
+    timeout, skipped  the time was too short, a device or a tool is missing
+    does not fit, does not compile
+
+Ends with 0 when the tests reject all that they must reject; with 1 when they accept one, or one cannot be planted; with 2 when
+they do not accept the unchanged program, or the run is impossible; with 3 when only time was too short; with 4 when the devices
+are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import tomllib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+MISTAKES = Path(__file__).resolve().parent
+BACKENDS = ("cpu", "opencl", "cuda")
+SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
+             "synccheck": [], "initcheck": []}
+FINDERS = ("values", "guard bands", "late", "large", "oclgrind", *SANITIZER)
+FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "accepted"}
+
+
+class Fault(Exception):
+    """Why there can be no run, in one line."""
+
+
+class Stopped(Exception):
+    """The run ends: nothing is started any more."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rows
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A row. CONTRIBUTING.md describes the fields."""
+
+    id: str
+    lab: str
+    rungs: tuple[str, ...]
+    file: str  # relative to the project's root
+    edits: tuple[tuple[str, str], ...]
+    finder: str
+    student: str
+    check: str
+    accepted: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.lab}: {self.id}"
+
+    @property
+    def backend(self) -> str:
+        """Where it is planted. "": in what all back ends use."""
+        if self.file.endswith((".cu", ".cuh")) or self.finder in SANITIZER:
+            return "cuda"
+        if self.file.endswith(".cl") or self.finder == "oclgrind":
+            return "opencl"
+        words = [rung.split("_")[0] for rung in self.rungs] + self.file.split("/")
+        return next((word for word in words if word in BACKENDS), "")
+
+    def planted(self, text: str) -> str:
+        """The text of its file with the mistake. @throws Fault when it does not fit"""
+        for old, new in self.edits:
+            if (count := text.count(old)) != 1:
+                raise Fault(f"{self.name}: {self.file} has {count} places with {old!r}")
+            text = text.replace(old, new)
+        return text
+
+
+def mistake_of(row: dict, path: Path) -> Mistake:
+    """@throws Fault when a field is missing, unknown or not as it should be"""
+    name = f"{path.name}: {row.get('id', 'a row without an id')}"
+    edits = row.get("edits", [{field: row[field] for field in ("text", "by") if field in row}])
+    if unknown := row.keys() - FIELDS:
+        raise Fault(f"{name}: unknown field {min(unknown)}")
+    if missing := {"id", "file", "finder", "student"} - row.keys():
+        raise Fault(f"{name}: no {min(missing)}")
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", row["id"]):
+        raise Fault(f"{name}: an id has lower case, digits and hyphens")
+    if row["finder"] not in FINDERS:
+        raise Fault(f"{name}: unknown finder {row['finder']!r}, not one of: {', '.join(FINDERS)}")
+    if ("edits" in row) == ("text" in row or "by" in row) or any(edit.keys() != {"text", "by"} for edit in edits):
+        raise Fault(f"{name}: give text and by, or edits of text and by")
+    if not edits or any(edit["text"] in ("", edit["by"]) for edit in edits):
+        raise Fault(f"{name}: it replaces nothing, or something by itself")
+    folder = path.stem
+    inside = row["file"].startswith(("common/", "tests/"))
+    rung = row.get("rung", [])
+    return Mistake(id=row["id"], lab=re.sub(r"^\d+_", "", folder), rungs=tuple([rung] if isinstance(rung, str) else rung),
+                   file=row["file"] if inside else f"labs/{folder}/{row['file']}",
+                   edits=tuple((edit["text"], edit["by"]) for edit in edits), finder=row["finder"], student=row["student"],
+                   check=row.get("check", ""), accepted=row.get("accepted", ""))
+
+
+def mistakes_of(path: Path) -> list[Mistake]:
+    """The rows of a file. @throws Fault when one is not as it should be"""
+    try:
+        rows = tomllib.loads(path.read_text(encoding="utf-8")).get("mistake", [])
+    except tomllib.TOMLDecodeError as error:
+        raise Fault(f"{path.name}: {error}") from None
+    mistakes = [mistake_of(row, path) for row in rows]
+    ids = [mistake.id for mistake in mistakes]
+    if twice := [id for id in ids if ids.count(id) > 1]:
+        raise Fault(f"{path.name}: two rows are called {twice[0]}")
+    return mistakes
+
+
+def all_mistakes() -> list[Mistake]:
+    return [mistake for path in sorted(MISTAKES.glob("*.toml")) for mistake in mistakes_of(path)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What the build knows
+
+
+class Build:
+    """A finished build: how its test programs are compiled and linked, and what their test cases are."""
+
+    def __init__(self, folder: Path, labs: list[str]):
+        self.folder = folder.resolve()
+        try:
+            text = (self.folder / "CMakeCache.txt").read_text(encoding="utf-8")
+        except OSError:
+            raise Fault(f"there is no build in {folder}") from None
+        self.cache = dict(re.findall(r"(?m)^(\w+):\w+=(.*)$", text))
+        self.programs = {lab: f"bin/test_{lab}" for lab in labs}
+        self.commands: dict[str, str] = {}         # by the file that they make
+        self.archives: dict[str, list[str]] = {}   # the objects of each library
+        for line in self.ninja("-t", "commands", *self.programs.values()).splitlines():
+            if archived := re.search(r"&& \S*\bar \w+ (\S+\.a) +(.*?) &&", line):
+                self.archives[archived[1]] = archived[2].split()
+            elif made := re.search(r" -o (\S+)", line):
+                self.commands[made[1]] = line
+        self.files = self.files_of_objects()
+        self.linked = {lab: self.objects_of(lab) for lab in labs}
+
+    def tool(self, finder: str) -> str:
+        """The program under which the test cases of a finder run; "" where it is not installed."""
+        path = self.cache.get("GPULAB_OCLGRIND" if finder == "oclgrind" else "GPULAB_COMPUTE_SANITIZER", "")
+        return path if os.access(path, os.X_OK) else ""
+
+    def ninja(self, *words: str) -> str:
+        ran = subprocess.run([self.cache.get("CMAKE_MAKE_PROGRAM", "ninja"), "-C", str(self.folder), *words],
+                             capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            raise Fault(f"ninja {shlex.join(words)[:60]}: {(ran.stderr + ran.stdout).strip()[-200:]}")
+        return ran.stdout
+
+    def must_be_finished(self) -> None:
+        """What the build made must be newer than what it was made from. Ninja's own answer would be that CMake is to run first,
+        to look for new files."""
+        times: dict[str, float] = {}
+
+        def time_of(path: Path) -> float:
+            return times.setdefault(str(path), path.stat().st_mtime if path.is_file() else float("inf"))
+
+        for lab, objects in self.linked.items():
+            program = self.folder / self.programs[lab]
+            for object in objects:
+                newest = max(time_of(ROOT / file) for file in self.files[object])
+                if not newest <= time_of(self.folder / object) <= time_of(program) < float("inf"):
+                    raise Fault(f"{program} is missing or older than its sources: cmake --build {self.folder}")
+
+    @cache
+    def inside(self, path: str) -> str | None:
+        """A file of the project, relative to its root. None: it lies elsewhere, or the build made it."""
+        full = os.path.normpath(os.path.join(self.folder, path))
+        if not full.startswith(f"{ROOT}/") or full.startswith(f"{self.folder}/"):
+            return None
+        return full.removeprefix(f"{ROOT}/")
+
+    def files_of_objects(self) -> dict[str, set[str]]:
+        """The project's files that each object was made from."""
+        files: dict[str, set[str]] = {}
+        current: set[str] = set()
+        for line in self.ninja("-t", "deps").splitlines():
+            if line.startswith("    "):
+                if path := self.inside(line.strip()):
+                    current.add(path)
+            elif line:
+                current = files.setdefault(line.split(": #deps")[0], set())
+        return files
+
+    def link_words(self, lab: str) -> list[str]:
+        """The command that links the test program of a lab, without the file in which a newer CMake lets it note what it
+        reads."""
+        line = self.commands[self.programs[lab]].removeprefix(": && ").removesuffix(" && :")
+        return [word for word in shlex.split(line) if not re.match("-Wl,--dependency-file|-Xlinker=--dependency-file", word)]
+
+    def objects_of(self, lab: str) -> list[str]:
+        objects = []
+        for word in self.link_words(lab):
+            objects += self.archives.get(word, [word] if word in self.files else [])
+        return objects
+
+    @cache
+    def names(self, lab: str, tags: str) -> list[str]:
+        """The test cases of a lab with these tags."""
+        ran = subprocess.run([self.folder / self.programs[lab], tags, "--list-tests", "--verbosity", "quiet"],
+                             capture_output=True, text=True, check=False)
+        return [line.strip() for line in ran.stdout.splitlines() if line.strip()]
+
+    def groups(self, mistake: Mistake) -> list[list[str]]:
+        """The test cases that may reject a mistake, in groups that run one after the other: those of its rungs. A mistake
+        without a rung: those that speak of no single rung, then all others. Late commands and large arrays are the
+        business of both."""
+        tag = f"[{mistake.backend}]" if mistake.backend else ""
+        tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]",
+                **dict.fromkeys(SANITIZER, "[.sanitizer]")}.get(mistake.finder, f"{tag}~[large]~[.]")
+        own, general, others = [], [], []
+        for name in self.names(mistake.lab, tags):
+            named = set(re.findall(rf"\b(?:{'|'.join(BACKENDS)})_\w+", name))
+            if not named or re.search(r"\brungs\b", name):
+                general.append(name)
+            else:
+                (own if named & set(mistake.rungs) else others).append(name)
+        if not mistake.rungs:
+            groups = [general, others]
+        else:
+            groups = [own, general] if mistake.finder in ("late", "large") else [own]
+        return [group for group in groups if group]
+
+    def moved(self, word: str, tree: Path) -> str:
+        """A word of a command with the project's files in another folder. What the build made stays where it is."""
+        if word.startswith("-D"):
+            return word
+        parts = word.split(f"{self.folder}/")
+        return f"{self.folder}/".join(part.replace(f"{ROOT}/", f"{tree}/") for part in parts)
+
+    def compile_words(self, object: str, tree: Path, target: Path) -> list[str]:
+        """The command that compiles an object from the files in `tree`. Warnings are no errors: a mistake may cause some."""
+        words = shlex.split(self.commands[object])
+        if Path(words[0]).name in ("ccache", "sccache"):
+            words = words[1:]
+        words = [self.moved(word, tree) for word in words if not re.fullmatch(r"(-Xcompiler=)?-Werror(=.*)?", word)]
+        words[words.index("-o") + 1] = str(target)
+        if "-MF" not in words:
+            raise Fault(f"the command that makes {object} notes no dependencies")
+        words[words.index("-MF") + 1] = f"{target}.d"
+        return words
+
+    def relink_words(self, lab: str, replaced: dict[str, Path], target: Path) -> list[str]:
+        """The command that links a test program with some objects replaced. A library that holds one of them is taken apart,
+        so that the linker cannot choose the old one."""
+        words: list[str] = []
+        taken_apart = set()
+        for word in self.link_words(lab):
+            objects = self.archives.get(word, [])
+            if not replaced.keys() & set(objects):
+                words.append(str(replaced.get(word, word)))
+            elif word not in taken_apart:
+                taken_apart.add(word)
+                words += [str(replaced.get(object, object)) for object in objects]
+        words[words.index("-o") + 1] = str(target)
+        return words
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Programs
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int | None  # None: it was ended after the time limit
+    output: str
+    seconds: float
+
+
+class Processes:
+    """Starts programs, each as a process group that is ended as a whole."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running: set[subprocess.Popen[str]] = set()
+        self.stopped = False
+
+    def run(self, command: list[str], folder: Path, timeout: float, environment: dict[str, str],
+            enough: Callable[[], bool] = lambda: False) -> Ran:
+        """@param enough asked again and again: whether the program may be ended, because its answer is known"""
+        begin = time.monotonic()
+        with self.lock:
+            if self.stopped:
+                raise Stopped
+            process = subprocess.Popen(command, cwd=folder, env={**os.environ, **environment}, text=True, errors="replace",
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                       start_new_session=True)
+            self.running.add(process)
+        while True:
+            try:
+                output, _ = process.communicate(timeout=0.2)
+                code: int | None = process.returncode
+                break
+            except subprocess.TimeoutExpired:
+                if enough():
+                    self.end(process)
+                elif time.monotonic() - begin > timeout:
+                    self.end(process)
+                    process.communicate()
+                    output, code = "", None
+                    break
+        with self.lock:
+            self.running.remove(process)
+            if self.stopped:
+                raise Stopped
+        return Ran(code, output, time.monotonic() - begin)
+
+    @staticmethod
+    def end(process: subprocess.Popen[str]) -> None:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+    def stop(self) -> None:
+        with self.lock:
+            self.stopped = True
+            for process in self.running:
+                self.end(process)
+
+
+def escaped(name: str) -> str:
+    """The name of a test case as Catch2 takes it."""
+    return re.sub(r"([\\,\[\]*])", r"\\\1", name)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Verdicts
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mistake, or of the unchanged program."""
+
+    word: str  # rejected, accepted, skipped, timeout, or why there is none
+    by: str = ""
+    seconds: float = 0
+    checks: int = 0  # how many checks of VariantCases had begun when it ended
+
+
+STRAY = re.compile(r"the kernel wrote (before the start|past the end) of a buffer")
+
+
+def fault_in(output: str) -> str:
+    """What the tests found first: the line of a check of VariantCases, or the assertion that failed. "" if nothing."""
+    if line := re.search(r"(?m)^\w+ on \S+ \(.*\) is wrong\n  (.*)", output):
+        return line[1]
+    failed = re.search(r"FAILED:\n(.*(?:\n.+)*)", output)
+    return " ".join(failed[1].split())[:200] if failed else ""
+
+
+def verdict_of(mistake: Mistake, ran: Ran, log: str | None) -> Verdict:
+    """What a run of test cases says. @param log of the tool under which they ran"""
+    if ran.code is None:
+        return Verdict("timeout", f"no end after {ran.seconds:.0f} s", ran.seconds)
+    if unknown := re.search(r"kernel does not compile for .*\n *(.*)", ran.output):
+        return Verdict("does not compile", unknown[1], ran.seconds)
+    if log is not None and (finding := finding_in(mistake, log)):
+        return Verdict("rejected", f"{mistake.finder}: {finding}", ran.seconds)
+    if ran.code == 0:
+        return Verdict("accepted", "", ran.seconds)
+    if ran.code == 4:
+        reason = re.search(r"skipped: (.*)", ran.output)
+        return Verdict("skipped", reason[1] if reason else "", ran.seconds)
+    fault = fault_in(ran.output)
+    if not fault or ran.code < 0:
+        return Verdict("broken", f"ended with {ran.code}, and no check found it: {ran.output[-200:]}", ran.seconds)
+    # What a device cannot do ends in an exception. It is a finding of CUDA, which looks for it; elsewhere it is luck.
+    threw = re.search(r": it threw: |due to unexpected exception|due to a fatal error", fault)
+    if threw and mistake.backend != "cuda" and "it threw" not in mistake.check:
+        return Verdict("broken", fault, ran.seconds)
+    as_told = log is None and fault.startswith(mistake.check) and (mistake.finder != "guard bands" or STRAY.search(fault))
+    return Verdict("rejected" if as_told else "found otherwise", fault, ran.seconds)
+
+
+def finding_in(mistake: Mistake, log: str) -> str:
+    """What a tool's log says about a mistake, in a line. "" if nothing, or not what the row wants."""
+    if mistake.finder == "oclgrind":
+        lines = [] if "BUILD_PROGRAM_FAILURE" in log else [line for line in log.splitlines() if line.strip()]
+    else:
+        clean = "RACECHECK SUMMARY: 0 hazards displayed" if mistake.finder == "racecheck" else "ERROR SUMMARY: 0 errors"
+        lines = [] if clean in log else [line for line in log.splitlines() if "=========" in line]
+    lines = [line for line in lines if mistake.check.lower() in line.lower()]
+    return lines[0].strip()[:200] if lines else ""
+
+
+def accepted_or_skipped(verdicts: list[Verdict]) -> Verdict:
+    """What several say that found nothing: skipped where none of them could run."""
+    return next((verdict for verdict in verdicts if verdict.word == "accepted"), verdicts[0])
+
+
+class Judge:
+    """Compiles what a mistake changes, and lets the test cases judge it."""
+
+    def __init__(self, build: Build, scratch: Path, arguments: argparse.Namespace):
+        self.build = build
+        self.scratch = scratch
+        self.large = arguments.large
+        self.compile_only = arguments.compile
+        self.any_finder = arguments.any_finder
+        self.timeout = arguments.timeout
+        self.processes = Processes()
+        self.compilers = threading.Semaphore(arguments.jobs)
+        self.testers = threading.Semaphore(arguments.tests)
+        self.lock = threading.Lock()
+        self.locks: dict[tuple, threading.Lock] = {}
+        self.controls: dict[tuple, Verdict] = {}
+
+    def verdict(self, mistake: Mistake) -> Verdict:
+        folder = self.scratch / mistake.lab / mistake.id
+        folder.mkdir(parents=True)
+        try:
+            text = mistake.planted((ROOT / mistake.file).read_text(encoding="utf-8"))
+        except (OSError, Fault) as fault:
+            return Verdict("does not fit", str(fault))
+        if mistake.file.endswith(".cl"):
+            program = self.build.folder / self.build.programs[mistake.lab]
+            copy = folder / Path(mistake.file).name
+            copy.write_text(text, encoding="utf-8")
+            return Verdict("fits") if self.compile_only else self.judged(mistake, program, copy)
+        program = folder / f"test_{mistake.lab}"
+        with self.compilers:
+            if wrong := self.compiled(mistake, text, folder, program):
+                return wrong
+        return Verdict("compiles") if self.compile_only else self.judged(mistake, program, None)
+
+    def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
+        """The verdict of the row's finder; with --any-finder that of the first that finds the mistake."""
+        if not self.any_finder:
+            return self.judged_by_finder(mistake, program, copy)
+        tools = {"opencl": ["oclgrind"], "cuda": list(SANITIZER)}.get(mistake.backend, [])
+        verdicts = []
+        for finder in dict.fromkeys([mistake.finder, "late", *tools]):
+            verdict = self.judged_by_finder(replace(mistake, finder=finder, check=""), program, copy)
+            verdicts.append(replace(verdict, by=f"[{finder}] {verdict.by}"))
+            if verdict.word not in ("accepted", "skipped"):
+                return verdicts[-1]
+        return accepted_or_skipped(verdicts)
+
+    def judged_by_finder(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
+        """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
+        if mistake.finder in ("oclgrind", *SANITIZER) and not self.build.tool(mistake.finder):
+            return Verdict("skipped", f"{mistake.finder} is not installed")
+        groups = self.build.groups(mistake)
+        if not groups:
+            return Verdict("not judged", f"no test case of {' or '.join(mistake.rungs) or mistake.lab} for {mistake.finder}")
+        verdicts = []
+        for group in groups:
+            verdict = self.run(mistake, program, group, copy)
+            if verdict.word == "timeout" and mistake.backend == "cuda":  # perhaps another, which hangs, kept the turn
+                verdict = self.run(mistake, program, group, copy, turns=False)
+            verdicts.append(verdict)
+            if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
+                return self.compared(mistake, verdict, self.control(mistake, group, copy, verdict.checks))
+            if verdict.word not in ("accepted", "skipped"):
+                return verdict
+        return accepted_or_skipped(verdicts)
+
+    def compared(self, mistake: Mistake, verdict: Verdict, control: Verdict) -> Verdict:
+        """The verdict on a mistake, when that on the unchanged program is known."""
+        if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
+            return replace(verdict, word="timeout")
+        if control.word != "accepted":
+            return Verdict("not judged", f"the unchanged program is {control.word}: {control.by}")
+        hangs = verdict.word == "timeout" and mistake.backend == "cuda"
+        return replace(verdict, word="rejected") if hangs else verdict
+
+    def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
+        """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
+        key = (mistake.lab, tuple(group), mistake.finder if mistake.finder in ("oclgrind", *SANITIZER) else "",
+               mistake.file if copy else "")
+        with self.lock:
+            lock = self.locks.setdefault(key, threading.Lock())
+        with lock:
+            known = self.controls.get(key)
+            if known and (checks <= known.checks or known.word != "accepted"):
+                return known
+            unchanged = None
+            if copy:
+                unchanged = copy.with_suffix(".unchanged.cl")
+                shutil.copy(ROOT / mistake.file, unchanged)
+            program = self.build.folder / self.build.programs[mistake.lab]
+            self.controls[key] = self.run(mistake, program, group, unchanged, checks)
+            return self.controls[key]
+
+    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0,
+            turns: bool = True) -> Verdict:
+        """Runs test cases.
+        @param copy the OpenCL kernels that take the place of those of the mistake's file
+        @param most_checks of VariantCases; 0: all
+        @param turns whether programs take turns on a GPU: tests/support/gpulab_testing/testing.hpp"""
+        finder = mistake.finder
+        folder = Path(tempfile.mkdtemp(dir=self.scratch))
+        log, checks = folder / "log", folder / "checks"
+        environment = {"GPULAB_TEST_CHECKS": str(checks)}
+        if not turns:
+            environment["GPULAB_TEST_TURNS"] = "0"
+        if most_checks:
+            environment["GPULAB_TEST_MOST_CHECKS"] = str(most_checks)
+        if copy:
+            environment["GPULAB_TEST_PLANT"] = f"{mistake.file}={copy}"
+        command = [str(program), ",".join(escaped(name) for name in group), "--abort"]
+        if finder == "large":  # as in cmake/HiddenTests.cmake
+            environment["GLIBC_TUNABLES"] = "glibc.malloc.hugetlb=1"
+        elif finder == "oclgrind":  # as in cmake/RunOclgrind.cmake
+            command = [self.build.tool(finder), "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
+                       "--build-options", "-cl-opt-disable", "--log", str(log), *command]
+            environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_EXPECT_PLATFORM": "Oclgrind"}
+        elif finder in SANITIZER:  # as in cmake/RunSanitizer.cmake and cmake/AddLabTest.cmake
+            command = [self.build.tool(finder), "--tool", finder, *SANITIZER[finder], "--log-file", str(log), *command]
+            environment |= {"GPULAB_GUARD_BYTES": "0", "GPULAB_POISON": "0", "GPULAB_TEST_UNDER_TOOL": "1",
+                            "GPULAB_TEST_TURNS": "0"}
+            if finder == "initcheck":
+                environment["CUDA_LAUNCH_BLOCKING"] = "1"
+
+        def read() -> str | None:
+            if finder not in ("oclgrind", *SANITIZER):
+                return None
+            return log.read_text(encoding="utf-8", errors="replace") if log.is_file() else ""
+
+        with self.testers:
+            ran = self.processes.run(command, folder, self.timeout, environment,
+                                     lambda: finder == "oclgrind" and finding_in(mistake, read()) != "")
+        verdict = replace(verdict_of(mistake, ran, read()), checks=checks.stat().st_size if checks.is_file() else 0)
+        shutil.rmtree(folder, ignore_errors=True)
+        if copy and verdict.word != "skipped" and not Path(f"{copy}.planted").is_file():
+            return Verdict("not planted", f"no program compiled {mistake.file}; {verdict.word}: {verdict.by}")
+        return verdict
+
+    def compiled(self, mistake: Mistake, text: str, folder: Path, program: Path) -> Verdict | None:
+        """Compiles the objects that a mistake changes and links the program with them. @return why that was not possible"""
+        build, tree = self.build, folder / "tree"
+        objects = [object for object in build.linked[mistake.lab] if mistake.file in build.files[object]]
+        if not objects:
+            return Verdict("does not fit", f"no object of test_{mistake.lab} depends on {mistake.file}")
+        for file in sorted(set().union(*(build.files[object] for object in objects))):
+            copy = tree / file
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / file, copy)
+        (tree / mistake.file).write_text(text, encoding="utf-8")
+        kept_in = build.folder / "mistakes"  # compiled objects, so that the next run need not compile them again
+        kept_in.mkdir(exist_ok=True)
+        replaced = {}
+        for object in objects:
+            kept = kept_in / f"{self.key(object, tree)}.o"
+            replaced[object] = kept
+            if kept.is_file():
+                kept.touch()
+                continue
+            made = folder / f"{len(replaced)}.o"
+            if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
+                return wrong
+            self.check_files(mistake, made, tree)
+            made.rename(kept)
+        if wrong := self.failed(build.relink_words(mistake.lab, replaced, program), tree, folder):
+            return wrong
+        shutil.rmtree(tree)
+        return None
+
+    def failed(self, command: list[str], tree: Path, folder: Path) -> Verdict | None:
+        # A compiler that is ended leaves its temporary files behind: they go with the folder.
+        ran = self.processes.run(command, self.build.folder, 600, {"TMPDIR": str(folder)})
+        if ran.code == 0:
+            return None
+        output = ran.output.splitlines() or ["no reason"]
+        lines = [line for line in output if "error" in line and not line.startswith("collect2:")] or output
+        return Verdict("does not compile", lines[0].replace(f"{tree}/", "")[:200], ran.seconds)
+
+    def key(self, object: str, tree: Path) -> str:
+        """What an object is made from: the command and, of the project, the files with the mistake."""
+        digest = hashlib.sha256(shlex.join(self.build.compile_words(object, Path("/tree"), Path("/object"))).encode())
+        for file in sorted(self.build.files[object]):
+            text = (tree / file).read_bytes()
+            digest.update(f"\n{file} {len(text)}\n".encode() + text)
+        return digest.hexdigest()[:32]
+
+    def check_files(self, mistake: Mistake, object: Path, tree: Path) -> None:
+        """The compiler must have read the file with the mistake, and none of the project's own."""
+        words = Path(f"{object}.d").read_text(encoding="utf-8").replace("\\\n", " ").split()
+        files = {os.path.normpath(self.build.folder / word) for word in words}
+        if str(tree / mistake.file) not in files:
+            raise Fault(f"{mistake.name}: an object was compiled without {mistake.file}")
+        if own := sorted(file for file in files if self.build.inside(file)):
+            raise Fault(f"{mistake.name}: an object was compiled with {own[0]}, which has no mistake")
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All of them
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number from 1 on")
+    return int(text)
+
+
+def parsed(words: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tests/mistakes/plant.py", description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("ids", nargs="*", metavar="ID", help="only these mistakes")
+    parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
+    parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
+    parser.add_argument("--rung", metavar="NAME", help="only the mistakes of this rung")
+    parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind"),
+                        help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all)")
+    parser.add_argument("--large", action="store_true",
+                        help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
+    parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
+    parser.add_argument("--any-finder", action="store_true",
+                        help="where a row's finder finds nothing, ask the others, and say in brackets which one does")
+    parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
+    parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
+    parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
+    arguments = parser.parse_args(words)
+    if not arguments.on:
+        arguments.on = ["cpu", "opencl", "oclgrind"] + (["cuda"] if arguments.ids or arguments.large else [])
+    arguments.tests = 1 if arguments.large else arguments.tests or min(arguments.jobs, 4)
+    arguments.timeout = arguments.timeout or (1800 if arguments.large else 120)
+    return arguments
+
+
+def chosen(arguments: argparse.Namespace) -> list[Mistake]:
+    def wanted(mistake: Mistake) -> bool:
+        place = "oclgrind" if mistake.finder == "oclgrind" else mistake.backend or "cpu"
+        return (place in arguments.on and (mistake.finder == "large") == arguments.large
+                and arguments.lab in (None, mistake.lab) and (not arguments.rung or arguments.rung in mistake.rungs)
+                and (not arguments.ids or mistake.id in arguments.ids))
+
+    mistakes = [mistake for mistake in all_mistakes() if wanted(mistake)]
+    if unknown := set(arguments.ids) - {mistake.id for mistake in mistakes}:
+        raise Fault(f"there is no such mistake here: {', '.join(sorted(unknown))}")
+    if not mistakes:
+        raise Fault("there is no such mistake")
+    return mistakes
+
+
+def exit_code(verdicts: list[tuple[Mistake, Verdict]]) -> int:
+    words = {verdict.word for mistake, verdict in verdicts if not (mistake.accepted and verdict.word == "accepted")}
+    if "not judged" in words:
+        return 2
+    if words - {"rejected", "skipped", "timeout", "fits", "compiles"}:
+        return 1
+    if "timeout" in words:
+        return 3
+    return 4 if words == {"skipped"} else 0
+
+
+def main(words: list[str]) -> int:
+    arguments = parsed(words)
+    mistakes = chosen(arguments)
+    build = Build(arguments.build, sorted({mistake.lab for mistake in mistakes}))
+    build.must_be_finished()
+    verdicts = []
+    with tempfile.TemporaryDirectory(prefix="gpulab-mistakes-") as scratch:
+        judge = Judge(build, Path(scratch).resolve(), arguments)
+        pool = ThreadPoolExecutor(arguments.jobs + arguments.tests)
+        try:
+            futures = {pool.submit(judge.verdict, mistake): mistake for mistake in mistakes}
+            for future in as_completed(futures):
+                mistake, verdict = futures[future], future.result()
+                verdicts.append((mistake, verdict))
+                if mistake.accepted and verdict.word == "rejected":
+                    verdict = Verdict("rejected", f"although the row says why not; {verdict.by}", verdict.seconds)
+                print(f"{mistake.name:<50} {verdict.word} ({verdict.seconds:.0f} s) {verdict.by}", flush=True)
+        finally:
+            judge.processes.stop()
+            pool.shutdown(cancel_futures=True)
+    counts = {word: sum(verdict.word == word for _, verdict in verdicts) for word in sorted({v.word for _, v in verdicts})}
+    print(f"{len(verdicts)} mistakes: " + ", ".join(f"{count} {word}" for word, count in counts.items()))
+    for mistake, verdict in verdicts:
+        if verdict.word == "accepted" and not mistake.accepted:
+            print(f"accepted, and must not be: {mistake.name}: {mistake.student}")
+    code = exit_code(verdicts)
+    if code == 4:
+        print(f"skipped: {verdicts[0][1].by}")  # for cmake/SummariseTests.cmake
+    return code
+
+
+def program() -> None:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except Fault as fault:
+        print(f"plant.py: {fault}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    program()

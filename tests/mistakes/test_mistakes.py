@@ -1,0 +1,233 @@
+"""The rows of this folder, and plant.py."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import plant  # noqa: E402
+
+FOLDER = Path(os.environ.get("GPULAB_BUILD", plant.ROOT / "build/default"))
+FILES = sorted(plant.MISTAKES.glob("*.toml"))
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The rows
+
+
+def rows():
+    for path in FILES:
+        for mistake in plant.mistakes_of(path):
+            yield pytest.param(mistake, id=mistake.name.replace(": ", "-"))
+
+
+def ladder(lab):
+    """The rungs of a lab, as its hand-out lists them."""
+    return plant.re.findall(r"(?m)^\| *`(\w+)` *\|", next(plant.ROOT.glob(f"labs/??_{lab}/README.md")).read_text(encoding="utf-8"))
+
+
+def test_every_lab_has_a_file_of_mistakes():
+    labs = {path.name for path in plant.ROOT.glob("labs/[0-9][0-9]_*")}
+    assert {path.stem for path in FILES} - {"common"} == labs
+
+
+@pytest.mark.parametrize("mistake", rows())
+def test_fits(mistake):
+    """Its text stands once in its file, and its rung on the ladder."""
+    mistake.planted((plant.ROOT / mistake.file).read_text(encoding="utf-8"))
+    assert not set(mistake.rungs) - set(ladder(mistake.lab) if mistake.rungs else [])
+
+
+ROW = '[[mistake]]\nid = "a"\nfile = "x.cl"\ntext = "1"\nby = "2"\nfinder = "values"\nstudent = "says two"\n'
+
+
+@pytest.mark.parametrize("old, new, fault", [
+    ('id = "a"', 'id = "A b"', "A b: an id has lower case"),
+    ('"values"', '"chance"', "a: unknown finder 'chance'"),
+    ("finder", "found", "a: unknown field found"),
+    ('student = "says two"', "", "a: no student"),
+    ('by = "2"', 'by = "1"', "a: it replaces nothing"),
+    ('by = "2"', "", "a: give text and by"),
+    (ROW, ROW + ROW, "two rows are called a"),
+    ("id =", "id", "toml: "),
+])
+def test_a_row_that_is_not_as_it_should_be_is_named(scratch, old, new, fault):
+    path = scratch / "01_saxpy.toml"
+    path.write_text(ROW.replace(old, new), encoding="utf-8")
+    with pytest.raises(plant.Fault, match=fault):
+        plant.mistakes_of(path)
+
+
+def mistake(**fields):
+    row = {"id": "a", "file": "opencl/02_one_item.cl", "rung": "opencl_one_item", "text": "k * a[i] + b[i]", "by": "0",
+           "finder": "values", "student": "writes 0", **fields}
+    return plant.mistake_of(row, Path("01_saxpy.toml"))
+
+
+def test_a_text_that_does_not_occur_once_does_not_fit():
+    edits = mistake(text="1", by="2")
+    assert edits.planted("0 1") == "0 2"
+    for text in ("0", "1 1"):
+        with pytest.raises(plant.Fault, match="a: labs/01_saxpy/opencl/02_one_item.cl has"):
+            edits.planted(text)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Verdicts
+
+SPOKEN = "opencl_one_item on opencl:0 (PoCL) is wrong\n  {}\ntest.cpp:1: FAILED:\nexplicitly with message:\n  wrong\n"
+CLEAN = "========= ERROR SUMMARY: 0 errors\n"
+
+
+@pytest.mark.parametrize("fields, code, output, log, verdict", [
+    ({}, 0, "", None, "accepted"),
+    ({}, 42, SPOKEN.format("every size: n = 1: wrong"), None, "rejected"),
+    ({}, 42, "test.cpp:1: FAILED:\n  CHECK( fault == \"\" )\nwith expansion:\n  \"n = 1\" == \"\"\n", None, "rejected"),
+    ({}, 42, SPOKEN.format("every size: it threw: no memory"), None, "broken"),
+    ({}, 42, "test.cpp:1: FAILED:\ndue to unexpected exception with message:\n  no memory\n", None, "broken"),
+    ({"check": "every size: it threw"}, 42, SPOKEN.format("every size: it threw: no memory"), None, "rejected"),
+    ({"file": "cuda/a.cu"}, 42, SPOKEN.format("every size: it threw: an illegal memory access"), None, "rejected"),
+    ({}, -11, "", None, "broken"),
+    ({}, 42, "an OpenCL kernel does not compile for PoCL:\n    x.cl:1: error\n", None, "does not compile"),
+    ({}, 4, "skipped: no OpenCL device\n", None, "skipped"),
+    ({}, None, "", None, "timeout"),
+    ({"check": "NaN"}, 42, SPOKEN.format("every size: n = 1: wrong"), None, "found otherwise"),
+    ({"finder": "guard bands"}, 42, SPOKEN.format("every size: n = 1: wrong"), None, "found otherwise"),
+    ({"finder": "guard bands"}, 42, SPOKEN.format("every size: the kernel wrote past the end of a buffer (1)"), None, "rejected"),
+    ({"finder": "oclgrind"}, 0, "", "", "accepted"),
+    ({"finder": "oclgrind"}, 42, SPOKEN.format("every size: n = 1: wrong"), "", "found otherwise"),
+    ({"finder": "oclgrind"}, 0, "", "Invalid read of size 4\n", "rejected"),
+    ({"finder": "oclgrind", "check": "data race"}, 0, "", "Invalid read of size 4\n", "accepted"),
+    ({"finder": "oclgrind"}, 42, "", "Error: CL_BUILD_PROGRAM_FAILURE\n", "broken"),
+    ({"finder": "memcheck"}, 0, "", CLEAN, "accepted"),
+    ({"finder": "memcheck"}, 1, "", "========= Invalid __global__ read\n========= ERROR SUMMARY: 1 error\n", "rejected"),
+    ({"finder": "racecheck"}, 0, "", "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n", "accepted"),
+    ({"finder": "racecheck"}, 0, "", "========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)\n", "rejected"),
+])
+def test_what_a_run_says(fields, code, output, log, verdict):
+    assert plant.verdict_of(mistake(**fields), plant.Ran(code, output, 1), log).word == verdict
+
+
+@pytest.mark.parametrize("words, word", [(["accepted", "skipped"], "accepted"), (["skipped", "accepted"], "accepted"),
+                                         (["skipped", "skipped"], "skipped")])
+def test_what_was_skipped_does_not_hide_what_was_accepted(words, word):
+    assert plant.accepted_or_skipped([plant.Verdict(word) for word in words]).word == word
+
+
+@pytest.mark.parametrize("found, unchanged, seconds, file, verdict", [
+    ("rejected", "accepted", 1, "opencl/a.cl", "rejected"), ("rejected", "rejected", 1, "opencl/a.cl", "not judged"),
+    ("broken", "accepted", 1, "opencl/a.cl", "broken"), ("rejected", "timeout", 120, "opencl/a.cl", "timeout"),
+    ("timeout", "accepted", 1, "opencl/a.cl", "timeout"), ("timeout", "accepted", 1, "cuda/a.cu", "rejected"),
+    ("timeout", "accepted", 40, "cuda/a.cu", "timeout"),
+])
+def test_a_verdict_needs_the_unchanged_program(found, unchanged, seconds, file, verdict):
+    judge = plant.Judge.__new__(plant.Judge)
+    judge.timeout = 120
+    control = plant.Verdict(unchanged, seconds=seconds)
+    assert judge.compared(mistake(file=file), plant.Verdict(found), control).word == verdict
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Planting, in lab 01
+
+needs_build = pytest.mark.skipif(not (FOLDER / "bin/test_saxpy").is_file(), reason="test_saxpy is not built")
+needs_oclgrind = pytest.mark.skipif(not shutil.which("oclgrind"), reason="oclgrind is not installed")
+
+PLANTED = {
+    "swapped": ({"by": "k * b[i] + a[i]"}, "rejected"),
+    "past-the-end": ({"text": "if (i < n) c[i]", "by": "c[i]", "finder": "guard bands"}, "rejected"),
+    "zero-skipped": ({"by": "(k == 0 ? b[i] : k * a[i] + b[i])", "check": "NaN, infinities and denormals"}, "rejected"),
+    "harmless": ({"by": "b[i] + k * a[i]"}, "accepted"),
+    "does-not-compile": ({"by": "k * a[i] + d[i]"}, "does not compile"),
+    "never-planted": ({"rung": "opencl_grid_stride"}, "not planted"),
+    "no-such-rung": ({"rung": "opencl_no_such_rung"}, "not judged"),
+    "first-lost": ({"rung": "cpu_sequential", "file": "cpu/01_sequential.cpp", "text": "i = 0", "by": "i = 1"}, "rejected"),
+    "no-semicolon": ({"rung": "cpu_sequential", "file": "cpu/01_sequential.cpp", "text": "i = 0;", "by": "i = 0"},
+                     "does not compile"),
+}
+
+
+def write_rows(folder, names):
+    text = ""
+    for name in names:
+        row = {"id": name, "file": "opencl/02_one_item.cl", "rung": "opencl_one_item", "text": "k * a[i] + b[i]", "by": "0",
+               "finder": "values", "student": "does so", **PLANTED[name][0]}
+        text += "[[mistake]]\n" + "".join(f"{field} = '{value}'\n" for field, value in row.items())
+    (folder / "01_saxpy.toml").write_text(text, encoding="utf-8")
+
+
+def planted(capsys, monkeypatch, folder, names, *options):
+    """The exit code of plant.py and the verdicts on these mistakes, by their ids."""
+    write_rows(folder, names)
+    monkeypatch.setattr(plant, "MISTAKES", folder)
+    code = plant.main(["--build", str(FOLDER), *options])
+    lines = capsys.readouterr().out.splitlines()
+    return code, {name: next(line for line in lines if line.startswith(f"saxpy: {name} ")).split(maxsplit=2)[2] for name in names}
+
+
+@needs_build
+def test_mistakes_are_rejected_accepted_or_not_planted(capsys, monkeypatch, scratch):
+    code, verdicts = planted(capsys, monkeypatch, scratch, PLANTED)
+    assert code == 2  # one was not judged
+    for name, (_, verdict) in PLANTED.items():
+        assert verdicts[name].startswith(verdict), (name, verdicts[name])
+
+
+@pytest.mark.parametrize("words, code", [
+    (["rejected"], 0), (["rejected", "skipped"], 0), (["rejected", "accepted"], 1), (["rejected", "not planted"], 1),
+    (["found otherwise"], 1), (["broken"], 1), (["does not fit"], 1), (["does not compile", "timeout"], 1),
+    (["not judged", "accepted"], 2), (["rejected", "timeout"], 3), (["skipped"], 4),
+])
+def test_exit_codes(words, code):
+    assert plant.exit_code([(mistake(), plant.Verdict(word)) for word in words]) == code
+
+
+def test_a_mistake_that_may_be_accepted_is_no_failure():
+    may_be = mistake(accepted="it does no harm")
+    assert [plant.exit_code([(may_be, plant.Verdict(word))]) for word in ("accepted", "rejected", "not planted")] == [0, 0, 1]
+
+
+@needs_build
+def test_without_a_right_unchanged_program_there_is_no_verdict(capsys, monkeypatch, scratch):
+    real = plant.Judge.run
+
+    def run(self, mistake, program, group, copy, most_checks=0, turns=True):
+        verdict = real(self, mistake, program, group, copy, most_checks, turns)
+        return plant.Verdict("rejected", "for another reason") if most_checks else verdict
+
+    monkeypatch.setattr(plant.Judge, "run", run)
+    code, verdicts = planted(capsys, monkeypatch, scratch, ["swapped"])
+    assert (code, verdicts["swapped"].split(" (")[0]) == (2, "not judged")
+
+
+@needs_build
+def test_a_build_that_is_older_than_a_source_is_refused(monkeypatch):
+    build = plant.Build(FOLDER, ["saxpy"])
+    build.must_be_finished()
+    monkeypatch.setattr(build, "programs", {"saxpy": "bin/absent"})
+    with pytest.raises(plant.Fault, match="is missing or older than its sources"):
+        build.must_be_finished()
+
+
+@needs_build
+def test_a_run_that_is_ended_leaves_nothing_behind(scratch):
+    (scratch / "tmp").mkdir()
+    write_rows(scratch, ["harmless"])
+    code = f"import sys; sys.path.insert(0, {str(plant.ROOT / 'tests/mistakes')!r}); import plant; " \
+           f"plant.MISTAKES = plant.Path({str(scratch)!r}); plant.program()"
+    run = subprocess.Popen([sys.executable, "-B", "-c", code, "--build", FOLDER], start_new_session=True,
+                           env={**os.environ, "TMPDIR": str(scratch / "tmp")}, stdout=subprocess.DEVNULL)
+    while not list(scratch.glob("tmp/gpulab-mistakes-*/saxpy/*")):
+        time.sleep(0.05)
+        assert run.poll() is None
+    run.send_signal(signal.SIGTERM)
+    assert run.wait(20) == 143
+    assert list(scratch.glob("tmp/*")) == []
+    ran = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    assert str(scratch) not in ran.stdout
