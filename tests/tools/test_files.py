@@ -172,6 +172,17 @@ def test_of_a_labs_files_only_its_tables_include_rungs_hpp():
     assert found and not [path for path in found if not re.search(rb'(?m)^#include "rungs.*\.inc"', path.read_bytes())]
 
 
+def test_every_file_of_a_rung_defines_one_that_the_lab_lists():
+    for lab in sorted((ROOT / "labs").glob("[0-9][0-9]_*")):
+        listed = {name for path in lab.glob("rungs*.inc") for name in re.findall(r"(?m)^[A-Z_]*RUNG\((\w+),", path.read_text())}
+        files = [path for backend in ("cpu", "cuda", "opencl") for path in (lab / backend).glob("*.c*")
+                 if path.suffix in (".cpp", ".cu") and re.match(r"([a-z]+_)?(\d\d|baseline)_", path.name)]
+        assert listed and files
+        for path in files:
+            defined = re.findall(r"(?m)^(?:template <[^>]*> )?void (\w+)\(", path.read_text(encoding="utf-8"))
+            assert listed & set(defined), f"{path.relative_to(ROOT)} defines no rung that rungs.inc lists"
+
+
 def test_files_of_rungs_are_numbered_with_two_digits_or_named_as_baselines():
     """So that they list in their order."""
     paths = [path for backend in ("cpu", "cuda", "opencl") for path in (ROOT / "labs").glob(f"[0-9][0-9]_*/{backend}/*")]

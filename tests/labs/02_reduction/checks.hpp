@@ -92,21 +92,14 @@ template <class T> bool keeps_denormals([[maybe_unused]] Backend backend) {
     return true;
 }
 
-/// The tiles of a variant that runs a problem. @param unit what those that its helpers note count
-template <class Run, class Problem, class Output>
-std::vector<gpulab::Tile> tiles_of(Run* run, const Problem& p, Output out, Stopwatch& watch,
-                                   std::string_view unit = "elements") {
-    gpulab::testing::in_turn_noting_tiles(watch, unit, [&] { run(p, out, watch); });
-    return watch.tiles();
-}
-
 /// What a variant should have done beside its answer when it ran a problem, or "".
 /// @param tiles becomes its tiles @param unit what they count
 template <class Variant, class Problem, class Output>
-std::string manners_fault(const Variant& v, const Problem& p, const Output& out, std::vector<gpulab::Tile>& tiles,
+std::string manners_fault(const Variant& v, const Problem& p, Output out, std::vector<gpulab::Tile>& tiles,
                           std::string_view unit = "elements") {
     Stopwatch once;
-    tiles = tiles_of(v.run, p, out, once, unit);
+    gpulab::testing::in_turn_noting_tiles(once, unit, [&] { v.run(p, out, once); });
+    tiles = once.tiles();
     const std::string fault = gpulab::testing::manners_fault(v.backend, v.baseline, once, {unit});
     if (!fault.empty()) return fault;
     return gpulab::testing::reset_fault([&](Output& o, Stopwatch& watch) { v.run(p, o, watch); }, out);
