@@ -6,6 +6,7 @@
 
 #include "gpulab/math.hpp"
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/opencl/timing.hpp"
 #include "invert.cl.hpp"
 #include "rounds.cl.hpp"
 #include "streams.hpp"
