@@ -59,21 +59,29 @@ template <class Table> auto run_of(const Table& table, std::string_view name) {
 //
 // name, summary and, where they apply, further members of Variant. Two files include rungs.inc, each with its own RUNG
 // in front: in the lab's rungs.hpp a line declares the function, in the table it becomes a row.
+
+/// A line of rungs.inc for a rung on the CPU.
 #define CPU_RUNG(function, ...) RUNG(cpu, GPULAB_IF_CPU, function, __VA_ARGS__)
+/// A line of rungs.inc for a rung in OpenCL.
 #define OPENCL_RUNG(function, ...) RUNG(opencl, GPULAB_IF_OPENCL, function, __VA_ARGS__)
+/// A line of rungs.inc for a rung in CUDA.
 #define CUDA_RUNG(function, ...) RUNG(cuda, GPULAB_IF_CUDA, function, __VA_ARGS__)
 
 /// A row of a variant table. `pointer` is to the function itself, or to its instance: `cuda_grid<T>`.
 #define GPULAB_ROW(of, pointer, function, text, ...) \
     {.name = #function, .summary = text, .backend = gpulab::Backend::of, .run = pointer __VA_OPT__(, ) __VA_ARGS__},
 
-// The function where this build has its back end, nullptr where it has not.
+/// In a variant table: the function, because every build has the CPU.
 #define GPULAB_IF_CPU(function) (function)
+
+/// In a variant table: the function where this build has CUDA, nullptr where it has not.
 #if defined(GPULAB_WITH_CUDA)
 #define GPULAB_IF_CUDA(function) (function)
 #else
 #define GPULAB_IF_CUDA(function) nullptr
 #endif
+
+/// In a variant table: the function where this build has OpenCL, nullptr where it has not.
 #if defined(GPULAB_WITH_OPENCL)
 #define GPULAB_IF_OPENCL(function) (function)
 #else
