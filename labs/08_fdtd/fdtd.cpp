@@ -93,7 +93,6 @@ template <class T> void poison(Output<T>& out) {
 }
 
 template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first, std::size_t steps) {
-    check_scene(scene);
     Problem<T> p;
     Rules<T>& r = p.rules;
     p.mode = scene.mode;

@@ -199,6 +199,7 @@ def copy_of_labs(scratch):
     copy = scratch / "a copy"
     (copy / "build/default").mkdir(parents=True)
     shutil.copy(ROOT / "lab", copy)
+    (copy / "tools").symlink_to(ROOT / "tools")
     for name in LABS:
         folder = next((ROOT / "labs").glob(f"*_{name}")).name
         (copy / "labs" / folder).mkdir(parents=True)
