@@ -73,7 +73,7 @@ def includes_of(lab):
     said = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
     found = {}
     for entry in said.split("\n\n"):
-        head, *paths = entry.splitlines()
+        head, *paths = entry.splitlines() or [""]
         if head.startswith(f"labs/{lab.folder}/CMakeFiles/{lab.name}_lab.dir/"):
             files = {path.strip().removeprefix(f"{lab.path}/") for path in paths if path.strip().startswith(f"{lab.path}/")}
             found[re.sub(r".*_lab\.dir/(.*)\.o: .*", r"\1", head)] = files
