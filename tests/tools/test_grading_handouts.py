@@ -247,8 +247,8 @@ TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml
     (TOML, "problem = ", "problems = ", "problem"),
     (TOML, "mistake =", "mis_take =", "mis_take"),
     (TOML, "mistake =", "pocl_threads = 0 #", "pocl_threads"),
-    (TOML, 'mistake = "stops-one-short"', "", "0 mistakes"),
-    (TOML, 'mistake = "stops-one-short"', 'mistake = "none"', "'none'"),
+    (TOML, 'mistake = "opencl-last-element-lost"', "", "0 mistakes"),
+    (TOML, 'mistake = "opencl-last-element-lost"', 'mistake = "none"', "'none'"),
     (TOML, 'kind = "repair"', 'kind = "write"', "1 mistakes"),
     (ONE_ITEM, "EXERCISE many-blocks", "EXERCISE few-blocks", "no file in opencl/ has the mark '// EXERCISE many-blocks'"),
     (ONE_ITEM, "//|", "//", "without //| lines"),
@@ -259,7 +259,7 @@ TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml
     (ONE_ITEM, "    // END EXERCISE\n", "", "has no end"),
     (STRIDE, "i < n; i +=", "i != n; i +=", "occurs 0 times"),
     (STRIDE, "    // EXERCISE repair-stride", "    for (size_t i = 1; i < n; i += get_global_size(0)) {}\n    // EXERCISE repair-stride", "occurs 2 times"),
-    (MISTAKES, 'text = "i < n; i += get_global_size(0)"', 'text = "kernel void"', "does not stand between the marks"),
+    (MISTAKES, 'text = "i < n;"', 'text = "kernel void"', "does not stand between the marks"),
 ])
 def test_a_fault_in_an_exercise_is_told_in_one_line(scratch, file, old, new, told_of):
     folder = scratch / "labs/01_saxpy"
