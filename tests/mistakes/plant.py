@@ -424,10 +424,14 @@ class Judge:
     def __init__(self, build: Build, scratch: Path, arguments: argparse.Namespace):
         self.build = build
         self.scratch = scratch
-        self.large = arguments.large
         self.compile_only = arguments.compile
         self.any_finder = arguments.any_finder
         self.timeout = arguments.timeout
+        self.kept = build.folder / "mistakes"  # compiled objects, so that a later run need not compile them again
+        self.kept.mkdir(exist_ok=True)
+        for path in self.kept.iterdir():
+            if path.is_file() and time.time() - path.stat().st_mtime > 7 * 86400:
+                path.unlink(missing_ok=True)
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
         self.testers = threading.Semaphore(arguments.tests)
@@ -567,11 +571,9 @@ class Judge:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / file, copy)
         (tree / mistake.file).write_text(text, encoding="utf-8")
-        kept_in = build.folder / "mistakes"  # compiled objects, so that the next run need not compile them again
-        kept_in.mkdir(exist_ok=True)
         replaced = {}
         for object in objects:
-            kept = kept_in / f"{self.key(object, tree)}.o"
+            kept = self.kept / f"{self.key(object, tree)}.o"
             replaced[object] = kept
             if kept.is_file():
                 kept.touch()
@@ -580,7 +582,9 @@ class Judge:
             if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
                 return wrong
             self.check_files(mistake, made, tree)
-            made.rename(kept)
+            whole = kept.with_suffix(f".{mistake.id}")  # a run that is interrupted leaves no half object
+            shutil.move(made, whole)
+            whole.rename(kept)
         if wrong := self.failed(build.relink_words(mistake.lab, replaced, program), tree, folder):
             return wrong
         shutil.rmtree(tree)
