@@ -105,6 +105,25 @@ TEST_CASE("a reset that leaves the result of the run before is found") {
     CHECK(reset_fault(first_element, Floats(4)).starts_with("its reset leaves the result"));
 }
 
+TEST_CASE("a variant that does not poison its result, names no tile or one that no check reads is reported") {
+    using gpulab::Backend, gpulab::testing::manners_fault;
+    gpulab::Stopwatch once;
+    once.time([] {});
+    CHECK(manners_fault(Backend::cpu, false, once).starts_with("it does not poison"));
+    once.notes_reset();
+    CHECK(manners_fault(Backend::cpu, false, once) == "");
+    CHECK(manners_fault(Backend::opencl, true, once) == "");
+    CHECK(manners_fault(Backend::opencl, false, once).starts_with("it names no tile"));
+    once.tile(256);
+    CHECK(manners_fault(Backend::opencl, false, once) == "");
+    once.tile(64, "colums");
+    CHECK(manners_fault(Backend::cpu, false, once) == "");
+    CHECK(manners_fault(Backend::opencl, false, once) ==
+          "it names a tile of 64 \"colums\"; the checks know only: elements");
+    CHECK(manners_fault(Backend::cuda, false, once, {"rows", "columns"}) ==
+          "it names a tile of 256 \"elements\"; the checks know only: rows, columns");
+}
+
 TEST_CASE("the comparison for NaN and infinities says how many are wrong, where, and the first in all its digits") {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
     using Floats = std::vector<float>;

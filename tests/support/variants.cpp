@@ -18,6 +18,7 @@ namespace gpulab::testing {
 namespace {
 /// Ends the checks of a variant; no std::exception, so that nothing takes it for a fault.
 struct EnoughChecks {};
+std::string running; // the variant under test
 } // namespace
 
 void Faults::check(std::string_view what, const std::function<std::string()>& check) {
@@ -79,6 +80,7 @@ void check_on_devices(std::string_view variant, Backend backend, bool built, con
         }
         use(device);
         Faults faults;
+        running = variant;
         try {
             check(faults);
         } catch (const EnoughChecks&) {
@@ -106,6 +108,8 @@ std::string special_message(std::size_t wrong, std::size_t n, const std::string&
 
 std::string manners_fault(Backend backend, bool baseline, const Stopwatch& watch,
                           const std::vector<std::string_view>& units) {
+    if (std::getenv("GPULAB_TEST_TILES")) // for whoever compares the tiles before and after a change
+        for (const Tile& tile : watch.tiles()) fmt::print("tile: {} {} of {}\n", running, tile.size, tile.of);
     if (!watch.had_reset()) return "it does not poison its output before every run: give the stopwatch poisoning(out)";
     if (backend == Backend::cpu) return "";
     if (!baseline && watch.tiles().empty())

@@ -357,13 +357,6 @@ inline const std::vector<Check>& checks() {
     return all;
 }
 
-/// What the first check that rejects a variant is called, and what it found; "" when all accept it.
-inline std::string first_fault(Rung rung) {
-    for (const Check& check : checks())
-        if (const std::string fault = check.fault(rung); !fault.empty()) return std::string(check.name) + ": " + fault;
-    return "";
-}
-
 /// Small sizes, once each: for tools a thousand times slower than the device. Not for a library, which may round.
 inline std::string fault_under_tools(const Rung& rung, const std::vector<std::size_t>& small) {
     for (const std::size_t n : small) {

@@ -142,12 +142,4 @@ inline const std::vector<SolverCheck>& solver_checks() {
     return all;
 }
 
-/// What the first check that rejects a solver is called, and what it found; "" when all accept it.
-inline std::string first_fault(Solver solver) {
-    for (const SolverCheck& check : solver_checks())
-        if (const std::string fault = check.fault(solver); !fault.empty())
-            return std::string(check.name) + ": " + fault;
-    return "";
-}
-
 } // namespace lu::testing
