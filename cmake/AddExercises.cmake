@@ -1,4 +1,4 @@
-# add_judge(), add_worker(): the programs that judge a lab's exercises. labs/NN_name/exercises/CMakeLists.txt calls them.
+# add_exercises(): the programs that judge a lab's exercises. labs/NN_name/exercises/CMakeLists.txt calls it.
 #
 # The judge makes problems and compares answers. A worker runs one rung, which may be a student's. Neither is part of the
 # lab's program.
@@ -24,40 +24,66 @@ if(GPULAB_WITH_CUDA)
     endif()
 endif()
 
-# add_judge(<lab> [FOLDERS <further include folders>]): judge_<lab>, from judge.cpp beside the calling CMakeLists.txt.
-function(add_judge lab)
-    cmake_parse_arguments(JUDGE "" "" "FOLDERS" ${ARGN})
+# add_exercises(<lab> [HELPERS <files of the lab that rungs of exercises call>])
+#
+# judge_<lab>, from judge.cpp beside the calling CMakeLists.txt, and worker_<lab>_<rung> for each rung of exercises.toml. There
+# each field has a line of its own.
+function(add_exercises lab)
+    cmake_parse_arguments(EXERCISES "" "" "HELPERS" ${ARGN})
+    set(folder ${CMAKE_CURRENT_SOURCE_DIR})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exercises.toml)
     add_executable(judge_${lab} judge.cpp)
-    target_include_directories(judge_${lab} PRIVATE ${JUDGE_FOLDERS})
     target_link_libraries(judge_${lab} PRIVATE ${lab}_lab gpulab_judging gpulab_compile)
     foreach(library gpulab_no_launches gpulab_launches)
         if(TARGET ${library})
             add_dependencies(judge_${lab} ${library})
         endif()
     endforeach()
+
+    # A worker has only the objects that its rung needs: the lab's library holds all other rungs. One of the helpers has the
+    # table of all rungs, which is not used: the linker drops it, with what it refers to.
+    set(helpers "")
+    foreach(file IN LISTS EXERCISES_HELPERS)
+        if(NOT file MATCHES "\\.cu$" OR GPULAB_WITH_CUDA)
+            list(APPEND helpers "$<FILTER:$<TARGET_OBJECTS:${lab}_lab>,INCLUDE,/${file}\\.o$>")
+        endif()
+    endforeach()
+    if(helpers)
+        add_library(${lab}_helpers STATIC ${helpers})
+        set_target_properties(${lab}_helpers PROPERTIES LINKER_LANGUAGE CXX)
+        target_compile_options(${lab}_lab PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
+        target_link_options(${lab}_helpers INTERFACE -Wl,--gc-sections)
+    endif()
+
+    file(STRINGS exercises.toml fields REGEX "^(name|problem|types|rung) = ")
+    foreach(field IN LISTS fields)
+        if(field MATCHES "^name = \"(.*)\"")
+            set(name ${CMAKE_MATCH_1}) # of an exercise, as far as the fields below are concerned: tests follow them
+        elseif(field MATCHES "^problem = \"(.*)\"")
+            set(problem ${CMAKE_MATCH_1})
+            set(types "")
+        elseif(field MATCHES "^types = \\[(.*)\\]")
+            string(REGEX MATCHALL "[a-z]+" types "${CMAKE_MATCH_1}")
+        elseif(field MATCHES "^rung = \"((opencl|cuda)_.*)\"")
+            gpulab_add_worker(${lab} ${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+        endif()
+    endforeach()
 endfunction()
 
-# add_worker(<lab> <rung> TASK <type of tasks.hpp> [TYPES <element types>] SOURCE <file>
-#            [KERNELS <.cl files>] [EMBEDDED] [HELPERS <files of the lab that the rung needs>])
-#
-# worker_<lab>_<rung>. All files are relative to the lab. The kernels of an OpenCL rung are not embedded: the worker reads them
-# when it runs. EMBEDDED: the rung has other kernels as well, which are embedded as in the lab. With TYPES, rung and task are
-# templates.
-function(add_worker lab rung)
-    cmake_parse_arguments(WORKER "EMBEDDED" "TASK;SOURCE" "TYPES;KERNELS;HELPERS" ${ARGN})
-    if(rung MATCHES "^cuda_" AND NOT GPULAB_WITH_CUDA OR rung MATCHES "^opencl_" AND NOT GPULAB_WITH_OPENCL)
+# Adds the worker of a rung, with the variables of add_exercises().
+function(gpulab_add_worker lab rung backend)
+    if(backend STREQUAL "cuda" AND NOT GPULAB_WITH_CUDA OR backend STREQUAL "opencl" AND NOT GPULAB_WITH_OPENCL)
         return()
     endif()
-    string(REGEX REPLACE "_.*" "" backend ${rung})
-    get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR}/.. ABSOLUTE)
-    set(adds "    worker.add<${lab}::${WORKER_TASK}>(\"\", ${lab}::${rung});\n")
-    if(WORKER_TYPES)
-        set(adds "")
-        foreach(type IN LISTS WORKER_TYPES)
-            string(APPEND adds "    worker.add<${lab}::${WORKER_TASK}<${type}>>(\"${type}\", ${lab}::${rung}<${type}>);\n")
-        endforeach()
+    set(adds "")
+    foreach(type IN LISTS types)
+        string(APPEND adds "    worker.add<${lab}::${problem}<${type}>>(\"${type}\", ${lab}::${rung}<${type}>);\n")
+    endforeach()
+    if(NOT types)
+        set(adds "    worker.add<${lab}::${problem}>(\"\", ${lab}::${rung});\n")
     endif()
-    set(generated ${CMAKE_CURRENT_BINARY_DIR}/worker_${lab}_${rung})
+    set(worker worker_${lab}_${rung})
+    set(generated ${CMAKE_CURRENT_BINARY_DIR}/${worker})
     file(CONFIGURE OUTPUT ${generated}/main.cpp @ONLY CONTENT "// Made by the build: runs one rung for the judge.
 #include \"exercises/tasks.hpp\"
 #include \"gpulab/grading/worker.hpp\"
@@ -68,34 +94,51 @@ int main() {
 @adds@    return worker.serve();
 }
 ")
-    foreach(kernel IN LISTS WORKER_KERNELS)
-        get_filename_component(file ${kernel} NAME)
-        string(REGEX REPLACE "^[0-9]+_" "" name ${file})
-        string(MAKE_C_IDENTIFIER "${name}" name)
-        file(CONFIGURE OUTPUT ${generated}/${file}.hpp @ONLY CONTENT "// Made by the build: ${file} is read when the program runs.
+    add_executable(${worker} ${generated}/main.cpp)
+    if(backend STREQUAL "opencl")
+        gpulab_add_opencl_rung(${worker} ${rung} ${name})
+    endif()
+    if(TARGET ${lab}_helpers)
+        target_link_libraries(${worker} PRIVATE ${lab}_helpers)
+    endif()
+    target_include_directories(${worker} PRIVATE ${folder}/..)
+    target_link_libraries(${worker} PRIVATE gpulab_grading gpulab_compile)
+    if(backend STREQUAL "cuda") # the rung comes from the lab's library; a grader links the student's file in its place
+        target_link_libraries(${worker} PRIVATE ${lab}_lab)
+    endif()
+endfunction()
+
+# Adds the file that defines a rung to its worker. The kernels of the exercise are not embedded: the worker reads them when it
+# runs. Others, which the rung may have as well, are embedded as in the lab.
+function(gpulab_add_opencl_rung worker rung exercise)
+    file(GLOB sources ${folder}/../opencl/*.cpp)
+    foreach(source IN LISTS sources)
+        file(STRINGS ${source} found REGEX "void ${rung}\\(")
+        if(found)
+            target_sources(${worker} PRIVATE ${source})
+        endif()
+    endforeach()
+    set(kernels ${folder}/../opencl/*.cl)
+    if(IS_DIRECTORY ${folder}/opencl) # in a hand-out
+        set(kernels ${folder}/opencl/*.cl)
+    endif()
+    file(GLOB kernels ${kernels})
+    foreach(kernel IN LISTS kernels)
+        file(STRINGS ${kernel} found REGEX "// EXERCISE ${exercise}$")
+        if(found)
+            get_filename_component(file ${kernel} NAME)
+            string(REGEX REPLACE "^[0-9]+_" "" name ${file})
+            string(MAKE_C_IDENTIFIER "${name}" name)
+            file(CONFIGURE OUTPUT ${generated}/${file}.hpp @ONLY CONTENT "// Made by the build: ${file} is read when the program runs.
 #pragma once
 #include \"gpulab/grading/worker.hpp\"
 
 inline const std::string @name@_text = gpulab::grading::kernel_file(\"@file@\");
 inline const char* const @name@ = @name@_text.c_str();
 ")
-    endforeach()
-    list(TRANSFORM WORKER_HELPERS PREPEND ${folder}/)
-    add_executable(worker_${lab}_${rung} ${generated}/main.cpp ${WORKER_HELPERS})
-    target_include_directories(worker_${lab}_${rung} PRIVATE ${generated} ${folder})
-    if(WORKER_HELPERS) # one has the table of all rungs, which is not used: the linker drops it, with what it refers to
-        target_compile_options(worker_${lab}_${rung} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
-        target_link_options(worker_${lab}_${rung} PRIVATE -Wl,--gc-sections)
-    endif()
-    if(backend STREQUAL "opencl")
-        target_sources(worker_${lab}_${rung} PRIVATE ${folder}/${WORKER_SOURCE})
-        if(WORKER_EMBEDDED)
-            get_target_property(embedded ${lab}_lab BINARY_DIR)
-            target_include_directories(worker_${lab}_${rung} PRIVATE ${embedded}/${lab}_lab_cl)
-            add_dependencies(worker_${lab}_${rung} ${lab}_lab)
         endif()
-        target_link_libraries(worker_${lab}_${rung} PRIVATE gpulab_grading gpulab_compile)
-    else() # the rung comes from the lab's library; a grader links the student's file in its place
-        target_link_libraries(worker_${lab}_${rung} PRIVATE ${lab}_lab gpulab_grading gpulab_compile)
-    endif()
+    endforeach()
+    get_target_property(embedded ${lab}_lab BINARY_DIR)
+    target_include_directories(${worker} PRIVATE ${generated} ${embedded}/${lab}_lab_cl)
+    add_dependencies(${worker} ${lab}_lab)
 endfunction()

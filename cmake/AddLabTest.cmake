@@ -6,7 +6,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
-#     [OCLGRIND] [SANITIZER] [THREADS] [PARTS <number>])
+#     [OCLGRIND] [SANITIZER] [THREADS])
 #
 # A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
 # [large] too run only when asked for, with `ctest -C large`: see HiddenTests.cmake.
@@ -15,8 +15,6 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # SANITIZER: those tagged [.sanitizer] run under each tool of compute-sanitizer, and any finding fails.
 # THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
 # out may show with more than two only.
-# PARTS: a back end's test cases are so many tests and not one each: for many short ones, where starting a program and
-# its device would take longer than the cases.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
 # for one process after the other, 0.2 s for each on an H200.
 # A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu:
@@ -25,7 +23,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # compute-sanitizer takes one of the slots "sanitizers": these share a turn.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
-    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "PARTS" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
     if(TEST_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
     endif()
@@ -48,9 +46,7 @@ function(add_lab_test target)
     set(labels_file ${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake)
     file(WRITE ${labels_file} "")
     set(cost 10) # what takes longer starts earlier, so that it is not what all wait for in the end
-    if(target MATCHES "^test_wrong_")
-        set(cost 100)
-    elseif(target STREQUAL "test_common")
+    if(target STREQUAL "test_common")
         set(cost 1)
     endif()
     set(discover TEST_PREFIX "${target}: " DISCOVERY_MODE PRE_TEST PROPERTIES SKIP_RETURN_CODE 4)
@@ -74,24 +70,7 @@ function(add_lab_test target)
                                    "endif()\n")
     endmacro()
     foreach(backend cpu opencl cuda)
-        string(TOUPPER ${backend} upper)
-        if(TEST_PARTS AND NOT backend STREQUAL "cpu" AND NOT GPULAB_WITH_${upper})
-            # The program has no such test cases, and Catch2 ends with an error when none matches.
-            add_test(NAME "${target}: ${backend}" COMMAND ${CMAKE_COMMAND} -E echo "skipped: built without ${upper}")
-            set_tests_properties("${target}: ${backend}" PROPERTIES LABELS "${TEST_LABELS};${backend}"
-                                 SKIP_REGULAR_EXPRESSION "skipped: ")
-        elseif(TEST_PARTS)
-            foreach(part RANGE 1 ${TEST_PARTS})
-                math(EXPR index "${part} - 1")
-                set(name "${target}: ${backend}, part ${part} of ${TEST_PARTS}")
-                add_test(NAME "${name}" COMMAND ${target} "[${backend}]~[large]"
-                                                --shard-count ${TEST_PARTS} --shard-index ${index})
-                set_tests_properties("${name}" PROPERTIES LABELS "${TEST_LABELS};${backend}" SKIP_RETURN_CODE 4
-                                     COST ${cost} RESOURCE_GROUPS gpus:1)
-            endforeach()
-        else()
-            gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
-        endif()
+        gpulab_discover(${backend} "[${backend}]~[large]" "${TEST_LABELS};${backend}")
     endforeach()
     gpulab_discover(other "~[cpu]~[opencl]~[cuda]~[.]" "${TEST_LABELS}")
     set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${labels_file})
@@ -103,10 +82,8 @@ function(add_lab_test target)
 
     # What ctest finds out by itself, from the program as it is then. Programs of several configurations differ.
     string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
-               "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
-    if(NOT TEST_PARTS)
-        string(APPEND hidden "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
-    endif()
+               "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n"
+               "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         find_program(GPULAB_OCLGRIND oclgrind)
         if(GPULAB_OCLGRIND)

@@ -1,6 +1,10 @@
 # cmake -DSANITIZER=... -DTOOL=memcheck -DPROGRAM=... -DCASES=[.tag] -DFINDS=text -DLOG=... -P RunSanitizer.cmake
 # Without FINDS: fails when the program fails, or when the tool has a finding. With FINDS: fails unless the log holds
 # that text. Prints "skipped: ..." where every test case is skipped, unless GPULAB_REQUIRE_DEVICES is 1.
+# GPULAB_TEST_VARIANT in the environment: of CASES, a tag, only those of this variant.
+if(DEFINED ENV{GPULAB_TEST_VARIANT})
+    set(CASES "$ENV{GPULAB_TEST_VARIANT} *${CASES}")
+endif()
 file(REMOVE ${LOG})
 set(options "")
 if(TOOL STREQUAL "memcheck")

@@ -3,6 +3,7 @@
 # are, so that links to them hold.
 # - A file's opening comment becomes its description, with a link back to the page of its lab.
 # - A rung's page shows the rung: its source, without the opening comment, is added to the description.
+# - There the marks of an exercise say what they mean; what students receive in place of its lines is left out.
 # - The words of OpenCL C that C++ has not are taken out of .cl files.
 set -euo pipefail
 root=$1 file=$2
@@ -41,7 +42,10 @@ source_of() { # the file after its opening comment, as a second part of its desc
         printf '/// The kernels of @ref %s "%s", which says what changed and why.\n///\n' "$host" "${host##*/}"
     fi
     printf '/// @code{.cpp}\n'
-    awk 'NR == 1 && !/^\/\// { shown = 1 } !shown && !/^\/\// { shown = 1 } shown && (found || NF) { found = 1; print "/// " $0 }' "$1"
+    awk '/^ *\/\/(\|| (END )?ANSWER)/ { next }
+         sub(/\/\/ EXERCISE /, "// Students write this in the exercise ") { sub(/$/, ":") }
+         sub(/\/\/ END EXERCISE$/, "// The end of the exercise.") {}
+         NR == 1 && !/^\/\// { shown = 1 } !shown && !/^\/\// { shown = 1 } shown && (found || NF) { found = 1; print "/// " $0 }' "$1"
     printf '/// @endcode\n'
 }
 

@@ -7,7 +7,7 @@ The pages are written for a code host; this puts into Doxygen's words what it do
 - $x$ and $$x$$ are formulas. *Emphasis* may stand inside a word, as in 4*n* bytes.
 - In a hand-out and in docs/formulas.md, a variant's name in backquotes leads to the file that defines it; a hand-out gets
   a list of all files of its lab at the end. So formula, page and kernel lead to each other.
-- Comments, <!-- like this --> at the beginning of a line, are left out.
+- Comments, <!-- like this --> at the beginning of a line, are left out, and so are the marks of exercises.
 - Labs that are not in this checkout are left out of README.md and docs/formulas.md.
 """
 import pathlib
@@ -192,6 +192,8 @@ class Page:
     def text(self):
         text = self.file.read_text(encoding="utf-8")
         text = re.sub(r"^<!--.*?-->[ \t]*\n", "", text, flags=re.MULTILINE | re.DOTALL)
+        if self.path not in ("docs/grading.md", "CONTRIBUTING.md"):  # these explain the marks
+            text = re.sub(r"^ *//(\|| (END )?ANSWER\b).*\n", "", text, flags=re.MULTILINE)
         if self.path == "docs/formulas.md":
             return self.formulas(text)
         if not self.lab:

@@ -22,8 +22,8 @@ _gpulab_words() {
             fi ;;
         setup) echo --all ;;
     esac
-    [[ $2 != test ]] || printf '%s\n' --large --grading
-    [[ $2 == run ]] || return 0
+    if [[ $2 == test && $previous != --variant ]]; then printf '%s\n' --variant --large --grading -v; fi
+    [[ $2 == run || ($2 == test && $previous == --variant) ]] || return 0
     program=$root/build/default/bin/$3
     [[ -x $program ]] || return 0
     case $previous in

@@ -6,7 +6,7 @@ set -uo pipefail
 PATH=$PATH:/usr/local/cuda/bin
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-have() { command -v "$1" >/dev/null 2>&1; }
+. "$root/tools/setup.sh"
 line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }
 found() { line ok "$1" "$2"; }
 absent() { # absent WHAT COST HOW
@@ -14,8 +14,6 @@ absent() { # absent WHAT COST HOW
     line "" "" "-> $3"
 }
 version_of() { "$@" --version 2>/dev/null | head -n 1; }
-# at_least 3.25 "cmake version 3.25.1"
-at_least() { [[ $2 =~ ([0-9]+(\.[0-9]+)+) ]] && printf '%s\n' "$1" "${BASH_REMATCH[1]}" | sort -VC; }
 
 system=$(uname -srm)
 [[ ! -r /etc/os-release ]] || system="$(. /etc/os-release && echo "${PRETTY_NAME:-}"), $system"
@@ -26,16 +24,16 @@ echo "To build"
 if have c++; then found compiler "$(version_of c++)"; else
     absent compiler "nothing can be built" "./lab setup"
 fi
-if have cmake && at_least 3.25 "$(version_of cmake)"; then found CMake "$(version_of cmake)"; else
-    absent CMake "nothing can be built: 3.25 or newer is needed" "./lab setup; where that gives an older one: cmake.org"
+if have cmake && at_least "$(needed CMake)" "$(version_of cmake)"; then found CMake "$(version_of cmake)"; else
+    absent CMake "nothing can be built: $(needed CMake) or newer is needed" "./lab setup; where that gives an older one: cmake.org"
 fi
 if have ninja; then found Ninja "$(version_of ninja)"; else
     absent Ninja "the presets do not work" "./lab setup; or cmake -S . -B build/make, which uses make"
 fi
 if have nvcc; then
     toolkit=$(nvcc --version | sed -n 's/.*release \([0-9.]*\).*/\1/p')
-    if at_least 12.0 "$toolkit"; then found "CUDA toolkit" "$toolkit, $(command -v nvcc)"; else
-        absent "CUDA toolkit" "$toolkit is too old, so CUDA variants are left out" "12.0 or newer: developer.nvidia.com/cuda-downloads"
+    if at_least "$(needed CUDA)" "$toolkit"; then found "CUDA toolkit" "$toolkit, $(command -v nvcc)"; else
+        absent "CUDA toolkit" "$toolkit is too old, so CUDA variants are left out" "$(needed CUDA) or newer: developer.nvidia.com/cuda-downloads"
     fi
 else
     absent "CUDA toolkit" "CUDA variants are left out of the programs and listed as skipped" \
@@ -128,13 +126,15 @@ if [[ $format == *"version 14."* ]]; then found clang-format "$format"; else
     absent clang-format "the format check cannot run: it needs version 14${format:+, and this is $format}" \
         "./lab setup --all (on Debian 12); elsewhere: pip install clang-format==14.0.6"
 fi
-matplotlib=""
-for python in python3 /usr/bin/python3; do
-    matplotlib=$("$python" -c "import matplotlib; print(matplotlib.__version__)" 2>/dev/null) && break
-done
-if [[ $matplotlib ]]; then found matplotlib "$matplotlib"; else
-    absent matplotlib "./lab plot cannot draw results" "./lab setup --all"
-fi
+module() { # module NAME PACKAGE COST: the first Python that has a module; the system's may come second
+    local python version
+    for python in python3 /usr/bin/python3; do
+        version=$("$python" -c "import $1; print($1.__version__)" 2>/dev/null) && found "$1" "$version" && return
+    done
+    absent "$1" "$3" "./lab setup --all, or the package $2"
+}
+module matplotlib python3-matplotlib "./lab plot cannot draw results"
+module pytest python3-pytest "the tests of tools and pages are skipped"
 
 echo
 echo "To hand out and grade exercises"

@@ -47,6 +47,17 @@ become() {
     exec "$@"
 }
 
+# The versions that are needed, from CMake's own files: needed CMake, needed CUDA, needed Catch2.
+needed() {
+    case $1 in
+        CMake) sed -n 's/^cmake_minimum_required(VERSION \([0-9.]*\)).*/\1/p' "$root/CMakeLists.txt" ;;
+        CUDA) sed -n 's/^set(GPULAB_CUDA_NEEDED \([0-9.]*\)).*/\1/p' "$root/cmake/Cuda.cmake" ;;
+        *) sed -n "s/^ *gpulab_library($1 \\([0-9.]*\\) .*/\\1/p" "$root/cmake/Libraries.cmake" ;;
+    esac
+}
+# at_least 3.25 "cmake version 3.25.1"
+at_least() { [[ $2 =~ ([0-9]+(\.[0-9]+)+) ]] && printf '%s\n' "$1" "${BASH_REMATCH[1]}" | sort -VC; }
+
 # What is needed, as package=proof. The proof is a command, or a file that the package brings.
 to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certificates=/etc/ssl/certs/ca-certificates.crt
     libcli11-dev=/usr/include/CLI/CLI.hpp nlohmann-json3-dev=/usr/include/nlohmann/json.hpp zlib1g-dev=/usr/include/zlib.h
@@ -146,11 +157,11 @@ add_backports() {
     fi
 }
 
-# The version of Catch2 to install: the first that is 3.7.1 or newer (an older one can report a failure as a skip).
+# The version of Catch2 to install: the first that is new enough (an older one can report a failure as a skip).
 recent_catch2() {
     local version
     for version in $(apt-cache madison libcatch2-dev 2>/dev/null | awk '{ print $3 }'); do
-        if dpkg --compare-versions "$version" ge 3.7.1; then echo "$version" && return; fi
+        if dpkg --compare-versions "$version" ge "$(needed Catch2)"; then echo "$version" && return; fi
     done
 }
 
@@ -203,7 +214,7 @@ go_without() {
         # shellcheck disable=SC2046,SC2086
         how=$(by_hand $({ missing $to_build && printf '%s\n' "${@:2}"; } | awk '!seen[$0]++')) # so that one command does
     else
-        how="Without apt, install by hand: a C++20 compiler, CMake >= 3.25, Ninja, git; for OpenCL also headers, loader and a"
+        how="Without apt, install by hand: a C++20 compiler, CMake >= $(needed CMake), Ninja, git; for OpenCL also headers, loader and a"
         how+=" device. (Debian's names: ${*:2})"
     fi
     for program in c++ cmake ninja git; do
@@ -254,7 +265,7 @@ install() {
     done
     if [[ ${#packages[@]} -gt 0 && ${#unknown[@]} -gt 0 ]]; then
         if [[ ${unknown[*]} == libcatch2-dev ]]; then
-            say "not in the apt sources: Catch2 3.7.1 or newer. Going on: CMake fetches it"
+            say "not in the apt sources: Catch2 $(needed Catch2) or newer. Going on: CMake fetches it"
         else
             say "not in the apt sources: ${unknown[*]}.$(hint_at_universe) Going on: $without"
         fi
@@ -304,9 +315,8 @@ configure() {
         fresh=--fresh
     fi
     [[ $why ]] || return 0
-    [[ $(cmake --version) =~ ([0-9]+)\.([0-9]+) ]]
-    ((BASH_REMATCH[1] > 3 || BASH_REMATCH[2] >= 25)) ||
-        die "CMake ${BASH_REMATCH[0]} is too old, 3.25 is needed (newer ones: https://cmake.org, or pip install cmake)"
+    at_least "$(needed CMake)" "$(cmake --version)" ||
+        die "this CMake is too old, $(needed CMake) is needed (newer ones: https://cmake.org, or pip install cmake)"
     say "$why"
     # shellcheck disable=SC2086
     quietly cmake -S "$root" "${@:2}" $fresh

@@ -12,6 +12,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/stopwatch.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/large.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/variants.hpp"
@@ -59,16 +60,17 @@ TEST_CASE("the test case of a variant that nothing checks does not pass") {
     CHECK(outcome.out.find("nothing was checked") != std::string::npos);
 }
 
-TEST_CASE("a known-wrong variant must be rejected, by the check that is named, and a right one accepted") {
-    CHECK(of_case("wrong numbers third is rejected").exit_code == 0);
-    CHECK(of_case("right numbers is accepted").exit_code == 0);
-    for (const char* const name : {"wrong numbers none is rejected", "wrong numbers misjudged is rejected",
-                                   "wrong numbers stops is rejected", "right thirds is accepted"}) {
-        INFO(name);
-        const Outcome outcome = of_case(name);
-        CHECK(outcome.exit_code != 0);
-        CHECK(outcome.out.find("FAILED") != std::string::npos);
-    }
+TEST_CASE("for planted mistakes checks are counted, and end with the first fault or after a number of them") {
+    const gpulab::testing::ScratchFile checks;
+    const gpulab::testing::Environment counted("GPULAB_TEST_CHECKS", checks.path());
+    const Outcome outcome = of_case("cpu_third counts to seven");
+    CHECK(outcome.exit_code != 0);
+    CHECK(outcome.out.find("  numbers: 3 of 7") != std::string::npos);
+    CHECK(outcome.out.find("numbers again") == std::string::npos);
+    CHECK(checks.text().size() == 1);
+    const gpulab::testing::Environment most("GPULAB_TEST_MOST_CHECKS", "2");
+    CHECK(of_case("cpu_right counts to seven").exit_code == 0);
+    CHECK(checks.text().size() == 1 + 2);
 }
 
 TEST_CASE("a reset that leaves the result of the run before is found") {
@@ -101,6 +103,25 @@ TEST_CASE("a reset that leaves the result of the run before is found") {
     CHECK(reset_fault(first_only, Floats(2)).starts_with("its reset leaves the result"));
     CHECK(reset_fault(rounds_anew, Floats(4)).starts_with("its reset leaves the result"));
     CHECK(reset_fault(first_element, Floats(4)).starts_with("its reset leaves the result"));
+}
+
+TEST_CASE("a variant that does not poison its result, names no tile or one that no check reads is reported") {
+    using gpulab::Backend, gpulab::testing::manners_fault;
+    gpulab::Stopwatch once;
+    once.time([] {});
+    CHECK(manners_fault(Backend::cpu, false, once).starts_with("it does not poison"));
+    once.notes_reset();
+    CHECK(manners_fault(Backend::cpu, false, once) == "");
+    CHECK(manners_fault(Backend::opencl, true, once) == "");
+    CHECK(manners_fault(Backend::opencl, false, once).starts_with("it names no tile"));
+    once.tile(256);
+    CHECK(manners_fault(Backend::opencl, false, once) == "");
+    once.tile(64, "colums");
+    CHECK(manners_fault(Backend::cpu, false, once) == "");
+    CHECK(manners_fault(Backend::opencl, false, once) ==
+          "it names a tile of 64 \"colums\"; the checks know only: elements");
+    CHECK(manners_fault(Backend::cuda, false, once, {"rows", "columns"}) ==
+          "it names a tile of 256 \"elements\"; the checks know only: rows, columns");
 }
 
 TEST_CASE("the comparison for NaN and infinities says how many are wrong, where, and the first in all its digits") {

@@ -9,7 +9,6 @@
 #include "gpulab/error.hpp"
 #include "gpulab/variant.hpp"
 #include "gpulab_testing/variants.hpp"
-#include "gpulab_testing/wrong.hpp"
 
 using gpulab::Backend;
 using gpulab::testing::Faults;
@@ -44,16 +43,5 @@ const gpulab::testing::VariantCases cases(table, "counts to seven", "", [](const
     faults.check("nothing", [] { return ""; });
 });
 const gpulab::testing::VariantCases unchecked(table, "is looked at by nobody", "", [](const auto&, Faults&) {});
-
-using gpulab::testing::WrongVariant;
-constexpr std::array wrong_ones = {
-    WrongVariant<Run>{"third", "every third is zero", every_third_is_zero},
-    WrongVariant<Run>{"none", "none, so it must not pass for wrong", right},
-    WrongVariant<Run>{"misjudged", "found by another check", every_third_is_zero, "special: "},
-    WrongVariant<Run>{"stops", "an exception is no verdict", stops},
-};
-const gpulab::testing::WrongCases wrong(Backend::cpu, "numbers", wrong_ones, fault_of);
-const gpulab::testing::RightCase accepted(Backend::cpu, "numbers", right, fault_of);
-const gpulab::testing::RightCase refused(Backend::cpu, "thirds", every_third_is_zero, fault_of);
 
 } // namespace

@@ -4,6 +4,15 @@
 Needs a finished build with Ninja. Files of the project stay as they are: a mistake in an OpenCL kernel changes the text that the
 program compiles, and what another mistake changes is compiled in a scratch folder (TMPDIR says where).
 
+    rejected          by what stands behind it
+    accepted          nothing found it
+    found otherwise   by something else than the row says
+    broken            the program ended by an exception or a signal, and no check found anything
+    not planted       no program has compiled the kernel with the mistake
+    not judged        the unchanged program is not accepted, or no test case concerns the mistake
+    timeout, skipped  the time was too short, a device or a tool is missing
+    does not fit, does not compile
+
 Ends with 0 when the tests reject all that they must reject; with 1 when they accept one, or one cannot be planted; with 2 when
 they do not accept the unchanged program, or the run is impossible; with 3 when only time was too short; with 4 when the devices
 are missing.
@@ -35,7 +44,7 @@ MISTAKES = Path(__file__).resolve().parent
 BACKENDS = ("cpu", "opencl", "cuda")
 SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
              "synccheck": [], "initcheck": []}
-FINDERS = ("values", "guard bands", "late", "large", "program", "oclgrind", *SANITIZER)
+FINDERS = ("values", "guard bands", "late", "large", "oclgrind", *SANITIZER)
 FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "accepted"}
 
 
@@ -214,6 +223,7 @@ class Build:
             objects += self.archives.get(word, [word] if word in self.files else [])
         return objects
 
+    @cache
     def names(self, lab: str, tags: str) -> list[str]:
         """The test cases of a lab with these tags."""
         ran = subprocess.run([self.folder / self.programs[lab], tags, "--list-tests", "--verbosity", "quiet"],
@@ -225,7 +235,7 @@ class Build:
         without a rung: those that speak of no single rung, then all others. Late commands and large arrays are the
         business of both."""
         tag = f"[{mistake.backend}]" if mistake.backend else ""
-        tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]", "program": "~[cpu]~[opencl]~[cuda]~[.]",
+        tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]",
                 **dict.fromkeys(SANITIZER, "[.sanitizer]")}.get(mistake.finder, f"{tag}~[large]~[.]")
         own, general, others = [], [], []
         for name in self.names(mistake.lab, tags):
@@ -234,7 +244,7 @@ class Build:
                 general.append(name)
             else:
                 (own if named & set(mistake.rungs) else others).append(name)
-        if not mistake.rungs or mistake.finder == "program":
+        if not mistake.rungs:
             groups = [general, others]
         else:
             groups = [own, general] if mistake.finder in ("late", "large") else [own]
@@ -395,12 +405,17 @@ def verdict_of(mistake: Mistake, ran: Ran, log: str | None) -> Verdict:
 def finding_in(mistake: Mistake, log: str) -> str:
     """What a tool's log says about a mistake, in a line. "" if nothing, or not what the row wants."""
     if mistake.finder == "oclgrind":
-        lines = [line for line in log.splitlines() if line.strip()]
+        lines = [] if "BUILD_PROGRAM_FAILURE" in log else [line for line in log.splitlines() if line.strip()]
     else:
         clean = "RACECHECK SUMMARY: 0 hazards displayed" if mistake.finder == "racecheck" else "ERROR SUMMARY: 0 errors"
         lines = [] if clean in log else [line for line in log.splitlines() if "=========" in line]
     lines = [line for line in lines if mistake.check.lower() in line.lower()]
     return lines[0].strip()[:200] if lines else ""
+
+
+def accepted_or_skipped(verdicts: list[Verdict]) -> Verdict:
+    """What several say that found nothing: skipped where none of them could run."""
+    return next((verdict for verdict in verdicts if verdict.word == "accepted"), verdicts[0])
 
 
 class Judge:
@@ -411,6 +426,7 @@ class Judge:
         self.scratch = scratch
         self.large = arguments.large
         self.compile_only = arguments.compile
+        self.any_finder = arguments.any_finder
         self.timeout = arguments.timeout
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
@@ -438,26 +454,45 @@ class Judge:
         return Verdict("compiles") if self.compile_only else self.judged(mistake, program, None)
 
     def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
+        """The verdict of the row's finder; with --any-finder that of the first that finds the mistake."""
+        if not self.any_finder:
+            return self.judged_by_finder(mistake, program, copy)
+        tools = {"opencl": ["oclgrind"], "cuda": list(SANITIZER)}.get(mistake.backend, [])
+        verdicts = []
+        for finder in dict.fromkeys([mistake.finder, "late", *tools]):
+            verdict = self.judged_by_finder(replace(mistake, finder=finder, check=""), program, copy)
+            verdicts.append(replace(verdict, by=f"[{finder}] {verdict.by}"))
+            if verdict.word not in ("accepted", "skipped"):
+                return verdicts[-1]
+        return accepted_or_skipped(verdicts)
+
+    def judged_by_finder(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
         """The verdict of the groups of test cases, one after the other until one rejects the mistake."""
         if mistake.finder in ("oclgrind", *SANITIZER) and not self.build.tool(mistake.finder):
             return Verdict("skipped", f"{mistake.finder} is not installed")
         groups = self.build.groups(mistake)
         if not groups:
             return Verdict("not judged", f"no test case of {' or '.join(mistake.rungs) or mistake.lab} for {mistake.finder}")
-        verdict = Verdict("accepted")
+        verdicts = []
         for group in groups:
             verdict = self.run(mistake, program, group, copy)
+            if verdict.word == "timeout" and mistake.backend == "cuda":  # perhaps another, which hangs, kept the turn
+                verdict = self.run(mistake, program, group, copy, turns=False)
+            verdicts.append(verdict)
+            if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
+                return self.compared(mistake, verdict, self.control(mistake, group, copy, verdict.checks))
             if verdict.word not in ("accepted", "skipped"):
-                break
-        if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
-            control = self.control(mistake, group, copy, verdict.checks)
-            if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
-                return Verdict("timeout", verdict.by, verdict.seconds)
-            if control.word != "accepted":
-                return Verdict("not judged", f"the unchanged program is {control.word}: {control.by}")
-            if verdict.word == "timeout" and mistake.backend == "cuda":
-                return Verdict("rejected", verdict.by, verdict.seconds)
-        return verdict
+                return verdict
+        return accepted_or_skipped(verdicts)
+
+    def compared(self, mistake: Mistake, verdict: Verdict, control: Verdict) -> Verdict:
+        """The verdict on a mistake, when that on the unchanged program is known."""
+        if control.word == "timeout" or (verdict.word == "timeout" and control.seconds > self.timeout / 4):
+            return replace(verdict, word="timeout")
+        if control.word != "accepted":
+            return Verdict("not judged", f"the unchanged program is {control.word}: {control.by}")
+        hangs = verdict.word == "timeout" and mistake.backend == "cuda"
+        return replace(verdict, word="rejected") if hangs else verdict
 
     def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
         """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
@@ -477,14 +512,18 @@ class Judge:
             self.controls[key] = self.run(mistake, program, group, unchanged, checks)
             return self.controls[key]
 
-    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0) -> Verdict:
+    def run(self, mistake: Mistake, program: Path, group: list[str], copy: Path | None, most_checks: int = 0,
+            turns: bool = True) -> Verdict:
         """Runs test cases.
         @param copy the OpenCL kernels that take the place of those of the mistake's file
-        @param most_checks of VariantCases; 0: all"""
+        @param most_checks of VariantCases; 0: all
+        @param turns whether programs take turns on a GPU: tests/support/gpulab_testing/testing.hpp"""
         finder = mistake.finder
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         log, checks = folder / "log", folder / "checks"
         environment = {"GPULAB_TEST_CHECKS": str(checks)}
+        if not turns:
+            environment["GPULAB_TEST_TURNS"] = "0"
         if most_checks:
             environment["GPULAB_TEST_MOST_CHECKS"] = str(most_checks)
         if copy:
@@ -590,15 +629,19 @@ def parsed(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--build", type=Path, default=ROOT / "build/default", metavar="FOLDER")
     parser.add_argument("--lab", metavar="NAME", help="only the mistakes of this lab")
     parser.add_argument("--rung", metavar="NAME", help="only the mistakes of this rung")
-    parser.add_argument("--on", nargs="+", choices=(*BACKENDS, "oclgrind"), default=["cpu", "opencl", "oclgrind"],
-                        help="only the mistakes that are judged there; cpu opencl oclgrind unless told")
+    parser.add_argument("--on", action="append", choices=(*BACKENDS, "oclgrind"),
+                        help="only the mistakes that are judged there; may be given several times (all but cuda; with IDs or --large all)")
     parser.add_argument("--large", action="store_true",
                         help="only mistakes that only the test cases [large] can see: one program at a time, with tens of GB of memory")
     parser.add_argument("--compile", action="store_true", help="plant and compile, and test nothing: needs no device")
+    parser.add_argument("--any-finder", action="store_true",
+                        help="where a row's finder finds nothing, ask the others, and say in brackets which one does")
     parser.add_argument("--jobs", type=positive, default=len(os.sched_getaffinity(0)), metavar="N", help="compilers at a time")
     parser.add_argument("--tests", type=positive, metavar="N", help="test programs at a time")
     parser.add_argument("--timeout", type=positive, metavar="SECONDS", help="for each program (120, with --large 1800)")
     arguments = parser.parse_args(words)
+    if not arguments.on:
+        arguments.on = ["cpu", "opencl", "oclgrind"] + (["cuda"] if arguments.ids or arguments.large else [])
     arguments.tests = 1 if arguments.large else arguments.tests or min(arguments.jobs, 4)
     arguments.timeout = arguments.timeout or (1800 if arguments.large else 120)
     return arguments

@@ -104,6 +104,7 @@ CLEAN = "========= ERROR SUMMARY: 0 errors\n"
     ({"finder": "oclgrind"}, 42, SPOKEN.format("every size: n = 1: wrong"), "", "found otherwise"),
     ({"finder": "oclgrind"}, 0, "", "Invalid read of size 4\n", "rejected"),
     ({"finder": "oclgrind", "check": "data race"}, 0, "", "Invalid read of size 4\n", "accepted"),
+    ({"finder": "oclgrind"}, 42, "", "Error: CL_BUILD_PROGRAM_FAILURE\n", "broken"),
     ({"finder": "memcheck"}, 0, "", CLEAN, "accepted"),
     ({"finder": "memcheck"}, 1, "", "========= Invalid __global__ read\n========= ERROR SUMMARY: 1 error\n", "rejected"),
     ({"finder": "racecheck"}, 0, "", "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, 0 warnings)\n", "accepted"),
@@ -111,6 +112,25 @@ CLEAN = "========= ERROR SUMMARY: 0 errors\n"
 ])
 def test_what_a_run_says(fields, code, output, log, verdict):
     assert plant.verdict_of(mistake(**fields), plant.Ran(code, output, 1), log).word == verdict
+
+
+@pytest.mark.parametrize("words, word", [(["accepted", "skipped"], "accepted"), (["skipped", "accepted"], "accepted"),
+                                         (["skipped", "skipped"], "skipped")])
+def test_what_was_skipped_does_not_hide_what_was_accepted(words, word):
+    assert plant.accepted_or_skipped([plant.Verdict(word) for word in words]).word == word
+
+
+@pytest.mark.parametrize("found, unchanged, seconds, file, verdict", [
+    ("rejected", "accepted", 1, "opencl/a.cl", "rejected"), ("rejected", "rejected", 1, "opencl/a.cl", "not judged"),
+    ("broken", "accepted", 1, "opencl/a.cl", "broken"), ("rejected", "timeout", 120, "opencl/a.cl", "timeout"),
+    ("timeout", "accepted", 1, "opencl/a.cl", "timeout"), ("timeout", "accepted", 1, "cuda/a.cu", "rejected"),
+    ("timeout", "accepted", 40, "cuda/a.cu", "timeout"),
+])
+def test_a_verdict_needs_the_unchanged_program(found, unchanged, seconds, file, verdict):
+    judge = plant.Judge.__new__(plant.Judge)
+    judge.timeout = 120
+    control = plant.Verdict(unchanged, seconds=seconds)
+    assert judge.compared(mistake(file=file), plant.Verdict(found), control).word == verdict
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -177,8 +197,8 @@ def test_a_mistake_that_may_be_accepted_is_no_failure():
 def test_without_a_right_unchanged_program_there_is_no_verdict(capsys, monkeypatch, scratch):
     real = plant.Judge.run
 
-    def run(self, mistake, program, group, copy, most_checks=0):
-        verdict = real(self, mistake, program, group, copy, most_checks)
+    def run(self, mistake, program, group, copy, most_checks=0, turns=True):
+        verdict = real(self, mistake, program, group, copy, most_checks, turns)
         return plant.Verdict("rejected", "for another reason") if most_checks else verdict
 
     monkeypatch.setattr(plant.Judge, "run", run)

@@ -27,7 +27,7 @@ std::vector<LargeDevice> large_devices_or_skip(Backend backend, std::size_t on_d
     if (list.empty()) {
         const std::string reason = "needs a GPU with " + std::to_string(10 * on_device) + " GB, and " +
                                    std::to_string(10 * on_host) + " GB on the host";
-        std::cout << "skipped: " << reason << std::endl; // in one line, for cmake/SummariseTests.cmake
+        std::cout << "skipped: " << reason << std::endl; // in one line, for tools/run_tests.py
         SKIP(reason);
     }
     return list;

@@ -50,7 +50,7 @@ std::vector<Stopwatch> passes() {
 void skip_or_fail(const std::string& reason) {
     const char* const required = std::getenv("GPULAB_REQUIRE_DEVICES");
     if (required && std::string_view(required) == "1") FAIL("required here, but missing: " << reason);
-    std::cout << "skipped: " << reason << std::endl; // in one line, for cmake/SummariseTests.cmake
+    std::cout << "skipped: " << reason << std::endl; // in one line, for tools/run_tests.py
     SKIP(reason);
 }
 

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""The tests of tools/tables and tools/plot. test_results.py "the sentence to test"; ctest runs each sentence.
+"""The tests of tools/tables and tools/plot.
 
 Each test works in a copy of tools/ in a folder of its own, with results whose figures are known.
 """
@@ -14,26 +13,17 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 
-sys.dont_write_bytecode = True
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TESTS = {}
-
-
-def test(function):
-    TESTS[function.__doc__] = function
-    return function
+import pytest
+from conftest import ROOT, refused
 
 
 def fail(text):
-    print("FAILED:", text)
-    sys.exit(1)
+    pytest.fail(text, pytrace=False)
 
 
 def equal(got, wanted, what):
-    if got != wanted:
-        fail(f"{what}: got\n{got}\nnot\n{wanted}")
+    assert got == wanted, what
 
 
 class Copy:
@@ -64,20 +54,6 @@ class Copy:
             check=False,
             env={**os.environ, **environment},
         )
-
-
-def refused(outcome, *words):
-    """One line on stderr with these words, nothing on stdout, exit code 2."""
-    if (
-        outcome.returncode != 2
-        or outcome.stdout
-        or outcome.stderr.count("\n") != 1
-        or not outcome.stderr.endswith("\n")
-    ):
-        fail(f"exit code {outcome.returncode}, not one line: {outcome.stdout!r} {outcome.stderr!r}")
-    for word in words:
-        if word not in outcome.stderr:
-            fail(f"'{word}' is not in: {outcome.stderr}")
 
 
 def variant(name, ms, device="cuda:0", **fields):
@@ -164,22 +140,16 @@ def with_results(folder):
     return copy
 
 
-@test
-def repository_tables(_):
-    """the tables of measured figures agree with their files"""
-    outcome = subprocess.run(
-        [sys.executable, os.path.join(ROOT, "tools/tables"), "--check"], text=True, capture_output=True, check=False
-    )
+def test_the_tables_of_measured_figures_agree_with_their_files():
+    outcome = subprocess.run([sys.executable, os.path.join(ROOT, "tools/tables"), "--check"], text=True, capture_output=True, check=False)
     if outcome.returncode != 0:
         fail(outcome.stderr)
     if not re.match(r"tables that agree with their files: [1-9]", outcome.stdout):
         fail(f"there is none: {outcome.stdout}")
 
 
-@test
-def filled(folder):
-    """a table is filled in from its files, and a second run changes nothing"""
-    copy = with_results(folder)
+def test_a_table_is_filled_in_from_its_files_and_a_second_run_changes_nothing(scratch):
+    copy = with_results(scratch)
     by_size = "| n | 1 blocks | 2 blocks |\n|---|---:|---:|\n"
     by_size += "| 10³ | 100 | 200 |\n| 10⁴ | 1000 | 2000 |\n| 10⁵ | 10000 | 20000 |\n"
     cases = [
@@ -310,10 +280,8 @@ column one show=sequential_ms
     equal(copy.read("README.md"), example, "the example")
 
 
-@test
-def stale(folder):
-    """a figure that disagrees with its file ends --check with 1, names file and line, and nothing is written"""
-    copy = with_results(folder)
+def test_a_figure_that_disagrees_with_its_file_ends_check_with_1_names_file_and_line_and_nothing_is_written(scratch):
+    copy = with_results(scratch)
     directive = FILES + "rows variant cuda_a cuda_b\ncolumn ms show=kernel_ms decimals=2"
     right = "| variant | ms |\n|---|---:|\n| cuda_a | 0.50 |\n| cuda_b | 0.25 |\n"
     copy.write("labs/01_a/README.md", table(directive, right))
@@ -349,10 +317,8 @@ def stale(folder):
     equal(copy.run("tables", "--check").returncode, 1, "a file that changed")
 
 
-@test
-def faults(folder):
-    """a fault in a table ends with 2 and one line that names it, and no page is changed"""
-    copy = with_results(folder)
+def test_a_fault_in_a_table_ends_with_2_and_one_line_that_names_it_and_no_page_is_changed(scratch):
+    copy = with_results(scratch)
     copy.write("results/wrong.json", run({}, variant("cuda_a", 1, status="failed")))
     copy.write("results/cut.json", "{")
     copy.write("results/other.json", {"traceEvents": []})
@@ -410,9 +376,7 @@ def faults(folder):
     refused(copy.run("tables", "--chekc"), "--chekc")
 
 
-@test
-def rounded(_):
-    """a figure is rounded to the digits that count, and shows all of them without an exponent"""
+def test_a_figure_is_rounded_to_the_digits_that_count_and_shows_all_of_them_without_an_exponent():
     sys.path.insert(0, os.path.join(ROOT, "tools"))
     significant = importlib.import_module("results").significant
     for value, digits, wanted in (
@@ -436,10 +400,7 @@ def rounded(_):
 # tools/plot
 
 
-def needs_matplotlib():
-    if importlib.util.find_spec("matplotlib") is None:
-        print("skipped: no matplotlib (package python3-matplotlib)")
-        sys.exit(4)
+needs_matplotlib = pytest.mark.skipif(not importlib.util.find_spec("matplotlib"), reason="no matplotlib (package python3-matplotlib)")
 
 
 def drawn(copy, *arguments, name="out.svg"):
@@ -464,11 +425,9 @@ def shows(picture, *words, but_not=()):
             fail(f"'{word}' is among {found}")
 
 
-@test
-def ladder(folder):
-    """a run is drawn as a ladder with its limit"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_a_run_is_drawn_as_a_ladder_with_its_limit(scratch):
+    copy = with_results(scratch)
     picture = drawn(copy, "results/gpu.json")
     shows(
         picture,
@@ -496,11 +455,9 @@ def ladder(folder):
     )
 
 
-@test
-def sweep(folder):
-    """a study is drawn as curves over its parameter"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_a_study_is_drawn_as_curves_over_its_parameter(scratch):
+    copy = with_results(scratch)
     picture = drawn(copy, "results/study.json")
     shows(
         picture,
@@ -515,11 +472,9 @@ def sweep(folder):
     shows(picture, "blocks", "cuda_a: GFLOP/s", "1", "2", but_not=["10⁵"])
 
 
-@test
-def history(folder):
-    """a history of residuals is drawn over its iterations, on a logarithmic axis"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_a_history_of_residuals_is_drawn_over_its_iterations_on_a_logarithmic_axis(scratch):
+    copy = with_results(scratch)
     lines = [f"cpu_threads on cpu:0,{k},{10.0 ** -k}" for k in range(13)] + ["cpu_threads on cpu:0,13,0"]
     lines += [f"cuda_graph on cuda:0,{k},{2.0 ** -k}" for k in range(4)] + ["cuda_graph on cuda:0,4,nan"]
     copy.write("x.csv", "variant,iteration,residual\n" + "\n".join(lines) + "\n")
@@ -538,11 +493,9 @@ def history(folder):
     equal((outcome.returncode, outcome.stdout), (0, "x.svg\n"), "without -o")
 
 
-@test
-def side_by_side(folder):
-    """two files are drawn side by side"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_two_files_are_drawn_side_by_side(scratch):
+    copy = with_results(scratch)
     picture = drawn(copy, "results/gpu.json", "results/cpu.json", "--title", "on a GPU", "--title", "on two cores")
     shows(
         picture, "on a GPU", "on two cores", "cpu_a", "cuda_a", "8.00 ms", "CPU: Device cpu:0", "PoCL: Device opencl:0"
@@ -552,11 +505,9 @@ def side_by_side(folder):
     shows(drawn(copy, "results/two.json"), "cuda_a, cuda:0", "cuda_a, cuda:1", "1.00 ms", "2.00 ms")
 
 
-@test
-def same_bytes(folder):
-    """the same results give the same SVG file, in which no letter is smaller than 10 points"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_the_same_results_give_the_same_SVG_file_in_which_no_letter_is_smaller_than_10_points(scratch):
+    copy = with_results(scratch)
     for name in ("gpu", "study"):
         first = drawn(copy, f"results/{name}.json", name="first.svg")
         equal(drawn(copy, f"results/{name}.json", name="again.svg"), first, f"{name}, drawn again")
@@ -572,11 +523,9 @@ def same_bytes(folder):
     equal((outcome.returncode, outcome.stdout), (0, "gpu.svg\n"), "without -o")
 
 
-@test
-def plot_faults(folder):
-    """bad input of plot ends with 2 and one line, and no picture"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_bad_input_of_plot_ends_with_2_and_one_line_and_no_picture(scratch):
+    copy = with_results(scratch)
     copy.write("results/wrong.json", run({}, variant("cuda_a", 1, status="failed")))
     copy.write("results/cut.json", "{")
     copy.write("results/trace.json", {"displayTimeUnit": "ms", "traceEvents": []})
@@ -636,28 +585,24 @@ def plot_faults(folder):
     refused(copy.run("plot"), "FILE.json")
     refused(copy.run("plot", "results/gpu.json", "-o", "no.jpeg"), "no.jpeg")
     refused(copy.run("plot", "results/gpu.json", "-o", "no/where/no.svg"), "no/where/no.svg")
-    left = [name for name in os.listdir(folder) if name.startswith(("no", "."))]
+    left = [name for name in os.listdir(scratch) if name.startswith(("no", "."))]
     equal(left, [], "what it left behind")
 
 
-@test
-def plot_full_disk(folder):
-    """a picture that cannot be written to its end leaves the earlier one as it was"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_a_picture_that_cannot_be_written_to_its_end_leaves_the_earlier_one_as_it_was(scratch):
+    copy = with_results(scratch)
     copy.write("a.svg", "earlier")
     words = [sys.executable, copy.path("tools/plot"), "results/gpu.json", "-o", "a.svg"]
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # a picture has more bytes
-    refused(subprocess.run(words, cwd=folder, capture_output=True, text=True, preexec_fn=limit), "a.svg", "large")
+    refused(subprocess.run(words, cwd=scratch, capture_output=True, text=True, preexec_fn=limit), "a.svg", "large")
     equal(copy.read("a.svg"), "earlier", "the picture")
-    equal(sorted(os.listdir(folder)), ["a.svg", "results", "tools"], "what it left behind")
+    equal(sorted(os.listdir(scratch)), ["a.svg", "results", "tools"], "what it left behind")
 
 
-@test
-def plot_dollars(folder):
-    """a file name with dollar signs is no formula"""
-    needs_matplotlib()
-    copy = with_results(folder)
+@needs_matplotlib
+def test_a_file_name_with_dollar_signs_is_no_formula(scratch):
+    copy = with_results(scratch)
     copy.write("results/names.json", run({"matrix": "$x_{$.mtx"}, variant("cuda_a", 1)))
     drawn = copy.run("plot", "results/names.json", "-o", "a.svg")
     equal((drawn.returncode, drawn.stderr), (0, ""), "plot")
@@ -665,17 +610,13 @@ def plot_dollars(folder):
         fail("the name is not in the picture: " + copy.read("a.svg"))
 
 
-@test
-def without_matplotlib(folder):
-    """without matplotlib plot says in one line which package to install"""
-    copy = with_results(folder)
+def test_without_matplotlib_plot_says_in_one_line_which_package_to_install(scratch):
+    copy = with_results(scratch)
     copy.write("fake/matplotlib.py", "raise ImportError('no module named matplotlib')\n")
     refused(copy.run("plot", "results/gpu.json", PYTHONPATH=copy.path("fake")), "python3-matplotlib")
 
 
-@test
-def readable(_):
-    """text and lines of a picture stand out on white and on a dark page"""
+def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page():
     sys.path.insert(0, os.path.join(ROOT, "tools"))
     loader = importlib.machinery.SourceFileLoader("plot", os.path.join(ROOT, "tools", "plot"))
     plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
@@ -693,14 +634,10 @@ def readable(_):
                 fail(f"{colour} on {page} has a contrast of {(b + 0.05) / (a + 0.05):.2f} to 1, less than {least}")
 
 
-@test
-def pictures(folder):
-    """the pictures of the hand-outs show the results as they are"""
-    outcome = subprocess.run(
-        [sys.executable, os.path.join(ROOT, "tools/plot"), "--check"], text=True, capture_output=True, check=False
-    )
+def test_the_pictures_of_the_hand_outs_show_the_results_as_they_are(scratch):
+    outcome = subprocess.run([sys.executable, os.path.join(ROOT, "tools/plot"), "--check"], text=True, capture_output=True, check=False)
     equal((outcome.returncode, outcome.stderr), (0, ""), "the repository")
-    copy = Copy(folder)
+    copy = Copy(scratch)
     shutil.copytree(os.path.join(ROOT, "docs/figures/results"), copy.path("docs/figures/results"))
     shutil.copytree(os.path.join(ROOT, "docs/results"), copy.path("docs/results"))
     equal(copy.run("plot", "--check").returncode, 0, "a copy")
@@ -715,10 +652,3 @@ def pictures(folder):
     if words[0] not in outcome.stderr:
         fail(f"it does not name {words[0]}: {outcome.stderr}")
 
-
-if __name__ == "__main__":
-    sentence = " ".join(sys.argv[1:])
-    if sentence not in TESTS:
-        fail(f"no test of that name: {sentence}")
-    with tempfile.TemporaryDirectory() as scratch:
-        TESTS[sentence](scratch)

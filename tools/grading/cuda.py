@@ -68,6 +68,13 @@ def link_command(build: Path, target: str) -> list[str]:
     raise Fault(f"the build does not know how to link {target}")
 
 
+def with_object(link: list[str], lab: Lab, submitted: str) -> list[str]:
+    """The command that links a worker, with an object file in place of the lab's library, which has the rungs."""
+    words = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]
+    at = next(i for i, word in enumerate(words) if word.endswith(".o"))
+    return [*words[:at + 1], submitted, *words[at + 1:]]
+
+
 def without_launches(link: list[str]) -> list[str]:
     """The same command, in the folder of the build, for a program whose launches do nothing."""
     return [*link, *(f"-Wl,--wrap={name}" for name in LAUNCHES), f"bin/{NO_LAUNCHES}"]
@@ -144,10 +151,7 @@ def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
     command = [word for word in command
                if word != "-MD" and not (word.startswith(f"-I{folder}/") and not word.startswith(f"-I{folder}/_deps/"))]
     run(sandbox, command, slot, scratch, [tree, *fetched], deadline)
-    link = link_command(folder, f"worker_{lab.name}_{part.rung}")
-    link = [word for word in link if not word.endswith(f"lib{lab.name}_lab.a")]
-    at = next(i for i, word in enumerate(link) if word.endswith(".o"))
-    link = link[:at + 1] + [str(target)] + link[at + 1:]
+    link = with_object(link_command(folder, f"worker_{lab.name}_{part.rung}"), lab, str(target))
     programs = []
     for command in (link, without_launches(link)):
         place = sandbox.folder(f"{scratch.name}/program", slot)

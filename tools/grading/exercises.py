@@ -1,22 +1,22 @@
-"""Reads labs/NN_name/exercises: exercises.toml and the stub files beside it."""
+"""Reads labs/NN_name/exercises/exercises.toml, and the marks in the files of the lab."""
 
 from __future__ import annotations
 
 import itertools
 import re
 import tomllib
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from . import marks
 from .fault import Fault
 
 BACKENDS = ("opencl", "cuda")
 KINDS = ("write", "repair")
 CHECKS = ("values", "races", "speed")
-
-TODO = re.compile(r"(?ms)^[ \t]*// TODO\b.*?^[ \t]*// END TODO[ \t]*\n")
+SUFFIXES = (".cl", ".cu", ".cuh", ".cpp", ".hpp", ".md")  # of files that may have marks
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ class Part:
 
     backend: str
     rung: str
-    files: list[str]
-    withhold: list[str]
+    files: list[str]  # those with an EXERCISE mark, relative to the lab
+    mistake: str = ""  # of a repair exercise: the row of tests/mistakes/NN_name.toml
     pocl_threads: int | None = None  # with which PoCL runs the rung; None: PoCL chooses
 
 
@@ -56,6 +56,8 @@ class Exercise:
     name: str
     title: str
     kind: str
+    problem: str  # the structure of tasks.hpp
+    types: list[str]  # of its elements, where it is a template
     task: str
     hints: list[str]
     parts: dict[str, Part]
@@ -79,13 +81,39 @@ class Lab:
     def path(self) -> Path:
         return self.root / "labs" / self.folder
 
-    def stub(self, file: str) -> str:
-        """The text of a file as it is handed out. @param file relative to the lab, such as opencl/dot.cl"""
-        return (self.path / "exercises" / file).read_text(encoding="utf-8")
+    @property
+    def handed_out(self) -> bool:
+        """Whether this is a hand-out. It keeps the files of the exercises as they were, and has no rungs for them."""
+        return any((self.path / "exercises" / backend).is_dir() for backend in BACKENDS)
 
     def rung(self, file: str) -> str:
-        """The text of the same file of the lab itself."""
+        """The text of a file of the lab. @param file relative to the lab, such as opencl/dot.cl"""
         return (self.path / file).read_text(encoding="utf-8")
+
+    def stub(self, file: str) -> str:
+        """The text of the same file as students receive it."""
+        if self.handed_out:
+            return (self.path / "exercises" / file).read_text(encoding="utf-8")
+        exercise, part = next(pair for pair in self.parts() if file in pair[1].files)
+        text = self.rung(file)
+        for row in self.mistakes() if part.mistake else []:
+            if row["id"] == part.mistake:
+                text = marks.planted(text, row, f"{self.folder}/{file}")
+        return marks.stub(text, file, exercise.kind == "repair")
+
+    def mistakes(self) -> list[dict[str, Any]]:
+        """The mistakes that the tests know: tests/mistakes/NN_name.toml."""
+        path = self.root / "tests" / "mistakes" / f"{self.folder}.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8"))["mistake"] if path.is_file() else []
+
+    def marked(self) -> dict[str, list[marks.Region]]:
+        """The files of the lab that have marks, and what is marked in them."""
+        home = self.path / "exercises" if self.handed_out else self.path
+        paths = [path for folder in ("", "cpu", *BACKENDS, "mpi", "devices") for path in sorted((home / folder).glob("*.*"))
+                 if path.suffix in SUFFIXES]
+        found = {str(path.relative_to(home)): marks.regions(path.read_text(encoding="utf-8"), str(path.relative_to(self.root)))
+                 for path in paths}
+        return {file: regions for file, regions in found.items() if regions}
 
     def parts(self) -> Iterator[tuple[Exercise, Part]]:
         for exercise in self.exercises:
@@ -114,40 +142,45 @@ def load(root: Path, name: str) -> Lab:
             content = tomllib.load(file)
     except tomllib.TOMLDecodeError as error:
         raise Fault(f"{path}: {error}") from None
+    lab = Lab(name, root, known[name])
+    marked = lab.marked()
     try:
-        lab = Lab(name, root, known[name], [exercise_of(entry) for entry in content["exercise"]])
+        lab = replace(lab, exercises=[exercise_of(entry, marked) for entry in content["exercise"]])
     except (KeyError, TypeError) as error:
         raise Fault(f"{path}: an exercise lacks {error}") from None
     except ValueError as error:
         raise Fault(f"{path}: {error}") from None
-    check(lab, path)
+    check(lab, path, marked)
     return lab
 
 
-def part_of(exercise: str, backend: str, entry: dict[str, Any]) -> Part:
-    unknown = set(entry) - {"rung", "files", "withhold", "pocl_threads"}
+def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Part:
+    unknown = set(entry) - {"rung", "mistake", "pocl_threads"}
     if unknown:
         raise ValueError(f"'{exercise}' has a field '{backend}.{sorted(unknown)[0]}', which means nothing")
     threads = entry.get("pocl_threads")
     if threads is not None and (type(threads) is not int or threads < 1):
         raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
-    return Part(backend, entry["rung"], entry["files"], entry.get("withhold", []), threads)
+    files = [file for file, regions in marked.items() if file.startswith(f"{backend}/") and
+             any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)]
+    return Part(backend, entry["rung"], files, entry.get("mistake", ""), threads)
 
 
-def exercise_of(entry: dict[str, Any]) -> Exercise:
-    parts = {backend: part_of(entry["name"], backend, entry[backend]) for backend in BACKENDS if backend in entry}
+def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Exercise:
+    parts = {backend: part_of(entry["name"], backend, entry[backend], marked) for backend in BACKENDS if backend in entry}
     tests = [
         Test(test["name"], float(test["points"]), bool(test.get("visible", False)), test.get("check", "values"),
              test["cases"], test["hint"])
         for test in entry["test"]
     ]
-    unknown = set(entry) - {"name", "title", "kind", "task", "hints", "test", *BACKENDS}
+    unknown = set(entry) - {"name", "title", "kind", "problem", "types", "task", "hints", "test", *BACKENDS}
     if unknown:
         raise ValueError(f"'{entry['name']}' has a field '{sorted(unknown)[0]}', which means nothing")
-    return Exercise(entry["name"], entry["title"], entry["kind"], entry["task"].strip(), entry["hints"], parts, tests)
+    return Exercise(entry["name"], entry["title"], entry["kind"], entry["problem"], entry.get("types", []),
+                    entry["task"].strip(), entry["hints"], parts, tests)
 
 
-def check(lab: Lab, path: Path) -> None:
+def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
     """Raises Fault for exercises that contradict each other or the files."""
 
     def wrong(what: str) -> Fault:
@@ -170,24 +203,35 @@ def check(lab: Lab, path: Path) -> None:
         if not any(test.visible for test in exercise.tests):
             raise wrong(f"'{exercise.name}' has no test that students see")
         for part in exercise.parts.values():
-            for file in part.files:
-                if not (lab.path / "exercises" / file).is_file() or not (lab.path / file).is_file():
-                    raise wrong(f"'{exercise.name}': there is no stub, or no rung, {file}")
-    files = [file for _, part in lab.parts() for file in part.files]
-    for file in files:
-        if files.count(file) > 1:
+            if not part.files:
+                raise wrong(f"no file in {part.backend}/ has the mark '// EXERCISE {exercise.name}'")
+            if not lab.handed_out:
+                check_mistake(lab, exercise, part, wrong)
+    for file, regions in marked.items():
+        own = {one.names[0] for one in regions if one.kind == "EXERCISE"}
+        if not lab.handed_out and any(one.kind == "EXERCISE" and not one.instead for one in regions):
+            raise wrong(f"{file} has a mark without //| lines: what do students receive?")
+        if unknown := sorted({name for one in regions for name in one.names} - set(names)):
+            raise wrong(f"{file} has a mark of '{unknown[0]}', which is no exercise")
+        if len(own) > 1:
             raise wrong(f"{file} belongs to two exercises")
+        for name in own:
+            if not any(file in part.files for part in lab.exercises[names.index(name)].parts.values()):
+                raise wrong(f"{file} has a mark of '{name}', which has no such back end")
 
 
-def fixed_text(stub: str) -> list[str]:
-    """What stands before, between and after the TODO blocks of a stub."""
-    return TODO.split(stub)
-
-
-def same_outside_todo(stub: str, text: str) -> bool:
-    """Whether a text is the stub with something else in place of its TODO blocks."""
-    pieces = fixed_text(stub)
-    return len(pieces) > 1 and re.fullmatch(".*?".join(map(re.escape, pieces)), text, re.S) is not None
+def check_mistake(lab: Lab, exercise: Exercise, part: Part, wrong: Callable[[str], Fault]) -> None:
+    """Raises Fault unless a repair exercise, and no other one, has a mistake, which changes lines that students may change."""
+    rows = [row for row in lab.mistakes() if row["id"] == part.mistake and row["file"] in part.files]
+    if len(rows) != (exercise.kind == "repair"):
+        raise wrong(f"'{exercise.name}' in {part.backend}: {len(rows)} mistakes of tests/mistakes/{lab.folder}.toml are named "
+                    f"'{part.mistake}'")
+    for row in rows:
+        marks.planted(lab.rung(row["file"]), row, str(lab.path / row["file"]))
+        regions = marks.regions(lab.rung(row["file"]), row["file"])
+        for edit in row.get("edits", [row]):
+            if not any(edit["text"] in "\n".join(one.lines) for one in regions):
+                raise wrong(f"the text of the mistake '{part.mistake}' does not stand between the marks of '{exercise.name}'")
 
 
 def without_blanks(text: str) -> str:

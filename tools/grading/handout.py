@@ -12,26 +12,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .exercises import Lab, Part, fixed_text, folders, load
+from . import marks
+from .exercises import SUFFIXES, Lab, Part, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
-SHORTEST = 25  # characters of an answer: a shorter one appears by chance
 WITHHELD = "withheld until the exercise has been handed in"
-TOOLS = ("__init__.py", "fault.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "launches.py",
+TOOLS = ("__init__.py", "fault.py", "marks.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py", "launches.py",
          "student.py")
 STUDENT = Path(__file__).parent / "student"
-
-
-def rung_types(lab: Lab) -> dict[str, str]:
-    """The rungs of a lab, as rungs.hpp declares them: name and function type."""
-    text = (lab.path / "rungs.hpp").read_text(encoding="utf-8")
-    found = re.findall(r"(?m)^(?:template <class T> )?(\w+)(?:<\w+>)? ((?:(?:cpu|opencl|cuda)_\w+(?:, )?)+);", text)
-    return {name: of for of, names in found for name in names.split(", ")}
-
-
-def defined_in(text: str, rungs: dict[str, str]) -> list[str]:
-    """The rungs that a file defines."""
-    return [name for name in rungs if re.search(rf"(?m)^(?:template <[^>\n]*> )?void {name}\(", text)]
 
 
 def opening_comment(text: str) -> list[str]:
@@ -40,25 +28,19 @@ def opening_comment(text: str) -> list[str]:
     return [*lines, "//"] if lines else []
 
 
-def tells_an_answer(lab: Lab, comment: list[str]) -> bool:
-    """Whether a line of an answer stands in a comment."""
-    words = plain(" ".join(line.removeprefix("//") for line in comment))
-    return any(line.rstrip(";") in words for _, part in lab.parts() for name in part.files
-               for block in answers_in(lab.stub(name), lab.rung(name)) for line in block if len(line) >= SHORTEST)
-
-
 def withheld_source(lab: Lab, path: Path) -> str:
-    """The replacement for a rung's file: its opening comment, and the same functions, which refuse to run."""
+    """The replacement for a file: its opening comment, and the same functions, which refuse to run; a header's own includes."""
     text = path.read_text(encoding="utf-8")
+    if path.suffix == ".cl":
+        return f"// This kernel is {WITHHELD}.\n"
+    if path.suffix in (".hpp", ".cuh"):
+        return "\n".join([f"// This header is {WITHHELD}.", "#pragma once", *re.findall(r"(?m)^#include .*", text), ""])
     includes = [name for name in re.findall(r'(?m)^#include "([^"]+)"', text)
                 if (lab.path / name).is_file() or (path.parent / name).is_file()]
     namespace = re.search(r"(?m)^namespace (\w+) \{", text)
     if not namespace:
         raise Fault(f"{path} has no namespace")
-    comment = opening_comment(text)
-    if tells_an_answer(lab, comment):
-        comment = []
-    lines = [*comment, f"// The code of this rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
+    lines = [*opening_comment(text), f"// The code of this rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
              *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
     visible = re.sub(r"(?ms)^namespace \{.*?^\}(?: // namespace)?$", "", text)
     instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
@@ -75,106 +57,45 @@ def withheld_source(lab: Lab, path: Path) -> str:
 
 def withheld_files(lab: Lab) -> dict[str, str]:
     """The files that give an answer away, relative to the lab, and their replacements."""
-    rungs = rung_types(lab)
-    names = {name for _, part in lab.parts() for name in part.withhold}
-    own = {part.rung for _, part in lab.parts()}
-    unknown = names - set(rungs)
-    if unknown or names & own:
-        raise Fault(f"{lab.name}: '{sorted(unknown or names & own)[0]}' cannot be withheld: it is no rung, or an exercise")
-    replaced: dict[str, str] = {}
-    sources = [path for folder in ("cpu", "opencl", "cuda") for path in sorted((lab.path / folder).glob("*"))]
-    texts = {path: path.read_text(encoding="utf-8") for path in sources}
-    for path in sources:
-        if path.suffix in (".cpp", ".cu") and names & set(defined_in(texts[path], rungs)):
-            replaced[str(path.relative_to(lab.path))] = withheld_source(lab, path)
-    for path in sources:
-        if path.suffix == ".cl":
-            users = [other for other in sources if f'"{path.name}.hpp"' in texts[other]]
-            if users and all(str(user.relative_to(lab.path)) in replaced for user in users):
-                replaced[str(path.relative_to(lab.path))] = f"// This kernel is {WITHHELD}.\n"
-    withhold_headers(lab, replaced)
-    return replaced
+    own = {file for _, part in lab.parts() for file in part.files}
+    withheld = {file for file, regions in lab.marked().items() if any(one.kind == "ANSWER" and not one.instead for one in regions)}
+    users = users_of(lab)
+    while True:  # whoever includes one of these files, and what only such files include
+        more = {user for file in withheld for user in users[file]}
+        more |= {file for file, by in users.items() if file not in own and by and by <= withheld}
+        if more <= withheld:
+            break
+        withheld |= more
+    if withheld & own:
+        raise Fault(f"{lab.folder}/{sorted(withheld & own)[0]} is an exercise, and tells the answer of another one")
+    return {file: withheld_source(lab, lab.path / file) for file in sorted(withheld)}
 
 
-def withhold_headers(lab: Lab, replaced: dict[str, str]) -> None:
-    """Adds the headers that only withheld files include: without their code, and with their own includes."""
-    texts = {path: path.read_text(encoding="utf-8") for path in sorted(lab.path.rglob("*"))
-             if path.suffix in (".cpp", ".cu", ".hpp", ".cuh") and "exercises" not in path.relative_to(lab.path).parts}
-    includes = {path: {found for name in re.findall(r'(?m)^#include "([^"]+)"', text)
-                       for found in ((path.parent / name).resolve(), (lab.path / name).resolve()) if found.is_file()}
-                for path, text in texts.items()}
-    stubs = {file for _, part in lab.parts() for file in part.files}
-    found = True
-    while found:  # a header that only withheld headers include is withheld, too
-        found = False
-        for path, text in texts.items():
-            name = str(path.relative_to(lab.path))
-            users = [str(user.relative_to(lab.path)) for user, of in includes.items() if path.resolve() in of]
-            if path.suffix in (".hpp", ".cuh") and name not in stubs and name not in replaced and users \
-                    and all(user in replaced for user in users):
-                lines = re.findall(r'(?m)^#include .*', text)
-                replaced[name] = "\n".join([f"// This header is {WITHHELD}.", "#pragma once", *lines, ""])
-                found = True
+def users_of(lab: Lab) -> dict[str, set[str]]:
+    """For each source file of a lab the files that include it. x.cl is included as x.cl.hpp."""
+    paths = [path for path in sorted(lab.path.rglob("*"))
+             if path.suffix in SUFFIXES and "exercises" not in path.relative_to(lab.path).parts]
+    users: dict[str, set[str]] = {str(path.relative_to(lab.path)): set() for path in paths}
+    for path in paths:
+        for name in re.findall(r'(?m)^#include "([^"]+)"', path.read_text(encoding="utf-8")):
+            for folder in (path.parent, lab.path):
+                file = os.path.relpath(folder / name.removesuffix(".hpp") if name.endswith(".cl.hpp") else folder / name, lab.path)
+                if file in users:
+                    users[file].add(str(path.relative_to(lab.path)))
+    return users
 
 
-def plain(text: str) -> str:
-    """A text with single blanks and without std::, which pages leave out."""
-    return " ".join(text.replace("std::", "").split())
-
-
-def code(line: str) -> str:
-    """A line without its comment, its blanks and std::; "" when it holds no code."""
-    words = plain(re.sub(r"//.*", "", line))
-    return "" if words in ("{", "}") else words
-
-
-def answers_in(stub: str, rung: str) -> list[list[str]]:
-    """The lines of code that a rung has in place of the TODO blocks of its stub, block by block."""
-    found = re.fullmatch("(.*?)".join(map(re.escape, fixed_text(stub))), rung, re.S)
-    blocks = [[code(line) for line in block.splitlines()] for block in found.groups()] if found else []
-    blocks = [[line for line in block if line] for block in blocks]
-    return [block for block in blocks if len("\n".join(block)) >= SHORTEST]
-
-
-def without(text: str, block: list[str], instead: str) -> str:
-    """A text with one line in place of each occurrence of these lines of code."""
-    lines = text.splitlines()
-    at = [number for number, line in enumerate(lines) if code(line)]
-    starts = [k for k in range(len(at) - len(block) + 1) if [code(lines[i]) for i in at[k:k + len(block)]] == block]
-    for k in reversed(starts):
-        first, last = at[k], at[k + len(block) - 1]
-        lines[first:last + 1] = [re.match(r"\s*", lines[first])[0] + instead]  # type: ignore[index]
-    return "\n".join(lines) + "\n" if starts else text
-
-
-def without_value(text: str, block: list[str], instead: str) -> str:
-    """The text of a page in which no line gives the variable a value that these lines of code declare, if they are one
-    declaration: a page may compute the same value in another way."""
-    declared = re.fullmatch(r"(\w[\w ]* \w+ = )[^;]*;", block[0]) if len(block) == 1 else None
-    if not declared:
-        return text
-    return re.sub(rf"(?m)^( +{re.escape(declared[1])})[^;\n]*;.*$", lambda line: f"{line[1]}...; {instead}", text)
-
-
-def redact(lab: Lab, target: Path) -> None:
-    """Takes the answers out of pages, studies and the program for several computers, in which students write their own
-    lines. A rung that holds one has to be withheld as a whole."""
-    files = [path for path in sorted(target.rglob("*")) if path.suffix in (".md", ".cl", ".cu", ".cuh", ".cpp", ".hpp")]
-    for exercise, part in lab.parts():
-        for name in part.files:
-            for block in answers_in(lab.stub(name), lab.rung(name)):
-                for path in files:
-                    text = path.read_text(encoding="utf-8")
-                    if path.suffix == ".md":
-                        note = f"// (you write this in the exercise {exercise.name})"
-                        new = without(without_value(text, block, note), block, note)
-                    else:
-                        new = without(text, block, f"// (the lines of the exercise {exercise.name}: write them here too)")
-                    if new == text:
-                        continue
-                    if path.suffix != ".md" and path.stem != "studies" and path.parent.name != "mpi":
-                        raise Fault(f"{lab.name}: {path.relative_to(target)} holds the answer of {exercise.name}: withhold it")
-                    path.write_text(new, encoding="utf-8")
+def leave_out_answers(labs: list[Lab], target: Path) -> None:
+    """Puts what stands beside the marks in place of the answers in pages and studies, which are not withheld as a whole."""
+    names = {exercise.name for lab in labs for exercise in lab.exercises}
+    own = {target / "labs" / lab.folder / place / file for lab in labs for _, part in lab.parts() for file in part.files
+           for place in ("", "exercises")}
+    for path in sorted(target.rglob("*")):
+        if path.suffix in SUFFIXES and path not in own:
+            text = path.read_text(encoding="utf-8")
+            new = marks.without_answers(text, str(path.relative_to(target)), names)
+            if new != text:
+                path.write_text(new, encoding="utf-8")
 
 
 def toml_of(value: Any) -> str:
@@ -189,7 +110,8 @@ def toml_of(value: Any) -> str:
 
 
 def part_lines(part: Part) -> list[str]:
-    return ["", f"[exercise.{part.backend}]", f"rung = {toml_of(part.rung)}", f"files = {toml_of(part.files)}"]
+    threads = [f"pocl_threads = {part.pocl_threads}"] if part.pocl_threads else []
+    return ["", f"[exercise.{part.backend}]", f"rung = {toml_of(part.rung)}", *threads]
 
 
 def visible_exercises(lab: Lab) -> str:
@@ -197,8 +119,9 @@ def visible_exercises(lab: Lab) -> str:
     lines = [f"# The exercises of lab {lab.folder[:2]}, with the tests that you can run."]
     for exercise in lab.exercises:
         lines += ["", "[[exercise]]"]
-        for name in ("name", "title", "kind", "task", "hints"):
-            lines.append(f"{name} = {toml_of(getattr(exercise, name))}")
+        for name in ("name", "title", "kind", "problem", "types", "task", "hints"):
+            if value := getattr(exercise, name):
+                lines.append(f"{name} = {toml_of(value)}")
         for part in exercise.parts.values():
             lines += part_lines(part)
         for test in exercise.tests:
@@ -298,8 +221,7 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     for lab in labs:
         write_lab(lab, target)
     unlink_absent(target)
-    for lab in labs:
-        redact(lab, target)
+    leave_out_answers(labs, target)
 
 
 def write_lab(lab: Lab, target: Path) -> None:

@@ -40,6 +40,8 @@ fi
 rm -rf "$scratch"
 """
 
+MISTAKES = "tests/mistakes/"  # needed to tell what was handed in as it was handed out: a repair exercise is one of them
+
 WORKFLOW = """name: exercises
 on: [push, workflow_dispatch]
 permissions:
@@ -62,7 +64,7 @@ def tracked(root: Path) -> list[str]:
         raise Fault("this folder is no git repository, so its files cannot be listed")
     left_out = ("tests/", "docs/results/", "docs/figures/", ".ci/", ".git")
     names = map(os.fsdecode, ran.stdout.split(b"\0"))
-    return sorted(name for name in names if name and not name.startswith(left_out))
+    return sorted(name for name in names if name.startswith(MISTAKES) or (name and not name.startswith(left_out)))
 
 
 def put(archive: zipfile.ZipFile, name: str, content: bytes, executable: bool = False) -> None:
@@ -92,7 +94,7 @@ def autograder(root: Path, words: list[str]) -> int:
             put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
             for name in names:
                 path = root / name
-                if name.startswith("labs/") and not name.startswith(f"labs/{lab.folder}/"):
+                if name.startswith(("labs/", MISTAKES)) and not name.startswith((f"labs/{lab.folder}/", f"{MISTAKES}{lab.folder}.")):
                     continue
                 if path.is_file() and not path.is_symlink():
                     put(archive, f"repository/{name}", path.read_bytes(), os.access(path, os.X_OK))

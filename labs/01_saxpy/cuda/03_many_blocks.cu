@@ -16,8 +16,12 @@ namespace saxpy {
 
 /// One thread per element; any n.
 __global__ void many_blocks_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    // EXERCISE many-blocks
+    //| // TODO: find the index of this thread's element. Compute c there; threads beyond the end do nothing.
+    //| (void)k, (void)a, (void)b, (void)c, (void)n;
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; // 64 bits: 32 would wrap at 2^32
     if (i < n) c[i] = k * a[i] + b[i];
+    // END EXERCISE
 }
 
 void cuda_many_blocks(const Problem& p, Output& c, Stopwatch& watch) {
@@ -25,7 +29,11 @@ void cuda_many_blocks(const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::DeviceBuffer<float> out(p.size());
 
     constexpr unsigned threads = 256;
+    // EXERCISE many-blocks
+    //| // TODO: how many blocks does this n need? (gpulab::grid_size() is never 0: a launch needs one block at least)
+    //| const unsigned blocks = 1;
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
+    // END EXERCISE
     watch.tile(threads);
     gpulab::watch_stream(
         watch,

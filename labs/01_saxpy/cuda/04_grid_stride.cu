@@ -18,8 +18,11 @@ namespace saxpy {
 
 /// Any n with any grid.
 __global__ void grid_stride_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    // EXERCISE repair-stride
+    //| // TODO: these lines have a mistake. Find it and repair it.
     const std::size_t stride = gridDim.x * std::size_t{blockDim.x};
     for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n; i += stride) c[i] = k * a[i] + b[i];
+    // END EXERCISE
 }
 
 void cuda_grid_stride(const Problem& p, Output& c, Stopwatch& watch) {

@@ -20,6 +20,7 @@ namespace saxpy {
 
 /// One thread per float4; any n. The arrays start at multiples of 16 bytes, as cudaMalloc gives them.
 __global__ void float4_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    // ANSWER many-blocks repair-stride
     const std::size_t v = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     const std::size_t vectors = n / 4;
     if (v < vectors) {
@@ -31,6 +32,7 @@ __global__ void float4_kernel(float k, const float* a, const float* b, float* c,
     // n mod 4 elements are left over at the end: the first threads of the grid take one each.
     const std::size_t i = vectors * 4 + v;
     if (v < 4 && i < n) c[i] = k * a[i] + b[i];
+    // END ANSWER
 }
 
 void cuda_float4(const Problem& p, Output& c, Stopwatch& watch) {

@@ -19,9 +19,13 @@ template <class AnyPoint>
 __global__ void distances_kernel(Point from, const AnyPoint* points, float* d, std::size_t n) {
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     if (i >= n) return;
+    // EXERCISE distances
+    //| // TODO: load point i and compute its distance from the point `from`.
+    //| (void)from, (void)points, (void)d;
     const AnyPoint p = points[i];
     const float dx = p.x - from.x, dy = p.y - from.y, dz = p.z - from.z;
     d[i] = sqrtf(dx * dx + dy * dy + dz * dz);
+    // END EXERCISE
 }
 
 namespace {

@@ -11,8 +11,12 @@ namespace saxpy {
 
 /// One thread per element, for any block size.
 __global__ void block_size_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
+    // ANSWER many-blocks
+    //| // (the lines of the exercise many-blocks: write them here too)
+    //| (void)k, (void)a, (void)b, (void)c, (void)n;
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     if (i < n) c[i] = k * a[i] + b[i];
+    // END ANSWER
 }
 
 /// Neighbouring threads touch elements `stride` apart. Memory is read in sectors of 32 bytes: with stride 1 the loads
@@ -51,7 +55,11 @@ __global__ void divergence_kernel(bool even_odd, std::uint32_t* out, std::size_t
 void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned threads) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
+    // ANSWER many-blocks
+    //| // (the lines of the exercise many-blocks: write them here too)
+    //| const unsigned blocks = 1;
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
+    // END ANSWER
     watch.tile(threads);
     gpulab::watch_stream(
         watch,

@@ -3,6 +3,7 @@
 // float, so a GPU has to load 4 bytes four times.
 kernel void saxpy(float k, global const float* restrict a, global const float* restrict b, global float* restrict c,
                   ulong n) {
+    // ANSWER many-blocks
     global const float4* a4 = (global const float4*)a;
     global const float4* b4 = (global const float4*)b;
     global float4* c4 = (global float4*)c;
@@ -13,4 +14,5 @@ kernel void saxpy(float k, global const float* restrict a, global const float* r
     // n mod 4 elements remain at the end: the first work-items take one each.
     const size_t i = vectors * 4 + v;
     if (v < 4 && i < n) c[i] = k * a[i] + b[i];
+    // END ANSWER
 }

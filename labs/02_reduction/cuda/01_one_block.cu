@@ -25,6 +25,7 @@ constexpr unsigned most = 1024; // threads of one block on every current GPU
 
 /// One thread per element of one block; n <= blockDim.x <= 1024.
 template <class T> __global__ void one_block_kernel(const T* a, unsigned n, T* sum) {
+    // ANSWER prefix-sum
     __shared__ T x[most];
     const unsigned i = threadIdx.x;
     x[i] = i < n ? a[i] : T{0};
@@ -37,6 +38,7 @@ template <class T> __global__ void one_block_kernel(const T* a, unsigned n, T* s
         __syncthreads(); // all have written
     }
     if (i == blockDim.x - 1) *sum = x[i];
+    // END ANSWER
 }
 
 template <class T> void cuda_one_block(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {

@@ -17,6 +17,12 @@ constexpr unsigned threads = 256;
 template <class T> __global__ void tree_sequential_kernel(const T* a, std::size_t n, T* sums) {
     __shared__ T x[threads];
     const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+    // EXERCISE tree
+    //| // TODO: copy one element to shared memory, or 0 beyond the end. Add up x[0], x[1], ... in a tree with the
+    //| // working threads side by side. Thread 0 writes the sum of the block. Where does every thread have to wait for
+    //| // the others?
+    //| x[threadIdx.x] = i < n ? a[i] : T{0};
+    //| if (threadIdx.x == 0) sums[blockIdx.x] = 0;
     x[threadIdx.x] = i < n ? a[i] : T{0}; // the last block is filled up with zeros
     __syncthreads();
     for (unsigned stride = threads / 2; stride > 0; stride /= 2) {
@@ -24,6 +30,7 @@ template <class T> __global__ void tree_sequential_kernel(const T* a, std::size_
         __syncthreads();
     }
     if (threadIdx.x == 0) sums[blockIdx.x] = x[0];
+    // END EXERCISE
 }
 
 template <class T> void cuda_tree_sequential(const SumProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {

@@ -18,6 +18,11 @@ constexpr unsigned loads = 4; // 16-byte loads in flight per thread and array
 
 /// The sum of the products that belong to this thread; tiles and indices are those of private_sum().
 template <class T> __device__ T private_dot(const T* a, const T* b, std::size_t n) {
+    // EXERCISE dot
+    //| // TODO: add up the products a[i] * b[i] that belong to this thread: together the threads of the grid take all
+    //| // n. private_sum() (private_sum.cuh) does it for one array; begin with 4-byte loads.
+    //| (void)a, (void)b, (void)n;
+    //| return T{0};
     constexpr unsigned width = Vector<T>::width;
     constexpr unsigned tile = threads * loads;
     const auto* as = reinterpret_cast<const Vector<T>*>(a);
@@ -49,6 +54,7 @@ template <class T> __device__ T private_dot(const T* a, const T* b, std::size_t 
     for (unsigned k = 0; k < width; ++k) total += sum.x[k];
     for (std::size_t i = count * width + me; i < n; i += grid) total += a[i] * b[i];
     return total;
+    // END EXERCISE
 }
 
 } // namespace

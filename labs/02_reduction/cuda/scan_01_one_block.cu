@@ -21,6 +21,7 @@ constexpr unsigned most = 1024; // threads of one block on every current GPU
 
 /// One thread per element of one block; n <= blockDim.x <= 1024.
 template <class T> __global__ void scan_one_block_kernel(const T* a, T* out, unsigned n, bool inclusive) {
+    // ANSWER prefix-sum
     __shared__ T x[most];
     const unsigned i = threadIdx.x;
     x[i] = i < n ? a[i] : T{0};
@@ -33,6 +34,7 @@ template <class T> __global__ void scan_one_block_kernel(const T* a, T* out, uns
         __syncthreads(); // all have written
     }
     if (i < n) out[i] = inclusive ? x[i] : i > 0 ? x[i - 1] : T{0};
+    // END ANSWER
 }
 
 template <class T> void cuda_scan_one_block(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {

@@ -26,6 +26,9 @@ template <class T> __global__ void scan_blocks_kernel(const T* a, T* out, std::s
     const std::size_t i = blockIdx.x * std::size_t{threads} + t;
     x[t] = i < n ? a[i] : T{0};
     __syncthreads();
+    // EXERCISE prefix-sum
+    //| // TODO: make the prefix sums of x[0] ... x[threads - 1] by doubling stride: at step s = 1, 2, 4, ... the
+    //| // element s places before is added to element t. Where does every thread have to wait for the others?
     for (unsigned stride = 1; stride < threads; stride *= 2) {
         T before{};
         if (t >= stride) before = x[t - stride];
@@ -33,6 +36,7 @@ template <class T> __global__ void scan_blocks_kernel(const T* a, T* out, std::s
         if (t >= stride) x[t] += before;
         __syncthreads(); // all have written
     }
+    // END EXERCISE
     if (i < n) out[i] = inclusive ? x[t] : t > 0 ? x[t - 1] : T{0};
     if (t == threads - 1) sums[blockIdx.x] = x[t];
 }
@@ -40,7 +44,11 @@ template <class T> __global__ void scan_blocks_kernel(const T* a, T* out, std::s
 /// Adds before[b] to every element of block b. Any n.
 template <class T> __global__ void add_kernel(T* out, std::size_t n, const T* before) {
     const std::size_t i = blockIdx.x * std::size_t{threads} + threadIdx.x;
+    // EXERCISE prefix-sum
+    //| // TODO: add before[b] to each element of block b.
+    //| (void)i, (void)out, (void)n, (void)before;
     if (i < n) out[i] += before[blockIdx.x];
+    // END EXERCISE
 }
 
 template <class T> void cuda_scan_two_level(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {

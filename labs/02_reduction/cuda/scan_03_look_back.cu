@@ -98,12 +98,14 @@ template <class T> struct TileStates {
 
 /// Inclusive scan over the lanes of a warp. @pre all 32 lanes call it
 template <class T> __device__ T warp_scan(T x, unsigned lane) {
+    // ANSWER prefix-sum
 #pragma unroll
     for (unsigned step = 1; step < 32; step *= 2) {
         const T before = __shfl_up_sync(all_lanes, x, step);
         if (lane >= step) x += before;
     }
     return x;
+    // END ANSWER
 }
 
 /// The sum of all tiles before `tile`, in all lanes. @pre all 32 lanes of a warp call it

@@ -5,6 +5,7 @@
 // Any n with any number of groups; the group size is a power of two. It runs twice: over the array, then with one group
 // over the groups' sums.
 kernel void grid_stride(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
+    // ANSWER tree dot
     const size_t me = get_local_id(0);
     REAL mine = 0; // a private sum of every G-th element, G being the global size
     for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i];
@@ -15,4 +16,5 @@ kernel void grid_stride(global const REAL* a, ulong n, local REAL* x, global REA
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (me == 0) sums[get_group_id(0)] = x[0];
+    // END ANSWER
 }

@@ -4,6 +4,7 @@
 
 // Any n with any number of groups; the group size is a power of two. `x` holds one number per item of the group.
 kernel void multi_stage(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
+    // ANSWER tree dot
     const size_t me = get_local_id(0);
 
     REAL mine = 0; // stage 1: a private sum of every G-th element, G being the global size
@@ -18,4 +19,5 @@ kernel void multi_stage(global const REAL* a, ulong n, local REAL* x, global REA
     }
 
     if (me == 0) sums[get_group_id(0)] = x[0]; // stage 4: one partial sum per group
+    // END ANSWER
 }

@@ -12,6 +12,7 @@ typedef float4 VECTOR;
 // Any n with any number of groups; used for both stages. The pointer is cast to a pointer to vectors: vload4 assumes
 // only the alignment of a float, so a GPU loads 4 bytes four times. The buffers start at multiples of 16 bytes.
 kernel void vectorised(global const REAL* a, ulong n, local REAL* x, global REAL* sums) {
+    // ANSWER tree dot
     const size_t me = get_local_id(0);
     const size_t G = get_global_size(0);
     const size_t vectors = n / WIDTH;
@@ -38,4 +39,5 @@ kernel void vectorised(global const REAL* a, ulong n, local REAL* x, global REAL
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (me == 0) sums[get_group_id(0)] = x[0];
+    // END ANSWER
 }

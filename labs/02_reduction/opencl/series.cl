@@ -16,6 +16,7 @@ REAL term(int pi, REAL x, ulong i) {
 
 // multi_stage with elements that are computed instead of read.
 kernel void series(int pi, REAL argument, ulong terms, local REAL* x, global REAL* sums) {
+    // ANSWER tree dot
     const size_t me = get_local_id(0);
     REAL mine = 0;
     for (size_t i = get_global_id(0); i < terms; i += get_global_size(0)) mine += term(pi, argument, i);
@@ -26,4 +27,5 @@ kernel void series(int pi, REAL argument, ulong terms, local REAL* x, global REA
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (me == 0) sums[get_group_id(0)] = x[0];
+    // END ANSWER
 }

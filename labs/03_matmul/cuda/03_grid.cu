@@ -16,6 +16,10 @@ namespace matmul {
 
 /// One thread per element of C; any shape.
 template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int m, int k, int n) {
+    // EXERCISE one-thread-per-element
+    //| // TODO: which element of C is this thread's? block_x() and block_y() are the numbers of its block.
+    //| // Neighbouring threads take neighbouring columns. Threads beyond the edges do nothing. An empty sum is 0.
+    //| (void)a, (void)b, (void)c, (void)m, (void)k, (void)n;
     const int i = block_y() * blockDim.y + threadIdx.y;
     const int j = block_x() * blockDim.x + threadIdx.x;
     if (i >= m || j >= n) return; // the last blocks are ragged
@@ -23,6 +27,7 @@ template <class T> __global__ void grid_kernel(const T* a, const T* b, T* c, int
     T sum = 0;
     for (int l = 0; l < k; ++l) sum += a[std::size_t(i) * k + l] * b[std::size_t(l) * n + j];
     c[std::size_t(i) * n + j] = sum;
+    // END EXERCISE
 }
 
 template <class T> void cuda_grid(const Problem<T>& p, Output<T>& c, Stopwatch& watch) {

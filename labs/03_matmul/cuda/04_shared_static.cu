@@ -23,6 +23,13 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
     const int x = threadIdx.x, y = threadIdx.y;
     const int i = block_y() * TILE + y, j = block_x() * TILE + x;
 
+    // EXERCISE shared-tile
+    //| // TODO: go through the tiles of A and B. In each round every thread loads one number of each (0 outside the
+    //| // matrices) and then uses a row and a column of the tiles. Where do all threads have to wait? The last tile
+    //| // may be ragged.
+    //| (void)a, (void)b, (void)k;
+    //| a_tile[y][x] = b_tile[y][x] = T{0};
+    //| if (i < m && j < n) c[std::size_t(i) * n + j] = a_tile[y][x];
     T sum = 0;
     for (int l0 = 0; l0 < k; l0 += TILE) {
         // Outside A or B the tile holds 0, which adds nothing. No thread may return early: all must reach the barriers.
@@ -35,6 +42,7 @@ template <class T, int TILE> __global__ void shared_static_kernel(const T* a, co
         __syncthreads(); // no thread reads them any more: they may be overwritten
     }
     if (i < m && j < n) c[std::size_t(i) * n + j] = sum;
+    // END EXERCISE
 }
 
 /// Copies in, launches, copies out, with a tile whose size is known when this is compiled.

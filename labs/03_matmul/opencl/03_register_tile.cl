@@ -61,6 +61,7 @@ REAL8 load_line(global const REAL* row, int first, int length, int inside) {
     }
 
 kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c, int m, int k, int n) {
+    // ANSWER shared-tile
     local REAL8 a_tile[DEPTH][ITEMS]; // transposed: the eight rows of an item lie side by side, in one REAL8
     local REAL8 b_tile[DEPTH][ITEMS];
     const int x = get_local_id(0), y = get_local_id(1), item = y * ITEMS + x;
@@ -90,4 +91,5 @@ kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c,
         vstore8(sum[i], 0, line);
         for (int j = 0; j < EACH && column + x * EACH + j < n; ++j) c[(size_t)r * n + column + x * EACH + j] = line[j];
     }
+    // END ANSWER
 }

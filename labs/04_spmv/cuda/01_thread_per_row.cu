@@ -17,9 +17,14 @@ __global__ void thread_per_row_kernel(const int* row_start, const int* column, c
                                       int rows) {
     const unsigned i = blockIdx.x * blockDim.x + threadIdx.x; // rows < 2^31, so 32 bits hold it
     if (i >= static_cast<unsigned>(rows)) return;
+    // EXERCISE thread-per-row
+    //| // TODO: multiply row i by x. Its entries are row_start[i] ... row_start[i + 1] - 1 of column and value.
+    //| (void)row_start, (void)column, (void)value, (void)x;
+    //| y[i] = T{0};
     T sum = 0;
     for (int k = row_start[i]; k < row_start[i + 1]; ++k) sum += value[k] * x[column[k]];
     y[i] = sum;
+    // END EXERCISE
 }
 
 template <class T> void cuda_thread_per_row(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {

@@ -29,6 +29,12 @@ __global__ void warp_shared_kernel(const int* row_start, const int* column, cons
     const unsigned i = blockIdx.x * (warp_shared_threads / 32) + threadIdx.x / 32;
     if (i >= static_cast<unsigned>(rows)) return; // the same for all lanes of a warp
 
+    // EXERCISE slice-per-row
+    //| // TODO: lane l takes the entries l, l + 32, ... of the row. Then the lanes add up their sums in shared memory,
+    //| // and lane 0 writes y. Where do the lanes of the warp have to wait?
+    //| (void)row_start, (void)column, (void)value, (void)x;
+    //| partial[threadIdx.x] = T{0};
+    //| if (lane == 0) y[i] = partial[threadIdx.x];
     T sum = 0;
     for (int k = row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32) sum += value[k] * x[column[k]];
     partial[threadIdx.x] = sum;
@@ -38,6 +44,7 @@ __global__ void warp_shared_kernel(const int* row_start, const int* column, cons
         __syncwarp(); // outside the branch: every lane arrives
     }
     if (lane == 0) y[i] = partial[threadIdx.x];
+    // END EXERCISE
 }
 
 template <class T> void cuda_warp_shared(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {

@@ -14,6 +14,7 @@ namespace spmv {
 template <class T>
 __global__ void warp_shuffle_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y,
                                     int rows) {
+    // ANSWER slice-per-row
     const unsigned lane = threadIdx.x % 32;
     const unsigned i = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;
     if (i >= static_cast<unsigned>(rows)) return; // the same for all lanes of a warp
@@ -22,6 +23,7 @@ __global__ void warp_shuffle_kernel(const int* row_start, const int* column, con
     for (int k = row_start[i] + static_cast<int>(lane); k < row_start[i + 1]; k += 32) sum += value[k] * x[column[k]];
     for (int distance = 16; distance > 0; distance /= 2) sum += __shfl_down_sync(0xFFFFFFFFu, sum, distance);
     if (lane == 0) y[i] = sum;
+    // END ANSWER
 }
 
 template <class T> void cuda_warp_shuffle(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {

@@ -22,6 +22,7 @@ constexpr unsigned lanes_threads = 128;
 /// `lanes` neighbouring threads per row, a power of two up to 32.
 template <class T, unsigned lanes>
 __global__ void lanes_kernel(const int* row_start, const int* column, const T* value, const T* x, T* y, int rows) {
+    // ANSWER slice-per-row
     const unsigned lane = threadIdx.x % lanes;
     const unsigned i = blockIdx.x * (lanes_threads / lanes) + threadIdx.x / lanes;
     // Groups beyond the last row stay: the mask of the shuffle below names all 32 lanes of the warp.
@@ -35,6 +36,7 @@ __global__ void lanes_kernel(const int* row_start, const int* column, const T* v
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
         sum += __shfl_down_sync(0xFFFFFFFFu, sum, distance, lanes);
     if (inside && lane == 0) y[i] = sum;
+    // END ANSWER
 }
 
 template <class T> void cuda_lanes(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {

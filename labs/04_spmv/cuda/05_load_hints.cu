@@ -29,6 +29,7 @@ constexpr unsigned load_hints_threads = 128;
 template <class T, unsigned lanes>
 __global__ void load_hints_kernel(const int* __restrict__ row_start, const int* __restrict__ column,
                                   const T* __restrict__ value, const T* __restrict__ x, T* __restrict__ y, int rows) {
+    // ANSWER slice-per-row
     const unsigned lane = threadIdx.x % lanes;
     const unsigned i = blockIdx.x * (load_hints_threads / lanes) + threadIdx.x / lanes;
     // Groups beyond the last row stay: the mask of the shuffle below names all 32 lanes of the warp.
@@ -42,6 +43,7 @@ __global__ void load_hints_kernel(const int* __restrict__ row_start, const int* 
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
         sum += __shfl_down_sync(0xFFFFFFFFu, sum, distance, lanes);
     if (inside && lane == 0) y[i] = sum;
+    // END ANSWER
 }
 
 template <class T> void cuda_load_hints(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {

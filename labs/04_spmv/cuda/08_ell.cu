@@ -29,10 +29,13 @@ __global__ void ell_kernel(const int* __restrict__ column, const T* __restrict__
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     if (i >= rows) return;
     T sum = 0;
+    // EXERCISE repair-ell
+    //| // TODO: these lines have a mistake. Find it and repair it.
     for (std::size_t s = 0; s < width; ++s) { // 64 bits: s * rows may pass 2^31
         const int j = __ldcs(&column[s * rows + i]);
         if (j >= 0) sum += __ldcs(&value[s * rows + i]) * x[j]; // padding has column -1
     }
+    // END EXERCISE
     y[i] = sum;
 }
 

@@ -13,6 +13,11 @@ kernel void spmv(global const int* row_start, global const int* column, global c
     const int begin = i < rows ? row_start[i] : 0;
     const int end = i < rows ? row_start[i + 1] : 0;
 
+    // EXERCISE slice-per-row
+    //| // TODO: lane l takes the entries l, l + width, ... of the row. Then the lanes of a slice add up their sums in
+    //| // local memory, and lane 0 writes y. Where does every item have to wait, even those beyond the last row?
+    //| partial[item] = 0;
+    //| if (lane == 0 && i < rows) y[i] = begin - end;
     REAL sum = 0;
     for (int k = begin + (int)lane; k < end; k += (int)width) sum += value[k] * x[column[k]];
     partial[item] = sum;
@@ -23,4 +28,5 @@ kernel void spmv(global const int* row_start, global const int* column, global c
         barrier(CLK_LOCAL_MEM_FENCE);
     }
     if (lane == 0 && i < rows) y[i] = partial[item];
+    // END EXERCISE
 }

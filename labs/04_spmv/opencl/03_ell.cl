@@ -8,9 +8,12 @@ kernel void spmv(global const int* column, global const REAL* value, global cons
     const size_t i = get_global_id(0);
     if (i >= rows) return;
     REAL sum = 0;
+    // EXERCISE repair-ell
+    //| // TODO: these lines have a mistake. Find it and repair it.
     for (size_t s = 0; s < width; ++s) {
         const int j = column[s * rows + i];
         if (j >= 0) sum += value[s * rows + i] * x[j]; // padding has column -1
     }
+    // END EXERCISE
     y[i] = sum;
 }

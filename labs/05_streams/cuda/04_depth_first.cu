@@ -23,6 +23,11 @@ void cuda_depth_first(const Problem& p, Output& out, Stopwatch& watch) {
     watch_passes(watch, out, {&in, &result}, host_out.span(), [&](CudaRecorder& r) {
         for (std::size_t i = 0; i < strips.size(); ++i) {
             const Strip s = strips[i];
+            // EXERCISE pipeline
+            //| // TODO: put the three commands of strip i into streams[i]: its copy up, the kernel, its copy down. Use
+            //| // cudaMemcpyAsync. Around each, tell the recorder: r.begin_up(i, i, streams[i]) and r.end(streams[i]),
+            //| // then begin_kernel, begin_down.
+            //| (void)s, (void)r, (void)colours;
             r.begin_up(i, i, streams[i]);
             CUDA_CHECK(cudaMemcpyAsync(in.data() + s.first, host_in.data() + s.first, s.bytes, cudaMemcpyHostToDevice,
                                        streams[i]));
@@ -36,6 +41,7 @@ void cuda_depth_first(const Problem& p, Output& out, Stopwatch& watch) {
             CUDA_CHECK(cudaMemcpyAsync(host_out.data() + s.first, result.data() + s.first, s.bytes,
                                        cudaMemcpyDeviceToHost, streams[i]));
             r.end(streams[i]);
+            // END EXERCISE
         }
         for (const auto& stream : streams) stream.synchronize();
     });

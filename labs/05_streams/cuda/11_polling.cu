@@ -62,6 +62,7 @@ __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size
 } // namespace
 
 void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
+    // ANSWER pipeline
     // Without a copy engine the driver uses kernels, which might have to wait for the kernels that wait for them.
     int device = 0, engines = 0;
     CUDA_CHECK(cudaGetDevice(&device));
@@ -119,6 +120,7 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
         down.synchronize();
     });
     watch.leave_out([&] { expect_marks(in, marks); });
+    // END ANSWER
 }
 
 } // namespace streams

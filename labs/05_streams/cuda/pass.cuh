@@ -36,6 +36,11 @@ __device__ inline uint4 transform_16(uint4 v, unsigned colours, unsigned work) {
 __device__ inline void invert_16(const unsigned char* in, unsigned char* out, std::size_t first, std::size_t bytes,
                                  unsigned colours, unsigned work) {
     const bool aligned = (reinterpret_cast<std::size_t>(in) | reinterpret_cast<std::size_t>(out)) % 16 == 0;
+    // EXERCISE invert
+    //| // TODO: whole 16 bytes at aligned addresses: load a uint4, transform_16(), store it. Else, at a ragged end or
+    //| // at odd addresses: transform_word(), byte by byte. Byte i of the strip is colour if bit i % 4 of `colours` is
+    //| // set.
+    //| (void)aligned, (void)out, (void)first, (void)bytes, (void)colours, (void)work;
     if (aligned && first + thread_bytes <= bytes) {
         const uint4 v = *reinterpret_cast<const uint4*>(in + first);
         *reinterpret_cast<uint4*>(out + first) = transform_16(v, colours, work);
@@ -44,6 +49,7 @@ __device__ inline void invert_16(const unsigned char* in, unsigned char* out, st
         for (std::size_t i = first; i < end; ++i)
             out[i] = static_cast<unsigned char>(transform_word(in[i], colours >> i % 4 & 1, work));
     }
+    // END EXERCISE
 }
 
 /// One thread per 16 bytes of a strip.

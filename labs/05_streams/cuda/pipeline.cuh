@@ -23,6 +23,7 @@ public:
     /// @param rounds rounds of work per byte
     void issue(CudaRecorder& r, const unsigned char* host_in, unsigned char* in, unsigned char* result,
                unsigned char* host_out, unsigned colours, unsigned rounds) {
+        // ANSWER pipeline
         for (std::size_t i = 0; i < strips_.size(); ++i) {
             const Strip s = strips_[i];
             r.begin_up(i, 0, up_);
@@ -43,6 +44,7 @@ public:
             CUDA_CHECK(cudaMemcpyAsync(host_out + s.first, result + s.first, s.bytes, cudaMemcpyDeviceToHost, down_));
             r.end(down_);
         }
+        // END ANSWER
     }
 
     /// Waits for the last copy down, which waits for everything else.

@@ -6,6 +6,8 @@ namespace streams {
 
 /// Applies the work to the colour bytes of a word and inverts them; the other bytes stay.
 /// @param colours bit i: byte i is colour
+// EXERCISE repair-rounds
+//| // TODO: this function has a mistake. Find it and repair it.
 __device__ inline unsigned transform_word(unsigned word, unsigned colours, unsigned work) {
     unsigned result = word;
 #pragma unroll
@@ -20,5 +22,6 @@ __device__ inline unsigned transform_word(unsigned word, unsigned colours, unsig
     }
     return result;
 }
+// END EXERCISE
 
 } // namespace streams

@@ -12,6 +12,11 @@ uchar16 colour_mask(uint colours) {
 // first: the strip's first byte in both buffers
 kernel void invert(global const uchar* restrict in, global uchar* restrict out, ulong first, ulong bytes, uint colours,
                    uint work) {
+    // EXERCISE invert
+    //| // TODO: this item has the 16 bytes of the strip from 16 * get_global_id(0) on, or fewer at the end of the
+    //| // strip, or none. Whole vectors: vload16, transform() with colour_mask(colours), vstore16; neither needs an
+    //| // address that 16 divides. A ragged end: transform_byte(), byte by byte. Byte i of the strip is colour if bit
+    //| // i % 4 of colours is set.
     const ulong begin = get_global_id(0) * (ulong)16;
     if (begin >= bytes) return;
     const uchar16 colour = colour_mask(colours);
@@ -22,4 +27,5 @@ kernel void invert(global const uchar* restrict in, global uchar* restrict out, 
         for (ulong i = begin; i < bytes; ++i)
             out[first + i] = transform_byte(in[first + i], colours >> (i % 4) & 1, work);
     }
+    // END EXERCISE
 }

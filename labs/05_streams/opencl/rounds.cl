@@ -2,6 +2,8 @@
 // Arithmetic on uchar is modulo 256, as the definition of the work demands.
 
 // Sixteen bytes at a time. colour: 255 where the byte is colour, 0 where it is alpha.
+// EXERCISE repair-rounds
+//| // TODO: these functions have a mistake. Find it and repair it.
 uchar16 transform(uchar16 v, uchar16 colour, uint work) {
     uchar16 w = v;
     for (uint round = 0; round < work; ++round) {
@@ -20,3 +22,4 @@ uchar transform_byte(uchar v, bool colour, uint work) {
     }
     return (uchar)(255 - v);
 }
+// END EXERCISE

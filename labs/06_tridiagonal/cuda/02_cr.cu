@@ -35,6 +35,12 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
     }
     __syncthreads();
 
+    // EXERCISE cr
+    //| // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation the unknowns of its two neighbours
+    //| // at distance step, as long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step`
+    //| // must be what the back substitution begins with.
+    //| unsigned step = 1;
+    //| while (2 * step <= n) step *= 2;
     unsigned step = 1;
     for (; 2 * step <= n; step *= 2) {
         for (unsigned i = (threadIdx.x + 1) * 2 * step - 1; i < n; i += blockDim.x * 2 * step) {
@@ -52,6 +58,7 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
         }
         __syncthreads();
     }
+    // END EXERCISE
     for (; step > 0; step /= 2) {
         for (unsigned i = threadIdx.x * 2 * step + step - 1; i < n; i += blockDim.x * 2 * step) {
             T sum = d[i];

@@ -44,6 +44,9 @@ __global__ void __launch_bounds__(pcr_most) pcr_kernel(const T* a_in, const T* b
 
     for (unsigned step = 1; step < n; step *= 2) {
         if (inside) {
+            // EXERCISE pcr
+            //| // TODO: note a pivot of 0 with atomicMin(&zero, i). Eliminate the unknowns i - step and i + step from
+            //| // my equation with the equations of these two neighbours. A neighbour outside the system is left out.
             if (my_b == T{0}) atomicMin(&zero, i); // the neighbours divide by it now
             T new_a = 0, new_c = 0;
             if (i >= step) {
@@ -61,6 +64,7 @@ __global__ void __launch_bounds__(pcr_most) pcr_kernel(const T* a_in, const T* b
                 new_c = -beta * c[right];
             }
             my_a = new_a, my_c = new_c;
+            // END EXERCISE
         }
         __syncthreads(); // everyone has read its neighbours
         if (inside) a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;

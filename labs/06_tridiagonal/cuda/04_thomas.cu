@@ -23,6 +23,12 @@ __global__ void thomas_kernel(const T* a, const T* b, const T* c, const T* d, T*
     if (s >= systems) return;
     const std::size_t begin = static_cast<std::size_t>(s) * n;
     std::int32_t zero = no_zero_pivot;
+    // EXERCISE thomas
+    //| // TODO: down the rows, eliminate the unknown before: c' goes to c_new, d' to x. Note the first row whose pivot
+    //| // is 0 in `zero`. Then up the rows: subtract c' times the unknown after. a of row 0 and c of row n - 1 have no
+    //| // meaning.
+    //| (void)a, (void)b, (void)c, (void)d, (void)c_new;
+    //| for (unsigned i = 0; i < n; ++i) x[begin + i] = T{0};
     T c_before = 0, d_before = 0;
     for (unsigned i = 0; i < n; ++i) {
         const std::size_t at = begin + i;
@@ -33,6 +39,7 @@ __global__ void thomas_kernel(const T* a, const T* b, const T* c, const T* d, T*
     }
     T x_after = d_before;
     for (unsigned i = n - 1; i-- > 0;) x_after = x[begin + i] -= c_new[begin + i] * x_after;
+    // END EXERCISE
     zero_pivot[s] = zero;
 }
 

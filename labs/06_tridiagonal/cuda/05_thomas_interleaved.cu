@@ -25,6 +25,7 @@ __global__ void thomas_interleaved_kernel(const T* __restrict__ a, const T* __re
                                           std::int32_t* zero_pivot, unsigned n, unsigned systems) {
     const unsigned s = blockIdx.x * blockDim.x + threadIdx.x;
     if (s >= systems) return;
+    // ANSWER thomas
     std::int32_t zero = no_zero_pivot;
     T c_before = 0, d_before = 0;
     std::size_t at = s;
@@ -44,6 +45,7 @@ __global__ void thomas_interleaved_kernel(const T* __restrict__ a, const T* __re
         x_after = x[at] -= c_new[at] * x_after;
     }
     zero_pivot[s] = zero;
+    // END ANSWER
 }
 
 template <class T> void cuda_thomas_interleaved(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {

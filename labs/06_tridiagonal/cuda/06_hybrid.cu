@@ -43,6 +43,7 @@ __global__ void __launch_bounds__(hybrid_threads)
     __syncthreads();
 
     // CR until each equation that is left has a thread: numbers step - 1, 2 step - 1, ...
+    // ANSWER cr
     unsigned step = 1;
     for (; n / step > hybrid_threads; step *= 2) {
         for (unsigned i = (k + 1) * 2 * step - 1; i < n; i += hybrid_threads * 2 * step) {
@@ -59,8 +60,10 @@ __global__ void __launch_bounds__(hybrid_threads)
         }
         __syncthreads();
     }
+    // END ANSWER
 
     // PCR: thread k has equation (k + 1) step - 1, its neighbours are the threads beside it.
+    // ANSWER pcr
     const unsigned left_over = n / step, mine = (k + 1) * step - 1;
     const bool active = k < left_over;
     T my_a = 0, my_c = 0, my_d = 0;
@@ -91,9 +94,11 @@ __global__ void __launch_bounds__(hybrid_threads)
         __syncthreads(); // and read, before the next step overwrites them
     }
     if (active) d[mine] = my_d;
+    // END ANSWER
     __syncthreads();
 
     // CR's way back, from the last step that it took.
+    // ANSWER cr
     while (step > 1) {
         step /= 2;
         for (unsigned i = k * 2 * step + step - 1; i < n; i += hybrid_threads * 2 * step) {
@@ -105,6 +110,7 @@ __global__ void __launch_bounds__(hybrid_threads)
         }
         __syncthreads();
     }
+    // END ANSWER
     for (unsigned i = k; i < n; i += hybrid_threads) x_out[begin + i] = d[i];
     if (k == 0) zero_pivot[blockIdx.x] = static_cast<std::int32_t>(zero);
 }

@@ -17,6 +17,12 @@ kernel void cr(global const REAL* a_in, global const REAL* b_in, global const RE
     }
     barrier(CLK_LOCAL_MEM_FENCE); // all equations are here before anyone reads a neighbour
 
+    // EXERCISE cr
+    //| // TODO: with step = 1, 2, 4, ... eliminate from every (2 step)-th equation the unknowns of its two neighbours
+    //| // at distance step, as long as 2 step <= n. Any n: a neighbour to the right may not exist. Afterwards `step`
+    //| // must be what the back substitution begins with.
+    //| uint step = 1;
+    //| while (2 * step <= n) step *= 2;
     uint step = 1;
     for (; 2 * step <= n; step *= 2) {
         for (uint i = (k + 1) * 2 * step - 1; i < n; i += items * 2 * step) {
@@ -34,6 +40,7 @@ kernel void cr(global const REAL* a_in, global const REAL* b_in, global const RE
         }
         barrier(CLK_LOCAL_MEM_FENCE);
     }
+    // END EXERCISE
     for (; step > 0; step /= 2) { // begins with the one equation that is left
         for (uint i = k * 2 * step + step - 1; i < n; i += items * 2 * step) {
             REAL sum = d[i];

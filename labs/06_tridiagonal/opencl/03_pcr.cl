@@ -24,6 +24,9 @@ pcr(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in, g
 
     for (uint step = 1; step < n; step *= 2) {
         if (inside) {
+            // EXERCISE pcr
+            //| // TODO: note a pivot of 0 with atomic_min(&zero, i). Eliminate the unknowns i - step and i + step from
+            //| // my equation with the equations of these two neighbours. A neighbour outside the system is left out.
             if (my_b == 0) atomic_min(&zero, i); // the neighbours divide by it now
             REAL new_a = 0, new_c = 0;
             if (i >= step) {
@@ -41,6 +44,7 @@ pcr(global const REAL* a_in, global const REAL* b_in, global const REAL* c_in, g
                 new_c = -beta * c[right];
             }
             my_a = new_a, my_c = new_c;
+            // END EXERCISE
         }
         barrier(CLK_LOCAL_MEM_FENCE); // everyone has read its neighbours
         if (inside) a[i] = my_a, b[i] = my_b, c[i] = my_c, d[i] = my_d;

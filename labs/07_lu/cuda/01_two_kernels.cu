@@ -17,12 +17,14 @@ namespace lu {
 
 /// Divides column i below the diagonal by the pivot; one thread per row.
 __global__ void scale_column_kernel(double* lu, int n, int i) {
+    // ANSWER two-kernels
     __shared__ double pivot;
     if (threadIdx.x == 0) pivot = lu[std::size_t(i) * n + i];
     __syncthreads(); // the pivot is there
 
     const int j = i + 1 + blockIdx.x * blockDim.x + threadIdx.x;
     if (j < n) lu[std::size_t(j) * n + i] /= pivot;
+    // END ANSWER
 }
 
 /// Updates the submatrix right of and below element (i, i); one thread per element.

@@ -16,12 +16,21 @@ constexpr int tile = 32;
 
 /// Divides column i below the diagonal by the pivot; one thread per row.
 __global__ void scale_kernel(double* lu, int n, int i) {
+    // EXERCISE two-kernels
+    //| // TODO: divide the element of column i in this thread's row, below the diagonal, by the pivot.
+    //| (void)lu, (void)n, (void)i;
     const int j = i + 1 + blockIdx.x * blockDim.x + threadIdx.x;
     if (j < n) lu[std::size_t(j) * n + i] /= lu[std::size_t(i) * n + i]; // the same address for all: one load
+    // END EXERCISE
 }
 
 /// Updates the submatrix right of and below element (i, i); one thread per element.
 __global__ void update_by_columns_kernel(double* lu, int n, int i) {
+    // EXERCISE two-kernels
+    //| // TODO: subtract from this thread's element (j, k), right of and below (i, i), the product that the
+    //| // elimination of unknown i takes. Neighbouring threads take neighbouring columns. The numbers of column i may
+    //| // go to shared memory.
+    //| (void)lu, (void)n, (void)i;
     __shared__ double l[tile];                             // column i, the rows of this tile
     const int j = i + 1 + blockIdx.y * tile + threadIdx.y; // row
     const int k = i + 1 + blockIdx.x * tile + threadIdx.x; // column
@@ -29,6 +38,7 @@ __global__ void update_by_columns_kernel(double* lu, int n, int i) {
     __syncthreads();
 
     if (j < n && k < n) lu[std::size_t(j) * n + k] -= l[threadIdx.y] * lu[std::size_t(i) * n + k];
+    // END EXERCISE
 }
 
 } // namespace

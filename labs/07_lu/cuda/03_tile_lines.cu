@@ -19,8 +19,10 @@ constexpr int tile = 32;
 
 /// Divides column i below the diagonal by the pivot; one thread per row.
 __global__ void scale_kernel(double* lu, int n, int i) {
+    // ANSWER two-kernels
     const int j = i + 1 + blockIdx.x * blockDim.x + threadIdx.x;
     if (j < n) lu[std::size_t(j) * n + i] /= lu[std::size_t(i) * n + i];
+    // END ANSWER
 }
 
 /// A thread per row of the tile.

@@ -60,12 +60,15 @@ __global__ void exchange_kernel(DeviceMatrix d, int k, int begin, int end) {
 
 /// Divides column k below the diagonal by the pivot; one thread per row.
 __global__ void scale_kernel(DeviceMatrix d, int k) {
+    // ANSWER two-kernels
     const int j = k + 1 + blockIdx.x * blockDim.x + threadIdx.x;
     if (j < d.n) d.lu[std::size_t(j) * d.n + k] /= d.lu[std::size_t(k) * d.n + k];
+    // END ANSWER
 }
 
 /// Updates the columns k + 1 ... end - 1 below row k; one thread per element.
 __global__ void update_kernel(DeviceMatrix d, int k, int end) {
+    // ANSWER two-kernels
     __shared__ double l[tile]; // column k, the rows of this tile
     const int i = k + 1 + blockIdx.y * tile + threadIdx.y;
     const int j = k + 1 + blockIdx.x * tile + threadIdx.x;
@@ -73,6 +76,7 @@ __global__ void update_kernel(DeviceMatrix d, int k, int end) {
     __syncthreads();
 
     if (i < d.n && j < end) d.lu[std::size_t(i) * d.n + j] -= l[threadIdx.y] * d.lu[std::size_t(k) * d.n + j];
+    // END ANSWER
 }
 
 } // namespace

@@ -35,12 +35,17 @@ __global__ void __launch_bounds__(lanes* groups)
     }
     __syncthreads();
 
+    // EXERCISE triangular-solve
+    //| // TODO: substitution from the bottom up: row k of the tile becomes final, then multiples of it are subtracted
+    //| // from all rows above. Where do all threads have to wait?
+    //| if (y == 0 && rows == 1) tile[0][lane] /= upper[0][0]; // a single unknown: now for any number of them
     for (int k = rows - 1; k >= 0; --k) {
         if (y == 0) tile[k][lane] /= upper[k][k];
         __syncthreads(); // row k is final: subtract multiples of it from all rows above
         for (int i = y; i < k; i += groups) tile[i][lane] -= upper[i][k] * tile[k][lane];
         __syncthreads();
     }
+    // END EXERCISE
     for (int i = y; i < rows; i += groups)
         if (j < columns) x[std::size_t(i) * x_stride + j] = tile[i][lane];
 }

@@ -33,12 +33,16 @@ kernel void exchange(global double* lu, global const int* pivots, int n, int k) 
 }
 
 kernel void scale(global double* lu, int n, int k) {
+    // ANSWER two-kernels
     const int j = k + 1 + get_global_id(0);
     if (j < n) lu[(size_t)j * n + k] /= lu[(size_t)k * n + k];
+    // END ANSWER
 }
 
 kernel void update(global double* lu, int n, int k) {
+    // ANSWER two-kernels
     const int i = k + 1 + get_global_id(1);
     const int j = k + 1 + get_global_id(0);
     if (i < n && j < n) lu[(size_t)i * n + j] -= lu[(size_t)i * n + k] * lu[(size_t)k * n + j];
+    // END ANSWER
 }

@@ -22,8 +22,13 @@ template <class T> __global__ void update_u(const __grid_constant__ View<T> g, F
     const std::size_t at = std::size_t(j) * g.rules.pitch + i;
     const bool layer = in_layer(g, i, j);
     T v = layer ? f.v[at] : T(0);
+    // EXERCISE update
+    //| // TODO: U one time step later, by next_u(), from the four edges of the cell.
+    //| (void)step;
+    //| const T u = f.u[at];
     const T u = next_u(g, i, j, f.u[at], v, f.p[at], f.p[at + g.rules.pitch], f.q[at], f.q[at + 1], step);
     f.u[at] = u;
+    // END EXERCISE
     if (layer) f.v[at] = v;
     record(g, i, j, u, step);
 }
@@ -35,8 +40,12 @@ template <class T> __global__ void update_edges(const __grid_constant__ View<T> 
     if (i >= g.rules.nx || j >= g.rules.ny) return;
     const std::size_t at = std::size_t(j) * g.rules.pitch + i;
     const T u = f.u[at];
+    // EXERCISE update
+    //| // TODO: P on the lower edge and Q on the left edge, by next_p() and next_q(). Edges on the border stay.
+    //| (void)u, (void)step;
     if (j > 0) f.p[at] = next_p(g, i, j, f.p[at], u, f.u[at - g.rules.pitch], step);
     if (i > 0) f.q[at] = next_q(g, i, j, f.q[at], u, f.u[at - 1], step);
+    // END EXERCISE
 }
 
 namespace {

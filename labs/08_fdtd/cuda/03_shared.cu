@@ -31,12 +31,14 @@ __global__ void __launch_bounds__(tile_x* tile_y)
     __syncthreads(); // the tiles are complete
     if (!column || !row) return;
 
+    // ANSWER update
     const bool layer = in_layer(g, i, j);
     T v = layer ? f.v[at] : T(0);
     const T u = next_u(g, i, j, f.u[at], v, p_tile[y][x], p_tile[y + 1][x], q_tile[y][x], q_tile[y][x + 1], step);
     f.u[at] = u;
     if (layer) f.v[at] = v;
     record(g, i, j, u, step);
+    // END ANSWER
 }
 
 template <class T>
@@ -54,9 +56,11 @@ __global__ void __launch_bounds__(tile_x* tile_y)
     if (cell && x == 0 && i > 0) u_tile[y + 1][0] = f.u[at - 1];
     __syncthreads(); // the tile is complete
     if (!cell) return;
+    // ANSWER update
     const T u = u_tile[y + 1][x + 1];
     if (j > 0) f.p[at] = next_p(g, i, j, f.p[at], u, u_tile[y][x + 1], step);
     if (i > 0) f.q[at] = next_q(g, i, j, f.q[at], u, u_tile[y + 1][x], step);
+    // END ANSWER
 }
 
 template <class T> void cuda_shared(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {

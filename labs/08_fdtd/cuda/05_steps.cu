@@ -41,8 +41,11 @@ __global__ void __launch_bounds__(32 * warps, 5)
     if (k == areas.count) return; // the last block may have warps left over
     const Area& a = areas.area[k];
     warp -= k == 0 ? 0 : areas.end[k - 1];
+    // EXERCISE repair-steps
+    //| // TODO: these lines have a mistake. Find it and repair it.
     const int x0 = a.x0 + warp % a.strips * width, y0 = a.y0 + warp / a.strips * a.rows;
     const int y1 = min(y0 + a.rows, a.y1);
+    // END EXERCISE
     if (layers && a.layers) march<steps_per_pass, mapped, layers>(g, from, to, x0, y0, y1, first_step);
     else march<steps_per_pass, mapped, false>(g, from, to, x0, y0, y1, first_step);
 }

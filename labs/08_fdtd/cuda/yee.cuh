@@ -33,15 +33,29 @@ template <class T> __device__ Coefficients<T> medium_u(const View<T>& g, std::si
     return g.rules.mapped ? g.table[g.map[at]] : g.rules.u;
 }
 template <class T> __device__ Coefficients<T> medium_p(const View<T>& g, std::size_t at) {
+    // EXERCISE media-and-sources
+    //| // TODO: g.rules.e in a uniform medium; where g.rules.mapped, the entry of the table that the map of P names.
+    //| // Indices of P and Q count from g.rules.materials_u on, and the map of P stands g.plane after that of U.
+    //| return g.rules.e;
     return g.rules.mapped ? g.table[g.rules.materials_u + g.map[g.plane + at]] : g.rules.e;
+    // END EXERCISE
 }
 template <class T> __device__ Coefficients<T> medium_q(const View<T>& g, std::size_t at) {
+    // EXERCISE media-and-sources
+    //| // TODO: the same for Q, whose map follows that of P.
+    //| return g.rules.e;
     return g.rules.mapped ? g.table[g.rules.materials_u + g.map[2 * g.plane + at]] : g.rules.e;
+    // END EXERCISE
 }
 
 /// A hard source sets the number, a soft one adds gain times its value. Sources act in the order of the scene.
 template <class T>
 __device__ T driven(const View<T>& g, int component, int i, int j, T value, T gain, bool may_add, int step) {
+    // EXERCISE media-and-sources
+    //| // TODO: go through the sources of this component whose box holds the cell. values[s * steps + step] is the
+    //| // number of source s. A hard source sets the value, a soft one adds gain times its number where may_add says
+    //| // so.
+    //| (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add, (void)step;
     for (int s = 0; s < g.rules.sources; ++s) {
         const Patch& patch = g.rules.patch[s];
         if (patch.component != component || !inside(patch.box, i, j)) continue;
@@ -49,6 +63,7 @@ __device__ T driven(const View<T>& g, int component, int i, int j, T value, T ga
         if (patch.hard) value = x;
         else if (may_add) value += gain * x;
     }
+    // END EXERCISE
     return value;
 }
 

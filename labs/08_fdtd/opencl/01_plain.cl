@@ -5,6 +5,11 @@ kernel void update_u(PROBLEM, global REAL* restrict u, global const REAL* restri
     const int i = get_global_id(0), j = get_global_id(1);
     const int x0 = get_group_id(0) * LX, y0 = get_group_id(1) * LY;
     const size_t at = (size_t)j * r->pitch + i;
+    // EXERCISE update
+    //| // TODO: U one time step later. next_u() computes it in every cell, and in a layer also the part that v[at]
+    //| // holds; record() keeps what a probe sees. Where is_plain() holds for the whole group, there is one medium,
+    //| // and no border, layer, source or probe: there the equation in the hand-out suffices, and is faster.
+    //| (void)x0, (void)y0, (void)at;
     if (is_plain(region, hole, x0, y0, x0 + LX, y0 + LY)) { // the same for the whole group
         const Coefficients k = r->u;
         u[at] = k.keep * u[at] + (k.y * (p[at + r->pitch] - p[at]) - k.x * (q[at + 1] - q[at]));
@@ -17,6 +22,7 @@ kernel void update_u(PROBLEM, global REAL* restrict u, global const REAL* restri
         if (in_layer(r, i, j)) v[at] = part;
         record(PROBLEM_ARGUMENTS, i, j, next, step);
     }
+    // END EXERCISE
 }
 
 kernel void update_edges(PROBLEM, global const REAL* restrict u, global REAL* restrict p, global REAL* restrict q,
@@ -24,6 +30,10 @@ kernel void update_edges(PROBLEM, global const REAL* restrict u, global REAL* re
     const int i = get_global_id(0), j = get_global_id(1);
     const int x0 = get_group_id(0) * LX, y0 = get_group_id(1) * LY;
     const size_t at = (size_t)j * r->pitch + i;
+    // EXERCISE update
+    //| // TODO: P on the lower edge and Q on the left edge, half a step after U, by next_p() and next_q(), and by the
+    //| // equations alone where is_plain() holds. Edges on the border stay.
+    //| (void)x0, (void)y0, (void)at;
     if (is_plain(region, hole, x0, y0, x0 + LX, y0 + LY)) {
         const Coefficients k = r->e;
         p[at] = k.keep * p[at] + k.y * (u[at] - u[at - r->pitch]);
@@ -33,4 +43,5 @@ kernel void update_edges(PROBLEM, global const REAL* restrict u, global REAL* re
         if (j > 0) p[at] = next_p(PROBLEM_ARGUMENTS, i, j, p[at], here, u[at - r->pitch], step);
         if (i > 0) q[at] = next_q(PROBLEM_ARGUMENTS, i, j, q[at], here, u[at - 1], step);
     }
+    // END EXERCISE
 }

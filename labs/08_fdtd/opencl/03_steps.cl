@@ -30,8 +30,11 @@ kernel void some_steps(PROBLEM, global const REAL* from_u, global const REAL* fr
         q[y][x] = next_q(PROBLEM_ARGUMENTS, i, j, q[y][x], u[y][x], u[y][left], first + t);
         barrier(CLK_LOCAL_MEM_FENCE); // P and Q are complete
     }
+    // EXERCISE repair-steps
+    //| // TODO: these lines have a mistake. Find it and repair it.
     if (mine && column && row) to_u[at] = u[y][x];
     if (mine && column && j <= r->ny) to_p[at] = p[y][x];
     if (mine && row && i <= r->nx) to_q[at] = q[y][x];
+    // END EXERCISE
     if (mine && column && row && in_layer(r, i, j)) to_v[at] = part;
 }

@@ -22,12 +22,14 @@ void plain_u(Coefficients k, int begin, int end, global REAL* restrict u, global
 }
 void careful_u(PROBLEM, int begin, int end, int j, global REAL* u, global const REAL* p, global const REAL* p_above,
                global const REAL* q, global REAL* v, int step) {
+    // ANSWER update
     for (int i = begin; i < end; ++i) {
         REAL part = 0;
         if (in_layer(r, i, j)) part = v[i];
         u[i] = next_u(PROBLEM_ARGUMENTS, i, j, u[i], &part, p[i], p_above[i], q[i], q[i + 1], step);
         if (in_layer(r, i, j)) v[i] = part;
     }
+    // END ANSWER
 }
 void u_of_row(PROBLEM, int j, Parts part, global REAL* u, global const REAL* p, global const REAL* p_above,
               global const REAL* q, global REAL* v, int step) {

@@ -44,17 +44,27 @@ size_t plane_of(constant Rules* r) { return (size_t)r->pitch * (r->ny + 1); }
 
 Coefficients medium_u(PROBLEM, size_t at) { return MAPPED ? table[map[at]] : r->u; }
 Coefficients medium_edge(PROBLEM, int component, size_t at) {
+    // EXERCISE media-and-sources
+    //| // TODO: the coefficients of P (component 1) or Q (component 2) at `at`. In a uniform medium (MAPPED is 0) they
+    //| // are r->e, else the entry of the table that the map names. Indices of P and Q count from r->materials_u on.
+    //| return r->e;
     return MAPPED ? table[r->materials_u + map[component * plane_of(r) + at]] : r->e;
+    // END EXERCISE
 }
 
 // A hard source sets the number, a soft one adds gain times its value.
 REAL driven(PROBLEM, int component, int i, int j, REAL value, REAL gain, bool may_add, int step) {
+    // EXERCISE media-and-sources
+    //| // TODO: go through the sources of this component whose box holds the cell. values[s * r->steps + step] is the
+    //| // number of source s. A hard source sets the value, a soft one adds gain times its number where may_add says
+    //| // so.
     for (int s = 0; s < r->sources; ++s) {
         if (r->patch[s].component != component || !inside(r->patch[s].box, i, j)) continue;
         const REAL x = values[(size_t)s * r->steps + step];
         if (r->patch[s].hard) value = x;
         else if (may_add) value += gain * x;
     }
+    // END EXERCISE
     return value;
 }
 

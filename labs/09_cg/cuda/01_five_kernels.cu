@@ -19,22 +19,33 @@ namespace {
 
 /// a . b: a partial sum for each block.
 template <class T> __global__ void dot_kernel(const T* a, const T* b, std::size_t n, double* partial) {
+    // EXERCISE dot
+    //| // TODO: each thread adds up its share: its own element, the one a whole grid further, and so on. The sum of the
+    //| // block, from block_sum(), goes to the block's place in `partial`.
+    //| (void)a, (void)b, (void)n;
+    //| if (threadIdx.x == 0) partial[blockIdx.x] = 0;
     T sum = 0;
     for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n;
          i += gridDim.x * std::size_t{blockDim.x})
         sum += a[i] * b[i];
     const double all = block_sum(static_cast<double>(sum));
     if (threadIdx.x == 0) partial[blockIdx.x] = all;
+    // END EXERCISE
 }
 
 /// r . z with z = inverse * r (Jacobi).
 template <class T> __global__ void dot_jacobi_kernel(const T* r, const T* inverse, std::size_t n, double* partial) {
+    // EXERCISE dot
+    //| // TODO: the same for r . z.
+    //| (void)r, (void)inverse, (void)n;
+    //| if (threadIdx.x == 0) partial[blockIdx.x] = 0;
     T sum = 0;
     for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < n;
          i += gridDim.x * std::size_t{blockDim.x})
         sum += r[i] * (inverse[i] * r[i]);
     const double all = block_sum(static_cast<double>(sum));
     if (threadIdx.x == 0) partial[blockIdx.x] = all;
+    // END EXERCISE
 }
 
 /// x += alpha p

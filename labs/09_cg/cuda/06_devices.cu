@@ -146,8 +146,13 @@ private:
                 const auto place =
                     std::find_if(receives.begin(), receives.end(), [&](const auto& r) { return r.part == me; });
                 g.trace.begin("halo", "copy", '>', g.copies);
+                // EXERCISE halo
+                //| // TODO: copy the piece `link` of g.send to its place in the halo of `other`, in the stream
+                //| // g.copies. The halo lies behind the own elements of p.
+                //| (void)place;
                 CUDA_CHECK(cudaMemcpyPeerAsync(other.p.data() + other.rows + place->begin, other.device,
                                                g.send.data() + link.begin, g.device, link.count * sizeof(T), g.copies));
+                // END EXERCISE
                 g.trace.end(g.copies);
             }
             g.sent.record(g.copies);
@@ -156,8 +161,12 @@ private:
     /// Lets the kernels that follow wait for the halo.
     void receive_halo() {
         each([&](GpuPart<T>& g) {
+            // EXERCISE halo
+            //| // TODO: the kernels that follow in g.stream wait for the copies of every part that sends to this one.
+            //| (void)g;
             for (const auto& link : g.part.receives)
                 CUDA_CHECK(cudaStreamWaitEvent(g.stream, parts_[link.part]->sent, 0));
+            // END EXERCISE
         });
     }
     /// Copies every part's share of a sum into its slot on all others, and lets the kernels that follow wait for all

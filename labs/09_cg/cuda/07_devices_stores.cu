@@ -75,9 +75,11 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     send_kernel(const T* p, const int* which, T* const* where, std::size_t n, Post post, unsigned step, State* s) {
     if (s->stop != go_on) return;
+    // ANSWER halo
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
          k += gridDim.x * std::size_t{block_threads})
         *where[k] = p[which[k]];
+    // END ANSWER
     __threadfence_system(); // the elements of this thread arrive before any flag
     __syncthreads();        // and so do those of its block
     if (!is_last_block(&s->tickets)) return;

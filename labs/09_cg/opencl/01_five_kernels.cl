@@ -30,8 +30,12 @@ kernel void next_p_jacobi(global REAL* p, ulong first, global const REAL* r, glo
 kernel void spmv(global const int* row_start, global const int* column, global const REAL* value, global const REAL* p,
                  global REAL* q, ulong begin, ulong end) {
     for (size_t i = begin + get_global_id(0); i < end; i += get_global_size(0)) {
+        // EXERCISE product
+        //| // TODO: the product of row i and p.
+        //| q[i] = 0;
         REAL sum = 0;
         for (int k = row_start[i]; k < row_start[i + 1]; ++k) sum += value[k] * p[column[k]];
         q[i] = sum;
+        // END EXERCISE
     }
 }

@@ -1,5 +1,5 @@
 /// @file
-/// The checks that right and wrong SpMV kernels go through.
+/// The checks that every SpMV variant goes through.
 #pragma once
 
 #include <algorithm>

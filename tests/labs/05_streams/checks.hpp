@@ -1,5 +1,5 @@
 /// @file
-/// The checks for right and wrong variants of this lab.
+/// The checks that every variant of this lab goes through.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 /// @file
-/// The checks that right and wrong solvers go through.
+/// The checks that every solver goes through.
 #pragma once
 
 #include <algorithm>

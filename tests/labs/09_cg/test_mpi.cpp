@@ -60,7 +60,7 @@ void nccl_or_skip(std::size_t gpus) {
     if (found < gpus) reason = fmt::format("needs {} GPUs, and there is {}", gpus, found);
     if (!with_nccl) reason = "cg_mpi is built without NCCL";
     if (reason.empty()) return;
-    std::cout << "skipped: " << reason << std::endl; // in one line, for cmake/SummariseTests.cmake
+    std::cout << "skipped: " << reason << std::endl; // in one line, for tools/run_tests.py
     SKIP(reason);
 }
 

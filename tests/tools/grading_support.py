@@ -1,0 +1,221 @@
+"""What the tests of hand-outs and grading share."""
+
+import contextlib
+import csv
+import dataclasses
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+if sys.version_info < (3, 11):
+    pytest.skip("Python 3.11 is needed", allow_module_level=True)
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+from grading import cuda, handout  # noqa: E402
+from grading.exercises import folders, load  # noqa: E402
+from grading.fault import Fault  # noqa: E402
+from grading.judge import Judge  # noqa: E402
+from grading.sandbox import best  # noqa: E402
+
+BUILD = Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
+PROGRAMS = BUILD / "bin"
+TAMPERING = ROOT / "tests/tools/tampering"
+LABS = [os.environ["GPULAB_LAB"]] if "GPULAB_LAB" in os.environ else list(folders(ROOT))  # with which a test runs for each lab
+
+# Without these tools tests for races are not graded.
+HAS_OCLGRIND = shutil.which("oclgrind") is not None
+HAS_TOOL = {"opencl": HAS_OCLGRIND,
+            "cuda": shutil.which("compute-sanitizer", path="/usr/bin:/usr/local/bin:/usr/local/cuda/bin") is not None}
+
+COMMAND = [sys.executable, "-m", "grading", str(ROOT)]  # what ./lab calls, with these variables
+VARIABLES = {**os.environ, "PYTHONPATH": str(ROOT / "tools")}
+
+
+def command(*words, rc=0):
+    """Runs a command of the tools and looks at its exit code."""
+    ran = subprocess.run([*COMMAND, *map(str, words)], text=True, capture_output=True, check=False, env=VARIABLES)
+    assert ran.returncode == rc, f"{words}: {ran.stdout} {ran.stderr}"
+    return ran
+
+
+@contextlib.contextmanager
+def judge_of(name, kind="", seconds=20.0):
+    """A judge of a lab, with programs of this build."""
+    lab = load(ROOT, name)
+    if not (PROGRAMS / f"judge_{name}").is_file():
+        pytest.skip(f"judge_{name} has not been built")
+    try:
+        sandbox = best(kind)
+    except Fault as fault:
+        pytest.skip(str(fault))
+    try:
+        judge = Judge(lab, BUILD, sandbox, b"secret of the tests")
+        judge.case_seconds = seconds
+        if judge.devices["opencl"]["names"] == []:
+            pytest.skip(judge.devices["opencl"]["why"])
+        yield judge
+    finally:
+        sandbox.close()
+
+
+@pytest.fixture(params=LABS)
+def judge(request):
+    """A judge of each lab that has exercises."""
+    with judge_of(request.param) as found:
+        yield found
+
+
+@pytest.fixture
+def saxpy():
+    """The judge of lab 01."""
+    with judge_of("saxpy") as found:
+        yield found
+
+
+@pytest.fixture
+def sandbox():
+    found = best()
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def users():
+    """A sandbox of root's, whose programs run as users of their own."""
+    if os.geteuid() != 0:
+        pytest.skip("only root has other users")
+    found = best("user")
+    yield found
+    found.close()
+
+
+@pytest.fixture(params=LABS)
+def lab(request):
+    return load(ROOT, request.param)
+
+
+@pytest.fixture(scope="session")
+def hand_out_of():
+    """Makes the hand-out of a lab, once for all tests that do not change it."""
+    with tempfile.TemporaryDirectory() as folder:
+        def made_once(name):
+            target = Path(folder, name)
+            if not target.exists():
+                assert handout.main(ROOT, [name, str(target)]) == 0
+            return target
+
+        yield made_once
+
+
+def tree_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def with_tests(exercise, keep):
+    return dataclasses.replace(exercise, tests=[one for one in exercise.tests if keep(one)])
+
+
+def files_of(part, text_of):
+    return {file: text_of(file).encode() for file in part.files}
+
+
+def told(results):
+    return "; ".join(f"{one.test}: {one.outcome} {one.message}" for one in results)
+
+
+def compiles(source, tree, known, target=""):
+    """Compiles a file of a hand-out with the command that the build has for a file of the lab.
+
+    @param tree the root of the hand-out, whose files in labs/ it includes
+    @param target the object to make; without it, the compiler only reads the file: of CUDA it makes PTX for one device, which
+           is a quarter of the work
+    """
+    words = cuda.compile_command(BUILD, known)
+    for flag in ("-MF", "-MT", "-o"):
+        if flag in words:
+            del words[words.index(flag):words.index(flag) + 2]
+    words = [str(source) if word == str(known) else word.replace(f"{ROOT}/labs/", f"{tree}/labs/") for word in words
+             if word != "-MD" and not re.fullmatch("-O[0-3]", word)]
+    if not target:
+        devices = [word for word in words if word.startswith(("--generate-code", "-gencode", "-arch"))]
+        words = [word for word in words if word not in devices[1:]]
+        words[words.index("-c")] = "-ptx" if source.suffix == ".cu" else "-fsyntax-only"
+    ran = subprocess.run([*words, "-O0", *(["-o", target or os.devnull] if target or source.suffix == ".cu" else [])],
+                         cwd=BUILD, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, f"{source} does not compile: {ran.stderr or ran.stdout}"
+
+
+# Classes
+
+
+@pytest.fixture
+def closed_repository():
+    """Skips where `./lab grade` refuses to work: without bubblewrap submissions could read the tests."""
+    found = best()
+    open_to_all = found.can_read(ROOT / "README.md")
+    found.close()
+    if open_to_all:
+        pytest.skip("bubblewrap does not work here, and every user can read the repository")
+
+
+def graded(*words, rc=0):
+    return command("grade", *words, rc=rc)
+
+
+def made(folder, name, **files):
+    """A submission of lab 01 with some rungs in OpenCL."""
+    for file, text in files.items():
+        path = folder / name / "opencl" / {"one": "02_one_item.cl", "distances": "distances.cl",
+                                           "stride": "03_grid_stride.cl"}[file]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    (folder / name).mkdir(parents=True, exist_ok=True)
+    return folder / name
+
+
+def books(out):
+    with open(out / "gradebook.csv", encoding="utf-8", newline="") as file:
+        return {line["submission"]: line for line in csv.DictReader(file)}
+
+
+def why_not_compiled(results):
+    """Why a device never ran a kernel that makes system calls: the compiler of PoCL 6 ends with an assertion of its own."""
+    if any(re.search(r"/llvm/.*Assertion|Could not find a dominating alternative", one.message + one.printed) for one in results):
+        return "the compiler of this OpenCL device crashes on system calls in a kernel"
+    return ""
+
+
+def code_lines(text):
+    lines = [" ".join(re.sub(r"//.*", "", line).replace("std::", "").split()) for line in text.splitlines()]
+    return [line for line in lines if line not in ("", "{", "}")]
+
+
+def leaks(lab, tree):
+    """Which answers, hidden tests or mistakes a hand-out holds."""
+    found = []
+    texts = {}
+    for name, content in tree.items():
+        if Path(name).suffix in (".cl", ".cu", ".cuh", ".cpp", ".hpp", ".md", ".toml", ".py"):
+            texts[name] = "\n".join(code_lines(content.decode("utf-8")))
+    for file, regions in lab.marked().items():
+        for region in regions:
+            text = "\n".join(code_lines("\n".join(region.lines)))
+            if len(text) >= 25:  # a shorter one, such as "c[i] = 0;", appears by chance
+                found += [f"the answer of {region.names} in {name}, as {file} has it" for name, other in texts.items()
+                          if text in other]
+    for exercise in lab.exercises:
+        shown = {one.hint for one in exercise.tests if one.visible}
+        for one in exercise.tests:
+            for name, other in texts.items():
+                if not one.visible and (f'name = "{one.name}"' in other or (one.hint not in shown and one.hint in other)):
+                    found.append(f"the hidden test '{one.name}' in {name}")
+    found += [f"{name} has no place in a hand-out" for name in tree if name.startswith("tests/") or "mistakes" in name]
+    return found

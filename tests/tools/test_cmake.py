@@ -1,0 +1,307 @@
+"""What CMake and ctest do for the labs: the summary of a run, presets, tools that run programs, labs that stand alone."""
+
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from xml.etree import ElementTree
+
+import pytest
+from conftest import LABS, ROOT, on_terminal, passed, run
+from machine import Machine
+
+RUN_TESTS = [sys.executable, "-B", ROOT / "tools/run_tests.py"]
+
+PROJECT = f"""
+cmake_minimum_required(VERSION 3.25)
+project(tests NONE)
+enable_testing()
+include("{ROOT}/cmake/TestSummary.cmake")
+function(prints name text) # a test that prints a text; further arguments: its properties
+    file(WRITE "${{CMAKE_BINARY_DIR}}/${{name}}" "${{text}}\\n")
+    add_test(NAME "${{name}}" COMMAND ${{CMAKE_COMMAND}} -E cat "${{CMAKE_BINARY_DIR}}/${{name}}")
+    set_tests_properties("${{name}}" PROPERTIES ${{ARGN}})
+endfunction()
+function(skips name text)
+    prints("${{name}}" "${{text}}" SKIP_REGULAR_EXPRESSION "skipped: |SKIPPED:")
+endfunction()
+function(faulty name text)
+    prints("${{name}}" "${{text}}" FAIL_REGULAR_EXPRESSION "is wrong")
+endfunction()
+"""
+SKIPS = r"""
+string(REPEAT "many words before it\n" 500 long)
+skips(line "skipped: no <GPU> & \"none; at all\", its driver's fault")
+skips(line_again "${long}skipped: no <GPU> & \"none; at all\", its driver's fault")
+skips(catch2 "test.cpp:25: SKIPPED:\nexplicitly with message:\n  a long reason that\n  goes on\n\n====")
+skips(silent "SKIPPED:")
+prints(pytest "a.py ss.\nSKIPPED [2] tools/a.py:5: no browser: none at all\nSKIPPED [1] tools/a.py: no chart\n1 passed" LABELS a)
+add_test(NAME good COMMAND ${CMAKE_COMMAND} -E echo "skipped: nothing")
+"""
+REASONS = """
+Why tests were skipped:
+  2 tests: no <GPU> & "none; at all", its driver's fault
+  2 tests: no browser: none at all
+  1 test: a long reason that goes on
+  1 test: no reason given
+  1 test: no chart
+"""
+FAULTS = r"""
+faulty(one "Randomness\n\ncpu_a on cpu:0 (A <CPU> [2]; new) is wrong\n  every size: n = 3: 1 & 2\n  special: the same\n\nFAILED:")
+faulty(two "opencl_b on opencl:1 (B) is wrong\n  by hand: (1, 2)\nopencl_b on opencl:2 (C) is wrong\n  by hand: 3\nend")
+string(REPEAT "0123456789abcdef" 10000 long)
+faulty(long "cuda_c on cuda:0 (D) is wrong\n  by hand: ${long}\n    in two lines\n  last: 5\n")
+faulty(other "the sum is wrong\n  indented")
+add_test(NAME good COMMAND ${CMAKE_COMMAND} -E true)
+"""
+WRONG = f"""
+What is wrong with the variants:
+  cpu_a on cpu:0 (A <CPU> [2]; new) is wrong
+    every size: n = 3: 1 & 2
+    special: the same
+  opencl_b on opencl:1 (B) is wrong
+    by hand: (1, 2)
+  opencl_b on opencl:2 (C) is wrong
+    by hand: 3
+  cuda_c on cuda:0 (D) is wrong
+    by hand: {"0123456789abcdef" * 10000}
+      in two lines
+    last: 5
+"""
+
+
+def ctest(scratch, text):
+    """Configures a project with these tests. The words of a call of ctest for it, which writes the JUnit file."""
+    source, build = scratch / "a folder", scratch / "the build"
+    source.mkdir()
+    (source / "CMakeLists.txt").write_text(PROJECT + text)
+    passed("cmake", "-S", source, "-B", build, "-G", "Ninja")
+    return build, ["ctest", "--test-dir", build, "--output-junit", "tests.xml", "--output-on-failure"]
+
+
+def test_ctest_says_why_tests_were_skipped_at_its_end_and_in_the_JUnit_file(scratch):
+    build, words = ctest(scratch, SKIPS)
+    assert passed(*words).stdout.endswith(REASONS)
+    cases = ElementTree.parse(build / "tests.xml").findall(".//testcase")
+    reasons = {case.get("name"): case.find("skipped").get("message") for case in cases if case.find("skipped") is not None}
+    gpu = 'no <GPU> & "none; at all", its driver\'s fault'
+    assert reasons == {"line": gpu, "line_again": gpu, "catch2": "a long reason that goes on", "silent": "no reason given"}
+    assert len(cases) == 6
+    # A run that writes no file says nothing of the one before, and one without a skip nothing at all.
+    for options in (["ctest", "--test-dir", build], [*words, "-R", "good"]):
+        assert "Why tests" not in passed(*options).stdout
+
+
+def test_ctest_says_at_its_end_what_is_wrong_with_each_variant(scratch):
+    _, words = ctest(scratch, FAULTS)
+    done = run(*words)
+    assert done.returncode == 8 and done.stdout.endswith(WRONG), done
+
+
+def test_a_run_shows_what_failed_and_why_tests_were_skipped_and_the_last_lines_of_ctest(scratch):
+    build, words = ctest(scratch, SKIPS + FAULTS.replace("add_test(NAME good", "add_test(NAME right"))
+    done = run(*RUN_TESTS, build, *words)
+    assert done.returncode == 8, done
+    lines = done.stdout.splitlines()
+    assert lines[0] == "others: 3 passed, 4 failed, 4 skipped", done.stdout
+    # Of a test that says what is wrong with a variant only that; the whole output of another.
+    for text in ("one: ", "  cpu_a on cpu:0 (A <CPU> [2]; new) is wrong\n    every size: n = 3: 1 & 2\n    special: the same\n\n",
+                 "other: ", "  the sum is wrong\n    indented\n", REASONS):
+        assert text in done.stdout, text
+    assert "Randomness" not in done.stdout and done.stdout.count("cpu_a") == 1 and "good" not in done.stdout
+    closing = done.stdout.rpartition("\n\n")[2].splitlines()
+    assert closing[0] == "64% tests passed, 4 tests failed out of 11" and closing[1].startswith("Total Test time (real) ="), closing
+    assert [line.split()[2] for line in closing[3:7]] == ["one", "two", "long", "other"], closing
+    done = run(*RUN_TESTS, build, *words, "-R", "right|line$")
+    assert done.returncode == 0
+    assert re.fullmatch(r"others: 1 passed, 1 skipped\n\nWhy tests were skipped:\n  1 test: no <GPU> .*\n\n"
+                        r"100% tests passed, 0 tests failed out of 2\nTotal Test time \(real\) = .*\n", done.stdout), done.stdout
+
+
+def test_a_run_shows_a_line_for_each_lab_and_one_that_changes_on_a_terminal(scratch):
+    names = ["test_saxpy: a", "saxpy mistakes: b", "test_cg_late: c", "matmul does not d", "tools: e", "test_common: f"]
+    build, words = ctest(scratch, "".join(f'prints("{name}" "text" LABELS a)\n' for name in names))
+    done = passed(*RUN_TESTS, build, *words)
+    assert done.stdout.splitlines()[:5] == ["saxpy: 2 passed", "cg: 1 passed", "matmul: 1 passed", "tools: 1 passed", "common: 1 passed"]
+    shown = on_terminal(*RUN_TESTS, build, *words)
+    assert "\r\x1b[K[3/6] 3 passed: test_cg_late: c\r" in shown and "saxpy: 2 passed" not in shown, shown
+    assert "\r\x1b[K\r\n100% tests passed, 0 tests failed out of 6\r\nTotal" in shown, shown
+
+
+def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):
+    build, words = ctest(scratch, "add_test(NAME slow COMMAND ${CMAKE_COMMAND} -E sleep 60)\n")
+    done = run(*RUN_TESTS, build, *words, "-R", "none", "--no-tests=error")
+    assert done.returncode == 8 and "No tests were found!!!" in done.stderr and "ended before its end" in done.stderr, done
+    done = run(*RUN_TESTS, build, "ctest", "--preset", "bogus")
+    assert done.returncode == 1 and "ended before its end, with 1" in done.stderr, done
+    process = subprocess.Popen([*map(str, RUN_TESTS), str(build), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True)
+    begun = build / "tests.started"
+    while not begun.exists() and process.poll() is None:
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM and "ended before its end" in said, (process.returncode, said)
+    # What an unreadable file would tell is left out; the exit code stays that of ctest.
+    (build / "CTestCustom.cmake").write_text(
+        f'set(CTEST_CUSTOM_POST_TEST [["{shutil.which("cmake")}" -E copy "{build}/CMakeCache.txt" "{build}/tests.xml"]])\n')
+    (build / "CTestTestfile.cmake").write_text("add_test(quick true)\n")
+    done = passed(*RUN_TESTS, build, *words)
+    assert "tests.xml cannot be read" in done.stdout and "100% tests passed" in done.stdout, done
+
+
+def test_the_preset_gpu_leaves_out_tools_grading_and_pages_also_where_ctest_is_told_to_leave_out_more(scratch):
+    (scratch / "cmake").mkdir()
+    shutil.copy(ROOT / "CMakePresets.json", scratch)
+    for slots in (ROOT / "cmake").glob("*.json"):
+        shutil.copy(slots, scratch / "cmake")
+    (scratch / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.25)
+project(labels NONE)
+enable_testing()
+foreach(name "tools: one" "grading: two" "docs: three" "test_a: four" "test_a: five")
+    add_test(NAME "${name}" COMMAND ${CMAKE_COMMAND} -E true)
+endforeach()
+set_tests_properties("test_a: five" PROPERTIES LABELS sanitizer)
+""")
+    passed("cmake", "--preset", "default", cwd=scratch)
+    for options, wanted in (([], ["test_a: four", "test_a: five"]), (["-LE", "^sanitizer$"], ["test_a: four"]),
+                            (["-L", "^sanitizer$"], ["test_a: five"])):
+        listing = passed("ctest", "--preset", "gpu", "-N", *options, cwd=scratch).stdout
+        assert re.findall(r"(?m)^ *Test *#\d+: (.*)$", listing) == wanted
+
+
+@pytest.fixture
+def sanitizer(scratch):
+    """Runs the script for compute-sanitizer with a tool that ends so, and logs and prints this."""
+    def sanitizer(code, findings, output, **environment):
+        tool = scratch / "tool"
+        tool.write_text(f"""#!/bin/sh
+echo "$@" >"{scratch}/words"
+while [ "$1" != --log-file ]; do shift; done
+echo "{findings}" >"$2"
+printf '{output}'
+exit {code}
+""")
+        tool.chmod(0o755)
+        done = run("cmake", f"-DSANITIZER={tool}", "-DTOOL=memcheck", "-DPROGRAM=program", "-DCASES=[.sanitizer]", "-DFINDS=",
+                   f"-DLOG={scratch}/log", "-P", ROOT / "cmake/RunSanitizer.cmake", **{"GPULAB_REQUIRE_DEVICES": None, **environment})
+        return done.returncode, "skipped: no NVIDIA GPU" in done.stderr, (scratch / "words").read_text()
+    return sanitizer
+
+
+ONE = "skipped: no NVIDIA GPU\\n"
+SOME = ONE + "test cases: 2 | 1 passed | 1 skipped\\n"
+NONE = ONE + "test cases: 2 | 2 skipped\\n"
+CLEAN = "ERROR SUMMARY: 0 errors"
+UNUSED = "Error: terminated before the first call"
+
+
+@pytest.mark.parametrize("code, findings, output, required, ends_with, skipped", [
+    (4, UNUSED, NONE, None, 0, True),
+    (255, UNUSED, NONE + "assertions: 0\\n", None, 0, True),
+    (0, CLEAN, SOME, None, 0, False),
+    (0, "Invalid __global__ write ERROR SUMMARY: 1 error", SOME, None, 1, False),
+    (0, UNUSED, SOME, None, 1, False),
+    (42, CLEAN, ONE + "test cases: 2 | 1 failed | 1 skipped\\n", None, 1, False),
+    (4, CLEAN, NONE, 1, 1, False),
+])
+def test_a_run_under_compute_sanitizer_counts_as_skipped_only_when_all_of_its_test_cases_were(
+        sanitizer, code, findings, output, required, ends_with, skipped):
+    returned, told, words = sanitizer(code, findings, output, GPULAB_REQUIRE_DEVICES=required)
+    assert (returned, told) == (ends_with, skipped)
+    # Without padding a read past the end of an array may be a valid read of the next.
+    assert words.startswith("--tool memcheck --leak-check no --padding 4096 --log-file ")
+
+
+def test_compute_sanitizer_runs_the_test_cases_of_one_variant_when_told(sanitizer):
+    assert sanitizer(0, CLEAN, SOME)[2].endswith(" program [.sanitizer]\n")
+    assert sanitizer(0, CLEAN, SOME, GPULAB_TEST_VARIANT="cuda_a")[2].endswith(" program cuda_a *[.sanitizer]\n")
+
+
+def test_of_another_GCC_than_the_compilers_no_folder_is_linked(scratch):
+    (scratch / "folders.cmake").write_text(f"""
+cmake_minimum_required(VERSION 3.25)
+include("{ROOT}/cmake/LinkFolders.cmake")
+set(cuda /usr/lib/cuda/lib64 /usr/lib/gcc/x86_64-linux-gnu/13 /usr/lib/gcc/x86_64-linux-gnu/14 /usr/lib/x86_64-linux-gnu)
+gpulab_without_other_gcc(cuda /usr/lib/gcc/x86_64-linux-gnu/14 /usr/lib/x86_64-linux-gnu /lib)
+message("${{cuda}}")
+""")
+    done = passed("cmake", "-P", scratch / "folders.cmake")
+    assert done.stderr == "/usr/lib/cuda/lib64;/usr/lib/gcc/x86_64-linux-gnu/14;/usr/lib/x86_64-linux-gnu\n"
+
+
+def test_where_CUDA_has_an_older_GCC_its_folder_is_not_linked(scratch):
+    path = os.environ["PATH"] + ":/usr/local/cuda/bin"
+    if not shutil.which("nvcc", path=path):
+        pytest.skip("no CUDA compiler")
+    newest = int(passed("c++", "-dumpversion").stdout.split(".")[0])
+    version = next((v for v in range(newest - 1, 8, -1) if shutil.which(f"g++-{v}")), None)
+    if not version:
+        pytest.skip("no GCC older than the C++ compiler")
+    (scratch / "CMakeLists.txt").write_text(f"""
+cmake_minimum_required(VERSION 3.25)
+project(folders LANGUAGES CXX)
+set(GPULAB_CUDA ON)
+include("{ROOT}/cmake/Cuda.cmake")
+add_library(kernels STATIC kernels.cu)
+add_executable(folders main.cpp)
+target_link_libraries(folders kernels)
+""")
+    (scratch / "kernels.cu").write_text("void launch() {}\n")
+    (scratch / "main.cpp").write_text("void launch(); int main() { launch(); }\n")
+    passed("cmake", "-S", scratch, "-B", scratch / "build", "-G", "Ninja", f"-DCMAKE_CUDA_HOST_COMPILER=g++-{version}",
+           "-DCMAKE_CUDA_ARCHITECTURES=80", PATH=path)
+    rules = (scratch / "build/build.ninja").read_text()
+    assert "cudart" in rules and not re.search(rf"LINK_PATH.*/gcc/[^ ]*/{version}\b", rules)
+
+
+def fetched():
+    """Options that name what the build around this test had to fetch."""
+    folders = (pathlib.Path(os.environ.get("GPULAB_BUILD", "/nowhere")) / "_deps").glob("*-src")
+    return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in folders]
+
+
+def test_a_lab_that_is_configured_alone_has_its_tests(scratch):
+    lab = next((ROOT / "labs").glob(f"*_{LABS[0]}"))
+    passed("cmake", "-S", lab, "-B", scratch, "-G", "Ninja", "-DGPULAB_CUDA=OFF", *fetched())
+
+    def has(target):
+        return f"\nbuild bin/{target}:" in (scratch / "build.ninja").read_text()
+
+    assert has(LABS[0]) and has(f"test_{LABS[0]}")
+    assert not has("test_common"), "tests of the whole tree too"
+    assert "test_saxpy: the CPU variants are right with seven threads" in passed("ctest", "--test-dir", scratch, "-N").stdout
+    passed("cmake", "-S", lab, "-B", scratch, "-DGPULAB_TESTS=OFF")
+    assert not has(f"test_{LABS[0]}"), "tests although GPULAB_TESTS is off"
+
+
+def test_the_first_step_of_an_autograder_configures_the_lab_without_tests_and_without_Catch2(scratch):
+    if sys.version_info < (3, 11):
+        pytest.skip("no Python 3.11")
+    package, source = scratch / "a.zip", scratch / "source"
+    passed(sys.executable, "-B", "-m", "grading", ROOT, "package-autograder", "saxpy", package, PYTHONPATH=ROOT / "tools")
+    passed(sys.executable, "-m", "zipfile", "-e", package, source)  # no file may be run as a program then
+    setup = source / "setup.sh"
+    setup.write_text(setup.read_text().replace("/autograder/source", str(source)))
+    machine = Machine(scratch)
+    machine.fake("apt-get", "")
+    cmake = shutil.which("cmake")
+    machine.fake("cmake", f"""
+case $1 in
+    -S) exec {cmake} "$@" -DGPULAB_CUDA=OFF -DCMAKE_DISABLE_FIND_PACKAGE_Catch2=ON {' '.join(fetched())} ;;
+    --build) echo "$@" >"$scratch/called" ;;
+    *) exec {cmake} "$@" ;;
+esac""")
+    done = machine.run("bash", setup)
+    assert done.returncode == 0 and "atch2" not in done.stderr, done
+    targets = machine.called.read_text().partition("--target ")[2].split()
+    assert targets == ["labs/01_saxpy/exercises/all"]
+    rules = (source / "repository/build/default/build.ninja").read_text()
+    for target in (*targets, "bin/judge_saxpy"):
+        assert f"\nbuild {target}:" in rules, target

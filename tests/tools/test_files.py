@@ -1,0 +1,224 @@
+"""What CONTRIBUTING.md demands of files: the template of hand-outs, names and opening comments of rungs, the format."""
+
+import glob
+import json
+import os
+import re
+import shutil
+
+import pytest
+from conftest import ROOT, passed, run
+
+HEADINGS = ["What you will learn", "Before you start", "Theory", "The ladder", "Run it", "What to expect", "Questions",
+            "Exercises", "Sources"]
+MOST_WORDS = 1500
+WHERE = r"\*\((paper|any machine|GPU)[^()]*\)\*"
+
+
+def without_comments(text):
+    return re.sub(r"<!--.*?-->", "", text, flags=re.S)
+
+
+def words(text):
+    """Tokens with a letter or a digit. Tables count, the directives of tables do not."""
+    return sum(1 for token in without_comments(text).split() if re.search(r"\w", token))
+
+
+def items(section):
+    """The numbered items of a section, each in one line."""
+    return [" ".join(item.split()) for item in re.split(r"(?m)^\d+\. ", section)[1:]]
+
+
+def faults(path):
+    """What a hand-out lacks, as lines."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    folder = os.path.dirname(path)
+    lab = os.path.basename(folder)[:2]
+    found = []
+    if not re.match(rf"# Lab {lab}: \S", text):
+        found.append(f"it begins with '# Lab {lab}: Name'")
+    headings = re.findall(r"(?m)^## (.*)$", text)
+    if headings != HEADINGS:
+        return found + [f"its headings are {', '.join(HEADINGS)}; not {', '.join(headings)}"]
+    section = dict(zip(headings, re.split(r"(?m)^## .*$", text)[1:]))
+    if words(text) > MOST_WORDS:
+        found.append(f"{words(text)} words: at most {MOST_WORDS}")
+
+    start = section["Before you start"]
+    for what, pattern in (("prerequisites", r"(?m)^Prerequisites: \S"), ("minutes", r"(?m)^Time: \d+ minutes"),
+                          ("the words it needs", r"(?m)^Words: \["), ("the words it introduces", r"(?m)^New here: \S")):
+        if not re.search(pattern, start):
+            found.append(f"'Before you start' does not name {what}")
+    for mark in ("**Core**", "**Further**"):
+        if mark not in section["The ladder"]:
+            found.append(f"the ladder marks nothing as {mark}")
+    figures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", text)
+    for figure in figures:
+        if not os.path.isfile(os.path.join(folder, figure)):
+            found.append(f"there is no figure {figure}")
+    if not any("/figures/" in figure and "/results/" not in figure for figure in figures):
+        found.append("it has no figure of its own")
+    if section["What to expect"].count("<!-- table\n") != 1:
+        found.append("'What to expect' has one table, generated from result files")
+    for kind, mark in (("Questions", WHERE + r"\.?$"), ("Exercises", None)):
+        listed = items(section[kind])
+        if len(listed) < 3:
+            found.append(f"{len(listed)} {kind.lower()}: at least three")
+        for number, item in enumerate(listed, 1):
+            if kind == "Questions" and not re.search(mark, item):
+                found.append(f"question {number} does not say where it can be answered: *(paper)*, *(any machine)* or *(GPU)*")
+            if kind == "Exercises" and not re.match(r"(Core|Further)\b", item):
+                found.append(f"exercise {number} does not begin with Core or Further")
+    try:
+        with open(os.path.join(folder, "MEASURED.md"), encoding="utf-8") as file:
+            measured = file.read()
+        if not measured.startswith(f"# Lab {lab}: measured\n"):
+            found.append(f"MEASURED.md begins with '# Lab {lab}: measured'")
+        if "MEASURED.md" not in text:
+            found.append("it does not link to MEASURED.md")
+    except FileNotFoundError:
+        found.append("there is no MEASURED.md beside it")
+    return found
+
+
+def test_every_hand_out_follows_the_template():
+    paths = sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", "README.md")))
+    assert paths, "no hand-outs found"
+    lines = [f"{os.path.relpath(path, ROOT)}: {fault}" for path in paths for fault in faults(path)]
+    assert not lines, "\n".join(lines)
+
+
+def test_a_hand_out_that_departs_from_the_template_is_found(scratch):
+    path = sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", "README.md")))[0]
+    with open(path, encoding="utf-8") as file:
+        right = file.read()
+    question = items(right[right.index("## Questions"):right.index("## Exercises")])[0]
+    mark = re.search(WHERE, question)[0]
+    changes = {
+        "headings": lambda t: t.replace("## What to expect", "## Results"),
+        "words": lambda t: t.replace("## Theory\n", "## Theory\n" + "word " * MOST_WORDS),
+        "minutes": lambda t: re.sub(r"(?m)^Time: ", "Takes ", t),
+        "prerequisites": lambda t: re.sub(r"(?m)^Prerequisites: ", "", t),
+        "marks nothing as **Further**": lambda t: t.replace("**Further**", "Further"),
+        "no figure of its own": lambda t: re.sub(r"!\[[^]]*\]\([^)]*figures/[a-z-]+\.svg\)", "", t),
+        "there is no figure": lambda t: re.sub(r"(figures/)([a-z-]+)(\.svg\))", r"\1absent-\2\3", t, count=1),
+        "one table": lambda t: t.replace("<!-- table", "<!-- tables"),
+        "question 1 does not say": lambda t: t.replace(mark, "", 1) if t.index(mark) > t.index("## Questions") else "",
+        "exercise 1 does not begin": lambda t: re.sub(r"(?m)(## Exercises\s+1\. )\w+", r"\1Perhaps", t),
+        "begins with '# Lab": lambda t: t.replace("# Lab ", "# Laboratory ", 1),
+        "does not link": lambda t: t.replace("MEASURED", "measured"),
+    }
+    folder = os.path.join(scratch, "labs", os.path.basename(os.path.dirname(path)))
+    shutil.copytree(os.path.join(ROOT, "docs", "figures"), os.path.join(scratch, "docs", "figures"))
+    os.makedirs(folder)
+    shutil.copy(os.path.join(os.path.dirname(path), "MEASURED.md"), folder)
+    copy = os.path.join(folder, "README.md")
+
+    def judged(text):
+        with open(copy, "w", encoding="utf-8") as file:
+            file.write(text)
+        return faults(copy)
+
+    assert judged(right) == [], f"the unchanged hand-out is rejected: {judged(right)}"
+    for wanted, change in changes.items():
+        changed = change(right)
+        assert changed != right, f"nothing was changed for: {wanted}"
+        assert any(wanted in fault for fault in judged(changed)), f"not found: {wanted}; found {judged(changed)}"
+    os.remove(os.path.join(folder, "MEASURED.md"))
+    assert any("no MEASURED.md" in fault for fault in judged(right)), "a missing MEASURED.md is not found"
+
+
+def faults_of_rung(path, text):
+    """What the opening comment of a rung lacks, as lines: docs/filter.sh sets off 'Changed' and 'Limit' at the beginning of a
+    line only. Files without a number, such as a vendor's library, need neither."""
+    comment = re.match(r"(//.*\n)*", text)[0].splitlines()
+    found = []
+    for word in ("Changed", "Limit"):
+        if any(re.search(rf"^//.*\w.*\b{word}( from \w+)?:", line) for line in comment):
+            found.append(f"'{word}:' stands inside a line of the opening comment")
+        number = re.match(r"(\d\d)_", os.path.basename(path))
+        if number and (word == "Limit" or int(number[1]) > 1):
+            if not any(re.match(rf"// {word}\b[^:.]*:", line) for line in comment):
+                found.append(f"no line of the opening comment begins with '{word}:'")
+    return found
+
+
+def test_Changed_and_Limit_begin_a_line_in_every_rung():
+    paths = [path for kind in ("cpu/*.cpp", "cuda/*.cu", "opencl/*.cpp")
+             for path in sorted(glob.glob(os.path.join(ROOT, "labs", "[0-9][0-9]_*", kind)))]
+    assert len(paths) > 100, f"only {len(paths)} rungs found"
+    lines = []
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            lines += [f"{os.path.relpath(path, ROOT)}: {fault}" for fault in faults_of_rung(path, file.read())]
+    assert not lines, "\n".join(lines)
+    right = "// Rung 2: more.\n//\n// Changed from rung 1: a loop.\n// Limit: memory.\n#include <vector>\n"
+    assert faults_of_rung("02_more.cu", right) == []
+    for old, new in (("\n// Limit", " Limit"), ("// Changed", "// What changed"), ("\n//\n// Changed", " Changed")):
+        assert faults_of_rung("02_more.cu", right.replace(old, new)), f"not found: {new}"
+
+
+def test_no_test_case_has_a_name_that_its_program_takes_for_an_option():
+    files = [path for kind in ("*.cpp", "*.cu") for path in (ROOT / "tests").rglob(kind)]
+    assert len(files) > 50
+    # ctest runs '--help names ...' as --help, which passes.
+    assert not [path for path in files if 'TEST_CASE("-' in path.read_text(encoding="utf-8")]
+
+
+def test_of_a_labs_files_only_its_tables_include_rungs_hpp():
+    """So that a new rung recompiles no other."""
+    found = [path for path in (ROOT / "labs").rglob("*") if path.is_file() and b'"rungs.hpp"' in path.read_bytes()]
+    assert found and not [path for path in found if b"constexpr std::array table" not in path.read_bytes()]
+
+
+def test_files_of_rungs_are_numbered_with_two_digits_or_named_as_baselines():
+    """So that they list in their order."""
+    paths = [path for backend in ("cpu", "cuda", "opencl") for path in (ROOT / "labs").glob(f"[0-9][0-9]_*/{backend}/*")]
+    assert paths
+    assert not [path for path in paths if re.match(r"([a-z]+_)?\d+_", path.name) and not re.match(r"([a-z]+_)?\d\d_", path.name)]
+    assert not [path for path in paths if re.search(r"(cub|cublas|cusparse)\.cu$", path.name) and "baseline_" not in path.name]
+
+
+def test_one_version_of_CMake_is_asked_for():
+    asked = {}
+    for path in [*ROOT.glob("*/**/CMakeLists.txt"), ROOT / "CMakeLists.txt"]:
+        for version in re.findall(r"(?m)^cmake_minimum_required\(VERSION (.*)\)", path.read_text(encoding="utf-8")):
+            asked.setdefault(version, []).append(path)
+    presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))["cmakeMinimumRequired"]
+    assert list(asked) == [f"{presets['major']}.{presets['minor']}"], asked
+
+
+def test_the_format_check_finds_a_line_that_is_not_formatted(scratch):
+    if not re.search(r"version 14\.", run("clang-format", "--version").stdout if shutil.which("clang-format") else ""):
+        pytest.skip("no clang-format 14")
+    (scratch / "tools").mkdir()
+    shutil.copy(ROOT / "tools/check-format.sh", scratch / "tools")
+    shutil.copy(ROOT / ".clang-format", scratch)
+    check = scratch / "tools/check-format.sh"
+    (scratch / "bad.cpp").write_text("int  f( ){return 1 ;}\n")
+    passed("git", "init", "-q", scratch)
+    passed("git", "-C", scratch, "add", "bad.cpp")
+    found = run(check)
+    assert found.returncode != 0 and "bad.cpp" in found.stderr, found
+    passed(check, "--fix")
+    passed(check)
+    (scratch / "not_added.cpp").write_text("int  g( ){return 2 ;}\n")  # git does not know it yet
+    found = run(check)
+    assert found.returncode != 0 and "not_added.cpp" in found.stderr, found
+
+
+def test_clangd_finds_the_compile_commands_of_the_preset_default(scratch):
+    assert "\n  CompilationDatabase: build/default\n" in (ROOT / ".clangd").read_text()
+    presets = json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))
+    assert presets["configurePresets"][0]["binaryDir"] == "${sourceDir}/build/${presetName}"
+    if not shutil.which("clangd"):
+        pytest.skip("no clangd")
+    (scratch / "build/default").mkdir(parents=True)
+    (scratch / "labs").mkdir()
+    shutil.copy(ROOT / ".clangd", scratch)
+    source = scratch / "labs/main.cpp"
+    source.write_text("int main() { return GIVEN_BY_CMAKE; }\n")
+    (scratch / "build/default/compile_commands.json").write_text(json.dumps([
+        {"directory": str(scratch / "build/default"), "file": str(source), "command": f"c++ -DGIVEN_BY_CMAKE=0 -c {source}"}]))
+    assert "All checks completed, 0 errors" in passed("clangd", "--check=labs/main.cpp", cwd=scratch).stderr

@@ -1,0 +1,443 @@
+"""Grading a class: what is read of submissions, and the books."""
+
+import csv
+import dataclasses
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+import xml.etree.ElementTree
+import zipfile
+from pathlib import Path
+
+import pytest
+from grading_support import (BUILD, COMMAND, ROOT, VARIABLES, books, closed_repository, command, files_of, graded, made,
+                             saxpy)
+
+from grading import grade, handout, package, report
+from grading.exercises import load
+from grading.fault import Fault
+from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, Result, ratio_of, share_for
+from grading.submission import read
+
+
+def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_does_no_harm(scratch):
+    lab = load(ROOT, "saxpy")
+    rung = lab.rung("opencl/02_one_item.cl").encode()
+
+    def notes_of(make, name="s"):
+        path = scratch / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        make(path)
+        return read(lab, path)
+
+    def put(path, name, content=rung):
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_bytes(content)
+
+    found = notes_of(lambda path: put(path, "labs/01_saxpy/opencl/02_one_item.cl"))
+    assert found.files == {"opencl/02_one_item.cl": rung}, "a file in its place"
+    assert found.notes == \
+        ["distances: opencl/distances.cl or cuda/distances.cu is missing", "repair-stride: opencl/03_grid_stride.cl or cuda/04_grid_stride.cu is missing"], \
+        "what is missing, where one back end is enough"
+    assert notes_of(lambda path: put(path, "02_one_item.cl")).files == {"opencl/02_one_item.cl": rung}, "a file alone"
+    found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl")))
+    assert found.files == {}, "a file twice"
+    assert any("appears 2 times" in note for note in found.notes), found.notes
+    whole = notes_of(lambda path: handout.write_tree([lab], path / "out"))
+    assert whole.files["opencl/02_one_item.cl"].decode() == lab.stub("opencl/02_one_item.cl"), "a whole hand-out"
+    assert any("other files are not read" in note for note in whole.notes), whole.notes
+    found = notes_of(lambda path: put(path, "opencl/02_one_item.cl", b"x" * (100 << 20)))
+    assert found.files == {}, "a file of 100 MB"
+    assert any("more than 1 MB" in note for note in found.notes), found.notes
+
+    def link(path):
+        (path / "opencl").mkdir()
+        (path / "opencl/02_one_item.cl").symlink_to("/etc/passwd")
+        (path / "all").symlink_to("/")
+        os.mkfifo(path / "02_pipe.cl")
+
+    found = notes_of(link)
+    assert found.files == {}, "a link"
+    assert any("a link, and is not read" in note for note in found.notes), found.notes
+
+    archive = scratch / "z.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("../../escaped.cl", "x")
+        file.writestr("/etc/escaped.cl", "x")
+        file.writestr("x/opencl/02_one_item.cl", rung)
+        file.writestr("x/opencl/distances.cl", b"\0" * (50 << 20))
+    found = read(lab, archive)
+    assert found.files == {"opencl/02_one_item.cl": rung}, "a zip file"
+    assert sum("leads outside" in note for note in found.notes) == 2, found.notes
+    assert not list(scratch.rglob("escaped.cl")), "a file was unpacked"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("./x//opencl/02_one_item.cl", rung)
+        file.writestr("labs\\01_saxpy\\opencl\\distances.cl", rung)  # some programs for Windows write such names
+        file.writestr("opencl/03_grid_stride.cl", rung)
+    assert set(read(lab, archive).files) == \
+        {"opencl/02_one_item.cl", "opencl/distances.cl", "opencl/03_grid_stride.cl"}, \
+        "names that are written in another way"
+    damaged = bytearray(archive.read_bytes())
+    begin = damaged.find(b"03_grid_stride.cl")  # its name; its compressed content follows
+    for at in range(begin + 17, begin + 27):
+        damaged[at] ^= 0xFF
+    archive.write_bytes(damaged)
+    found = read(lab, archive)
+    assert set(found.files) == {"opencl/02_one_item.cl", "opencl/distances.cl"}, \
+        "a zip file in which one file is damaged"
+    assert any("opencl/03_grid_stride.cl cannot be read" in note for note in found.notes), found.notes
+    with zipfile.ZipFile(archive, "w") as file:  # zlib unpacks as much as it is asked for, the others all at once
+        file.writestr("opencl/02_one_item.cl", rung, zipfile.ZIP_BZIP2)
+        file.writestr("opencl/distances.cl", rung, zipfile.ZIP_LZMA)
+        file.writestr("opencl/03_grid_stride.cl", rung, zipfile.ZIP_STORED)
+    found = read(lab, archive)
+    assert set(found.files) == {"opencl/03_grid_stride.cl"}, "files that are compressed in other ways"
+    assert sum("cannot be read: it is compressed in a way that is not read" in note for note in found.notes) == 2, \
+        found.notes
+    archive.write_bytes(b"PK\x03\x04" + b"x" * 500)
+    assert read(lab, archive).notes, "a broken zip file"
+    (scratch / "text.txt").write_text("hello")
+    assert read(lab, scratch / "text.txt").notes, "a file that is no zip file"
+    os.mkfifo(scratch / "pipe")
+    for path in (scratch / "pipe", Path("/dev/zero")):  # which have no end
+        assert read(lab, path).notes == ["it is neither a folder nor a zip file"], path
+    (scratch / "empty").mkdir()
+    assert len(read(lab, scratch / "empty").notes) == 3, "an empty folder"
+
+    # As learning platforms give it: a folder with the student's name, and hand-in.zip in it.
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("labs/01_saxpy/opencl/02_one_item.cl", rung)
+    found = notes_of(lambda path: shutil.copy(archive, path / "hand-in.zip"), "Ada L_123")
+    assert (found.name, found.files) == ("Ada L_123", {"opencl/02_one_item.cl": rung}), "a folder with a zip file in it"
+    found = notes_of(lambda path: (shutil.copy(archive, path / "1.zip"), shutil.copy(archive, path / "2.zip")))
+    assert (found.files, found.notes[-1]) == ({}, "other files are not read (2)"), "a folder with two zip files"
+    found = notes_of(lambda path: (path / "hand-in.zip").symlink_to(archive))
+    assert (found.files, found.notes[-1]) == ({}, "links and special files are not read (1)"), "a link to a zip file"
+    found = notes_of(lambda path: (path / "hand-in.zip").write_text("hello"))
+    assert any("cannot be read" in note for note in found.notes), found.notes
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
+    lab = load(ROOT, "saxpy")
+    stride = lab.rung("opencl/03_grid_stride.cl")
+    right = made(scratch, "ada", stride=stride)
+    (right / "answers.md").write_text("# Answers\n\n## Question 2\n\n> the question\n\n<script>alert(1)</script> 42\n")
+    made(scratch, "=bob", stride=stride.replace("i < n", "i < n && i != 100"))
+    made(scratch, "cy", stride="kernel void saxpy(\n")
+    made(scratch, "dan")
+    roster = scratch / "roster.csv"
+    roster.write_text("submission,id,name,late_days\nada,7,Ada L.,2\ncy,8,=1+1,0\n")
+    everybody = [scratch / name for name in ("ada", "=bob", "cy", "dan")]
+    out = scratch / "out"
+    graded("saxpy", *everybody, "--out", out, "--roster", roster, "--seed", "s", "--jobs", 2,
+           "--export-sources", scratch / "sources")
+    found = books(out)
+    assert not any("grading failed" in line["notes"] for line in found.values()), found
+    assert {name: line["score"] for name, line in found.items()} == {"ada": "5", "'=bob": "0", "cy": "0", "dan": "0"}, \
+        "scores"
+    assert (found["ada"]["late_days"], found["ada"]["name"], found["cy"]["name"]) == ("2", "Ada L.", "'=1+1"), "roster"
+    one = json.loads((out / "submissions/=bob/results.json").read_text())
+    assert (one["score"], one["max_score"]) == (0, 25), "results.json"
+    fields = {"score", "max_score", "name", "number", "output", "visibility", "status"}
+    assert all(fields <= set(entry) for entry in one["tests"]) and one["execution_time"] >= 0, "fields of results.json"
+    hidden = [entry for entry in one["tests"] if entry["visibility"] != "visible"]
+    assert hidden and all("n = " not in entry["output"] for entry in hidden), "an input of a hidden test is named"
+    assert len(one["tests"]) == sum(len(exercise.tests) for exercise in lab.exercises), "tests of results.json"
+    suite = xml.etree.ElementTree.parse(out / "submissions/cy/junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("errors")) == (str(len(one["tests"])), "2"), "junit.xml"
+    told_cy = (out / "submissions/cy/feedback.md").read_text()
+    assert "it does not compile" in told_cy and "not solved" in told_cy, told_cy
+    told_bob = (out / "submissions/=bob/feedback.md").read_text()
+    assert "element 100" in told_bob and "Hint:" in told_bob, told_bob
+    page = (out / "class.html").read_text()
+    assert "4 of 4 submissions" in page and "<script>alert" not in page, "class.html"
+    assert "<th>late_days</th>" in page and "<td>Ada L.</td>" in page, "the roster in class.html"
+    answer = (out / "answers/question-02.md").read_text()
+    assert "42" in answer and "the question" not in answer, answer
+    with open(out / "answers.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["answered"] for row in rows if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"
+    assert (scratch / "sources/ada/opencl_03_grid_stride.cl").is_file(), "sources for JPlag"
+    assert (scratch / "sources-base/opencl_03_grid_stride.cl").is_file(), "the stubs for JPlag"
+
+    # In another order, one at a time: the same results.
+    graded("saxpy", *reversed(everybody), "--out", scratch / "other", "--roster", roster, "--seed", "s", "--jobs", 1)
+    assert books(scratch / "other") == found, "the results in another order"
+    for name in ("ada", "=bob", "cy", "dan"):
+        assert (scratch / f"other/submissions/{name}/feedback.md").read_text() == \
+            (out / f"submissions/{name}/feedback.md").read_text(), f"the feedback of {name}"
+
+    # Again: nothing is done twice. What was lost is done again; what was handed in anew as well.
+    times = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in ("ada", "=bob", "cy", "dan")}
+    shutil.rmtree(out / "submissions/ada")
+    made(scratch, "dan", stride=stride)
+    graded("saxpy", *everybody, "--out", out, "--roster", roster)
+    again = {name: (out / f"submissions/{name}/graded.json").stat().st_mtime_ns for name in times}
+    assert {name for name in times if times[name] != again[name]} == {"ada", "dan"}, "what was done again"
+    assert (books(out)["ada"]["score"], books(out)["dan"]["score"]) == ("5", "5"), "the scores then"
+    roster.write_text("submission,id\nada,7\neve,9\n")
+    said = graded("saxpy", *everybody, "--out", out, "--roster", roster).stderr
+    for words in ("in the roster, but without a submission: eve\n", "not in the roster: =bob, cy, dan\n"):
+        assert words in said, f"'{words}' is not in: {said}"
+    graded("reduction", *everybody, "--out", out, rc=2)
+    graded("saxpy", scratch / "nobody", "--out", out, rc=2)
+    graded("saxpy", *everybody, "--out", scratch, rc=2)
+    graded("saxpy", *everybody, "--out", out, "--jobs", 0, rc=2)
+    graded("saxpy", *everybody, "--out", out, "--export-sources", scratch / "sources")  # made by the first run
+    graded("saxpy", *everybody, "--out", out, "--export-sources", ROOT / "cmake", rc=2)
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nobody_else(scratch):
+    for name in ("ada", "=bob", "cy"):
+        (made(scratch, name) / "answers.md").write_text("## Question 1\n\nyes\n")
+    with (scratch / "cy/answers.md").open("a") as file:
+        file.write(f"## zoe\n\n<img src=x> a && b\n## Question {'9' * 5000}\n")
+    everybody, out = [scratch / name for name in ("ada", "=bob", "cy")], scratch / "out"
+    graded("saxpy", *everybody, "--out", out)
+    assert (out / "answers/question-01.md").read_text().split("## cy")[1].splitlines()[:6] == \
+        ["", "", "> yes", "> ## zoe", ">", "> &lt;img src=x> a &amp;&amp; b"], "an answer that is no section of its own"
+    text = (out / "answers.csv").read_text()
+    for old, new in (("ada,1,yes,\nada,2,no,\n", "ada,1,yes,2\nada,2,no,1.5\n"), ("'=bob,1,yes,\n", "'=bob,1,yes,3\n")):
+        assert old in text, text
+        text = text.replace(old, new)
+    (out / "answers.csv").write_text(text)
+    book = (out / "gradebook.csv").read_text()
+    (out / "gradebook.csv").write_text(re.sub(r"(?m)^(cy,0,25(?:,0)*),,", r"\1,7,", book))
+    for _ in range(2):
+        graded("saxpy", *everybody, "--out", out)
+        assert (out / "answers.csv").read_text() == text, "answers.csv"
+        assert {name: line["answers"] for name, line in books(out).items()} == \
+            {"ada": "3.5", "'=bob": "3", "cy": "7"}, "the gradebook"
+    # As spreadsheets of other countries save a table.
+    for name in ("answers.csv", "gradebook.csv"):
+        with open(out / name, newline="") as file:
+            rows = list(csv.reader(file))
+        with open(out / name, "w", encoding="utf-8-sig", newline="") as file:
+            csv.writer(file, delimiter=";").writerows([cell.replace("1.5", "1,5") for cell in row] for row in rows)
+    graded("saxpy", *everybody, "--out", out)
+    assert (out / "answers.csv").read_text() == text.replace("1.5", '"1,5"'), "answers.csv that had semicolons"
+    assert {name: line["answers"] for name, line in books(out).items()} == {"ada": "3.5", "'=bob": "3", "cy": "7"}, \
+        "the gradebook that had semicolons"
+    for name, content, told_of in (("answers.csv", "sep=;\n" + text, "no column 'submission'"),
+                                   ("answers.csv", text.replace(",1.5", ",1,5"), "has more cells than the first line"),
+                                   ("gradebook.csv", book.replace(",answers,", ",,"), "no column 'answers'")):
+        before = (out / name).read_text()
+        (out / name).write_text(content)
+        assert told_of in graded("saxpy", *everybody, "--out", out, rc=2).stderr, f"{told_of} is not said"
+        assert (out / name).read_text() == content, f"{name}, which is not understood"
+        (out / name).write_text(before)
+
+    # Whoever is not named stays, and so do the points of somebody whose result is lost.
+    shutil.rmtree(out / "submissions/=bob")
+    tables = (out / "answers.csv").read_text(), books(out)
+    graded("saxpy", everybody[0], "--out", out)
+    assert books(out) == tables[1], "the gradebook after a run for one of three"
+    assert sorted((out / "answers.csv").read_text().splitlines()) == \
+        sorted(line.replace("'=bob,1,yes,3", "'=bob,1,,3") for line in tables[0].splitlines() if not line.startswith("'=bob") or line.endswith("3")), \
+        "answers.csv after a run for one of three"
+    assert "3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text(), \
+        "class.html"
+    (out / "answers.csv").write_text(text.replace("1.5", "good"))
+    assert graded("saxpy", *everybody, "--out", out, rc=2).stderr.count("'good'") == 1, "points that are no number"
+    (out / "answers.csv").write_text(text)
+
+    shutil.rmtree(out / "submissions/ada")
+    (out / "submissions/ada").write_text("no folder")
+    (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
+    said = graded("saxpy", *everybody, "--out", out).stderr
+    assert "ada: grading failed: " in said and "] cy: 0 of 25" in said, said
+    assert "grading failed" in books(out)["ada"]["notes"] and "grading failed" not in books(out)["cy"]["notes"], \
+        books(out)
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_rosters_names_and_folders_that_would_do_harm_are_refused_in_one_line(scratch):
+    ada, unnamed, roster, out = made(scratch, "ada"), scratch / os.fsdecode(b"not\xff"), scratch / "roster.csv", scratch / "out"
+    unnamed.mkdir()
+
+    def refused(told_of, *words):
+        said = graded("saxpy", *words, rc=2).stderr.splitlines()
+        assert told_of in said[-1] and len(said) == 1 + said[0].startswith("sandbox:"), said
+
+    refused("lies in the submission", ada, "--out", ada / "opencl/out")  # results would become part of what was handed in
+    refused("'not?'", unnamed, "--out", out)
+    for content, told_of in ((b"submission,id\nada,1\nada,2\n", "two lines for 'ada'"), (b"submission;id\n", "'submission;id'"),
+                             (b"submission,id\nad\xe4,1\n", "UTF-8"), (b"", "no column 'submission'")):
+        roster.write_bytes(content)
+        refused(told_of, ada, "--out", scratch / "none", "--roster", roster)
+    for content, told_of in (("submission,id\nada,1\n ,2\n", "line 3, names no submission"), ("id,submission\n8\n", "line 2, names no"),
+                             ("submission,id\nada,1,2\n", "line 2, has more cells")):
+        roster.write_text(content)
+        refused(told_of, ada, "--out", scratch / "none", "--roster", roster)
+    roster.write_text(" submission,id, name\n ada , 7,Ada\neve\n")
+    assert grade.read_roster(str(roster)) == \
+        (["id", "name"], {"ada": {"submission": "ada", "id": "7", "name": "Ada"}, "eve": {"submission": "eve", "id": "", "name": ""}}), \
+        "a roster"
+    refused("/ad?[31m?", scratch / "ad\u009b[31m\u202e", "--out", out)
+    refused("No such file", ada, "--out", scratch / "none", "--roster", scratch / "no-roster.csv")
+    roster.write_text("submission,id\n")  # nobody is in it yet
+    graded("saxpy", ada, "--out", out, "--roster", roster)
+    for state in ("[1]", "null", "7"):
+        (out / "state.json").write_text(state)
+        refused("state.json", ada, "--out", out)
+
+
+def test_feedback_names_no_input_of_a_hidden_test():
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+    told_by_program = "n = 257, float: 0.01 times the time of the rung"
+    for outcome in (FAILED, CRASHED, TIMED_OUT, BUILD_ERROR, NOT_GRADED):
+        tests = [Result(one.name, outcome, 0, one.points, told_by_program).as_dict() for one in exercise.tests]
+        result = {"name": "ada", "score": 0, "max_score": lab.points, "notes": [], "seconds": 1,
+                  "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
+        shown = sum(one.visible for one in exercise.tests)
+        assert 0 < shown < len(exercise.tests), "the exercise needs tests of both kinds"
+        assert report.feedback(lab, result).count("n = 257") == shown, f"inputs named: {outcome}"
+        assert report.gradescope(lab, result).count("n = 257") == shown, f"inputs named in results.json: {outcome}"
+    assert report.feedback(lab, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), \
+        "a name that is no text"
+    speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
+    assert report.said_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", \
+        "a time"
+
+
+def test_regrade_does_a_mended_test_again_and_keeps_the_others(scratch, saxpy):
+    exercise = next(one for one in saxpy.lab.exercises if one.name == "repair-stride")
+    part = exercise.parts["opencl"]
+    files = files_of(part, saxpy.lab.rung)
+    first = saxpy.judge(exercise, part, files, 0)
+    mended = dataclasses.replace(exercise, tests=[exercise.tests[0],
+                                                  dataclasses.replace(exercise.tests[1], points=9)])
+    marked = {one.key: dataclasses.replace(one, message="kept") for one in first}
+    second = saxpy.judge(mended, part, files, 0, marked)
+    assert [(one.message, one.score) for one in second] == [("kept", 3), ("", 9)], "results"
+    marked = {key: dataclasses.replace(one, outcome=NOT_GRADED) for key, one in marked.items()}
+    again = saxpy.judge(exercise, part, files, 0, marked)
+    assert [(one.message, one.outcome) for one in again] == [("", PASSED)] * 2, "what had not been graded"
+    out = scratch / "out"
+    out.mkdir()
+    lab = saxpy.lab
+    grade.state_of(out / "new", lab, "tests of then", False, "")
+    with pytest.raises(Fault) as caught:
+        grade.state_of(out / "new", lab, "tests of now", False, "")
+    assert "--regrade" in str(caught.value), str(caught.value)
+    grade.state_of(out / "new", lab, "tests of now", True, "")
+
+
+@pytest.mark.usefixtures("closed_repository")
+def test_after_a_regrade_that_was_killed_a_run_without_it_does_the_rest(scratch, saxpy):
+    lab = saxpy.lab
+    everybody, out = [made(scratch, name) for name in ("ada", "bob")], scratch / "regraded"
+    graded("saxpy", *everybody, "--out", out)
+    state, old = json.loads((out / "state.json").read_text()), out / "submissions/bob/graded.json"
+    old.write_text(old.read_text().replace(state["tests"], "tests of then"))
+    assert "tests of then" in old.read_text(), "graded.json names no tests"
+    times = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
+    assert grade.OLD_TESTS in graded("saxpy", everybody[0], "--out", out).stderr, "old results are not told"
+    assert graded("saxpy", *everybody, "--out", out).stderr.count(grade.OLD_TESTS) == 0, "old results that are told"
+    assert {path for path in times if path.stat().st_mtime_ns != times[path]} == {old}, "what was done again"
+    assert json.loads(old.read_text())["tests"] == state["tests"], "the tests of the second one"
+    assert grade.said_of(grade.failed(lab, "ada", "no room")) == \
+        "grading failed: no room; the same command grades it again", "what is said where grading itself failed"
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_a_run_that_is_killed_goes_on_where_it_stopped_and_leaves_no_process_behind(scratch):
+    stride = load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl")
+    names = [f"s{number}" for number in range(6)]
+    everybody = [str(made(scratch, name, stride=stride)) for name in names]
+    out = scratch / "out"
+    words = ["grade", "saxpy", *everybody, "--out", str(out), "--jobs", "1"]
+    with subprocess.Popen([*COMMAND, *words], env=VARIABLES, stderr=subprocess.DEVNULL,
+                          stdout=subprocess.DEVNULL) as running:
+        end = time.monotonic() + 50
+        while len(list(out.glob("submissions/*/graded.json"))) < 2 and time.monotonic() < end:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGKILL)
+    before = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
+    assert 1 < len(before) < 6, f"{len(before)} submissions were graded when it was killed"
+    graded("saxpy", *everybody, "--out", out, "--jobs", 2)
+    after = {path: path.stat().st_mtime_ns for path in out.glob("submissions/*/graded.json")}
+    assert len(after) == 6, "submissions graded"
+    assert {path: after[path] for path in before} == before, "what had been graded"
+    assert {line["score"] for line in books(out).values()} == {"5"}, "scores"
+
+    # Stopped while a kernel runs that does not end.
+    slow = made(scratch, "slow", stride=stride.replace("{", "{ for (volatile int i = 0; ; ++i) {}", 1))
+    scratch.chmod(0o711)  # the folder of the sandbox is made in it
+    scratch = scratch / "scratch"
+    scratch.mkdir(mode=0o711)
+    for number, rc in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+        words = ["grade", "saxpy", everybody[0], str(slow), "--out", str(scratch / number.name), "--jobs", "2"]
+        with subprocess.Popen([*COMMAND, *words], env={**VARIABLES, "TMPDIR": str(scratch)}, stderr=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, text=True) as running:
+            for line in running.stderr:
+                if "/2]" in line:
+                    break
+            time.sleep(1)
+            running.send_signal(signal.SIGUSR1)
+            time.sleep(0.5)
+            running.send_signal(number)
+            begin = time.monotonic()
+            said = running.stderr.read()
+            threads = ("Thread 0x", "Current thread 0x", "  File ")  # what SIGUSR1 prints, with empty lines
+            assert " in all\n" in said and " in grade\n" in said, said
+            said = "".join(line + "\n" for line in said.splitlines() if line and not line.startswith(threads))
+            assert running.wait() == rc, f"{number.name}: {said}"
+        assert time.monotonic() - begin < 10, f"{number.name} took {time.monotonic() - begin:.0f} s"
+        assert (said.count("stopping"), said.count("\n")) == (1, 1), said
+        assert list(scratch.glob("gpulab-grading-*")) == [], f"what {number.name} leaves"
+        assert [path.parent.name for path in (scratch / number.name).glob("submissions/*/graded.json")] == ["s0"], \
+            "what counts as graded"
+
+
+@pytest.mark.usefixtures("saxpy")
+def test_the_zip_of_the_autograder_laid_out_as_gradescope_does_writes_results(scratch):
+    small = scratch / "repository"
+    small.mkdir()
+    for name in ("lab", "secret.txt"):
+        (small / name).touch()
+    for words in (["init", "--quiet"], ["add", "lab"]):
+        subprocess.run(["git", "-C", str(small), *words], check=True)
+    assert package.tracked(small) == ["lab"], "the files of a repository that are packed"
+    for name in ("one.zip", "two.zip"):
+        command("package-autograder", "saxpy", scratch / name)
+    assert (scratch / "one.zip").read_bytes() == (scratch / "two.zip").read_bytes(), "the same zip made again"
+    place = scratch / "autograder"
+    for name in ("source", "submission", "results"):
+        (place / name).mkdir(parents=True)
+    with zipfile.ZipFile(scratch / "one.zip") as archive:
+        names = archive.namelist()
+        archive.extractall(place / "source")
+    assert {"setup.sh", "run_autograder", "repository/lab"} <= set(names), "what Gradescope runs"
+    assert "seed" not in names and "--seed" not in (place / "source/run_autograder").read_text(), \
+        "each grading has new hidden inputs"
+    assert not any(name.startswith(("repository/tests/", "repository/labs/02")) and not name.endswith("/mistakes/01_saxpy.toml") for name in names), \
+        "files of other labs"
+    (place / "source/repository/build").mkdir()  # what setup.sh builds there
+    (place / "source/repository/build/default").symlink_to(BUILD)
+    made(place, "submission", stride=load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl"))
+    subprocess.run(["bash", str(place / "source/run_autograder")], check=True,
+                   env={**os.environ, "GPULAB_AUTOGRADER": str(place)})
+    found = json.loads((place / "results/results.json").read_text())
+    assert (found["score"], found["max_score"]) == (5, 25), "results.json"
+    shutil.rmtree(place / "source/repository/labs")  # grading fails
+    subprocess.run(["bash", str(place / "source/run_autograder")], check=True, stdout=subprocess.DEVNULL,
+                   env={**os.environ, "GPULAB_AUTOGRADER": str(place)})
+    assert json.loads((place / "results/results.json").read_text())["score"] == 0, "results.json when grading fails"
+
+
+def test_points_for_speed_fall_from_1_2_times_the_time_of_the_rung_to_10_times():
+    assert [share_for(ratio) for ratio in (0.5, 1.0, 1.2, 10.0, 50.0)] == [1, 1, 1, 0, 0], "shares"
+    shares = [share_for(1.2 + step * 0.4) for step in range(22)]
+    assert shares == sorted(shares, reverse=True), "shares fall"
+    assert 0.4 < share_for(3.464) < 0.6, "half of the points in the middle"
+    assert ratio_of([3, 2, 9], [1, 1, 1]) == 2, "one busy moment"
+    assert ratio_of([2, 20, 2], [1, 10, 8]) == 2, "a busy minute"

@@ -1,0 +1,395 @@
+"""Submissions in CUDA: how they are built, and how their kernels are counted. What needs a GPU is in tampering/*.cu."""
+
+import dataclasses
+import hashlib
+import os
+import re
+import resource
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from grading_support import BUILD, PROGRAMS, ROOT, files_of, sandbox, saxpy, with_tests
+
+from grading import cuda, judge as judging, launches, report
+from grading.exercises import load
+from grading.judge import (CRASHED, CUT_OFF, ELSEWHERE, FAILED, MOSTLY_ELSEWHERE, NO_KERNEL, NOT_COUNTED, NOT_GRADED,
+                           NOT_ITS_KERNELS, PASSED, TIMED_OUT, TOO_FEW, Judge, is_clean, read_log)
+from grading.launches import LIBRARY, Counter
+from grading.sandbox import Sandbox, best
+
+
+STARTS_A_KERNEL = """
+#include <cstdio>
+__device__ int value = 0;
+__global__ void sets_it() { value = 1; }
+static const bool started = [] {
+    int found = 0;
+    const auto* const kernel = reinterpret_cast<const void*>(sets_it);
+    const cudaError_t launched = cudaLaunchKernel(kernel, dim3(1), dim3(1), nullptr, 0, nullptr);
+    sets_it<<<1, 1>>>();
+    cudaMemcpyFromSymbol(&found, value, sizeof found);
+    std::fprintf(stderr, "launched %d found %d", static_cast<int>(launched), found);
+    return true;
+}();
+"""
+
+
+def test_a_submission_is_linked_without_the_file_in_which_the_linker_notes_what_it_read():
+    line = ": && g++ -O3 -Wl,--dependency-file=a/link.d a.o -o bin/a lib.a && :"
+    assert cuda.link_words(line) == ["g++", "-O3", "a.o", "-o", "bin/a", "lib.a"], "the words"
+
+
+def test_a_file_that_was_handed_in_is_compiled_apart_from_the_rungs_and_linked_into_a_worker(sandbox):
+    lab = load(ROOT, "reduction")
+    part = lab.exercises[0].parts["cuda"]
+    if not (PROGRAMS / f"worker_reduction_{part.rung}").is_file():
+        pytest.skip("built without CUDA")
+    files = sandbox.base / "files"
+    name = Path(part.files[0]).name
+    sandbox.fill(files, {name: f'#include "{lab.path / part.files[0]}"\n'.encode()}, 0)
+    closed = not sandbox.can_read(lab.path / part.files[0])
+    try:
+        cuda.build(lab, BUILD, part, files, sandbox, 0)
+        assert not closed, "the file of the rung was included"
+    except cuda.DoesNotCompile as error:
+        assert "No such file" in str(error) or "Permission denied" in str(error), str(error)
+    sandbox.fill(files, {name: lab.rung(part.files[0]).encode()}, 0)
+    program = cuda.build(lab, BUILD, part, files, sandbox, 0).whole
+    worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
+                           environment={})
+    assert worker.communicate(timeout=60)[0] == b"", "the answers to no message"
+    assert worker.returncode == 0, "exit code"
+    if not closed:
+        pytest.skip("bubblewrap does not work here, and every user can read the repository")
+
+
+def test_a_submission_that_is_linked_without_its_launches_launches_nothing_and_calls_that_a_success(sandbox):
+    text = (ROOT / "common/src/grading/no_launches.cpp").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"(?m)^GPULAB_NO\((\w+)\)", text)) == sorted(cuda.LAUNCHES), \
+        "the functions that do nothing"
+    lab = load(ROOT, "saxpy")
+    part = lab.exercises[0].parts["cuda"]
+    if not (PROGRAMS / f"worker_saxpy_{part.rung}").is_file():
+        pytest.skip("built without CUDA")
+    files = sandbox.base / "files"
+    sandbox.fill(files, {Path(part.files[0]).name: (lab.rung(part.files[0]) + STARTS_A_KERNEL).encode()}, 0)
+    programs = cuda.build(lab, BUILD, part, files, sandbox, 0)
+    assert programs.whole.name == programs.without_kernels.name, "the names of both programs"
+
+    def said_by(program):
+        worker = sandbox.start([str(program)], slot=0, scratch=sandbox.folder("try", 0), readable=[program],
+                               environment={}, gpu=True)
+        said = worker.communicate(timeout=60)[1].decode()
+        assert worker.returncode == 0, said
+        return said.splitlines()[0]
+
+    whole = said_by(programs.whole)
+    assert whole == "launched 0 found 1" or re.fullmatch("launched [1-9][0-9]* found 0", whole), whole  # or no GPU
+    assert said_by(programs.without_kernels) == "launched 0 found 0", "without launches"
+    cuda.rung_without_kernels(BUILD, lab, part, sandbox.base / "rung")
+    assert subprocess.run([sandbox.base / "rung"], stdin=subprocess.DEVNULL, check=False).returncode == 0, \
+        "the rung"
+
+
+def test_the_library_that_counts_kernels_answers_the_judge_and_tells_what_cupti_says(sandbox):
+    program = PROGRAMS / "worker_saxpy_cuda_many_blocks"
+    if not (PROGRAMS / LIBRARY).is_file() or not program.is_file():
+        pytest.skip("built without CUPTI")
+    counter = Counter()
+    library, copy = sandbox.installed(PROGRAMS / LIBRARY), sandbox.installed(program)
+    worker = sandbox.start([*counter.command(library), str(copy)], slot=0, scratch=sandbox.folder("try", 0),
+                           readable=[copy, library], environment={}, gpu=True, inherited=(counter.other.fileno(),))
+    counter.other.close()
+    assert [counter.ask(), counter.ask()] == [0, 0], "kernels of a worker without a message"
+    assert Path("/dev/nvidiactl").exists() or counter.trouble, "without a GPU CUPTI records nothing, and says so"
+    sandbox.end(worker, 0)
+    assert counter.ask() is None, "kernels of a worker that has ended"
+    counter.close()
+
+
+def test_a_program_that_answers_the_question_for_its_kernels_byte_by_byte_holds_nobody_up(monkeypatch):
+    counter = Counter()
+    end = threading.Event()
+
+    def drip():
+        while not end.wait(0.1):
+            counter.other.send(b"x")
+
+    dripping = threading.Thread(target=drip)
+    monkeypatch.setattr(launches, "PATIENCE", 0.4)
+    try:
+        dripping.start()
+        begin = time.monotonic()
+        assert counter.ask() is None, "kernels"
+        assert time.monotonic() - begin < 2, f"it took {time.monotonic() - begin:.1f} s"
+    finally:
+        end.set()
+        dripping.join()
+        counter.close()
+
+
+def test_the_kernels_of_a_rung_are_counted_and_its_answers_are_wrong_without_them(saxpy):
+    exercise = with_tests(saxpy.lab.exercises[0], lambda one: one.name == "any length")
+    part = exercise.parts["cuda"]
+    if saxpy.why_not(part):
+        pytest.skip(saxpy.why_not(part))
+    if not (PROGRAMS / LIBRARY).is_file():
+        pytest.skip("built without CUPTI")
+    [result] = saxpy.judge(exercise, part, files_of(part, saxpy.lab.rung), 0)
+    [trial] = saxpy.trials.values()
+    if "CUPTI reports" in trial.why_not_counted:
+        pytest.skip(trial.why_not_counted)
+    assert (result.outcome, result.message, trial.why_not_counted) == (PASSED, "", ""), "the rung"
+    assert trial.needs_kernels == [one["n"] > 0 for one in exercise.tests[0].problems()], "which cases need kernels"
+
+
+WORKER = """#!/usr/bin/python3
+# Answers SAXPY as a worker does, and counts kernels as the preloaded library does.
+import array, os, struct, sys, threading, time
+RIGHT, KERNELS, TROUBLE, FORGES, AT_END = {right}, {kernels}, {trouble}, {forges}, {at_end}
+def count(file):
+    while len(question := os.read(file, 16)) == 16:
+        os.write(file, (bytes(16) if FORGES else question) + struct.pack("<QQ", TROUBLE, KERNELS))
+if "GPULAB_LAUNCHES" in os.environ:
+    threading.Thread(target=count, args=(int(os.environ["GPULAB_LAUNCHES"]),), daemon=True).start()
+while length := sys.stdin.buffer.read(8):
+    message = sys.stdin.buffer.read(struct.unpack("<Q", length)[0])
+    at = 8 + struct.unpack_from("<Q", message)[0] + 4
+    k, n = struct.unpack_from("<fQ", message, at)
+    a = array.array("f", message[at + 12:at + 12 + 4 * n])
+    b = array.array("f", message[at + 20 + 4 * n:at + 20 + 8 * n])
+    if RIGHT is None:
+        sys.exit(3)
+    if RIGHT == "late":
+        time.sleep(60)
+    c = array.array("f", [k * x + y if RIGHT else float("nan") for x, y in zip(a, b)])
+    if RIGHT == "but one in eight":
+        c = array.array("f", [float("nan") if i % 8 == 7 else x for i, x in enumerate(c)])
+    if RIGHT == "a few":
+        c = array.array("f", [x if i % 64 == 8 else float("nan") for i, x in enumerate(c)])
+    if RIGHT == "rounded":
+        c = array.array("f", [float("nan") if i == 0 else x * (1 + time.time() % 1 * 1e-5) for i, x in enumerate(c)])
+    if RIGHT == "the input":
+        c = b
+    answer = struct.pack("<BQQ", 0, 0, n) + c.tobytes()
+    if RIGHT == "no device":
+        answer = struct.pack("<BQ", 5, 4) + b"none"
+    sys.stdout.buffer.write(struct.pack("<Q", len(answer)) + answer)
+    sys.stdout.buffer.flush()
+exec(AT_END)
+"""
+
+
+class Pretended:
+    """Grades submissions in CUDA of lab 01 without a GPU: programs that behave as workers take the place of theirs."""
+
+    def __init__(self, folder, monkeypatch, kind=""):
+        if not (PROGRAMS / "judge_saxpy").is_file():
+            pytest.skip("judge_saxpy has not been built")
+        self.folder, self.monkeypatch = folder, monkeypatch
+        self.lab = load(ROOT, "saxpy")
+        self.exercise = self.lab.exercises[0]
+        self.programs = folder / "build/bin"
+        self.programs.mkdir(parents=True)
+        (self.programs / "judge_saxpy").symlink_to(PROGRAMS / "judge_saxpy")
+        self.values = with_tests(self.exercise, lambda one: one.name == "one block")
+        self.sandbox = best(kind)
+        self.trials = {}  # of the same rung, tried once
+        self.in_turn = []  # for each submission that was compiled: how many held the turns for it
+
+    def worker(self, right, kernels=1, trouble=0, forges=False, at_end=""):
+        text = WORKER.format(right=repr(right), kernels=kernels, trouble=trouble, forges=forges, at_end=repr(at_end))
+        path = self.folder / f"worker-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        path.write_text(text)
+        return self.sandbox.installed(path)
+
+    def result(self, whole, without, rung=None, rung_without=None, wanted=None):
+        """What a submission gets that is these programs. The rung: wrong without its kernel, one of which is counted."""
+        wanted = wanted or self.values
+        part = wanted.parts["cuda"]
+        judge = Judge(self.lab, self.folder / "build", self.sandbox, b"secret of the tests")
+        judge.devices = {"cuda": {"names": ["a GPU that is none"], "why": ""}}
+        judge.worker_program = lambda part: rung or self.worker(True)
+        judge.rung_without_kernels = lambda part: rung_without or self.worker(False)
+        judge.trials = self.trials.setdefault((rung, rung_without, repr(wanted), (self.programs / LIBRARY).exists()), {})
+        judge.case_seconds = 4
+        def build(*_):
+            self.in_turn.append(judge.turns.shared)
+            return cuda.Programs(whole, without, self.folder / "none")
+
+        self.monkeypatch.setattr(cuda, "build", build)
+        [one] = judge.judge(wanted, part, {part.files[0]: b"// mine"}, 0)
+        return one.outcome, one.score, one.message
+
+
+def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(scratch, monkeypatch):
+    pretended = Pretended(scratch, monkeypatch)
+    lab, exercise, programs, values = pretended.lab, pretended.exercise, pretended.programs, pretended.values
+    worker, result, sandbox = pretended.worker, pretended.result, pretended.sandbox
+
+    try:
+        no_library = f"{NOT_COUNTED}: GPU Labs was built without CUPTI"
+        assert result(worker(True), worker(False)) == (PASSED, 1, no_library), "without the library"
+        assert result(worker(True, 0), worker(True)) == ("failed", 0, NOT_ITS_KERNELS), \
+            "on the CPU, without the library"
+        (programs / LIBRARY).write_text("the workers of this test count by themselves")
+        assert result(worker(True), worker(False)) == (PASSED, 1, ""), "one that uses its kernels"
+        assert result(worker(True), worker("late")) == (PASSED, 1, ""), "one that waits for its kernels"
+        assert result(worker(True), worker(None)) == (PASSED, 1, ""), "one that ends without its kernels"
+        assert result(worker(True, 0), worker(False)) == ("failed", 0, NO_KERNEL), "one without kernels"
+        assert result(worker(True), worker(True)) == ("failed", 0, NOT_ITS_KERNELS), "one with an empty kernel"
+        assert result(worker(True, forges=True), worker(False)) == ("failed", 0, CUT_OFF), "one that forges the count"
+        assert result(worker(False), worker(False))[2] not in ("", *ELSEWHERE), "one that is wrong is told why"
+        assert result(worker(True, 0), worker(True), rung_without=worker(True)) == (PASSED, 1, ""), \
+            "where the rung needs no kernel either"
+        counted = f"{NOT_COUNTED}: CUPTI reports error 15"
+        assert result(worker(True, 0), worker(False), rung=worker(True, 0, 15)) == (PASSED, 1, counted), \
+            "without a right to count"
+        counted = f"{NOT_COUNTED}: CUPTI does not see the kernels of the rung"
+        assert result(worker(True, 0), worker(False), rung=worker(True, 0)) == (PASSED, 1, counted), \
+            "where CUPTI sees nothing"
+        none = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": [0, 5]}])])
+        assert result(worker(True, 0), worker(False), wanted=none) == ("failed", 0, NO_KERNEL), "n = 0 and another"
+        none.tests[0].cases[0]["n"] = 0
+        assert result(worker(True, 0), worker(False), wanted=none) == (PASSED, 1, ""), "n = 0, which needs no kernel"
+        fast = with_tests(exercise, lambda one: one.check == "speed")
+        fast = dataclasses.replace(fast, tests=[dataclasses.replace(fast.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
+        assert result(worker(True), worker(True), wanted=fast) == ("failed", 0, NOT_ITS_KERNELS), \
+            "as fast, but on the CPU"
+        alive = []
+
+        class Noted(judging.Worker):
+            def __init__(self, *arguments):
+                super().__init__(*arguments)
+                alive.append(self)
+                assert all(one.how for one in alive[:-1]), "another worker runs while one is timed"
+
+        ordinary = judging.Worker
+        monkeypatch.setattr(judging, "Worker", Noted)
+        assert result(worker(True), worker(False), wanted=fast)[:2] == (PASSED, 2), "as fast"
+        monkeypatch.setattr(judging, "Worker", ordinary)
+        assert len(alive) >= 3, "the rung, the submission, and the submission without kernels"
+        assert set(pretended.in_turn) == {1}, "compilers that run in a turn, so that they disturb no measurement"
+
+        # Some of the numbers are right without kernels.
+        larger = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 1000}])])
+        assert result(worker(True), worker("rounded"), wanted=larger) == ("failed", 0, MOSTLY_ELSEWHERE), \
+            "all but one, rounded"
+        assert result(worker(True), worker("but one in eight")) == ("failed", 0, MOSTLY_ELSEWHERE), \
+            "most of few numbers"
+        assert result(worker(True), worker("a few"), wanted=larger) == (PASSED, 1, ""), "a few numbers by chance"
+        assert result(worker(True), worker("but one in eight"), rung_without=worker("but one in eight"), wanted=larger) == \
+            (PASSED, 1, ""), \
+            "numbers that the rung leaves in place, too"
+        often = dataclasses.replace(values, tests=[dataclasses.replace(values.tests[0], cases=[{"op": "saxpy", "n": 9, "repeats": 3}])])
+        assert result(worker(True, 1), worker(False), rung=worker(True, 3), wanted=often) == ("failed", 0, TOO_FEW), \
+            "one run of three"
+        assert result(worker(True, 3), worker(False), rung=worker(True, 3), wanted=often) == (PASSED, 1, ""), \
+            "three runs"
+
+        assert result(worker("no device"), worker(False))[:2] == (FAILED, 0), "one that pretends that there is no GPU"
+        assert result(worker("no device"), worker(False), rung=worker("no device"))[:2] == (NOT_GRADED, 0), \
+            "where there is none"
+
+        hidden = {"visible": False, "hint": "Look again."}
+        for message in ELSEWHERE:
+            assert report.said_to_student(hidden, {"outcome": "failed", "message": message}) == \
+                f"not counted: {message}", "what the student reads"
+        one = {"name": "ada", "score": 1, "max_score": 25, "notes": [], "exercises": {}, "warnings": [counted]}
+        assert counted in report.gradebook(lab, [one], []), "the gradebook does not say that launches were not counted"
+        assert "Launches were not counted: CUPTI" in report.page(lab, [one], 1, []), "the page does not say it"
+    finally:
+        sandbox.close()
+
+
+SANITIZER = """#!/usr/bin/python3
+# Behaves as compute-sanitizer: --tool TOOL ... --log-file FILE PROGRAM. It writes its log when the program has ended.
+import re, subprocess, sys
+tool, log, program = sys.argv[2], sys.argv[-2], sys.argv[-1]
+code = subprocess.run([program]).returncode
+found = (re.findall("hazards = ([0-9]+)", open(program).read()) or [0])[0]
+said = f"RACECHECK SUMMARY: {found} hazards displayed" if tool == "racecheck" else "ERROR SUMMARY: 0 errors"
+open(log, "w").write(f"========= COMPUTE-SANITIZER\\n========= {said}\\n")
+sys.exit(code)
+"""
+
+
+def test_what_compute_sanitizer_says_counts_and_what_the_program_puts_in_place_of_its_log_does_not(scratch, monkeypatch):
+    pretended = Pretended(scratch, monkeypatch, "none")
+    tool = scratch / "compute-sanitizer"
+    tool.write_text(SANITIZER)
+    tool.chmod(0o755)
+    monkeypatch.setattr(judging.shutil, "which", lambda name, path: str(tool))
+    monkeypatch.setattr(judging, "OF_TOOLS", 4)
+    wanted = with_tests(pretended.exercise, lambda one: one.check == "races")
+
+    def result(at_end="", rung=""):
+        return pretended.result(pretended.worker(True, at_end=at_end), pretended.worker(False),
+                                pretended.worker(True, at_end=rung), wanted=wanted)
+
+    try:
+        assert result() == (PASSED, 1, ""), "a program in which it finds nothing"
+        assert result("time.sleep(1)") == (PASSED, 1, ""), "one that ends a second later"
+        assert result("time.sleep(60)")[:2] == (TIMED_OUT, 0), "one that does not end"
+        assert result("hazards = 10")[:2] == (FAILED, 0), "10 hazards"
+        assert result(rung="hazards = 1")[:2] == (NOT_GRADED, 0), "where it finds something in the rung"
+        log = "open(f'/proc/{os.getppid()}/cmdline', 'rb').read().split(b'\\0')[-3]"  # what the tool was called with
+        folder_there = f"os.mkdir({log})"
+        assert result(folder_there)[0] == CRASHED, "a folder in place of the log"
+    finally:
+        pretended.sandbox.close()
+    for findings, clean in (("ERROR SUMMARY: 0 errors", True), ("ERROR SUMMARY: 10 errors", False), ("", False),
+                            ("ERROR SUMMARY: 1 error\nERROR SUMMARY: 0 errors", False)):
+        assert is_clean(["compute-sanitizer", "--tool", "memcheck"], findings) == clean, findings
+    for count, clean in ((0, True), (1, False), (10, False), (100, False)):
+        found = f"RACECHECK SUMMARY: {count} hazard{'s' * (count != 1)} displayed (0 errors, 0 warnings)"
+        assert is_clean(["compute-sanitizer", "--tool", "racecheck"], found) == clean, found
+    assert is_clean(["oclgrind"], ""), "nothing in the log of oclgrind"
+    (scratch / "secret").write_text("the seed")
+    (scratch / "link").symlink_to(scratch / "secret")
+    os.mkfifo(scratch / "pipe")
+    (scratch / "long").write_text("x" * (5 << 20))
+    assert [read_log(scratch / name) for name in ("link", "pipe", "none", ".")] == [None] * 4, "what is no log"
+    assert len(read_log(scratch / "long")) < 5000, "a log of 5 MB"
+    assert read_log(scratch / "secret") == "the seed", "a log"
+
+
+def test_a_compiler_that_says_more_than_anybody_reads_or_does_not_end_is_ended(scratch):
+    scratch.chmod(0o711)
+    sandbox = Sandbox("none", scratch)
+
+    def message(script, seconds=20.0):
+        begin = time.monotonic()
+        try:
+            cuda.run(sandbox, ["sh", "-c", script], 0, scratch, [], begin + seconds)
+        except cuda.DoesNotCompile as error:
+            assert time.monotonic() - begin < 10, f"{script}: it took {time.monotonic() - begin:.1f} s"
+            return str(error)
+        return ""
+
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert message("exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx >&2") == "the compiler said more than 8 MB", \
+        "endless errors"
+    assert message("exec yes") == "the compiler said more than 8 MB", "an endless output"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100 << 10, "it was kept"
+    assert message("exec sleep 60", 0.5) == "the compiler did not end in time", "one that does not end"
+    assert message("exec >&- 2>&-; exec sleep 60", 0.5) == "the compiler did not end in time", \
+        "one that says nothing more"
+    assert message("echo out; echo wrong >&2; exit 3") == "wrong\nout\n", "an ordinary error"
+    assert message("echo warning >&2") == "", "a warning"
+
+
+def test_files_that_are_compiled_at_the_same_time_wait_until_the_headers_beside_them_are_there(scratch):
+    lab = load(ROOT, "saxpy")
+    sandbox = Sandbox("none", scratch)
+    whole = []
+    threads = [threading.Thread(target=lambda: whole.append(
+        (cuda.hand_out(lab, sandbox) / "labs" / lab.folder / "answers.md").is_file())) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert whole == [True] * 8, "whether the hand-out was whole"

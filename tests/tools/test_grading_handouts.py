@@ -1,0 +1,273 @@
+"""Hand-outs: what is in them, how students work with them, and the marks that they are made from."""
+
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import zipfile
+
+import pytest
+from grading_support import BUILD, ROOT, command, hand_out_of, leaks, tree_of
+
+from grading import handout, marks, student
+from grading.exercises import folders, load
+from grading.fault import Fault
+from grading.judge import FAILED, NOT_GRADED, PASSED, Judge, Result
+from grading.sandbox import Sandbox
+from grading.submission import read
+
+
+def test_the_page_of_words_holds_no_lines_of_an_exercise_and_still_shows_a_launch(hand_out_of):
+    page = (hand_out_of("saxpy") / "docs/kernels.md").read_text(encoding="utf-8")
+    for answer in ("size_t{blockDim.x}", "size_t i = get_global_id", "if (i < n)", "(n + threads - 1)"):
+        assert answer in (ROOT / "docs/kernels.md").read_text(encoding="utf-8"), f"'{answer}' is not in docs/kernels.md"
+        assert answer not in page, f"'{answer}' is handed out"
+    left = page.splitlines()
+    for line in ("__global__ void saxpy(float k, const float* a, const float* b, float* c, size_t n) {",
+                 "const unsigned blocks = ...; // (you write this in the exercise many-blocks)",
+                 "saxpy<<<blocks, threads>>>(k, a, b, c, n); // launch the kernel"):
+        assert "    " + line in left, f"'{line}' is not in the page"
+    other = (hand_out_of("reduction") / "docs/kernels.md").read_text(encoding="utf-8")
+    assert "size_t i = get_global_id" in other, "lines of an exercise that is not handed out"
+    assert not re.search(r"//\||// (END|EXERCISE|ANSWER)\b", page + other), "a mark in a page"
+
+
+def test_a_withheld_rung_keeps_its_opening_comment(hand_out_of):
+    rungs = 0
+    for path in sorted((hand_out_of("reduction") / "labs/02_reduction").glob("c*/*.cu")):
+        text = path.read_text(encoding="utf-8")
+        if handout.WITHHELD in text:
+            rungs += 1
+            whole = (ROOT / "labs/02_reduction/cuda" / path.name).read_text(encoding="utf-8")
+            head = re.match(r"(?://.*\n)*", whole)[0]
+            assert "// Limit" in head and text.startswith(head + "//\n// The code of this rung is withheld"), str(path)
+    assert rungs >= 3, "withheld rungs"
+
+
+def test_a_full_folder_and_an_unknown_lab_are_refused_in_one_line(scratch):
+    (scratch / "full").mkdir()
+    (scratch / "full/file").write_text("mine")
+    for words, told_of in ((["saxpy", str(scratch / "full")], "not empty"), (["nothing", str(scratch / "new")], "saxpy"),
+                           (["--all", "saxpy", str(scratch / "new")], "--all"), ([str(scratch / "new")], "one lab"), ([], "DIR"),
+                           (["--bogus"], "DIR"), (["saxpy", str(scratch / "full/file/new")], "full/file/new")):
+        ran = command("handout", *words, rc=2)
+        assert ran.stderr.count("\n") == 1, f"{words}: {ran.stderr}"
+        assert told_of in ran.stderr, f"{words}: {ran.stderr}"
+    for words, told_of in ((["saxpy", scratch / "none/a.zip"], "none"), (["saxpy", scratch / "full/file"], "exists"),
+                           (["saxpy", scratch / "full/a.tar"], ".zip")):
+        ran = command("package-autograder", *words, rc=2)
+        assert ran.stderr.count("\n") == 1, f"{words}: {ran.stderr}"
+        assert told_of in ran.stderr, f"{words}: {ran.stderr}"
+    assert os.listdir(scratch) == ["full"], "what it left behind"
+    assert os.listdir(scratch / "full") == ["file"], "the full folder"
+    copied = scratch / "copied"  # a folder in which a hand-out would contain itself
+    for name in ("cmake", "common", "labs", "tools", "tests/mistakes"):
+        shutil.copytree(ROOT / name, copied / name)
+    for command_name in ("handout", "package-classroom"):
+        for name in ("cmake/new", "common/src/new", "labs/01_saxpy/new"):
+            ran = subprocess.run([sys.executable, "-m", "grading", copied, command_name, "saxpy", copied / name],
+                                 env={**os.environ, "PYTHONPATH": str(ROOT / "tools")}, capture_output=True, text=True, check=False)
+            assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), f"{name}: {ran.stderr}"
+            assert "elsewhere" in ran.stderr and not (copied / name).exists(), f"{name}: {ran.stderr}"
+
+
+def test_what_cannot_be_written_to_its_end_leaves_nothing_and_one_line_names_it(scratch):
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+    for command_name, name in (("handout", "out"), ("package-classroom", "out"), ("package-autograder", "a.zip")):
+        ran = subprocess.run([sys.executable, "-m", "grading", ROOT, command_name, "saxpy", scratch / name], preexec_fn=limit,
+                             env={**os.environ, "PYTHONPATH": str(ROOT / "tools")}, capture_output=True, text=True, check=False)
+        assert (ran.returncode, ran.stderr.count("\n")) == (2, 1), f"{command_name}: {ran.stderr}"
+        assert name in ran.stderr and "large" in ran.stderr, f"{command_name}: {ran.stderr}"
+        assert os.listdir(scratch) == [], f"what {command_name} left behind"
+    (scratch / "empty").mkdir()
+    place = (scratch / "empty").stat().st_ino
+    assert handout.main(ROOT, ["saxpy", str(scratch / "empty")]) == 0, "a hand-out in an empty folder"
+    assert (scratch / "empty").stat().st_ino == place, "the folder that there was"
+    assert (scratch / "empty/README.md").is_file() and not list((scratch / "empty").glob(".lab*")), "an empty folder"
+
+
+def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_values_and_hint(scratch, monkeypatch):
+    target = scratch / "out"
+    handout.main(ROOT, ["saxpy", str(target)])
+    (target / "build").mkdir()
+    (target / "build/default").symlink_to(BUILD)  # as if it had been built there
+    lab = load(ROOT, "saxpy")
+    if not Judge(lab, BUILD, Sandbox("none", scratch), b"").devices["opencl"]["names"]:
+        pytest.skip("no OpenCL device")
+    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    files = target / "labs/01_saxpy/opencl"
+    (files / "02_one_item.cl").write_text(lab.rung("opencl/02_one_item.cl"))
+    (files / "03_grid_stride.cl").write_text(lab.stub("opencl/03_grid_stride.cl") + "// read\n")
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert student.main([str(target), "test"]) == 1, "exit code with something wrong"
+    for words in ("right  many-blocks in opencl", "unsolved  distances in opencl", "wrong  repair-stride in opencl",
+                  "element 0, expected ", ", got ", "Hint: The message names the first wrong element."):
+        assert words in said.getvalue(), f"'{words}' is not in: {said.getvalue()}"
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        assert student.main([str(target), "test", "many-blocks", "distances"]) == 0, "exit code with nothing wrong"
+        student.main([str(target), "zip"])
+    names = zipfile.ZipFile(target / "hand-in.zip").namelist()
+    assert len(names) == 7, f"files in {names}"
+    assert read(lab, target / "hand-in.zip").files["opencl/02_one_item.cl"].decode() == \
+        lab.rung("opencl/02_one_item.cl"), "what was packed"
+    results = [Result("sizes", PASSED, 2, 2), Result("races", NOT_GRADED, 0, 1, "oclgrind is not installed"),
+               Result("time", FAILED, 1.5, 3, "2.00 times the time of the rung")]
+    exercise = lab.exercises[0]
+    exercise = dataclasses.replace(exercise, tests=[dataclasses.replace(exercise.tests[0], name=one.test) for one in results])
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        student.show(exercise, exercise.parts["opencl"], "wrong", results, "")
+    for words in ("not tested  races (0 of 1)", "wrong  time (1.5 of 3)"):
+        assert words in said.getvalue(), f"'{words}' is not in: {said.getvalue()}"
+    with pytest.raises(Fault) as caught:
+        student.main([str(target), "test", "nothing"])
+    assert "many-blocks" in str(caught.value), str(caught.value)
+
+
+def test_lab_watch_tests_again_the_exercise_whose_file_was_saved(scratch, monkeypatch):
+    target = scratch / "out"
+    handout.main(ROOT, ["saxpy", str(target)])
+    seen = []
+    monkeypatch.setattr(student, "test", lambda root, names: seen.append(names))
+    file = target / "labs/01_saxpy/opencl/02_one_item.cl"
+    threading.Timer(0.5, lambda: (file.write_text("new"), os.utime(file, (1, 1)))).start()
+    student.watch(target, [], rounds=1)
+    assert seen == [[], ["many-blocks"]], "what was tested"
+
+
+def test_a_hand_out_leaves_out_what_git_does_not_know_and_names_it(scratch):
+    checkout, plain = scratch / "checkout", scratch / "plain"
+    for root in (checkout, plain):
+        (root / "labs/01/cuda").mkdir(parents=True)
+        for name in ("labs/01/README.md", "labs/01/solution.cu", "labs/01/cuda/rung.cu", "labs/01/cuda/notes.txt"):
+            (root / name).write_text(name)
+    for words in (["init", "--quiet"], ["add", "labs/01/README.md", "labs/01/cuda/rung.cu"]):
+        subprocess.run(["git", "-C", str(checkout), *words], check=True)
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said):
+        handout.copy_tree(checkout, checkout / "labs", scratch / "one")
+    assert sorted(tree_of(scratch / "one")) == ["01/README.md", "01/cuda/rung.cu"], "the copy of a checkout"
+    assert sorted(line.split(": ")[1] for line in said.getvalue().splitlines()) == \
+        ["labs/01/cuda/notes.txt", "labs/01/solution.cu"], "what is named"
+    handout.copy_tree(plain, plain / "labs", scratch / "two")
+    assert len(tree_of(scratch / "two")) == 4, "files of a folder that is no checkout"
+
+
+def test_the_template_for_github_classroom_is_the_hand_out_with_a_workflow_that_tests_it(scratch, hand_out_of):
+    command("package-classroom", "saxpy", scratch / "one")
+    template = tree_of(scratch / "one")
+    workflow = template.pop(".github/workflows/exercises.yml").decode()
+    assert "run: ./lab test" in workflow and "actions/checkout" in workflow, workflow
+    assert template == tree_of(hand_out_of("saxpy")), "the template without its workflow"
+    assert leaks(load(ROOT, "saxpy"), tree_of(scratch / "one")) == [], "leaks"
+
+
+# Marks
+
+RUNG = """// A rung.
+kernel void f(global float* c) {
+    // EXERCISE one
+    //| // TODO: write 1.
+    //|     c[0] = 0;
+    c[0] = 1;
+    // END EXERCISE
+    // ANSWER one two
+    c[1] = 2;
+    // END ANSWER
+}
+"""
+
+
+def test_of_marks_follow_the_stub_and_the_text_without_answers():
+    repair = re.sub(r" *// (END )?ANSWER.*\n", "", RUNG.replace("//| ", ""))
+    assert marks.stub(RUNG, "f.cl", repair=True) == repair
+    assert marks.stub(RUNG, "f.cl", repair=False) == repair.replace("    c[0] = 1;\n", "")
+    pages = {name: marks.without_answers(RUNG, "f.cl", {name}) for name in ("one", "two", "three")}
+    assert "c[0] = 0" in pages["one"] and "c[0] = 1" not in pages["one"] and "c[1]" not in pages["one"]
+    assert "c[0] = 1" in pages["two"] and "c[1]" not in pages["two"]
+    assert pages["three"] == "// A rung.\nkernel void f(global float* c) {\n    c[0] = 1;\n    c[1] = 2;\n}\n"
+
+
+@pytest.mark.parametrize(("old", "new", "told_of"), [
+    ("    // END EXERCISE\n", "", "f.cl:7: '// ANSWER one two' stands between '// EXERCISE one' and its end"),
+    ("    // END ANSWER\n", "", "f.cl: '// ANSWER one two' has no end"),
+    ("    // EXERCISE one\n", "", "f.cl:3: '//|' does not follow a mark"),
+    ("    // ANSWER one two\n", "", "f.cl:9: '// END ANSWER' ends nothing that was begun"),
+    ("END EXERCISE", "END ANSWER", "f.cl:7: '// END ANSWER' ends nothing that was begun"),
+    ("EXERCISE one", "EXERCISE one two", "f.cl:3: '// EXERCISE one two' names no exercise, or too many"),
+    ("ANSWER one two", "ANSWER", "f.cl:8: '// ANSWER' names no exercise, or too many"),
+    ("    c[0] = 1;\n", "    c[0] = 1;\n    //| c[0] = 2;\n", "f.cl:7: '//|' does not follow a mark"),
+])
+def test_a_mark_that_does_not_fit_is_told_in_one_line(old, new, told_of):
+    with pytest.raises(Fault) as caught:
+        marks.read(RUNG.replace(old, new, 1), "f.cl")
+    assert str(caught.value) == told_of
+
+
+def test_marks_in_the_pages_of_docs_name_exercises():
+    known = {exercise.name for name in folders(ROOT) for exercise in load(ROOT, name).exercises}
+    names = [name for page in sorted((ROOT / "docs").glob("*.md")) if page.name != "grading.md"
+             for one in marks.regions(page.read_text(encoding="utf-8"), page.name) for name in one.names]
+    assert names and set(names) <= known
+
+
+def test_the_pages_show_which_lines_are_an_exercise_without_what_students_receive():
+    def shown(*words):
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
+
+    for file in ("cuda/03_many_blocks.cu", "opencl/02_one_item.cl", "cuda/01_raw.cu"):
+        text = shown("bash", ROOT / "docs/filter.sh", ROOT, ROOT / "labs/01_saxpy" / file)
+        listing = text[text.index("@code"):]
+        assert ("// Students write this in the exercise many-blocks:\n" in listing) == (file != "cuda/01_raw.cu")
+        assert "k * a[i] + b[i]" in listing and not re.search(r"//\||// (END )?(EXERCISE|ANSWER)", listing)
+    page = shown(sys.executable, ROOT / "docs/page.py", ROOT, ROOT / "docs/kernels.md")
+    assert "get_global_id(0);" in page and "ANSWER" not in page and "//|" not in page
+
+
+ONE_ITEM, STRIDE = "opencl/02_one_item.cl", "opencl/03_grid_stride.cl"
+TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml"
+
+
+@pytest.mark.parametrize(("file", "old", "new", "told_of"), [
+    (TOML, 'kind = "write"', 'kind = "right"', "kind"),
+    (TOML, "points = 1", "points = 0", "points"),
+    (TOML, "visible = true", "", "see"),
+    (TOML, 'check = "speed"', 'check = "sped"', "sped"),
+    (TOML, "[[exercise]]", "[[exercise", "line"),
+    (TOML, 'name = "distances"', 'name = "many-blocks"', "twice"),
+    (TOML, "hints = ", "hint = ", "hint"),
+    (TOML, "problem = ", "problems = ", "problem"),
+    (TOML, "mistake =", "mis_take =", "mis_take"),
+    (TOML, "mistake =", "pocl_threads = 0 #", "pocl_threads"),
+    (TOML, 'mistake = "stops-one-short"', "", "0 mistakes"),
+    (TOML, 'mistake = "stops-one-short"', 'mistake = "none"', "'none'"),
+    (TOML, 'kind = "repair"', 'kind = "write"', "1 mistakes"),
+    (ONE_ITEM, "EXERCISE many-blocks", "EXERCISE few-blocks", "no file in opencl/ has the mark '// EXERCISE many-blocks'"),
+    (ONE_ITEM, "//|", "//", "without //| lines"),
+    (ONE_ITEM, "kernel void", "// ANSWER all\n// END ANSWER\nkernel void", "has a mark of 'all', which is no exercise"),
+    (ONE_ITEM, "kernel void", "// EXERCISE distances\n//| x\n// END EXERCISE\nkernel void", "two exercises"),
+    (ONE_ITEM, "kernel void", "// ANSWER distances\n// END ANSWER\nkernel void", "is an exercise, and tells the answer"),
+    ("cpu/01_sequential.cpp", "namespace saxpy {", "// EXERCISE distances\n//| x\n// END EXERCISE\nnamespace saxpy {", "no such back end"),
+    (ONE_ITEM, "    // END EXERCISE\n", "", "has no end"),
+    (STRIDE, "i < n; i +=", "i != n; i +=", "occurs 0 times"),
+    (STRIDE, "    // EXERCISE repair-stride", "    for (size_t i = 1; i < n; i += get_global_size(0)) {}\n    // EXERCISE repair-stride", "occurs 2 times"),
+    (MISTAKES, 'text = "i < n; i += get_global_size(0)"', 'text = "kernel void"', "does not stand between the marks"),
+])
+def test_a_fault_in_an_exercise_is_told_in_one_line(scratch, file, old, new, told_of):
+    folder = scratch / "labs/01_saxpy"
+    shutil.copytree(ROOT / "labs/01_saxpy", folder)
+    shutil.copytree(ROOT / "tests/mistakes", scratch / "tests/mistakes")
+    text = (folder / file).read_text(encoding="utf-8")
+    assert old in text
+    (folder / file).write_text(text.replace(old, new))
+    with pytest.raises(Fault) as caught:
+        handout.withheld_files(load(scratch, "saxpy"))
+    assert told_of in str(caught.value) and "\n" not in str(caught.value)

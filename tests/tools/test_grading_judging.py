@@ -1,0 +1,76 @@
+"""What a judge looks at, and what it tells."""
+
+import re
+import time
+
+import pytest
+from grading_support import HAS_OCLGRIND, ROOT, TAMPERING, files_of, judge_of, saxpy, told, why_not_compiled, with_tests
+
+from grading import judge as judging
+from grading.exercises import load
+from grading.fault import Fault
+from grading.judge import FAILED, TIMED_OUT
+
+
+def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of_that_test():
+    for text, found in (("#if defined(__SPIR__) || !defined(__x86_64__)\n#endif", {"__SPIR__", "__x86_64__"}),
+                        ("#define A __SPIR\\\n__\n#if A\n#endif", {"__SPIR__"}), ("%:ifdef POCL_VERSION", {"POCL_VERSION"}),
+                        ("int a = __ENDIAN_LITTLE__;", {"__ENDIAN_LITTLE__"}), ("#ifdef cl_khr_fp16", {"cl_khr_fp16"}),
+                        ("#ifdef cl_khr_fp64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif // __SPIR__", set()),
+                        ("__kernel __attribute__((x)) void f(__global REAL* a) {}\n#ifdef DEBUG\n#endif", set())):
+        assert judging.target_macros(text) == found, text
+    for name in [path.name for path in sorted((ROOT / "labs").iterdir()) if (path / "exercises/exercises.toml").is_file()]:
+        lab = load(ROOT, re.sub("^[0-9]+_", "", name))
+        for _, part in lab.parts():
+            assert part.backend != "opencl" or not any(judging.target_macros(lab.rung(file)) for file in part.files), \
+                name
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    with judge_of("reduction") as judge:
+        tree = next(one for one in judge.lab.exercises if one.name == "tree")
+        part = tree.parts["opencl"]
+        rung = judge.lab.rung(part.files[0])
+        racy = rung.replace("barrier(CLK_LOCAL_MEM_FENCE);", "")
+        text = f"#if defined(__SPIR__) || defined(__SPIR64__) || !defined(__x86_64__)\n{rung}\n#else\n{racy}\n#endif\n"
+        [one] = judge.judge(with_tests(tree, lambda one: one.check == "races"), part, {part.files[0]: text.encode()}, 0)
+        assert (one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one])
+
+
+def test_what_a_program_prints_and_lines_of_solutions_do_not_reach_the_student(saxpy):
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["opencl"]
+    secret = sorted(saxpy.answers)[0]
+    said = f"file.hpp:3: error:\n    {secret}\n    ^"
+    assert secret not in saxpy.redacted(said, {}) and "error:" in saxpy.redacted(said, {}), \
+        "a line of a solution is shown"
+    assert saxpy.redacted(said, {"mine.cl": f"x {secret[:8]} {secret[8:]}\n"}) == said, \
+        "a line that the student wrote"
+    text = ((TAMPERING / "syscalls.txt").read_text() + "kernel void saxpy(float k, global const float* a, "
+            "global const float* b, global float* c, ulong n) { char w[] = \"found: a line\"; call(1, 2, (long)w, 13); "
+            "call(231, 1, 0, 0); }")
+    results = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: text.encode()}, 0)
+    if why_not_compiled(results):
+        pytest.skip(why_not_compiled(results))
+    assert "found" not in results[0].message + results[0].public, f"what was printed is shown: {results[0].message}"
+    assert "found: a line" in results[0].printed, f"the instructor does not see what was printed: {results[0]}"
+
+
+def test_when_the_time_of_an_exercise_is_used_up_the_rest_of_its_tests_is_timed_out(saxpy):
+    saxpy.exercise_seconds = 0.0001
+    exercise = with_tests(saxpy.lab.exercises[0], lambda one: one.check == "values")
+    part = exercise.parts["opencl"]
+    results = saxpy.judge(exercise, part, files_of(part, saxpy.lab.rung), 0)
+    assert {one.outcome for one in results} == {TIMED_OUT}, told(results)
+    assert results[-1].message == judging.OUT_OF_TIME, "what is told"
+
+
+def test_a_judge_that_does_not_end_is_given_up_and_the_message_says_so(scratch, saxpy):
+    sleeping = scratch / "judge_saxpy"
+    sleeping.write_text("#!/bin/sh\nexec sleep 600\n")
+    sleeping.chmod(0o755)
+    saxpy.program, saxpy.judge_seconds = sleeping, 0.3
+    begin = time.monotonic()
+    with pytest.raises(Fault) as caught:
+        saxpy.call("make", "spec", "file")
+    assert str(caught.value) == "the judge of saxpy did not end in 0.3 s: make", "what is told"
+    assert time.monotonic() - begin < 30, "it was waited for"

@@ -1,0 +1,190 @@
+"""The exercises of each lab: what is handed out, and what is graded. GPULAB_LAB chooses a lab."""
+
+import math
+import re
+import subprocess
+
+import pytest
+from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, judge, lab, leaks,
+                             told, tree_of, with_tests)
+
+from grading import cuda, handout, marks, student
+from grading.exercises import is_unsolved, load
+from grading.judge import CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
+
+MOST_ROWS = {"opencl": 20, "cuda": 2}  # mistakes that are graded for one exercise; a submission in CUDA takes a compiler
+
+
+def test_a_hand_out_holds_its_stubs_and_no_answer_hidden_test_or_mistake(lab, scratch, hand_out_of):
+    tree = tree_of(hand_out_of(lab.name))
+    for exercise, part in lab.parts():
+        for file in part.files:
+            for place in ("", "exercises/"):
+                assert tree[f"labs/{lab.folder}/{place}{file}"].decode() == lab.stub(file), f"{place}{file}"
+            assert not is_unsolved(lab.stub(file), lab.rung(file)), f"{file}: the stub is the rung"
+        for words in (exercise.title, *exercise.hints, f"labs/{lab.folder}/answers.md"):
+            assert words in tree["README.md"].decode(), f"'{words}' is not in README.md"
+    assert leaks(lab, tree) == []
+    whole = dict(tree)
+    part = next(part for exercise, part in lab.parts() if exercise.kind == "write")
+    whole["labs/again.cl"] = lab.rung(part.files[0]).encode()
+    whole["tests/exercises.toml"] = (lab.path / "exercises/exercises.toml").read_bytes()
+    assert len(leaks(lab, whole)) >= 3, "a leak is not found"
+    handed = load(hand_out_of(lab.name), lab.name)  # the tool reads its own hand-out
+    assert [(one.name, {part.backend: part.files for part in one.parts.values()}) for one in handed.exercises] == \
+        [(one.name, {part.backend: part.files for part in one.parts.values()}) for one in lab.exercises]
+    assert all(test.visible for one in handed.exercises for test in one.tests), "hidden tests in the hand-out"
+    assert len(re.findall("(?m)^## Question", tree[f"labs/{lab.folder}/answers.md"].decode())) == len(handout.questions(lab)) > 0
+    handout.main(ROOT, [lab.name, str(scratch / "two")])
+    assert tree_of(scratch / "two") == tree, "the same hand-out made again"
+
+
+def test_in_a_hand_out_all_links_and_pictures_lead_to_a_file(lab, hand_out_of):
+    folder = hand_out_of(lab.name)
+    found = 0
+    for page in sorted(folder.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        for link in re.findall(r"\]\(\s*([^)\s]+)[^)]*\)|(?:src|href)=\"([^\"]+)\"", text):
+            target = "".join(link).split("#")[0]
+            if target and not re.match(r"\w+:", target):
+                found += 1
+                assert (page.parent / target).exists(), f"{page.relative_to(folder)} refers to {target}"
+    assert found >= 10
+    assert (folder / "docs/figures/kernel-words.svg").is_file(), "a picture of docs/kernels.md is missing"
+
+
+# A hand-out has the files of the tree, which the build has compiled, but for some: these are compiled here.
+
+
+@pytest.fixture
+def changed(lab, hand_out_of):
+    """The files of the lab that its hand-out changes, and the objects of the build that depend on them."""
+    if not (PROGRAMS / lab.name).is_file():
+        pytest.skip(f"{lab.name} has not been built")
+    folder = hand_out_of(lab.name)
+    for part in ("common", "cmake"):
+        assert tree_of(folder / part) == {name: text for name, text in tree_of(ROOT / part).items() if name in tree_of(folder / part)}
+    return {file for file, text in tree_of(lab.path).items() if file.endswith((".cu", ".cuh", ".cpp", ".hpp")) and
+            not file.startswith("exercises/") and (folder / "labs" / lab.folder / file).read_bytes() != text}
+
+
+def includes_of(lab):
+    """For each object of a lab in the build its source file and the files of the lab that this includes."""
+    said = subprocess.run(["ninja", "-C", BUILD, "-t", "deps"], capture_output=True, text=True, check=True).stdout
+    found = {}
+    for entry in said.split("\n\n"):
+        head, *paths = entry.splitlines()
+        if head.startswith(f"labs/{lab.folder}/CMakeFiles/{lab.name}_lab.dir/"):
+            files = {path.strip().removeprefix(f"{lab.path}/") for path in paths if path.strip().startswith(f"{lab.path}/")}
+            found[re.sub(r".*_lab\.dir/(.*)\.o: .*", r"\1", head)] = files
+    return found
+
+
+def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scratch, hand_out_of):
+    tree = hand_out_of(lab.name)
+    folder = tree / "labs" / lab.folder
+    withheld = set(handout.withheld_files(lab))
+    includes = includes_of(lab)
+    own = [file for file in includes if file not in withheld]
+    objects = [f"labs/{lab.folder}/CMakeFiles/{lab.name}_lab.dir/{file}.o" for file in own]
+    # What is withheld has functions that refuse, and nothing that clashes: one file with all of them for each compiler.
+    for suffix in (".cpp", ".cu"):
+        sources = sorted(file for file in includes if file in withheld and file.endswith(suffix))
+        if sources:
+            together = scratch / f"withheld{suffix}"
+            together.write_text("".join(f'#include "{folder / file}"\n' for file in sources))
+            objects.append(f"{together}.o")
+            compiles(together, tree, lab.path / sources[0], objects[-1])
+    left = {file for file in changed - withheld if any(file in files for files in includes.values())}
+    for file in sorted(own, key=lambda file: file not in changed):
+        if file.endswith((".cpp", ".cu")) and includes[file] & left:
+            compiles(folder / file, tree, lab.path / file)
+            left -= includes[file]
+    link = cuda.link_command(BUILD, lab.name)
+    at = next(at for at, word in enumerate(link) if word.endswith(f"lib{lab.name}_lab.a"))
+    link[at:at + 1] = objects
+    link[link.index("-o") + 1] = str(scratch / lab.name)
+    ran = subprocess.run(link, cwd=BUILD, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    listed = subprocess.run([scratch / lab.name, "--list"], capture_output=True, text=True, check=True).stdout
+    assert all(part.rung in listed for _, part in lab.parts())
+
+
+def test_lab_test_in_a_hand_out_says_unsolved_for_each_exercise(lab, scratch, monkeypatch, capsys):
+    if not (PROGRAMS / f"judge_{lab.name}").is_file():
+        pytest.skip(f"judge_{lab.name} has not been built")
+    handout.main(ROOT, [lab.name, str(scratch / "out")])
+    (scratch / "out/build").mkdir()
+    (scratch / "out/build/default").symlink_to(BUILD)  # as if it had been built there
+    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    capsys.readouterr()
+    assert student.main([str(scratch / "out"), "test"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in said] == [["unsolved", exercise.name] for exercise in lab.exercises]
+
+
+# Grading
+
+
+def test_the_stub_of_an_exercise_scores_nothing_and_the_rung_everything(judge):
+    for exercise, part in judge.lab.parts():
+        wanted = with_tests(exercise, lambda one: one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend]))
+        stub = judge.judge(wanted, part, files_of(part, judge.lab.stub), 0)
+        assert (sum(one.score for one in stub), {one.outcome for one in stub}) == (0, {UNSOLVED})
+        rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+        if judge.why_not(part):
+            assert (sum(one.score for one in rung), {one.outcome for one in rung}) == (0, {NOT_GRADED})
+        else:
+            assert {one.outcome for one in rung} == {PASSED}, f"the rung of {exercise.name} in {part.backend}: {told(rung)}"
+        for name in [one.name for one in wanted.tests if (exercise.name, one.name) in judge.trials]:
+            assert any(judge.trials[exercise.name, name].needs_kernels), f"{exercise.name}: '{name}' is right without a kernel"
+        if part.backend == "opencl":  # begun, but not solved
+            todo = files_of(part, lambda file: judge.lab.stub(file) + "\n// my own line\n")
+            begun = judge.judge(with_tests(wanted, lambda one: one.visible), part, todo, 0)
+            assert FAILED in {one.outcome for one in begun} <= {PASSED, FAILED}, f"the stub of {exercise.name}: {told(begun)}"
+
+
+def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
+    """Without a GPU it is linked at least, with the object of the build: a submission's file is the same, and so are the files
+    that it includes, unless one is withheld."""
+    withheld = set(handout.withheld_files(judge.lab))
+    for _, part in judge.lab.parts():
+        if part.backend == "cuda" and judge.worker_program(part).is_file():
+            source = f"cuda/{cuda.source_of(judge.lab, part)}"
+            assert not includes_of(judge.lab)[source] & withheld
+            link = cuda.with_object(cuda.link_command(BUILD, f"worker_{judge.lab.name}_{part.rung}"), judge.lab,
+                                    f"labs/{judge.lab.folder}/CMakeFiles/{judge.lab.name}_lab.dir/{source}.o")
+            link[link.index("-o") + 1] = str(scratch / part.rung)
+            ran = subprocess.run(link, cwd=BUILD, capture_output=True, text=True, check=False)
+            assert ran.returncode == 0, f"{part.rung}: {ran.stderr}"
+
+
+def rows_of(lab, part):
+    """The mistakes in an exercise's file that its tests should find: evenly spaced ones where there are many."""
+    finders = ("values", "guard bands", "oclgrind") if part.backend == "opencl" else ("values", "guard bands")
+    rows = [row for row in lab.mistakes() if row["file"] in part.files and row["finder"] in finders and "accepted" not in row]
+    return rows[::max(1, math.ceil(len(rows) / MOST_ROWS[part.backend]))]
+
+
+def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
+    if not judge.lab.mistakes():
+        pytest.skip(f"tests/mistakes/ has nothing about {judge.lab.name}")
+    found, kept = 0, []
+    for exercise, part in judge.lab.parts():
+        if judge.why_not(part):
+            continue
+        for row in rows_of(judge.lab, part):
+            tests = [one for one in exercise.tests if one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend])]
+            tests.sort(key=lambda one: (one.check == "races") != (row["finder"] == "oclgrind"))  # the likely ones first
+            files = files_of(part, judge.lab.rung)
+            files[row["file"]] = (marks.planted(judge.lab.rung(row["file"]), row, row["file"]) + "\n// mine\n").encode()
+            for some in [[one] for one in tests] if part.backend == "opencl" else [tests]:
+                results = judge.judge(with_tests(exercise, some.__contains__), part, files, 0)
+                if any(one.outcome in (FAILED, CRASHED, TIMED_OUT) and one.score < one.points for one in results):
+                    found += 1
+                    break
+            else:
+                if HAS_OCLGRIND or row["finder"] != "oclgrind":
+                    kept.append(f"{exercise.name} in {part.backend}: {row['id']}")
+    assert kept == [], f"mistakes that keep all points; {found} lose some"
+    assert found

@@ -1,0 +1,164 @@
+"""The sandbox, and what programs leave behind."""
+
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from grading_support import ROOT, command, files_of, graded, judge_of, made, told, users, with_tests
+
+from grading import judge as judging, sandbox as sandbox_module
+from grading.judge import NOT_GRADED, PASSED
+from grading.sandbox import Sandbox, remove
+
+
+def status_of(process):
+    """The state of a process and what follows it in /proc."""
+    return Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()
+
+
+def test_a_process_whose_first_thread_has_ended_is_killed_like_any_other(users):
+    scratch = users.folder("try", 0)
+    (scratch / "orphan.c").write_text("""
+        #include <pthread.h>
+        #include <stdio.h>
+        #include <unistd.h>
+        static void* sleeps(void* x) { sleep(600); return x; }
+        int main(void) {
+            if (fork() > 0) { sleep(1); return 0; }
+            setsid(); // killing the group of the worker does not reach it
+            printf("%d", getpid()), fclose(stdout), fclose(stderr);
+            pthread_t other;
+            pthread_create(&other, 0, sleeps, 0);
+            pthread_exit(0);
+        }""", encoding="utf-8")
+    subprocess.run(["cc", "-o", scratch / "orphan", scratch / "orphan.c", "-pthread"], check=True)
+    process = users.start([str(scratch / "orphan")], slot=0, scratch=scratch, readable=[], environment={})
+    orphan = int(process.communicate(timeout=60)[0])
+    assert (status_of(orphan)[0], len(os.listdir(f"/proc/{orphan}/task"))) == ("Z", 2), \
+        "the state of the orphan, and its threads"
+    begin, user = time.monotonic(), users.user_of(0)
+    users.end(process, 0)
+    assert time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s"
+    assert not Path(f"/proc/{orphan}").exists(), "it is gone"
+    assert users.user_of(0) == user, "the user of the slot"
+
+
+def test_a_process_that_cannot_be_ended_costs_nobody_else_points(monkeypatch):
+    if os.geteuid() != 0:
+        pytest.skip("only root has other users")
+    with judge_of("saxpy", "user") as judge:
+        exercise = with_tests(judge.lab.exercises[0], lambda one: one.check == "values")
+        part = exercise.parts["opencl"]
+        files = files_of(part, judge.lab.rung)
+        assert len(exercise.tests) > 1, "there are several tests"
+        kill, stayed = sandbox_module.kill_all_of, []
+
+        def kill_but_one(user, child=0, patience=10.0):
+            done = kill(user, child, patience)
+            if child and not stayed and user == judge.sandbox.user_of(0):
+                stayed.append(child)
+                return False
+            return done
+
+        with monkeypatch.context() as patched:
+            patched.setattr(sandbox_module, "kill_all_of", kill_but_one)
+            results = judge.judge(exercise, part, files, 0)
+        assert len(stayed) == 1, "processes that stay"
+        outcomes = [one.outcome for one in results]
+        assert set(outcomes) <= {PASSED, NOT_GRADED} and outcomes[-1] == NOT_GRADED, told(results)
+        assert {one.outcome for one in judge.judge(exercise, part, files, 0, {one.key: one for one in results})} == \
+            {PASSED}, "the outcomes of a second try"
+        run = judging.Run(judge, exercise, part, exercise.tests[0], Path(), Path(), Path(), 0)
+        before = run.cache_of_rung(1)
+        judge.sandbox.give_up(1)
+        assert run.cache_of_rung(1).stat().st_uid == judge.sandbox.user_of(1), \
+            "the owner of what is compiled for a rung"
+        assert run.cache_of_rung(1) != before, "a process that stays may write to what was compiled for a rung"
+
+
+def test_what_a_submission_leaves_behind_becomes_a_child_of_the_grader_which_ends_it_and_waits_for_it(users):
+    program = users.start(["sh", "-c", "sleep 600 >/dev/null 2>&1 & echo $!"], slot=0, scratch=users.folder("try", 0),
+                            readable=[], environment={})
+    left = int(program.communicate(timeout=60)[0])
+    assert status_of(left)[1] == str(os.getpid()), "the parent of what was left behind"
+    assert users.end(program, 0) == 0, "the program that left it behind"
+    assert not Path(f"/proc/{left}").exists(), "it is gone"
+
+
+def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_slot(users, monkeypatch):
+    if not shutil.which("su"):
+        pytest.skip("su is needed")
+    script = ("import os, time\nif os.fork() == 0:\n    os.setsid()\n    r, w = os.pipe()\n    os.dup2(r, 0)\n"
+              "    os.dup2(w, 1)\n    os.dup2(w, 2)\n    if os.fork() == 0: time.sleep(100)\n    os.execv('/usr/bin/su', ['su', 'root'])\n"
+              "print(open('/proc/self/status').read())\ntime.sleep(1)\n")
+    for command in (["/usr/bin/python3", "-c", script], ["true"]):
+        scratch = users.folder("slot0", 0)
+        process = users.start(command, slot=0, scratch=scratch, readable=[], environment={})
+        out, _ = process.communicate()
+        begin = time.monotonic()
+        users.end(process, 0)
+        assert time.monotonic() - begin < 5, f"it took {time.monotonic() - begin:.1f} s to end {command[0]}"
+        assert command == ["true"] or not shutil.which("setpriv") or b"NoNewPrivs:\t1" in out, \
+            "it may get new privileges"
+    user = users.user_of(0)
+    monkeypatch.setattr(sandbox_module, "kill_all_of", lambda *_, **__: False)
+    process = users.start(["true"], slot=0, scratch=scratch, readable=[], environment={})
+    users.end(process, 0)
+    monkeypatch.undo()
+    assert users.user_of(0) != user, "the slot kept the user of a process that cannot be ended"
+
+
+def test_folders_that_a_program_closed_or_made_deep_are_removed(scratch, monkeypatch):
+    monkeypatch.chdir(scratch)  # and back, when the test has ended
+
+    def twice(base):
+        sandbox = Sandbox("none", base)
+        for _ in range(2):
+            scratch = sandbox.folder("slot0", 0)
+            (scratch / "closed/inner").mkdir(parents=True)
+            os.chdir(scratch)
+            for _ in range(3000):
+                os.mkdir("deep")
+                os.chdir("deep")
+            os.chdir("/")
+            (scratch / "closed").chmod(0)
+            remove(scratch)
+            assert not scratch.exists(), "the folder was not removed"
+
+    twice(scratch)
+    if os.geteuid() != 0:
+        return
+    scratch.chmod(0o711)
+    (scratch / "of-nobody").mkdir()
+    os.chown(scratch / "of-nobody", 65534, 65534)
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(65534)
+            twice(scratch / "of-nobody")
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "a user who is not root"
+
+
+def test_a_repository_that_every_user_can_read_is_refused_without_bubblewrap(scratch):
+    if os.geteuid() != 0:
+        pytest.skip("only root can run programs as another user")
+    with judge_of("saxpy", "user") as judge:
+        (scratch / "open").mkdir()
+        scratch.chmod(0o755)
+        (scratch / "open/file").write_text("x")
+        assert judge.sandbox.can_read(scratch / "open/file"), "a file that every user can read"
+        scratch.chmod(0o700)
+        assert not judge.sandbox.can_read(scratch / "open/file"), "a file in a folder of root alone"
+    reachable = all(os.stat(path).st_mode & 0o001 for path in [ROOT, *ROOT.parents])
+    ran = graded("saxpy", made(scratch, "ada"), "--out", scratch / "out", "--sandbox", "user", rc=2 if reachable else 0)
+    assert not reachable or "chmod 700" in ran.stderr, ran.stderr
+    with judge_of("saxpy", "bubblewrap") as judge:
+        assert not judge.sandbox.can_read(ROOT / "lab"), "the repository under bubblewrap"

@@ -1,0 +1,12 @@
+"""Points for speed. Nothing else runs beside these tests. GPULAB_LAB chooses a lab."""
+
+from grading_support import files_of, judge, told, with_tests
+
+
+
+def test_the_rung_of_an_exercise_is_as_fast_as_itself(judge):
+    for exercise, part in judge.lab.parts():
+        wanted = with_tests(exercise, lambda one: one.check == "speed")
+        if wanted.tests and not judge.why_not(part):
+            rung = judge.judge(wanted, part, files_of(part, judge.lab.rung), 0)
+            assert all(one.score == one.points for one in rung), f"{exercise.name}: {told(rung)}"

@@ -1,0 +1,299 @@
+"""What ./lab installs and when it configures, on machines made up for it; and what the doctor says of a machine."""
+
+import re
+import shutil
+
+import pytest
+from conftest import ROOT, on_terminal, passed, refused
+from machine import Machine, machine_with_apt
+
+APT_INSTALLS = "install -y"
+
+
+@pytest.fixture
+def machine(scratch):
+    return machine_with_apt(scratch)
+
+
+def runs(machine, *words, **environment):
+    """./lab run a, which must end with 0; or another command of ./lab."""
+    done = machine.run_lab(*(words or ("run", "a")), **environment)
+    assert done.returncode == 0, done
+    return done
+
+
+def installed(machine, package):
+    return [call for call in machine.calls(APT_INSTALLS) if package in call.split()]
+
+
+def test_setup_all_configures_after_it_has_installed_everything(machine):
+    runs(machine, "setup", "--all")
+    calls = machine.calls("")
+    last = max(k for k, call in enumerate(calls) if APT_INSTALLS in call)
+    assert "libopenmpi-dev" in calls[last], "MPI is not installed"
+    assert [k > last for k, call in enumerate(calls) if call.startswith("cmake -S")] == [True], calls
+
+
+def test_packages_that_GPULAB_INSTALL_no_left_out_are_installed_by_a_later_run_without_it(machine):
+    said = runs(machine, GPULAB_INSTALL="no").stderr
+    assert re.search("not installed, because GPULAB_INSTALL is no: .*oclgrind", said), said
+    assert not machine.calls("apt-get")
+    assert "not installed" not in runs(machine, GPULAB_INSTALL="no").stderr, "it says so in each run"
+    runs(machine)
+    assert len(installed(machine, "oclgrind")) == 1
+
+
+def test_what_was_installed_since_the_last_run_is_noticed(machine):
+    def configured():
+        return runs(machine, GPULAB_INSTALL="no") and machine.calls("cmake -S", forget=True)
+
+    assert len(configured()) == 1
+    assert not configured(), "it configures in each run"
+    for program in ("nvcc", "clinfo", "mpirun"):
+        machine.fake(program, "echo release 12.9")
+        assert ["--fresh" in call for call in configured()] == [True], f"{program} is not noticed"
+        assert not configured(), f"{program} is noticed again"
+    machine.fake("nvcc", "echo release 13.0")
+    assert ["--fresh" in call for call in configured()] == [True], "another version is not noticed"
+    (machine.copy / "build/default/machine").unlink()  # who configured by hand keeps the options
+    assert ["--fresh" in call for call in configured()] == [False]
+
+
+def test_a_user_without_root_gets_the_command_that_an_administrator_can_run(machine):
+    said = runs(machine, ID=1000).stderr
+    assert re.search("For an administrator: apt-get update && apt-get install -y [^;\n]*oclgrind", said), said
+    assert not machine.calls("apt-get")
+    machine.fake("sudo", "exit 1")
+    shutil.rmtree(machine.copy / "build")
+    (machine.bin / "c++").unlink()
+    refused(machine.run_lab("run", "a", ID=1000), "'c++' is not installed", "apt-get install -y", "build-essential", "oclgrind")
+    machine.fake("sudo", '[ "$1" = -n ] || exec "$@"')
+    machine.run_lab("run", "a", ID=1000)
+    assert len(installed(machine, "build-essential")) == 1, "sudo is not used"
+
+
+HIT = "Hit:1 http://mirror.invalid/debian stable InRelease"
+BROKEN = f"{HIT}\nE: The repository 'https://broken.invalid stable Release' does not have a Release file."
+
+
+def test_a_broken_apt_source_does_not_stop_the_others(machine):
+    assert BROKEN.splitlines()[1] in runs(machine, UPDATE=BROKEN).stderr
+    assert len(installed(machine, "oclgrind")) == 1
+
+
+def test_a_package_that_no_apt_source_has_is_not_asked_for_again_and_the_others_are_installed(machine):
+    machine.fake("clinfo", "")
+    machine.fake("apt-cache", '[ "$2" = oclgrind ] || echo "$2 | 9.0 | mirror"')
+    said = runs(machine, UPDATE=BROKEN).stderr
+    assert "the apt sources do not have them: oclgrind." in said and "tests skipped" in said, said
+    machine.calls("", forget=True)
+    runs(machine, UPDATE=BROKEN)
+    assert not machine.calls("apt-get"), "it asks again"
+    shutil.rmtree(machine.copy / "build")
+    (machine.bin / "clinfo").unlink()
+    said = runs(machine).stderr
+    assert "not in the apt sources: oclgrind." in said and "tests skipped" in said, said
+    assert [call.endswith(" clinfo") for call in machine.calls(APT_INSTALLS)] == [True], "not clinfo alone"
+
+
+def test_without_network_a_later_run_tries_again_and_what_apt_says_is_told(machine):
+    machine.fake("clinfo", "")
+    machine.fake("apt-cache", "")
+    said = runs(machine, UPDATE="W: Failed to fetch: no network").stderr
+    assert "oclgrind" in said and "no apt source can be reached: W: Failed to fetch: no network" in said, said
+    assert not machine.calls(" install "), "it tries to install"
+    assert not (machine.copy / "build/unavailable").exists(), "it gave up"
+    machine.fake("apt-cache", 'echo "$2 | 9.0 | mirror"')
+    fault = "E: Failed to fetch http://mirror.invalid/oclgrind.deb"
+    assert fault in runs(machine, INSTALL=fault).stderr
+    (machine.bin / "c++").unlink()
+    done = machine.run_lab("run", "a", INSTALL=fault)
+    assert done.returncode == 2 and f"'c++' is not installed, and apt says: {fault}" in done.stderr, done
+
+
+def test_on_a_terminal_the_progress_shows_elsewhere_a_line_for_each_step(machine):
+    said = runs(machine).stderr
+    for step in ("reading the package lists", "installing, and what they depend on (12 MB to download, 1203 MB on disk): ",
+                 "configuring", "building a (the first time takes some minutes)"):
+        assert said.count(step) == 1, said
+    assert said.count("\n") == 5 and "[1/2]" not in said, said
+    (machine.copy / "build/default/common").mkdir()
+    (machine.copy / "build/default/common/libgpulab_common.a").touch()
+    shown = on_terminal(machine.copy / "lab", "run", "a", **machine.environment)
+    assert all(text in shown for text in ("building a", "[1/2] Compiling", "[2/2] Linking")), shown
+    assert "first time" not in shown
+
+
+def test_lab_of_a_hand_out_shows_its_progress_and_notices_what_was_installed(machine):
+    shutil.copy(ROOT / "tools/grading/student/lab", machine.copy / "lab")
+    machine.fake("python3", "")
+    machine.environment["GPULAB_INSTALL"] = "no"
+    assert "building a (the first time takes some minutes)" in runs(machine).stderr
+    shown = on_terminal(machine.copy / "lab", "run", "a", **machine.environment)
+    assert "[1/2] Compiling" in shown and "[2/2] Linking" in shown, shown
+    assert len(machine.calls("cmake -S", forget=True)) == 1, "it configures in each run"
+    machine.fake("clinfo", "")
+    (machine.scratch / "tmp").mkdir()
+    runs(machine, "test", TMPDIR=machine.scratch / "tmp")
+    assert ["--fresh" in call for call in machine.calls("cmake -S")] == [True], "clinfo is not noticed"
+    assert not list((machine.scratch / "tmp").iterdir()), "it left something behind"
+
+
+def test_a_machine_without_apt_is_told_what_it_needs_and_nothing_is_tried(scratch):
+    machine = Machine(scratch)
+    machine.bare()
+    machine.lab("01_a")
+    (machine.copy / "build").mkdir()
+    refused(machine.run_lab("run", "a", GPULAB_INSTALL=None), "compiler", "CMake", "Ninja", "git", "OpenCL")
+    assert not list((machine.copy / "build").iterdir()), "it left something behind"
+
+
+def bash(script, **environment):
+    return passed("bash", "-c", f'. "{ROOT}/tools/setup.sh"\n{script}', root=ROOT, **environment).stdout
+
+
+ONE_LINE = """\
+# deb http://commented.invalid/debian bookworm main
+deb cdrom:[Debian 12]/ bookworm main
+deb-src http://mirror.invalid/debian bookworm main
+deb http://mirror.invalid/security bookworm-security main
+deb [arch=amd64 signed-by=/usr/share/keyrings/k.gpg] http://mirror.invalid/debian bookworm main contrib
+deb http://second.invalid/debian bookworm main
+"""
+FIELDS = """\
+Types: deb
+URIs: http://mirror.invalid/security
+Suites: bookworm-security
+Components: main
+
+Enabled: no
+Types: deb
+URIs: http://off.invalid/debian
+Suites: bookworm
+Components: main
+
+Types: deb deb-src
+URIs: http://mirror.invalid/debian
+Suites: bookworm bookworm-updates
+Components: main
+Signed-By: /usr/share/keyrings/k.gpg
+"""
+
+
+@pytest.mark.parametrize("name, source, wanted", [
+    ("a.list", ONE_LINE,
+     "deb [arch=amd64 signed-by=/usr/share/keyrings/k.gpg] http://mirror.invalid/debian bookworm-backports main contrib\n"),
+    ("a.sources", FIELDS, """\
+Types: deb
+URIs: http://mirror.invalid/debian
+Suites: bookworm-backports
+Components: main
+Signed-By: /usr/share/keyrings/k.gpg
+"""),
+])
+def test_backports_come_from_the_mirror_of_the_release(scratch, name, source, wanted):
+    (scratch / name).write_text(source)
+    assert bash(f'backports_entry bookworm "{scratch}/{name}"') == wanted
+    assert bash(f'backports_entry trixie "{scratch}/{name}"') == "", "an entry for a release that is not there"
+
+
+def test_an_administrator_is_told_how_to_add_the_backports_that_Catch2_needs(scratch):
+    entry = "Types: deb\nURIs: http://mirror/of me"
+    fakes = """
+apt-cache() { echo "$2 | 9.0 | mirror"; }
+recent_catch2() { :; }
+"""
+    line = bash(fakes + f"""find_backports() {{ release=bookworm entry=$'Types: deb\\nURIs: http://mirror/of me' added={scratch}/added; }}
+by_hand libcatch2-dev cmake""")
+    assert "&& apt-get update && apt-get install -y" in line and " libcatch2-dev/bookworm-backports cmake" in line, line
+    passed("bash", "-c", line.removeprefix("For an administrator: ").partition("&&")[0])  # adds the entry
+    assert (scratch / "added").read_text() == entry + "\n"
+    line = bash(fakes + "find_backports() { return 1; }\nby_hand libcatch2-dev cmake")
+    assert re.fullmatch("For an administrator: apt-get update && apt-get install -y .* cmake\n", line), line
+
+
+def test_without_network_one_line_names_the_packages_to_install(scratch):
+    machine = Machine(scratch)
+    machine.fake("git", "exit 128")
+    done = machine.run("cmake", "-S", ROOT, "-B", scratch / "build", "-G", "Ninja", "-DGPULAB_CUDA=OFF",
+                       *(f"-DCMAKE_DISABLE_FIND_PACKAGE_{library}=ON" for library in ("fmt", "CLI11", "nlohmann_json", "Catch2")))
+    assert done.returncode == 1
+    lines = [line for line in done.stderr.splitlines() if "apt-get install" in line]
+    for words in ("needed: fmt, CLI11, nlohmann_json, Catch2", "libfmt-dev", "libcli11-dev", "nlohmann-json3-dev", "libcatch2-dev", "3.7.1"):
+        assert words in lines[0]
+    assert done.stderr.count("\n") < 10, "CMake says more than its ten lines of an error"
+    # ./lab shows nothing but this line, and so does that of a hand-out.
+    machine.lab("01_a")
+    shutil.copy(ROOT / "tools/grading/student/lab", machine.copy / "student")
+    for program in ("ninja", "c++", "python3"):
+        machine.fake(program, "")
+    (scratch / "said").write_text(done.stderr)
+    machine.fake("cmake", 'if [ "$1" = --version ]; then echo cmake version 9.9; else cat "$scratch/said"; exit 1; fi')
+    for script in ("lab", "student"):
+        done = machine.run(machine.copy / script, "run", "a")
+        assert done.returncode == 2 and done.stderr.splitlines()[-1] == "lab: " + lines[0].strip(), done
+        assert "CMake Error" not in done.stderr, done
+
+
+# The doctor
+
+
+def test_doctor_ends_with_0_and_speaks_of_each_thing_a_lab_can_use():
+    text = passed(ROOT / "lab", "doctor").stdout
+    for thing in ("compiler CMake Ninja Catch2 CUDA NVIDIA OpenCL MPI oclgrind Doxygen clang-format matplotlib pytest Python "
+                  "bubblewrap").split():
+        assert thing in text, thing
+    assert re.search(r"(?m)^ok +CMake +.*\d\.\d", text), "CMake runs this test"
+
+
+def test_doctor_says_what_is_missing_on_a_bare_machine_and_how_to_get_it(scratch):
+    machine = Machine(scratch)
+    machine.bare("sort")
+
+    def doctor():
+        done = machine.run("bash", ROOT / "tools/doctor.sh")
+        assert done.returncode == 0, done
+        return done.stdout
+
+    text = doctor()
+    for thing in "compiler CMake Ninja clinfo MPI oclgrind Doxygen clang-format Python bubblewrap".split():
+        assert re.search(rf"(?m)^missing *{thing} .*\n *-> .", text), f"nothing said about {thing}: {text}"
+    machine.fake("clang-format", "echo clang-format version 19.1.7")  # the format check refuses it
+    assert re.search(r"(?m)^missing *clang-format .*14.*19\.1\.7", doctor()), "clang-format 19 will do"
+    for version, state in (("12.3", "missing"), ("12.4", "ok"), ("13.0", "ok")):  # CMake refuses the first
+        machine.fake("nvcc", f"echo Cuda compilation tools, release {version}, V{version}.9")
+        assert re.search(rf"(?m)^{state} +CUDA toolkit +{version}", doctor()), version
+    for version, state in (("3.24.9", "missing"), ("3.25.1", "ok"), ("4.0.0", "ok")):
+        machine.fake("cmake", f"echo cmake version {version}")
+        assert re.search(rf"(?m)^{state} +CMake ", doctor()), version
+
+
+def test_doctor_finds_the_libraries_that_CMake_finds(scratch):
+    if not shutil.which("cmake") or not shutil.which("c++"):
+        pytest.skip("no CMake or compiler")
+    copy, folder = scratch / "copy", scratch / "a prefix/lib/cmake/CLI11"
+    folder.mkdir(parents=True)
+    for name in ("tools", "cmake"):
+        shutil.copytree(ROOT / name, copy / name)
+    shutil.copy(ROOT / "CMakeLists.txt", copy)
+
+    def doctor(**environment):
+        return passed("bash", copy / "tools/doctor.sh", **environment).stdout
+
+    # One that lies elsewhere, as its name and version in the environment and in the cache of the build.
+    (folder / "CLI11Config.cmake").write_text("set(CLI11_FOUND TRUE)\n")
+    (folder / "CLI11ConfigVersion.cmake").write_text("set(PACKAGE_VERSION 7.8.9)\nset(PACKAGE_VERSION_COMPATIBLE TRUE)\n")
+    text = doctor(CMAKE_PREFIX_PATH=scratch / "a prefix")
+    assert f"7.8.9, {folder}" in text
+    for library in ("fmt", "CLI11", "nlohmann_json", "Catch2", "zlib", "libpng", "OpenCL loader", "OpenCL headers", "OpenCL bindings"):
+        assert re.search(rf"(?m)^(ok|missing) +{library} +.", text), f"nothing about {library}: {text}"
+    (copy / "build/default").mkdir(parents=True)
+    (copy / "build/default/CMakeCache.txt").write_text(f"CMAKE_PREFIX_PATH:PATH=/nowhere;{scratch}/a prefix\n")
+    assert f"7.8.9, {folder}" in doctor()
+    # A version that is too old, and one that is nowhere.
+    (folder / "CLI11ConfigVersion.cmake").write_text("set(PACKAGE_VERSION 1.0)\n")
+    libraries = copy / "cmake/Libraries.cmake"
+    libraries.write_text(libraries.read_text().replace("gpulab_library(fmt ", "gpulab_library(NoSuchLibrary "))
+    text = doctor()
+    assert "7.8.9" not in text and str(folder) not in text, "it takes one that is too old"
+    assert re.search(r"(?m)^missing *NoSuchLibrary .*\n.*libfmt-dev", text), text
