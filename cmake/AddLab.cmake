@@ -48,6 +48,8 @@ function(add_lab name)
         set(hosts ${LAB_OPENCL})
         list(FILTER hosts EXCLUDE REGEX "\\.cl$")
         target_sources(${name}_lab PRIVATE ${hosts})
+        target_precompile_headers(${name}_lab REUSE_FROM gpulab_opencl_api)
+        set_source_files_properties(${LAB_CPU} PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # they need none of these headers
         gpulab_embed_opencl(${name}_lab ${kernels})
     endif()
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/math.hpp"

@@ -2,12 +2,9 @@
 /// Collects the kernel times of a variant: warm-up runs that do not count, then repeats that do.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <functional>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 namespace gpulab {
@@ -22,6 +19,15 @@ struct Timing {
 
 /// Median, minimum and maximum of a set of times. The median of an even count is the mean of the middle two.
 Timing summarise(std::vector<double> times_ms);
+
+/// Milliseconds since some fixed moment, by a clock that never goes back.
+double clock_ms();
+
+/// In place of a reset, where there is none.
+struct NoReset {
+    template <class... StreamOrQueue> void operator()(const StreamOrQueue&...) const {}
+};
+template <class Reset> inline constexpr bool is_reset = !std::is_same_v<Reset, NoReset>;
 
 /// A size at which a variant splits its work: a block, a tile in shared memory, a whole grid before it strides.
 struct Tile {
@@ -50,10 +56,10 @@ public:
     double budget_s() const { return budget_s_; }
     bool flush_l2() const { return flush_l2_; }
 
-    /// Makes watch_stream() keep the stream busy for some milliseconds before every reset. A kernel that was launched
+    /// Makes watch_stream() keep the stream busy for so many milliseconds before every reset. A kernel that was launched
     /// into another stream then runs before its output is poisoned, and the poison shows it. For tests.
-    void delay_resets(std::chrono::milliseconds delay) { reset_delay_ = delay; }
-    std::chrono::milliseconds reset_delay() const { return reset_delay_; }
+    void delay_resets(int ms) { reset_delay_ms_ = ms; }
+    int reset_delay_ms() const { return reset_delay_ms_; }
 
     /// Makes the helpers leave out the computation of the last timed run, but not its reset. The result must then be
     /// gone: else a variant that computes something in its first run only would pass. For tests.
@@ -74,28 +80,27 @@ public:
     /// Times CPU code with the steady clock.
     /// @param body  the computation; runs warmup() + repeats() times
     /// @param reset restores what body overwrites; runs untimed before each body
-    template <class Body> void time(Body&& body, const std::function<void()>& reset = {}) {
-        using Clock = std::chrono::steady_clock;
+    template <class Body, class Reset = NoReset> void time(Body&& body, const Reset& reset = {}) {
         start();
-        if (reset) notes_reset();
+        if (is_reset<Reset>) notes_reset();
         for (int i = 0; i < warmup_; ++i) {
-            if (reset) reset();
+            reset();
             body();
         }
         while (wants_more()) {
-            if (reset) reset();
-            const auto begin = Clock::now();
+            reset();
+            const double begin = clock_ms();
             if (!leaves_out_body()) body();
-            record(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+            record(clock_ms() - begin);
         }
     }
 
     /// Runs something that is not part of the computation, such as a recorded run or a check. gpulab::measure()
     /// subtracts its time from the total.
     template <class Body> void leave_out(Body&& body) {
-        const auto begin = std::chrono::steady_clock::now();
+        const double begin = clock_ms();
         body();
-        left_out_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        left_out_ms_ += clock_ms() - begin;
     }
     double left_out_ms() const { return left_out_ms_; }
 
@@ -109,10 +114,7 @@ public:
 
     /// A variant names a size at which it splits its work; the tests then try the sizes on both sides of it.
     /// Naming the same one again changes nothing. @param size at least 1 @param of a string literal
-    void tile(std::size_t size, std::string_view of = "elements") {
-        if (std::none_of(tiles_.begin(), tiles_.end(), [&](const Tile& t) { return t.size == size && t.of == of; }))
-            tiles_.push_back({size, of});
-    }
+    void tile(std::size_t size, std::string_view of = "elements");
     const std::vector<Tile>& tiles() const { return tiles_; }
 
     const std::vector<double>& times_ms() const { return times_ms_; }
@@ -125,11 +127,11 @@ private:
     bool flush_l2_;
     bool reset_ = false;
     bool leave_out_last_body_ = false;
-    std::chrono::milliseconds reset_delay_{0};
+    int reset_delay_ms_ = 0;
     double left_out_ms_ = 0;
     std::vector<Tile> tiles_;
     std::vector<double> times_ms_;
-    std::chrono::steady_clock::time_point started_{};
+    double started_ms_ = 0; // by clock_ms(); 0 before the first call of wants_more()
 };
 
 } // namespace gpulab
