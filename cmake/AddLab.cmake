@@ -54,6 +54,7 @@ function(add_lab name)
     endif()
 
     add_executable(${name} main.cpp)
+    set_source_files_properties(main.cpp studies.cpp PROPERTIES COMPILE_OPTIONS "${gpulab_quick}")
     target_link_libraries(${name} PRIVATE ${name}_lab gpulab_compile)
     set_property(GLOBAL APPEND PROPERTY GPULAB_LABS ${name})
     if(UNIX AND EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/exercises/CMakeLists.txt)
