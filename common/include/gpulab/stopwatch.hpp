@@ -56,8 +56,8 @@ public:
     double budget_s() const { return budget_s_; }
     bool flush_l2() const { return flush_l2_; }
 
-    /// Makes watch_stream() keep the stream busy for so many milliseconds before every reset. A kernel that was launched
-    /// into another stream then runs before its output is poisoned, and the poison shows it. For tests.
+    /// Makes watch_stream() keep the stream busy for so many milliseconds before every reset. A kernel that was
+    /// launched into another stream then runs before its output is poisoned, and the poison shows it. For tests.
     void delay_resets(int ms) { reset_delay_ms_ = ms; }
     int reset_delay_ms() const { return reset_delay_ms_; }
 
