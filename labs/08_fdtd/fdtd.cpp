@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/math.hpp"
