@@ -63,7 +63,7 @@ def changed(lab, hand_out_of):
         pytest.skip(f"{lab.name} has not been built with Ninja")
     folder = hand_out_of(lab.name)
     for part in ("common", "cmake"):
-        assert tree_of(folder / part) == {name: text for name, text in tree_of(ROOT / part).items() if name in tree_of(folder / part)}
+        assert tree_of(folder / part).items() <= tree_of(ROOT / part).items()
     return {file for file, text in tree_of(lab.path).items() if file.endswith((".cu", ".cuh", ".cpp", ".hpp")) and
             not file.startswith("exercises/") and (folder / "labs" / lab.folder / file).read_bytes() != text}
 
