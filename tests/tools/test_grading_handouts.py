@@ -275,10 +275,11 @@ TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml
     (ONE_ITEM, "kernel void", "// ANSWER all\n// END ANSWER\nkernel void", "has a mark of 'all', which is no exercise"),
     (ONE_ITEM, "kernel void", "// EXERCISE distances\n//| x\n// END EXERCISE\nkernel void", "two exercises"),
     (ONE_ITEM, "kernel void", "// ANSWER distances\n// END ANSWER\nkernel void", "is an exercise, and tells the answer"),
-    ("cpu/01_sequential.cpp", "namespace saxpy {", "// EXERCISE distances\n//| x\n// END EXERCISE\nnamespace saxpy {", "no such back end"),
+    ("cpu/01_sequential.cpp", "namespace saxpy {", "// EXERCISE distances\n//| x\n// END EXERCISE\nnamespace saxpy {",
+     "no such back end"),
     (ONE_ITEM, "    // END EXERCISE\n", "", "has no end"),
     (STRIDE, "i < n; i +=", "i != n; i +=", "occurs 0 times"),
-    (STRIDE, "    // EXERCISE repair-stride", "    for (size_t i = 1; i < n; i += get_global_size(0)) {}\n    // EXERCISE repair-stride", "occurs 2 times"),
+    (STRIDE, "    // EXERCISE", "    for (size_t i = 1; i < n; i += get_global_size(0)) {}\n    // EXERCISE", "occurs 2 times"),
     (MISTAKES, 'text = "i < n;"', 'text = "kernel void"', "does not stand between the marks"),
 ])
 def test_a_fault_in_an_exercise_is_told_in_one_line(scratch, file, old, new, told_of):
