@@ -133,17 +133,15 @@ def test_a_run_shows_a_line_for_each_lab_and_one_that_changes_on_a_terminal(scra
 
 
 def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):
-    build, words = ctest(scratch, "add_test(NAME slow COMMAND ${CMAKE_COMMAND} -E sleep 60)\n")
+    build, words = ctest(scratch, f"add_test(NAME slow COMMAND sh -c \"touch '{scratch}/begun'; exec sleep 60\")\n")
     done = run(*RUN_TESTS, build, *words, "-R", "none", "--no-tests=error")
     assert done.returncode == 8 and "No tests were found!!!" in done.stderr and "ended before its end" in done.stderr, done
     done = run(*RUN_TESTS, build, "ctest", "--preset", "bogus")
     assert done.returncode == 1 and "ended before its end, with 1" in done.stderr, done
     process = subprocess.Popen([*map(str, RUN_TESTS), str(build), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True)
-    begun = build / "tests.started"
-    while not begun.exists() and process.poll() is None:
+    while not (scratch / "begun").exists() and process.poll() is None:
         time.sleep(0.05)
-    time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 128 + signal.SIGTERM and "ended before its end" in said, (process.returncode, said)
