@@ -32,5 +32,8 @@ include(${CMAKE_CURRENT_LIST_DIR}/AddLabTest.cmake)
 
 if(NOT TARGET gpulab_common)
     add_subdirectory(${GPULAB_ROOT}/common ${CMAKE_BINARY_DIR}/common)
+    if(GPULAB_WITH_OPENCL)
+        gpulab_precompile(gpulab_opencl_api <gpulab/opencl/api.hpp>)
+    endif()
 endif()
 include(${CMAKE_CURRENT_LIST_DIR}/AddExercises.cmake)

@@ -8,7 +8,7 @@ _gpulab_words() {
     [[ $previous != = ]] || previous=${*: -2:1} # bash splits --variant=a into three words
     shift
     if [[ $# -eq 1 ]]; then
-        printf '%s\n' run test list setup docs plot handout grade package-autograder package-classroom doctor help
+        "$root/lab" help | awk '/^  [a-z]/ { print $1 }'
         return
     fi
     case $2 in
@@ -20,9 +20,10 @@ _gpulab_words() {
                 done
                 return
             fi ;;
-        setup) echo --all ;;
     esac
-    if [[ $2 == test && $previous != --variant ]]; then printf '%s\n' --variant --large --grading -v; fi
+    if [[ $2 =~ ^(test|setup)$ && $previous != --variant ]]; then
+        "$root/lab" "$2" --help | grep -oE '\[(LAB \[)?--?[a-z]+' | grep -oE -- '-.*'
+    fi
     [[ $2 == run || ($2 == test && $previous == --variant) ]] || return 0
     program=$root/build/default/bin/$3
     [[ -x $program ]] || return 0

@@ -102,7 +102,7 @@ def tell_skips(cases):
 def group_of(test):
     """What a test belongs to, by its name: a lab, or "common", "tools" ..."""
     known = "|".join([*LABS, r"\w+?(?=:)"])
-    found = re.match(rf"(?:test_)?(?:wrong_)?({known})(?![a-z0-9])", test)
+    found = re.match(rf"(?:test_)?({known})(?![a-z0-9])", test)
     return found[1] if found else "others"
 
 

@@ -14,11 +14,6 @@
 
 namespace gpulab {
 
-CudaError::CudaError(cudaError_t code, const char* call, const char* file, int line)
-    : Error(std::string(call) + ": " + cudaGetErrorName(code) + ", " + cudaGetErrorString(code) + " (" + file + ":" +
-            std::to_string(line) + ")"),
-      code_(code) {}
-
 namespace {
 std::size_t twice_the_l2() {
     int device = 0, l2 = 0;
@@ -34,11 +29,11 @@ void L2Flusher::flush(cudaStream_t stream) {
     CUDA_CHECK(cudaMemsetAsync(scratch_.data(), 0, scratch_.bytes(), stream));
 }
 
-void delay(cudaStream_t stream, std::chrono::milliseconds length) {
-    static constexpr auto sleep = [](void* ms) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(ms)));
+void delay(cudaStream_t stream, int ms) {
+    static constexpr auto sleep = [](void* length) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(reinterpret_cast<std::intptr_t>(length)));
     };
-    CUDA_CHECK(cudaLaunchHostFunc(stream, sleep, reinterpret_cast<void*>(std::intptr_t{length.count()})));
+    CUDA_CHECK(cudaLaunchHostFunc(stream, sleep, reinterpret_cast<void*>(std::intptr_t{ms})));
 }
 
 namespace detail {

@@ -4,6 +4,8 @@
 
 namespace gpulab {
 
+void detail::no_variant_called(std::string_view name) { throw Error("no variant is called " + std::string(name)); }
+
 std::string unmet_need(const Needs& needs, const Device& device) {
     if (device.backend == Backend::cuda && device.compute_capability < needs.compute_capability)
         return fmt::format("needs compute capability {}.{}, {} has {}.{}", needs.compute_capability / 10,

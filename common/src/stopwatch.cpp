@@ -1,6 +1,7 @@
 #include "gpulab/stopwatch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <string>
 
@@ -8,6 +9,10 @@
 #include "gpulab/test_hooks.hpp"
 
 namespace gpulab {
+
+double clock_ms() {
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 Timing summarise(std::vector<double> times_ms) {
     if (times_ms.empty()) return {};
@@ -26,18 +31,23 @@ void Stopwatch::record(double ms) {
     times_ms_.push_back(ms);
 }
 
+void Stopwatch::tile(std::size_t size, std::string_view of) {
+    if (std::none_of(tiles_.begin(), tiles_.end(), [&](const Tile& t) { return t.size == size && t.of == of; }))
+        tiles_.push_back({size, of});
+}
+
 void Stopwatch::start() {
     times_ms_.clear();
-    started_ = {};
+    started_ms_ = 0;
     reset_ = false;
 }
 
 bool Stopwatch::wants_more() {
-    const auto now = std::chrono::steady_clock::now();
-    if (started_ == std::chrono::steady_clock::time_point{}) started_ = now;
+    const double now_ms = clock_ms();
+    if (started_ms_ == 0) started_ms_ = now_ms;
     const auto done = static_cast<int>(times_ms_.size());
     if (done >= repeats_) return false;
-    const double spent_s = std::chrono::duration<double>(now - started_).count();
+    const double spent_s = (now_ms - started_ms_) / 1000;
     return !(budget_s_ > 0 && done >= 3 && spent_s > budget_s_);
 }
 

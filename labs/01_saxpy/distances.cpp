@@ -1,5 +1,6 @@
 #include "distances.hpp"
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "gpulab/compare.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 

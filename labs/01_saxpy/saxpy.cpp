@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 

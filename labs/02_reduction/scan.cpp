@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "compensated.hpp"
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 

@@ -1,6 +1,7 @@
 #include <type_traits>
 
 #include "compensated.hpp"
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "reduction.hpp"
 #include "rungs.hpp"
@@ -20,6 +21,10 @@ template <class T> Expected<T> expected_sum(const SumProblem<T>& p) {
     return {{static_cast<T>(sum.value())}, magnitude.value()};
 }
 
+template <class T> gpulab::Comparison compare(const Expected<T>& expected, const Scalar<T>& actual, double tolerance) {
+    return gpulab::compare(expected.value, actual, tolerance, [&](std::size_t) { return expected.magnitude; });
+}
+
 template <class T> std::span<const gpulab::Variant<SumRun<T>>> sum_variants() {
     constexpr bool in_double = std::is_same_v<T, double>;
 #define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
@@ -33,6 +38,8 @@ template SumProblem<float> make_sum_problem(std::size_t, std::uint64_t);
 template SumProblem<double> make_sum_problem(std::size_t, std::uint64_t);
 template Expected<float> expected_sum(const SumProblem<float>&);
 template Expected<double> expected_sum(const SumProblem<double>&);
+template gpulab::Comparison compare(const Expected<float>&, const Scalar<float>&, double);
+template gpulab::Comparison compare(const Expected<double>&, const Scalar<double>&, double);
 template std::span<const gpulab::Variant<SumRun<float>>> sum_variants<float>();
 template std::span<const gpulab::Variant<SumRun<double>>> sum_variants<double>();
 

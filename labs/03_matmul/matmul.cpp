@@ -7,6 +7,7 @@
 #include <thread>
 #include <type_traits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"

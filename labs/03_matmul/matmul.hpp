@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gpulab/ceilings.hpp"
-#include "gpulab/compare.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 

@@ -6,9 +6,11 @@
 #include <limits>
 #include <type_traits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/report.hpp"
 #include "rungs.hpp"
 
 namespace spmv {

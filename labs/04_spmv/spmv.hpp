@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "gpulab/compare.hpp"
-#include "gpulab/report.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/sparse/formats.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"

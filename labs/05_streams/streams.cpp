@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "rungs.hpp"
 

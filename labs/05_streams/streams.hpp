@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "gpulab/compare.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/trace/trace.hpp"

@@ -7,10 +7,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/raise.hpp"
+#include "gpulab/report.hpp"
 #include "rungs.hpp"
 
 namespace tridiagonal {

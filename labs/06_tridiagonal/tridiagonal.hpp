@@ -8,10 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/poison.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 

@@ -6,9 +6,11 @@
 #include <limits>
 #include <numeric>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/poison.hpp"
+#include "gpulab/report.hpp"
 #include "rungs.hpp"
 
 namespace lu {

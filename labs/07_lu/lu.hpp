@@ -9,10 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/raise.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/report.hpp"
 #include "rungs.hpp"
 
 namespace lu {

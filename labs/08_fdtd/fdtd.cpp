@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/math.hpp"
@@ -93,7 +94,6 @@ template <class T> void poison(Output<T>& out) {
 }
 
 template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first, std::size_t steps) {
-    check_scene(scene);
     Problem<T> p;
     Rules<T>& r = p.rules;
     p.mode = scene.mode;

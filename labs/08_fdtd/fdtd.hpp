@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "gpulab/compare.hpp"
+#include "gpulab/forward.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 #include "rules.hpp"
@@ -69,6 +69,7 @@ template <class T> struct Problem {
 };
 
 /// A problem from a scene: coefficients, sources, and the start, a field of zeros (Dirichlet sides excepted).
+/// @param scene as check_scene() accepts it: read_scene() has called it, and whoever makes a scene calls it
 /// @param first the first step is step first + 1 of the scene, for a run in parts
 /// @param steps as many as the scene has, when 0
 template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first = 0, std::size_t steps = 0);

@@ -72,6 +72,7 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
     for (const bool layers : {false, true})
         for (const std::size_t n : sides(settings)) {
             const Scene scene = square(n, settings.steps, layers);
+            check_scene(scene);
             Problem<T> p = make_problem<T>(scene);
             Judge<T> judge(scene, p);
             for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
@@ -102,6 +103,7 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
         Range sequential, fast, gain;
         for (const std::size_t n : sides(settings)) {
             const Scene scene = square(n, settings.steps, layers);
+            check_scene(scene);
             Problem<T> p = make_problem<T>(scene);
             p.block_x = 512;
             const double sequential_time = sequential_ms<T>(scene);
@@ -168,6 +170,7 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
         for (const std::size_t n : {300, 1000, 1500, 6900}) {
             if (n > settings.largest) continue;
             const Scene scene = square(n, settings.steps, layers);
+            check_scene(scene);
             const Problem<T> p = make_problem<T>(scene);
             report.begin(parameters(p));
             report.sequential_ms(sequential_ms<T>(scene));

@@ -6,7 +6,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/report.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "rungs.hpp"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "gpulab/forward.hpp"
 #include "gpulab/poison.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/sparse/formats.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/trace/trace.hpp"

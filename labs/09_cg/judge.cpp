@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "cg.hpp"
+#include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cg.hpp"
+#include "gpulab/report.hpp"
 #include "gpulab/stopwatch.hpp"
 
 namespace cg {

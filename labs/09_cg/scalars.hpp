@@ -2,6 +2,7 @@
 /// The scalars of the iteration, for the rungs whose host computes them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include "cg.hpp"

@@ -8,6 +8,8 @@
 
 #include "cuda_ceilings.hpp"
 #include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/check.hpp"
+#include "gpulab/cuda/error.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab_testing/testing.hpp"
@@ -117,16 +119,15 @@ TEST_CASE("kernel time is measured, with a reset before each run and with a cold
 }
 
 TEST_CASE("kernel time holds all of the body, and neither the reset nor its delay", "[cuda]") {
-    using namespace std::chrono_literals;
     gpulab::use(devices_or_skip(Backend::cuda).front());
     DeviceBuffer<int> out(10);
     const auto kernel = [&](cudaStream_t s) { fill_kernel<<<1, 64, 0, s>>>(out.data(), 0, 10, 1); };
     gpulab::Stopwatch around(0, 2), beside(1, 5), delayed(1, 5);
-    const gpulab::TestHooks hooks{.reset_delay = 20ms};
+    const gpulab::TestHooks hooks{.reset_delay_ms = 20};
     delayed.hooks = &hooks;
     gpulab::testing::in_turn([&] {
-        gpulab::watch_stream(around, [&](cudaStream_t s) { kernel(s), gpulab::delay(s, 20ms), kernel(s); });
-        gpulab::watch_stream(beside, kernel, [&](cudaStream_t s) { gpulab::delay(s, 20ms); });
+        gpulab::watch_stream(around, [&](cudaStream_t s) { kernel(s), gpulab::delay(s, 20), kernel(s); });
+        gpulab::watch_stream(beside, kernel, [&](cudaStream_t s) { gpulab::delay(s, 20); });
         gpulab::watch_stream(delayed, kernel, [](cudaStream_t) {});
     });
     CHECK(around.kernel().min >= 19.9); // a sleep of 20 ms never ends early; the clock of the events is another one

@@ -60,7 +60,7 @@ TEST_CASE("the test case of a variant that nothing checks does not pass") {
     CHECK(outcome.out.find("nothing was checked") != std::string::npos);
 }
 
-TEST_CASE("with a planted mistake the checks are counted and end with the first fault, or after as many as are asked for") {
+TEST_CASE("for planted mistakes checks are counted, and end with the first fault or after a number of them") {
     const gpulab::testing::ScratchFile checks;
     const gpulab::testing::Environment counted("GPULAB_TEST_CHECKS", checks.path());
     const Outcome outcome = of_case("cpu_third counts to seven");

@@ -23,7 +23,7 @@ def html():
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "a folder with 'spaces'"
         copy.mkdir()
-        for name in ("README.md", "CONTRIBUTING.md", "lab", "CMakeLists.txt", "CMakePresets.json"):
+        for name in ("README.md", "CONTRIBUTING.md", "LICENSE", "lab", "CMakeLists.txt", "CMakePresets.json"):
             shutil.copy(ROOT / name, copy)
         for name in ("tools", "cmake", "common", "docs", "labs", "tests"):
             shutil.copytree(ROOT / name, copy / name)

@@ -153,7 +153,8 @@ class Build:
         except OSError:
             raise Fault(f"there is no build in {folder}") from None
         self.cache = dict(re.findall(r"(?m)^(\w+):\w+=(.*)$", text))
-        self.programs = {lab: f"bin/test_{lab}" for lab in labs}
+        late = [f"{lab}_late" for lab in labs if (self.folder / f"bin/test_{lab}_late").is_file()]
+        self.programs = {name: f"bin/test_{name}" for name in [*labs, *late]}
         self.commands: dict[str, str] = {}         # by the file that they make
         self.archives: dict[str, list[str]] = {}   # the objects of each library
         for line in self.ninja("-t", "commands", *self.programs.values()).splitlines():
@@ -162,7 +163,12 @@ class Build:
             elif made := re.search(r" -o (\S+)", line):
                 self.commands[made[1]] = line
         self.files = self.files_of_objects()
-        self.linked = {lab: self.objects_of(lab) for lab in labs}
+        self.linked = {name: self.objects_of(name) for name in self.programs}
+
+    def program_for(self, mistake: Mistake) -> str:
+        """The test program that judges it, without its test_: a lab may have one of its own for late commands."""
+        late = f"{mistake.lab}_late"
+        return late if mistake.finder == "late" and late in self.programs else mistake.lab
 
     def tool(self, finder: str) -> str:
         """The program under which the test cases of a finder run; "" where it is not installed."""
@@ -238,7 +244,7 @@ class Build:
         tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]",
                 **dict.fromkeys(SANITIZER, "[.sanitizer]")}.get(mistake.finder, f"{tag}~[large]~[.]")
         own, general, others = [], [], []
-        for name in self.names(mistake.lab, tags):
+        for name in self.names(self.program_for(mistake), tags):
             named = set(re.findall(rf"\b(?:{'|'.join(BACKENDS)})_\w+", name))
             if not named or re.search(r"\brungs\b", name):
                 general.append(name)
@@ -424,10 +430,14 @@ class Judge:
     def __init__(self, build: Build, scratch: Path, arguments: argparse.Namespace):
         self.build = build
         self.scratch = scratch
-        self.large = arguments.large
         self.compile_only = arguments.compile
         self.any_finder = arguments.any_finder
         self.timeout = arguments.timeout
+        self.kept = build.folder / "mistakes"  # compiled objects, so that a later run need not compile them again
+        self.kept.mkdir(exist_ok=True)
+        for path in self.kept.iterdir():
+            if path.is_file() and time.time() - path.stat().st_mtime > 7 * 86400:
+                path.unlink(missing_ok=True)
         self.processes = Processes()
         self.compilers = threading.Semaphore(arguments.jobs)
         self.testers = threading.Semaphore(arguments.tests)
@@ -443,7 +453,7 @@ class Judge:
         except (OSError, Fault) as fault:
             return Verdict("does not fit", str(fault))
         if mistake.file.endswith(".cl"):
-            program = self.build.folder / self.build.programs[mistake.lab]
+            program = self.build.folder / self.build.programs[self.build.program_for(mistake)]
             copy = folder / Path(mistake.file).name
             copy.write_text(text, encoding="utf-8")
             return Verdict("fits") if self.compile_only else self.judged(mistake, program, copy)
@@ -460,7 +470,10 @@ class Judge:
         tools = {"opencl": ["oclgrind"], "cuda": list(SANITIZER)}.get(mistake.backend, [])
         verdicts = []
         for finder in dict.fromkeys([mistake.finder, "late", *tools]):
-            verdict = self.judged_by_finder(replace(mistake, finder=finder, check=""), program, copy)
+            tried = replace(mistake, finder=finder, check="")
+            if self.build.program_for(tried) != self.build.program_for(mistake):
+                continue
+            verdict = self.judged_by_finder(tried, program, copy)
             verdicts.append(replace(verdict, by=f"[{finder}] {verdict.by}"))
             if verdict.word not in ("accepted", "skipped"):
                 return verdicts[-1]
@@ -496,7 +509,7 @@ class Judge:
 
     def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
         """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
-        key = (mistake.lab, tuple(group), mistake.finder if mistake.finder in ("oclgrind", *SANITIZER) else "",
+        key = (self.build.program_for(mistake), tuple(group), mistake.finder if mistake.finder in ("oclgrind", *SANITIZER) else "",
                mistake.file if copy else "")
         with self.lock:
             lock = self.locks.setdefault(key, threading.Lock())
@@ -508,7 +521,7 @@ class Judge:
             if copy:
                 unchanged = copy.with_suffix(".unchanged.cl")
                 shutil.copy(ROOT / mistake.file, unchanged)
-            program = self.build.folder / self.build.programs[mistake.lab]
+            program = self.build.folder / self.build.programs[self.build.program_for(mistake)]
             self.controls[key] = self.run(mistake, program, group, unchanged, checks)
             return self.controls[key]
 
@@ -521,7 +534,7 @@ class Judge:
         finder = mistake.finder
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         log, checks = folder / "log", folder / "checks"
-        environment = {"GPULAB_TEST_CHECKS": str(checks)}
+        environment = {"GPULAB_TEST_CHECKS": str(checks), "GPULAB_CPU_THREADS": "3"}  # mistakes between threads show
         if not turns:
             environment["GPULAB_TEST_TURNS"] = "0"
         if most_checks:
@@ -559,7 +572,7 @@ class Judge:
     def compiled(self, mistake: Mistake, text: str, folder: Path, program: Path) -> Verdict | None:
         """Compiles the objects that a mistake changes and links the program with them. @return why that was not possible"""
         build, tree = self.build, folder / "tree"
-        objects = [object for object in build.linked[mistake.lab] if mistake.file in build.files[object]]
+        objects = [object for object in build.linked[build.program_for(mistake)] if mistake.file in build.files[object]]
         if not objects:
             return Verdict("does not fit", f"no object of test_{mistake.lab} depends on {mistake.file}")
         for file in sorted(set().union(*(build.files[object] for object in objects))):
@@ -567,11 +580,9 @@ class Judge:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / file, copy)
         (tree / mistake.file).write_text(text, encoding="utf-8")
-        kept_in = build.folder / "mistakes"  # compiled objects, so that the next run need not compile them again
-        kept_in.mkdir(exist_ok=True)
         replaced = {}
         for object in objects:
-            kept = kept_in / f"{self.key(object, tree)}.o"
+            kept = self.kept / f"{self.key(object, tree)}.o"
             replaced[object] = kept
             if kept.is_file():
                 kept.touch()
@@ -580,8 +591,10 @@ class Judge:
             if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
                 return wrong
             self.check_files(mistake, made, tree)
-            made.rename(kept)
-        if wrong := self.failed(build.relink_words(mistake.lab, replaced, program), tree, folder):
+            whole = kept.with_suffix(f".{mistake.id}")  # a run that is interrupted leaves no half object
+            shutil.move(made, whole)
+            whole.rename(kept)
+        if wrong := self.failed(build.relink_words(build.program_for(mistake), replaced, program), tree, folder):
             return wrong
         shutil.rmtree(tree)
         return None

@@ -1,7 +1,6 @@
 """The rows of this folder, and plant.py."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("tomllib", reason="needs Python 3.11")
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import plant  # noqa: E402
 
@@ -137,7 +137,6 @@ def test_a_verdict_needs_the_unchanged_program(found, unchanged, seconds, file, 
 # Planting, in lab 01
 
 needs_build = pytest.mark.skipif(not (FOLDER / "bin/test_saxpy").is_file(), reason="test_saxpy is not built")
-needs_oclgrind = pytest.mark.skipif(not shutil.which("oclgrind"), reason="oclgrind is not installed")
 
 PLANTED = {
     "swapped": ({"by": "k * b[i] + a[i]"}, "rejected"),

@@ -44,7 +44,7 @@ std::vector<Stopwatch> passes() {
     if (const char* const tool = std::getenv("GPULAB_TEST_UNDER_TOOL"); tool && std::string_view(tool) == "1")
         return {Stopwatch(0, 2)};
     std::vector<Stopwatch> all = {Stopwatch(0, 1), Stopwatch(1, 2)};
-    static constexpr TestHooks delays{.reset_delay = std::chrono::milliseconds(2)};
+    static constexpr TestHooks delays{.reset_delay_ms = 2};
     if (delayed++ < most_delayed) all.emplace_back(0, 1).hooks = &delays;
     return all;
 }

@@ -46,8 +46,8 @@ def fakes(scratch):
     """A copy of ./lab with a lab, a, whose CMake and ctest write down how they are called."""
     machine = Machine(scratch)
     machine.lab("01_a")
-    (machine.copy / "tests/wrong/01_a").mkdir(parents=True)
-    (machine.copy / "tests/wrong/01_a/CMakeLists.txt").touch()
+    (machine.copy / "tests/labs/01_a").mkdir(parents=True)
+    (machine.copy / "tests/labs/01_a/CMakeLists.txt").touch()
     for program in ("cmake", "ctest"):
         machine.fake(program, f"""
 if [ "$1" = --version ]; then echo cmake version 9.9; exit; fi
@@ -71,7 +71,7 @@ def test_test_runs_the_tests_of_one_lab_the_large_ones_only_with_large_those_of_
     assert (done.returncode, done.stdout) == (0, "\n100% tests passed, 0 tests failed out of 7\n"), done
     assert fakes.calls("ctest")[-1] == CTEST + options
     if "a" in words:
-        assert any(call.endswith("--target labs/01_a/all tests/wrong/01_a/all") for call in fakes.calls("cmake --build"))
+        assert any(call.endswith("--target labs/01_a/all tests/labs/01_a/all") for call in fakes.calls("cmake --build"))
 
 
 def test_test_v_runs_ctest_itself(fakes):
@@ -199,6 +199,7 @@ def copy_of_labs(scratch):
     copy = scratch / "a copy"
     (copy / "build/default").mkdir(parents=True)
     shutil.copy(ROOT / "lab", copy)
+    (copy / "tools").symlink_to(ROOT / "tools")
     for name in LABS:
         folder = next((ROOT / "labs").glob(f"*_{name}")).name
         (copy / "labs" / folder).mkdir(parents=True)

@@ -13,7 +13,7 @@ import threading
 import zipfile
 
 import pytest
-from grading_support import BUILD, ROOT, command, hand_out_of, leaks, tree_of
+from grading_support import BUILD, PROGRAMS, ROOT, command, hand_out_of, leaks, tree_of
 
 from grading import handout, marks, student
 from grading.exercises import folders, load
@@ -36,6 +36,26 @@ def test_the_page_of_words_holds_no_lines_of_an_exercise_and_still_shows_a_launc
     other = (hand_out_of("reduction") / "docs/kernels.md").read_text(encoding="utf-8")
     assert "size_t i = get_global_id" in other, "lines of an exercise that is not handed out"
     assert not re.search(r"//\||// (END|EXERCISE|ANSWER)\b", page + other), "a mark in a page"
+
+
+def test_a_hand_out_of_all_labs_configures_with_a_judge_for_each_and_a_worker_for_each_rung(scratch):
+    command("handout", "--all", scratch / "all")
+    known = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
+    same = re.findall(r"(?m)^((?:CMAKE_PREFIX_PATH|FETCHCONTENT_BASE_DIR|CMAKE_BUILD_TYPE):.*)$", known)
+    ran = subprocess.run(["cmake", "-S", scratch / "all", "-B", scratch / "build", "-G", "Ninja", "-DGPULAB_CUDA=OFF",
+                          "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *(f"-D{one}" for one in same)],
+                         capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    targets = subprocess.run(["ninja", "-C", scratch / "build", "-t", "targets", "all"], capture_output=True, text=True,
+                             check=True).stdout
+    with_opencl = (PROGRAMS / "worker_saxpy_opencl_one_item").is_file()
+    for name, folder in folders(ROOT).items():
+        assert f"bin/judge_{name}: " in targets
+        for _, part in load(scratch / "all", name).parts():
+            if part.backend == "opencl" and with_opencl:
+                assert f"bin/worker_{name}_{part.rung}: " in targets
+                for file in part.files:  # is read when the program runs, not embedded
+                    assert list((scratch / "build/labs" / folder).rglob(f"worker_*/{file.partition('/')[2]}.hpp"))
 
 
 def test_a_withheld_rung_keeps_its_opening_comment(hand_out_of):
@@ -247,19 +267,20 @@ TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml
     (TOML, "problem = ", "problems = ", "problem"),
     (TOML, "mistake =", "mis_take =", "mis_take"),
     (TOML, "mistake =", "pocl_threads = 0 #", "pocl_threads"),
-    (TOML, 'mistake = "stops-one-short"', "", "0 mistakes"),
-    (TOML, 'mistake = "stops-one-short"', 'mistake = "none"', "'none'"),
+    (TOML, 'mistake = "opencl-last-element-lost"', "", "0 mistakes"),
+    (TOML, 'mistake = "opencl-last-element-lost"', 'mistake = "none"', "'none'"),
     (TOML, 'kind = "repair"', 'kind = "write"', "1 mistakes"),
     (ONE_ITEM, "EXERCISE many-blocks", "EXERCISE few-blocks", "no file in opencl/ has the mark '// EXERCISE many-blocks'"),
     (ONE_ITEM, "//|", "//", "without //| lines"),
     (ONE_ITEM, "kernel void", "// ANSWER all\n// END ANSWER\nkernel void", "has a mark of 'all', which is no exercise"),
     (ONE_ITEM, "kernel void", "// EXERCISE distances\n//| x\n// END EXERCISE\nkernel void", "two exercises"),
     (ONE_ITEM, "kernel void", "// ANSWER distances\n// END ANSWER\nkernel void", "is an exercise, and tells the answer"),
-    ("cpu/01_sequential.cpp", "namespace saxpy {", "// EXERCISE distances\n//| x\n// END EXERCISE\nnamespace saxpy {", "no such back end"),
+    ("cpu/01_sequential.cpp", "namespace saxpy {", "// EXERCISE distances\n//| x\n// END EXERCISE\nnamespace saxpy {",
+     "no such back end"),
     (ONE_ITEM, "    // END EXERCISE\n", "", "has no end"),
     (STRIDE, "i < n; i +=", "i != n; i +=", "occurs 0 times"),
-    (STRIDE, "    // EXERCISE repair-stride", "    for (size_t i = 1; i < n; i += get_global_size(0)) {}\n    // EXERCISE repair-stride", "occurs 2 times"),
-    (MISTAKES, 'text = "i < n; i += get_global_size(0)"', 'text = "kernel void"', "does not stand between the marks"),
+    (STRIDE, "    // EXERCISE", "    for (size_t i = 1; i < n; i += get_global_size(0)) {}\n    // EXERCISE", "occurs 2 times"),
+    (MISTAKES, 'text = "i < n;"', 'text = "kernel void"', "does not stand between the marks"),
 ])
 def test_a_fault_in_an_exercise_is_told_in_one_line(scratch, file, old, new, told_of):
     folder = scratch / "labs/01_saxpy"

@@ -94,7 +94,8 @@ def autograder(root: Path, words: list[str]) -> int:
             put(archive, "run_autograder", RUN.replace("@LAB@", lab.name).encode(), True)
             for name in names:
                 path = root / name
-                if name.startswith(("labs/", MISTAKES)) and not name.startswith((f"labs/{lab.folder}/", f"{MISTAKES}{lab.folder}.")):
+                own = (f"labs/{lab.folder}/", f"{MISTAKES}{lab.folder}.")
+                if name.startswith(("labs/", MISTAKES)) and not name.startswith(own):
                     continue
                 if path.is_file() and not path.is_symlink():
                     put(archive, f"repository/{name}", path.read_bytes(), os.access(path, os.X_OK))

@@ -2,7 +2,7 @@
 /// The roofline ceilings of a device, measured in this run: the limits with which a variant is compared.
 #pragma once
 
-#include "gpulab/device.hpp"
+#include "gpulab/forward.hpp"
 
 namespace gpulab {
 

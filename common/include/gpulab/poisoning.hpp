@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "gpulab/compare.hpp"
+#include "gpulab/poison.hpp"
 
 namespace gpulab {
 

@@ -2,12 +2,9 @@
 /// Collects the kernel times of a variant: warm-up runs that do not count, then repeats that do.
 #pragma once
 
-#include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <functional>
 #include <string_view>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 namespace gpulab {
@@ -24,6 +21,15 @@ struct Timing {
 Timing summarise(std::vector<double> times_ms);
 
 struct TestHooks;
+
+/// Milliseconds since some fixed moment, by a clock that never goes back.
+double clock_ms();
+
+/// In place of a reset, where there is none.
+struct NoReset {
+    template <class... StreamOrQueue> void operator()(const StreamOrQueue&...) const {}
+};
+template <class Reset> inline constexpr bool is_reset = !std::is_same_v<Reset, NoReset>;
 
 /// A size at which a variant splits its work: a block, a tile in shared memory, a whole grid before it strides.
 struct Tile {
@@ -66,28 +72,27 @@ public:
     /// Times CPU code with the steady clock.
     /// @param body  the computation; runs warmup() + repeats() times
     /// @param reset restores what body overwrites; runs untimed before each body
-    template <class Body> void time(Body&& body, const std::function<void()>& reset = {}) {
-        using Clock = std::chrono::steady_clock;
+    template <class Body, class Reset = NoReset> void time(Body&& body, const Reset& reset = {}) {
         start();
-        if (reset) notes_reset();
+        if (is_reset<Reset>) notes_reset();
         for (int i = 0; i < warmup_; ++i) {
-            if (reset) reset();
+            reset();
             body();
         }
         while (wants_more()) {
-            if (reset) reset();
-            const auto begin = Clock::now();
+            reset();
+            const double begin = clock_ms();
             if (!leaves_out_body()) body();
-            record(std::chrono::duration<double, std::milli>(Clock::now() - begin).count());
+            record(clock_ms() - begin);
         }
     }
 
     /// Runs something that is not part of the computation, such as a recorded run or a check. gpulab::measure()
     /// subtracts its time from the total.
     template <class Body> void leave_out(Body&& body) {
-        const auto begin = std::chrono::steady_clock::now();
+        const double begin = clock_ms();
         body();
-        left_out_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+        left_out_ms_ += clock_ms() - begin;
     }
     double left_out_ms() const { return left_out_ms_; }
 
@@ -101,10 +106,7 @@ public:
 
     /// A variant names a size at which it splits its work; the tests then try the sizes on both sides of it.
     /// Naming the same one again changes nothing. @param size at least 1 @param of a string literal
-    void tile(std::size_t size, std::string_view of = "elements") {
-        if (std::none_of(tiles_.begin(), tiles_.end(), [&](const Tile& t) { return t.size == size && t.of == of; }))
-            tiles_.push_back({size, of});
-    }
+    void tile(std::size_t size, std::string_view of = "elements");
     const std::vector<Tile>& tiles() const { return tiles_; }
 
     const std::vector<double>& times_ms() const { return times_ms_; }
@@ -119,7 +121,7 @@ private:
     double left_out_ms_ = 0;
     std::vector<Tile> tiles_;
     std::vector<double> times_ms_;
-    std::chrono::steady_clock::time_point started_{};
+    double started_ms_ = 0; // by clock_ms(); 0 before the first call of wants_more()
 };
 
 } // namespace gpulab

@@ -2,7 +2,6 @@
 /// What a test asks of a variant, and learns from it, beside its result. Outside tests none of this happens.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <type_traits>
 #include <vector>
@@ -11,9 +10,9 @@ namespace gpulab {
 
 /// What a test asks of a stopwatch: `watch.hooks = &hooks`.
 struct TestHooks {
-    /// Makes watch_stream() keep the stream busy for so long before every reset. A kernel that was launched into
+    /// Makes watch_stream() keep the stream busy for so many milliseconds before every reset. A kernel that was launched into
     /// another stream then runs before its output is poisoned, and the poison shows it.
-    std::chrono::milliseconds reset_delay{0};
+    int reset_delay_ms = 0;
     /// Makes the helpers leave out the computation of the last timed run, but not its reset. The result must then be
     /// gone: else a variant that computes something in its first run only would pass.
     bool leave_out_last_body = false;

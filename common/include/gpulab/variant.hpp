@@ -3,10 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 #include <string_view>
-
-#include "gpulab/error.hpp"
 
 namespace gpulab {
 
@@ -42,12 +39,16 @@ template <class Run> struct Variant {
     bool baseline = false; ///< a vendor library, for comparison
 };
 
+namespace detail {
+[[noreturn]] void no_variant_called(std::string_view name); // throws
+}
+
 /// The function of the variant that a table has under this name: `run_of(variants(), "cpu_sequential")`.
 /// @return nullptr when this build leaves its back end out @throws Error when the table has no such name
 template <class Table> auto run_of(const Table& table, std::string_view name) {
     for (const auto& variant : table)
         if (variant.name == name) return variant.run;
-    throw Error("no variant is called " + std::string(name));
+    detail::no_variant_called(name);
 }
 
 } // namespace gpulab

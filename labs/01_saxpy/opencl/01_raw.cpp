@@ -21,6 +21,7 @@
 #include "01_raw.cl.hpp" // the kernel's source text, as a string
 #include "gpulab/error.hpp"
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/poison.hpp"
 #include "saxpy.hpp"
 
 namespace saxpy {

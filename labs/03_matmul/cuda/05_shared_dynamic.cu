@@ -9,6 +9,7 @@
 // are four loads.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"

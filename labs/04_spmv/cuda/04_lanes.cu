@@ -6,6 +6,7 @@
 // argument of the shuffle is the width of a group: no lane receives a value from another group. The number of lanes is
 // a template parameter, so the compiler knows it and unrolls the loop of shuffles.
 // Limit: one number of lanes for all rows. A warp waits for its longest row.
+#include <algorithm>
 #include <bit>
 
 #include "device_problem.hpp"

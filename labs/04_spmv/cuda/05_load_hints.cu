@@ -12,6 +12,7 @@
 // rows are short, the lanes of neighbouring rows share sectors of the values and columns, and a sector that may be
 // evicted first can be gone before the neighbours have used it.
 // Limit: the same as in rung 4; with short rows also the hints.
+#include <algorithm>
 #include <bit>
 
 #include "device_problem.hpp"

@@ -23,6 +23,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/parallel.hpp"
 #include "gpulab/poisoning.hpp"

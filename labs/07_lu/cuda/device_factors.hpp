@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/check.hpp"
 #include "gpulab/poisoning.hpp"
 #include "lu.hpp"
 

@@ -4,6 +4,7 @@
 // a row are neighbours in memory, so the compiler can compute several at once.
 // Limit: the memory or the cache. A step reads U, P and Q twice and writes them once, and does 12 operations per
 // cell.
+#include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "rows.hpp"
 

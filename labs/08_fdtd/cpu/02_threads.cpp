@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "gpulab/device.hpp"
+#include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "rows.hpp"
 

@@ -7,6 +7,7 @@
 // equally many rows.
 //
 // Limit: main memory, which the threads share; for small systems the barriers.
+#include <algorithm>
 #include <barrier>
 #include <memory>
 

@@ -7,6 +7,7 @@
 #include "cg.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/stream.hpp"
+#include "gpulab/error.hpp"
 
 namespace cg {
 

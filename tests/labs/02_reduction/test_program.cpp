@@ -1,6 +1,7 @@
 // The program as a user meets it, and the hand-out against the variant tables.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gpulab/device.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab_testing/large.hpp"

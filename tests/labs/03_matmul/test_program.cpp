@@ -1,5 +1,6 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 

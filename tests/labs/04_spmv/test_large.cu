@@ -4,6 +4,7 @@
 
 #include "cuda/products.hpp"
 #include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/check.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::DeviceBuffer;

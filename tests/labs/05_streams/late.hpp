@@ -3,7 +3,8 @@
 /// gives a wrong answer. On an idle machine a missing wait rarely does harm.
 ///
 /// The linker replaces the functions that give a command to a stream or queue by those of late_cuda.cu and
-/// late_opencl.cpp (`-Wl,--wrap`, see CMakeLists.txt). They count the commands and delay one of them by some milliseconds.
+/// late_opencl.cpp (`-Wl,--wrap`, see CMakeLists.txt). They count the commands and delay one of them by some
+/// milliseconds.
 #pragma once
 
 #include <chrono>

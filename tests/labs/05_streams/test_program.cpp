@@ -1,5 +1,6 @@
 // The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
 #include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 

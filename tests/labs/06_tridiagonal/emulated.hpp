@@ -4,6 +4,7 @@
 /// methods where there is no GPU.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <vector>

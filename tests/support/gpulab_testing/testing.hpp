@@ -58,7 +58,7 @@ std::vector<Stopwatch> passes();
 ///
 /// It runs in two passes: its kernel once, and once more from the start three times over, so that both a kernel that is
 /// wrong the first time and one that builds on what an earlier run left behind are seen. The first problems of a test
-/// case run a third time, with TestHooks::reset_delay. Before each pass the output is poisoned; after each, stray
+/// case run a third time, with TestHooks::reset_delay_ms. Before each pass the output is poisoned; after each, stray
 /// writes are looked for in all guard bands and the whole output is judged.
 /// @param run a variant, or anything called as `run(problem, output, watch)`
 /// @param judge a function of no arguments that compares the output and returns a Comparison

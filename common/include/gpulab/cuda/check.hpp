@@ -4,30 +4,12 @@
 
 #include <cuda_runtime_api.h>
 
-#include "gpulab/error.hpp"
+namespace gpulab::detail {
 
-namespace gpulab {
+/// @throws CudaError (gpulab/cuda/error.hpp), or nothing for cudaSuccess
+void cuda_check(cudaError_t code, const char* call, const char* file, int line);
 
-/// A CUDA call that failed. Its message: `call: cudaErrorName, description (path:line)`.
-class CudaError : public Error {
-public:
-    /// @param call,file,line what failed and where; see CUDA_CHECK
-    CudaError(cudaError_t code, const char* call, const char* file, int line);
-    cudaError_t code() const { return code_; }
-
-private:
-    cudaError_t code_;
-};
-
-namespace detail {
-inline void cuda_check(cudaError_t code, const char* call, const char* file, int line) {
-    if (code == cudaSuccess) return;
-    (void)cudaGetLastError(); // else CUDA_CHECK_LAUNCH() would report this error again, for the next kernel
-    throw CudaError(code, call, file, line);
-}
-} // namespace detail
-
-} // namespace gpulab
+} // namespace gpulab::detail
 
 /// Throws gpulab::CudaError unless the call returns cudaSuccess.
 #define CUDA_CHECK(call) ::gpulab::detail::cuda_check((call), #call, __FILE__, __LINE__)

@@ -2,6 +2,7 @@
 /// How full a kernel keeps a multiprocessor (Alfaro Vigo & Rossetto, section 2.3.6).
 #pragma once
 
+#include <cstddef>
 #include <cuda_runtime_api.h>
 
 #include "gpulab/cuda/check.hpp"

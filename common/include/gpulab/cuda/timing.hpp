@@ -2,8 +2,6 @@
 /// Kernel time on a CUDA device, by events in the kernel's own stream.
 #pragma once
 
-#include <chrono>
-#include <functional>
 #include <optional>
 
 #include "gpulab/cuda/buffer.hpp"
@@ -25,8 +23,8 @@ private:
     DeviceBuffer<unsigned char> scratch_;
 };
 
-/// Keeps a stream busy, as a kernel of that length would; does not wait for it.
-void delay(cudaStream_t stream, std::chrono::milliseconds length);
+/// Keeps a stream busy for so many milliseconds, as a kernel would; does not wait for it.
+void delay(cudaStream_t stream, int ms);
 
 /// Runs `body(stream)` warmup() times untimed and repeats() times between two events.
 /// Every launch in it is checked, and the stream is empty again when this returns.
@@ -34,18 +32,17 @@ void delay(cudaStream_t stream, std::chrono::milliseconds length);
 /// @param reset poisons what body computes and restores what it overwrites, in the same stream; runs untimed before
 ///        each body: `poisoning(out)`
 /// @throws CudaError for a launch that failed or a kernel that crashed
-template <class Body>
-void watch_stream(Stopwatch& watch, Body&& body, const std::function<void(cudaStream_t)>& reset = {}) {
+template <class Body, class Reset = NoReset> void watch_stream(Stopwatch& watch, Body&& body, const Reset& reset = {}) {
     Stream stream;
     Event begin, end;
     std::optional<L2Flusher> flusher;
     if (watch.flush_l2()) flusher.emplace();
     const auto prepare = [&] {
-        if (watch.hooks && watch.hooks->reset_delay.count() > 0) delay(stream, watch.hooks->reset_delay);
-        if (reset) reset(stream);
+        if (watch.hooks && watch.hooks->reset_delay_ms > 0) delay(stream, watch.hooks->reset_delay_ms);
+        reset(static_cast<cudaStream_t>(stream));
     };
     watch.start();
-    if (reset) watch.notes_reset();
+    if (is_reset<Reset>) watch.notes_reset();
     for (int i = 0; i < watch.warmup(); ++i) {
         prepare();
         body(static_cast<cudaStream_t>(stream));

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "gpulab/compare.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/poison.hpp"
 
 namespace gpulab {
 

@@ -2,15 +2,6 @@
 /// OpenCL through the official C++ bindings, and the device that variants run on.
 #pragma once
 
-// One place decides the version of the API: programs here use OpenCL 1.2, which every vendor supports.
-#ifndef CL_HPP_TARGET_OPENCL_VERSION
-#define CL_HPP_TARGET_OPENCL_VERSION 120
-#define CL_HPP_MINIMUM_OPENCL_VERSION 120
-#define CL_TARGET_OPENCL_VERSION 120
-#define CL_HPP_ENABLE_EXCEPTIONS
-#endif
-#include <CL/opencl.hpp>
-
 #include <functional>
 #include <map>
 #include <string>
@@ -19,6 +10,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/opencl/api.hpp"
 
 namespace gpulab {
 

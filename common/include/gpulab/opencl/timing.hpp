@@ -3,7 +3,6 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 
 #include "gpulab/opencl/context.hpp"
 #include "gpulab/stopwatch.hpp"
@@ -53,12 +52,11 @@ inline void enqueue(const cl::CommandQueue& queue, const cl::Kernel& kernel, con
 /// @param reset poisons what body computes and restores what it overwrites, in the same queue; runs untimed before
 ///        each body: `poisoning(out)`
 /// @throws cl::Error for a command that failed
-template <class Body>
-void watch_queue(Stopwatch& watch, Body&& body, const std::function<void(const cl::CommandQueue&)>& reset = {}) {
+template <class Body, class Reset = NoReset> void watch_queue(Stopwatch& watch, Body&& body, const Reset& reset = {}) {
     OpenClContext& context = opencl();
     const cl::CommandQueue& queue = context.queue();
     const auto once = [&](bool timed) {
-        if (reset) reset(queue);
+        reset(queue);
         ClEvents events;
         if (timed && watch.flush_l2()) events.set_flush(flush_l2(context));
         if (!timed || !watch.leaves_out_body()) body(queue, events);
@@ -66,7 +64,7 @@ void watch_queue(Stopwatch& watch, Body&& body, const std::function<void(const c
         if (timed) watch.record(events.elapsed_ms());
     };
     watch.start();
-    if (reset) watch.notes_reset();
+    if (is_reset<Reset>) watch.notes_reset();
     for (int i = 0; i < watch.warmup(); ++i) once(false);
     while (watch.wants_more()) once(true);
 }
