@@ -29,7 +29,7 @@ double clock_ms();
 struct NoReset {
     template <class... StreamOrQueue> void operator()(const StreamOrQueue&...) const {}
 };
-template <class Reset> inline constexpr bool is_reset = !std::is_same_v<Reset, NoReset>;
+template <class Reset> inline constexpr bool is_reset = !std::is_same_v<std::remove_cvref_t<Reset>, NoReset>;
 
 /// A size at which a variant splits its work: a block, a tile in shared memory, a whole grid before it strides.
 struct Tile {
@@ -72,7 +72,7 @@ public:
     /// Times CPU code with the steady clock.
     /// @param body  the computation; runs warmup() + repeats() times
     /// @param reset restores what body overwrites; runs untimed before each body
-    template <class Body, class Reset = NoReset> void time(Body&& body, const Reset& reset = {}) {
+    template <class Body, class Reset = NoReset> void time(Body&& body, Reset&& reset = {}) {
         start();
         if (is_reset<Reset>) notes_reset();
         for (int i = 0; i < warmup_; ++i) {

@@ -14,6 +14,7 @@
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/cuda/stream.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/guard.hpp"
 #include "gpulab/math.hpp"
 #include "rounds.cuh"
 #include "streams.hpp"

@@ -32,7 +32,7 @@ void delay(cudaStream_t stream, int ms);
 /// @param reset poisons what body computes and restores what it overwrites, in the same stream; runs untimed before
 ///        each body: `poisoning(out)`
 /// @throws CudaError for a launch that failed or a kernel that crashed
-template <class Body, class Reset = NoReset> void watch_stream(Stopwatch& watch, Body&& body, const Reset& reset = {}) {
+template <class Body, class Reset = NoReset> void watch_stream(Stopwatch& watch, Body&& body, Reset&& reset = {}) {
     Stream stream;
     Event begin, end;
     std::optional<L2Flusher> flusher;

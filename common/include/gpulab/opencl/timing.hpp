@@ -52,7 +52,7 @@ inline void enqueue(const cl::CommandQueue& queue, const cl::Kernel& kernel, con
 /// @param reset poisons what body computes and restores what it overwrites, in the same queue; runs untimed before
 ///        each body: `poisoning(out)`
 /// @throws cl::Error for a command that failed
-template <class Body, class Reset = NoReset> void watch_queue(Stopwatch& watch, Body&& body, const Reset& reset = {}) {
+template <class Body, class Reset = NoReset> void watch_queue(Stopwatch& watch, Body&& body, Reset&& reset = {}) {
     OpenClContext& context = opencl();
     const cl::CommandQueue& queue = context.queue();
     const auto once = [&](bool timed) {
