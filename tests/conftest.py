@@ -1,11 +1,15 @@
 """What all tests in Python share."""
 
+import os
 import pathlib
+import pty
+import subprocess
 import tempfile
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+LABS = [folder.name[3:] for folder in sorted((ROOT / "labs").glob("[0-9][0-9]_*"))]
 
 
 @pytest.fixture
@@ -20,3 +24,45 @@ def pytest_sessionfinish(session, exitstatus):
     told = session.config.pluginmanager.get_plugin("terminalreporter").stats
     if exitstatus == 0 and "skipped" in told and "passed" not in told:
         session.exitstatus = 77
+
+
+def environment_with(changes):
+    """This environment with changes; None takes a variable out."""
+    return {name: str(value) for name, value in {**os.environ, **changes}.items() if value is not None}
+
+
+def run(*words, cwd=None, **environment):
+    """Runs a command with nothing to read. What it printed and its exit code are in the result."""
+    return subprocess.run([str(word) for word in words], cwd=cwd, env=environment_with(environment), text=True,
+                          capture_output=True, stdin=subprocess.DEVNULL, check=False)
+
+
+def passed(*words, **options):
+    """The same, of a command that must end with 0."""
+    done = run(*words, **options)
+    assert done.returncode == 0, done
+    return done
+
+
+def refused(done, *words):
+    """One line on stderr with these words, nothing on stdout, exit code 2."""
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1) and done.stderr.endswith("\n"), done
+    assert not [word for word in words if word not in done.stderr], done
+
+
+def on_terminal(*words, **environment):
+    """What a command writes to a terminal, which must end with 0."""
+    terminal, other_end = pty.openpty()
+    process = subprocess.Popen([str(word) for word in words], env=environment_with({"TERM": "xterm", **environment}),
+                               stdin=other_end, stdout=other_end, stderr=other_end)
+    os.close(other_end)
+    text = b""
+    try:
+        while part := os.read(terminal, 65536):
+            text += part
+    except OSError:  # how Linux says that nobody has the other end any more
+        pass
+    os.close(terminal)
+    text = text.decode(errors="replace")
+    assert process.wait() == 0, text
+    return text
