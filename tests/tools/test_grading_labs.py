@@ -14,6 +14,9 @@ from grading.judge import CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLV
 
 MOST_ROWS = {"opencl": 20, "cuda": 2}  # mistakes that are graded for one exercise; a submission in CUDA takes a compiler
 
+# Mistakes that no case of their exercise shows: in lab 04 the rows are sorted and short of 2^16 columns, without NaN.
+UNSEEN = {"spmv": {"opencl-assumes-sorted", "opencl-nan-left-over-lost", "opencl-zeros-skipped", "opencl-columns-in-16-bits"}}
+
 
 def test_a_hand_out_holds_its_stubs_and_no_answer_hidden_test_or_mistake(lab, scratch, hand_out_of):
     tree = tree_of(hand_out_of(lab.name))
@@ -169,11 +172,12 @@ def rows_of(lab, part):
 def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
     if not judge.lab.mistakes():
         pytest.skip(f"tests/mistakes/ has nothing about {judge.lab.name}")
-    found, kept = 0, []
+    found, kept, unseen = 0, set(), set()
     for exercise, part in judge.lab.parts():
         if judge.why_not(part):
             continue
         for row in rows_of(judge.lab, part):
+            unseen |= {row["id"]} & UNSEEN.get(judge.lab.name, set())
             tests = [one for one in exercise.tests if one.check == "values" or (one.check == "races" and HAS_TOOL[part.backend])]
             tests.sort(key=lambda one: (one.check == "races") != (row["finder"] == "oclgrind"))  # the likely ones first
             files = files_of(part, judge.lab.rung)
@@ -185,6 +189,6 @@ def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
                     break
             else:
                 if HAS_OCLGRIND or row["finder"] != "oclgrind":
-                    kept.append(f"{exercise.name} in {part.backend}: {row['id']}")
-    assert kept == [], f"mistakes that keep all points; {found} lose some"
+                    kept.add(row["id"])
+    assert kept == unseen, f"mistakes that keep all points: {kept}; expected: {unseen}"
     assert found
