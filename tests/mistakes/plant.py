@@ -578,7 +578,7 @@ class Judge:
         for file in sorted(set().union(*(build.files[object] for object in objects))):
             copy = tree / file
             copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, copy)
+            shutil.copy2(ROOT / file, copy)  # with its time: #pragma once takes it for the same as in a precompiled header
         (tree / mistake.file).write_text(text, encoding="utf-8")
         replaced = {}
         for object in objects:
@@ -617,13 +617,14 @@ class Judge:
         return digest.hexdigest()[:32]
 
     def check_files(self, mistake: Mistake, object: Path, tree: Path) -> None:
-        """The compiler must have read the file with the mistake, and none of the project's own."""
+        """The compiler must have read the file with the mistake, and of the project's own none that is not precompiled."""
         words = Path(f"{object}.d").read_text(encoding="utf-8").replace("\\\n", " ").split()
         files = {os.path.normpath(self.build.folder / word) for word in words}
         if str(tree / mistake.file) not in files:
             raise Fault(f"{mistake.name}: an object was compiled without {mistake.file}")
-        if own := sorted(file for file in files if self.build.inside(file)):
-            raise Fault(f"{mistake.name}: an object was compiled with {own[0]}, which has no mistake")
+        precompiled = set().union(*(self.build.files[made] for made in self.build.files if made.endswith((".gch", ".pch"))))
+        if own := {self.build.inside(file) for file in files} - {None} - precompiled:
+            raise Fault(f"{mistake.name}: an object was compiled with {min(own)}, which has no mistake")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
