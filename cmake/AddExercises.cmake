@@ -97,6 +97,8 @@ int main() {
     add_executable(${worker} ${generated}/main.cpp)
     if(backend STREQUAL "opencl")
         gpulab_add_opencl_rung(${worker} ${rung} ${name})
+        target_precompile_headers(${worker} REUSE_FROM gpulab_opencl_api)
+        set_source_files_properties(${generated}/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it needs none of these
     endif()
     if(TARGET ${lab}_helpers)
         target_link_libraries(${worker} PRIVATE ${lab}_helpers)

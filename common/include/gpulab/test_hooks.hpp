@@ -10,7 +10,7 @@ namespace gpulab {
 
 /// What a test asks of a stopwatch: `watch.hooks = &hooks`.
 struct TestHooks {
-    /// Makes watch_stream() keep the stream busy for so many milliseconds before every reset. A kernel that was launched into
+    /// How many milliseconds watch_stream() keeps the stream busy before every reset. A kernel that was launched into
     /// another stream then runs before its output is poisoned, and the poison shows it.
     int reset_delay_ms = 0;
     /// Makes the helpers leave out the computation of the last timed run, but not its reset. The result must then be

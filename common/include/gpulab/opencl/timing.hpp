@@ -70,12 +70,13 @@ template <class Body, class Reset = NoReset> void watch_queue(Stopwatch& watch, 
 }
 
 /// watch_queue() for a computation that is one launch of a kernel. @param kernel its arguments are set
-inline void watch_kernel(Stopwatch& watch, const cl::Kernel& kernel, const cl::NDRange& global,
-                         const cl::NDRange& local, const std::function<void(const cl::CommandQueue&)>& reset = {}) {
+template <class Reset = NoReset>
+void watch_kernel(Stopwatch& watch, const cl::Kernel& kernel, const cl::NDRange& global, const cl::NDRange& local,
+                  Reset&& reset = {}) {
     const auto body = [&](const cl::CommandQueue& queue, ClEvents& events) {
         enqueue(queue, kernel, global, local, events.add());
     };
-    watch_queue(watch, body, reset);
+    watch_queue(watch, body, std::forward<Reset>(reset));
 }
 
 } // namespace gpulab
