@@ -33,6 +33,7 @@ import tempfile
 import threading
 import time
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
@@ -193,7 +194,7 @@ class Build:
         for lab, objects in self.linked.items():
             program = self.folder / self.programs[lab]
             for object in objects:
-                newest = max(time_of(ROOT / file) for file in self.files[object])
+                newest = max((time_of(ROOT / file) for file in self.files[object]), default=float("inf"))
                 if not newest <= time_of(self.folder / object) <= time_of(program) < float("inf"):
                     raise Fault(f"{program} is missing or older than its sources: cmake --build {self.folder}")
 
@@ -207,7 +208,7 @@ class Build:
 
     def files_of_objects(self) -> dict[str, set[str]]:
         """The project's files that each object was made from."""
-        files: dict[str, set[str]] = {}
+        files: dict[str, set[str]] = defaultdict(set)  # empty: it was never made
         current: set[str] = set()
         for line in self.ninja("-t", "deps").splitlines():
             if line.startswith("    "):
