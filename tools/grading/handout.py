@@ -28,6 +28,17 @@ def opening_comment(text: str) -> list[str]:
     return [*lines, "//"] if lines else []
 
 
+def without_anonymous_namespaces(text: str) -> str:
+    """A file without what only it can call. In each namespace of a lab all braces are in pairs, also in comments."""
+    while found := re.search(r"(?m)^namespace \{", text):
+        depth, end = 1, found.end()
+        while depth > 0:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        text = text[:found.start()] + text[end:]
+    return text
+
+
 def withheld_source(lab: Lab, path: Path) -> str:
     """The replacement for a file: its opening comment, and the same functions, which refuse to run; a header's own includes."""
     text = path.read_text(encoding="utf-8")
@@ -42,7 +53,7 @@ def withheld_source(lab: Lab, path: Path) -> str:
         raise Fault(f"{path} has no namespace")
     lines = [*opening_comment(text), f"// The code of this rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
              *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
-    visible = re.sub(r"(?ms)^namespace \{.*?^\}(?: // namespace)?$", "", text)
+    visible = without_anonymous_namespaces(text)
     instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
     heads = re.findall(r"(?m)^((?:template <class T> )?)void (\w+)\(([^)]*)\) \{", visible)
     for template, name, arguments in heads:

@@ -46,7 +46,8 @@ template <class T> T inside(T value, T low, T high) {
 /// @pre low < high, both finite, and at least one number of T other than zero lies between them
 template <class T> T random_between(std::uint64_t seed, std::uint64_t i, T low, T high) {
     const double from = low, width = static_cast<double>(high) - from, u = static_cast<double>(random_unit<T>(seed, i));
-    const double number = std::isfinite(width) ? from + width * u : from * (1 - u) + high * u;
+    // By fma, so that the number does not depend on whether the compiler fuses the two operations.
+    const double number = std::isfinite(width) ? std::fma(width, u, from) : std::fma(high, u, from * (1 - u));
     return detail::inside(static_cast<T>(number), low, high);
 }
 
