@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Plants the mistakes of this folder, each in a test program of its own, and says which of them the tests reject.
 
-Needs a finished build with Ninja. Files of the project stay as they are: a mistake in an OpenCL kernel changes the text that the
-program compiles, and what another mistake changes is compiled in a scratch folder (TMPDIR says where).
+Needs a finished build with Ninja, and none under way in that folder. Files of the project stay as they are: a mistake in an
+OpenCL kernel changes the text that the program compiles, and what another mistake changes is compiled in a scratch folder (TMPDIR
+says where).
 
     rejected          by what stands behind it
     accepted          nothing found it
@@ -164,6 +165,8 @@ class Build:
             elif made := re.search(r" -o (\S+)", line):
                 self.commands[made[1]] = line
         self.files = self.files_of_objects()
+        # What is precompiled is in no list of what an object was made from.
+        self.precompiled = set().union(*(self.files[made] for made in self.files if made.endswith((".gch", ".pch"))))
         self.linked = {name: self.objects_of(name) for name in self.programs}
 
     def program_for(self, mistake: Mistake) -> str:
@@ -576,7 +579,7 @@ class Judge:
         objects = [object for object in build.linked[build.program_for(mistake)] if mistake.file in build.files[object]]
         if not objects:
             return Verdict("does not fit", f"no object of test_{mistake.lab} depends on {mistake.file}")
-        for file in sorted(set().union(*(build.files[object] for object in objects))):
+        for file in sorted(build.precompiled.union(*(build.files[object] for object in objects))):
             copy = tree / file
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, copy)  # with its time: #pragma once takes it for the same as in a precompiled header
@@ -612,7 +615,7 @@ class Judge:
     def key(self, object: str, tree: Path) -> str:
         """What an object is made from: the command and, of the project, the files with the mistake."""
         digest = hashlib.sha256(shlex.join(self.build.compile_words(object, Path("/tree"), Path("/object"))).encode())
-        for file in sorted(self.build.files[object]):
+        for file in sorted(self.build.files[object] | self.build.precompiled):
             text = (tree / file).read_bytes()
             digest.update(f"\n{file} {len(text)}\n".encode() + text)
         return digest.hexdigest()[:32]
@@ -623,8 +626,7 @@ class Judge:
         files = {os.path.normpath(self.build.folder / word) for word in words}
         if str(tree / mistake.file) not in files:
             raise Fault(f"{mistake.name}: an object was compiled without {mistake.file}")
-        precompiled = set().union(*(self.build.files[made] for made in self.build.files if made.endswith((".gch", ".pch"))))
-        if own := {self.build.inside(file) for file in files} - {None} - precompiled:
+        if own := {self.build.inside(file) for file in files} - {None} - self.build.precompiled:
             raise Fault(f"{mistake.name}: an object was compiled with {min(own)}, which has no mistake")
 
 
