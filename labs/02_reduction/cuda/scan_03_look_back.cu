@@ -4,7 +4,15 @@
 // sum, the tile's aggregate. To learn what comes before its tile, it looks back: from its left neighbour on, it adds
 // the aggregates of tiles until it reaches one whose inclusive prefix, the sum of all elements up to its end, is known.
 // It then publishes its own inclusive prefix for the tiles after it. A block never waits for a whole level, only until
-// the tiles just before its own have published one of the two values.
+// the tiles just before its own have published one of the two values:
+//
+//     tile        0    1    2    3    4    5    6
+//     published   P    P    A    A    -    A    A      P: inclusive prefix, A: aggregate, -: nothing yet
+//                      <--------------------- tile 6 looks back as far as the nearest P
+//                                     |
+//                                     +-- and waits for tile 4 alone. Then it adds P1 + A2 + A3 + A4 + A5,
+//                                         and publishes that plus A6 as its own P.
+//
 //   - A block takes its tile by a ticket, in the order in which blocks start. So a block waits only for blocks that
 //     have started before it; with tiles numbered by blockIdx that would not be certain.
 //   - One warp looks back, 32 tiles at a time.
@@ -13,8 +21,12 @@
 //     halves belong together; if not, one of them is on its way. So no fence is needed, and no second read after
 //     the first.
 // Index: a warp owns 32 x V consecutive 16-byte vectors; in round r lane l loads vector 32 r + l of them, so a
-// warp always reads 512 neighbouring bytes. The rounds are scanned one after another by shuffles; no transposition
-// through shared memory is needed.
+// warp always reads 512 neighbouring bytes:
+//
+//     round 0     lane 0   lane 1   ...   lane 31
+//     round 1     lane 0   lane 1   ...   lane 31      the next 512 bytes
+//
+// The rounds are scanned one after another by shuffles; no transposition through shared memory is needed.
 // The aggregates are added in an order that depends on timing: the last bits of a float may differ from run to run.
 // Limit: memory, 8 bytes per float; the chain of look-backs; the registers that hold a tile while its block waits.
 #include <cstring>
@@ -132,6 +144,73 @@ template <class T> __device__ T look_back(const TileStates<T>& states, unsigned 
 
 template <class T> struct alignas(16) Vector { T x[width<T>]; };
 
+/// The first element of a lane's vector in round r, when the warp's part begins at `begin`.
+template <class T> __device__ __forceinline__ std::size_t first_of(std::size_t begin, unsigned r, unsigned lane) {
+    return begin + (r * 32 + lane) * width<T>;
+}
+
+/// Loads the lane's vectors; 0 beyond the end. @param whole whether the tile ends before n
+template <class T>
+__device__ __forceinline__ void load(Vector<T> (&v)[vectors], const T* a, std::size_t n, std::size_t begin,
+                                     unsigned lane, bool whole) {
+    if (whole) {
+#pragma unroll
+        for (unsigned r = 0; r < vectors; ++r) {
+            const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(a + first_of<T>(begin, r, lane)));
+            memcpy(&v[r], &bits, 16);
+        }
+    } else {
+#pragma unroll // or v would have to be indexed, and registers cannot be
+        for (unsigned r = 0; r < vectors; ++r)
+#pragma unroll
+            for (unsigned k = 0; k < width<T>; ++k)
+                v[r].x[k] = first_of<T>(begin, r, lane) + k < n ? a[first_of<T>(begin, r, lane) + k] : T{0};
+    }
+}
+
+/// Scans the warp's part: inside the vector, then over the lanes, then over the rounds. Afterwards v[r] holds the sums
+/// from the beginning of the part on, before[r] the sum of what comes before v[r].
+/// @return the sum of the whole part
+template <class T>
+__device__ __forceinline__ T scan_part(Vector<T> (&v)[vectors], T (&before)[vectors], unsigned lane) {
+    T of_warp = 0;
+#pragma unroll
+    for (unsigned r = 0; r < vectors; ++r) {
+#pragma unroll
+        for (unsigned k = 1; k < width<T>; ++k) v[r].x[k] += v[r].x[k - 1];
+        const T up_to_me = warp_scan(v[r].x[width<T> - 1], lane);
+        T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
+        if (lane == 0) before_me = 0;
+        before[r] = of_warp + before_me;
+        of_warp += __shfl_sync(all_lanes, up_to_me, 31);
+#pragma unroll
+        for (unsigned k = 0; k < width<T>; ++k) v[r].x[k] += before[r];
+    }
+    return of_warp;
+}
+
+/// Adds what comes before the warp's part, and stores the elements below n.
+template <class T, bool inclusive>
+__device__ __forceinline__ void store(const Vector<T> (&v)[vectors], const T (&before)[vectors], T before_warp, T* out,
+                                      std::size_t n, std::size_t begin, unsigned lane, bool whole) {
+#pragma unroll
+    for (unsigned r = 0; r < vectors; ++r) {
+        Vector<T> sums;
+#pragma unroll
+        for (unsigned k = 0; k < width<T>; ++k)
+            sums.x[k] = before_warp + (inclusive ? v[r].x[k] : k > 0 ? v[r].x[k - 1] : before[r]);
+        if (whole) {
+            uint4 bits;
+            memcpy(&bits, &sums, 16);
+            __stcs(reinterpret_cast<uint4*>(out + first_of<T>(begin, r, lane)), bits);
+        } else {
+#pragma unroll
+            for (unsigned k = 0; k < width<T>; ++k)
+                if (first_of<T>(begin, r, lane) + k < n) out[first_of<T>(begin, r, lane) + k] = sums.x[k];
+        }
+    }
+}
+
 } // namespace
 
 /// One tile per block; any n. `a` and `out` start at multiples of 16 bytes. The states are cleared before every launch.
@@ -147,38 +226,11 @@ __global__ void __launch_bounds__(threads, resident)
     const unsigned tile = my_tile;
     const std::size_t begin = tile * std::size_t{tile_size<T>} + warp * (32 * V * W);
     const bool whole = (tile + std::size_t{1}) * tile_size<T> <= n;
-    const auto first_of = [&](unsigned r) { return begin + (r * 32 + lane) * W; }; // of my vector in round r
 
     Vector<T> v[V];
-    if (whole) {
-#pragma unroll
-        for (unsigned r = 0; r < V; ++r) {
-            const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(a + first_of(r)));
-            memcpy(&v[r], &bits, 16);
-        }
-    } else {
-#pragma unroll // or v would have to be indexed, and registers cannot be
-        for (unsigned r = 0; r < V; ++r)
-#pragma unroll
-            for (unsigned k = 0; k < W; ++k) v[r].x[k] = first_of(r) + k < n ? a[first_of(r) + k] : T{0};
-    }
-
-    // Inside the vector, then over the lanes, then over the rounds. Afterwards v[r] holds the sums from the beginning
-    // of this warp's part on, before[r] the sum of what comes before v[r], and of_warp that of the whole part.
     T before[V];
-    T of_warp = 0;
-#pragma unroll
-    for (unsigned r = 0; r < V; ++r) {
-#pragma unroll
-        for (unsigned k = 1; k < W; ++k) v[r].x[k] += v[r].x[k - 1];
-        const T up_to_me = warp_scan(v[r].x[W - 1], lane);
-        T before_me = __shfl_up_sync(all_lanes, up_to_me, 1);
-        if (lane == 0) before_me = 0;
-        before[r] = of_warp + before_me;
-        of_warp += __shfl_sync(all_lanes, up_to_me, 31);
-#pragma unroll
-        for (unsigned k = 0; k < W; ++k) v[r].x[k] += before[r];
-    }
+    load(v, a, n, begin, lane, whole);
+    const T of_warp = scan_part(v, before, lane);
 
     __shared__ T of_warps[warps];
     if (lane == 0) of_warps[warp] = of_warp;
@@ -198,24 +250,7 @@ __global__ void __launch_bounds__(threads, resident)
         if (lane < warps) of_warps[lane] = before_tile + before_me; // now: what comes before each warp's part
     }
     __syncthreads();
-    const T before_warp = of_warps[warp];
-
-#pragma unroll
-    for (unsigned r = 0; r < V; ++r) {
-        Vector<T> sums;
-#pragma unroll
-        for (unsigned k = 0; k < W; ++k)
-            sums.x[k] = before_warp + (inclusive ? v[r].x[k] : k > 0 ? v[r].x[k - 1] : before[r]);
-        if (whole) {
-            uint4 bits;
-            memcpy(&bits, &sums, 16);
-            __stcs(reinterpret_cast<uint4*>(out + first_of(r)), bits);
-        } else {
-#pragma unroll
-            for (unsigned k = 0; k < W; ++k)
-                if (first_of(r) + k < n) out[first_of(r) + k] = sums.x[k];
-        }
-    }
+    store<T, inclusive>(v, before, of_warps[warp], out, n, begin, lane, whole);
 }
 
 template <class T> void cuda_scan_look_back(const ScanProblem<T>& p, Prefixes<T>& out, Stopwatch& watch) {
