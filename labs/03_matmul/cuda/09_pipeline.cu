@@ -47,40 +47,120 @@ constexpr int band_height = 8;  // tiles from top to bottom before the next colu
 constexpr int stage_floats = depth * (pitch + columns);
 constexpr std::size_t shared_bytes = sizeof(float) * stages * stage_floats;
 
+/// An element of C.
+struct Element {
+    int row, column;
+};
+
+/// The first element that a block computes. Blocks are numbered down a column of `band_height` tiles, then down the
+/// next column: those that run at the same time form a square of C rather than a strip. With bands of three tiles:
+///
+///     0  3  6  9
+///     1  4  7 10
+///     2  5  8 11
+///     12 14 16 18
+///     13 15 17 19     the last band may be lower
+__device__ __forceinline__ Element first_of_block(int m, int n) {
+    const int tile_rows = (m + rows - 1) / rows, tile_columns = (n + columns - 1) / columns;
+    const int band = blockIdx.x / (band_height * tile_columns), within = blockIdx.x - band * band_height * tile_columns;
+    const int height = min(band_height, tile_rows - band * band_height);
+    return {(band * band_height + within % height) * rows, within / height * columns};
+}
+
+/// The first element of a thread within the block's tile.
+///
+///     the tile of a block:            the tile of a warp, by lanes: each has four pieces of 4 x 4
+///
+///         32  32  32  32                 4   4   4   4   4   4   4   4
+///        +---+---+---+---+             +---------------+---------------+
+///     64 | 0 | 1 | 2 | 3 |           4 | 0   1   2   3 | 0   1   2   3 |
+///        +---+---+---+---+           4 | 4   5   6   7 | 4   5   6   7 |
+///     64 | 4 | 5 | 6 | 7 |             |      ...      |      ...      |
+///        +---+---+---+---+           4 | 28  29  30  31| 28  29  30  31|
+///                                      +---------------+---------------+
+///                                    4 | 0   1   2   3 | 0   1   2   3 |
+///                                      |      ...      |      ...      |
+///                                    4 | 28  29  30  31| 28  29  30  31|
+///                                      +---------------+---------------+
+///
+/// A lane reads its rows and columns as float4, and neighbouring lanes read neighbours.
+__device__ __forceinline__ Element first_of_thread() {
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32, warps_across = columns / warp_columns;
+    return {warp / warps_across * warp_rows + lane / lane_columns * 4,
+            warp % warps_across * warp_columns + lane % lane_columns * 4};
+}
+
+/// What a thread needs from both tiles for one step.
+struct Fragment {
+    alignas(16) float left[thread_rows], right[thread_columns]; // loaded as float4
+};
+
+/// Loads this thread's part of column l of A's tile and of row l of B's.
+__device__ __forceinline__ void load(Fragment& f, const float* a_tile, int l, Element mine) {
+    const float* const b_tile = a_tile + depth * pitch;
+#pragma unroll
+    for (int i = 0; i < thread_rows; i += 4)
+        *reinterpret_cast<float4*>(&f.left[i]) =
+            *reinterpret_cast<const float4*>(&a_tile[l * pitch + mine.row + i * lane_rows]);
+#pragma unroll
+    for (int j = 0; j < thread_columns; j += 4)
+        *reinterpret_cast<float4*>(&f.right[j]) =
+            *reinterpret_cast<const float4*>(&b_tile[l * columns + mine.column + j * lane_columns]);
+}
+
+/// Adds up, along a row and back along the next: the operand at the turn is used twice in succession.
+__device__ __forceinline__ void add_products(float (&sum)[thread_rows][thread_columns], const Fragment& f) {
+#pragma unroll
+    for (int i = 0; i < thread_rows; ++i)
+#pragma unroll
+        for (int step = 0; step < thread_columns; ++step) {
+            const int j = i % 2 ? thread_columns - 1 - step : step;
+            sum[i][j] += f.left[i] * f.right[j];
+        }
+}
+
+/// Writes the sums that lie inside C.
+template <bool vector>
+__device__ __forceinline__ void store(float* c, const float (&sum)[thread_rows][thread_columns], Element block,
+                                      Element mine, int m, int n) {
+#pragma unroll
+    for (int i = 0; i < thread_rows; ++i) {
+        const int r = block.row + mine.row + i / 4 * 4 * lane_rows + i % 4;
+        if (r >= m) continue;
+#pragma unroll
+        for (int j = 0; j < thread_columns; j += 4) {
+            const int s = block.column + mine.column + j * lane_columns;
+            float* const to = c + std::size_t(r) * n + s;
+            if (vector && s < n)
+                *reinterpret_cast<float4*>(to) = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
+            if (!vector)
+#pragma unroll
+                for (int e = 0; e < 4; ++e)
+                    if (s + e < n) to[e] = sum[i][j + e];
+        }
+    }
+}
+
 } // namespace
 
 /// One tile of C per block; any shape.
-///
-/// Blocks are numbered down a column of `band_height` tiles, then down the next column: those that run at the same time
-/// form a square of C rather than a strip, and share more rows of A and columns of B in the L2.
-///
 /// @tparam vector whether 4 divides n, so that rows of B and C can be moved in 16-byte pieces
 template <bool vector>
 __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __restrict__ a, const float* __restrict__ b,
                                                               float* __restrict__ c, int m, int k, int n) {
-    extern __shared__ __align__(16) float tiles_of[];
+    extern __shared__ __align__(16) float all_stages[]; // of each stage: A's tile, then B's
+    const Element block = first_of_block(m, n), mine = first_of_thread();
 
-    // Which tile of C.
-    const int tile_rows = (m + rows - 1) / rows, tile_columns = (n + columns - 1) / columns;
-    const int band = blockIdx.x / (band_height * tile_columns), within = blockIdx.x - band * band_height * tile_columns;
-    const int height = min(band_height, tile_rows - band * band_height); // the last band may be lower
-    const int row = (band * band_height + within % height) * rows, column = within / height * columns;
-
-    // This thread's place in it: by its warp, then by its lane.
-    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
-    const int warps_across = columns / warp_columns;
-    const int y = warp / warps_across * warp_rows + lane / lane_columns * 4;
-    const int x = warp % warps_across * warp_columns + lane % lane_columns * 4;
-
-    // What it copies: column a_l of every a_step-th row of A's tile, four columns of every b_step-th row of B's.
+    // What this thread copies: of A's tile, column a_l of every a_step-th row; of B's, four columns of every b_step-th.
     constexpr int a_step = threads / depth, b_step = threads / (columns / 4);
+    const int t = threadIdx.x;
     const int a_l = t % depth, a_i = t / depth;
     const int b_l = t / (columns / 4), b_j = t % (columns / 4) * 4;
-    const int rows_left = m - row - a_i; // from the first one it copies
-    const float* const a_from = a + std::size_t(row + a_i) * k + a_l;
-    const float* const b_from = b + std::size_t(b_l) * n + column + b_j;
+    const int rows_left = m - block.row - a_i; // from the first one it copies
+    const float* const a_from = a + std::size_t(block.row + a_i) * k + a_l;
+    const float* const b_from = b + std::size_t(b_l) * n + block.column + b_j;
     const auto start = [&](int stage, int l0) {
-        float* const a_tile = tiles_of + stage * stage_floats;
+        float* const a_tile = all_stages + stage * stage_floats;
         float* const b_tile = a_tile + depth * pitch;
 #pragma unroll
         for (int i = 0; i < rows; i += a_step)
@@ -91,30 +171,19 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
             float* const to = &b_tile[(b_l + l) * columns + b_j];
             const float* const from = b_from + std::size_t(l0 + l) * n;
             const bool inside = l0 + b_l + l < k;
-            if constexpr (vector) copy16_async(to, from, inside && column + b_j < n);
+            if constexpr (vector) copy16_async(to, from, inside && block.column + b_j < n);
             else
 #pragma unroll
-                for (int j = 0; j < 4; ++j) copy4_async(to + j, from + j, inside && column + b_j + j < n);
+                for (int j = 0; j < 4; ++j) copy4_async(to + j, from + j, inside && block.column + b_j + j < n);
         }
     };
 
-    // A fragment is what a thread needs from both tiles for one step. There are two: while the products of one are
-    // summed, the other is loaded from shared memory.
-    float sum[thread_rows][thread_columns] = {};
-    alignas(16) float left[2][thread_rows], right[2][thread_columns]; // loaded as float4
-    const auto load = [&](int turn, int stage, int l) {
-        const float* const a_tile = tiles_of + stage * stage_floats;
-        const float* const b_tile = a_tile + depth * pitch;
-#pragma unroll
-        for (int i = 0; i < thread_rows; i += 4)
-            *reinterpret_cast<float4*>(&left[turn][i]) =
-                *reinterpret_cast<const float4*>(&a_tile[l * pitch + y + i * lane_rows]);
-#pragma unroll
-        for (int j = 0; j < thread_columns; j += 4)
-            *reinterpret_cast<float4*>(&right[turn][j]) =
-                *reinterpret_cast<const float4*>(&b_tile[l * columns + x + j * lane_columns]);
-    };
-
+    // The stages form a ring:
+    //
+    //                stage 0        stage 1        stage 2
+    //     tile 0     is multiplied  1 under way    2 is started
+    //     tile 1     3 is started   is multiplied  2 under way
+    //     tile 2     3 under way    4 is started   is multiplied
     const int tiles = (k + depth - 1) / depth;
 #pragma unroll
     for (int s = 0; s < stages - 1; ++s) {
@@ -123,8 +192,10 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
     }
     wait_for_copies<stages - 2>();
     __syncthreads();
+    float sum[thread_rows][thread_columns] = {};
+    Fragment fragment[2]; // while the products of one are summed, the other is loaded
     int reading = 0, writing = stages - 1;
-    if (tiles > 0) load(0, reading, 0);
+    if (tiles > 0) load(fragment[0], all_stages, 0, mine);
     for (int tile = 0; tile < tiles; ++tile) {
 #pragma unroll
         for (int l = 0; l < depth; ++l) {
@@ -133,40 +204,18 @@ __global__ void __launch_bounds__(threads, 2) pipeline_kernel(const float* __res
                 __syncthreads();               // all shares have; no thread reads the present tile any more
                 reading = reading + 1 == stages ? 0 : reading + 1;
             }
-            load((l + 1) % 2, reading, (l + 1) % depth); // after the last tile: old numbers, never used
+            // After the last tile: old numbers, never used.
+            load(fragment[(l + 1) % 2], all_stages + reading * stage_floats, (l + 1) % depth, mine);
             if (l == 0) {
                 const int ahead = tile + stages - 1;
                 if (ahead < tiles) start(writing, ahead * depth);
                 commit_copies();
                 writing = writing + 1 == stages ? 0 : writing + 1;
             }
-            // Along a row and back along the next: the operand at the turn is used twice in succession.
-#pragma unroll
-            for (int i = 0; i < thread_rows; ++i)
-#pragma unroll
-                for (int step = 0; step < thread_columns; ++step) {
-                    const int j = i % 2 ? thread_columns - 1 - step : step;
-                    sum[i][j] += left[l % 2][i] * right[l % 2][j];
-                }
+            add_products(sum, fragment[l % 2]);
         }
     }
-
-#pragma unroll
-    for (int i = 0; i < thread_rows; ++i) {
-        const int r = row + y + i / 4 * 4 * lane_rows + i % 4;
-        if (r >= m) continue;
-#pragma unroll
-        for (int j = 0; j < thread_columns; j += 4) {
-            const int s = column + x + j * lane_columns;
-            float* const to = c + std::size_t(r) * n + s;
-            if (vector && s < n)
-                *reinterpret_cast<float4*>(to) = {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]};
-            if (!vector)
-#pragma unroll
-                for (int e = 0; e < 4; ++e)
-                    if (s + e < n) to[e] = sum[i][j + e];
-        }
-    }
+    store<vector>(c, sum, block, mine, m, n);
 }
 
 void cuda_pipeline(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
