@@ -6,6 +6,12 @@
 // shared memory while it goes through the bin's entries from the lowest column to the highest. Neighbouring lanes then
 // read neighbouring elements of x, and a block reads x from front to back once. The rows now come in any order, but
 // their sums are in shared memory, where an atomic addition is cheap.
+//
+//     row 0   a . b . . c   \  bin 0     entries by column   a d b e c     its block reads x in order,
+//     row 1   . d . . e .   /            slots               0 1 0 1 0     and adds to sum[0], sum[1], sum[0], ...
+//     row 2   f . . . g .   \  bin 1     entries by column   f h g i
+//     row 3   . . h . . i   /            slots               0 1 0 1
+//
 //   - An entry takes as much memory as in CSR: a value, 16 bits for its slot (the place of its sum in the bin) and 16
 //     bits for its column, counted from the first column of its chunk of 128 entries.
 //   - A row of more than 512 entries gets several slots. So the lanes of a warp do not all wait for the same sum, and
@@ -46,8 +52,11 @@ constexpr std::uint32_t no_slot = 0xFFFF;       // of the padding at the end of 
 constexpr std::size_t most_sum_bytes = 131 * 1024;
 static_assert(most_sum_bytes / sizeof(float) < no_slot, "16 bits hold a slot");
 
-/// The matrix, sorted. Entry n of a chunk, with columns rising with n, is stored at 4 * (n % 32) + n / 32: a lane loads
-/// its four entries at once, and the lanes of a warp multiply neighbouring entries.
+/// The matrix, sorted. A lane loads its four entries of a chunk at once, and the lanes of a warp multiply neighbouring
+/// entries. So the entries of a chunk, by rising column, are stored in this order:
+///
+///     lane 0           lane 1                  lane 31
+///     0  32  64  96    1  33  65  97    ...    31  63  95  127
 template <class T> struct Bins {
     std::vector<int> first_slot;      ///< bins + 1
     std::vector<int> row;             ///< of each slot; ~row where the row has several
@@ -95,24 +104,28 @@ template <class T> void sort_bin(const gpulab::Csr<T>& a, const std::vector<Slot
     for (const Slot& slot : slots) to.row.push_back(slot.shared ? ~slot.row : slot.row);
 }
 
-/// Cuts the rows into bins and sorts each of them.
-/// @param multiprocessors how many bins to make, unless the matrix is very small or has too many rows
-/// @param most_slots of a bin
-template <class T>
-Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std::size_t most_slots) {
+/// The slots of all rows, in order.
+template <class T> std::vector<Slot> slots_of(const gpulab::Csr<T>& a) {
     std::vector<Slot> slots;
-    bool shared_rows = false;
     for (std::size_t i = 0; i < a.rows; ++i) {
         const auto begin = static_cast<std::size_t>(a.row_start[i]), end = static_cast<std::size_t>(a.row_start[i + 1]);
         const std::size_t n = std::max<std::size_t>(gpulab::ceil_div(end - begin, most_per_slot), 1);
-        shared_rows |= n > 1;
         for (std::size_t q = 0; q < n; ++q) slots.push_back({static_cast<int>(i), n > 1, begin + q, end, n});
     }
     if (slots.size() > static_cast<std::size_t>(std::numeric_limits<int>::max()))
         throw gpulab::Unsupported("there are more sums than 32-bit offsets can count");
+    return slots;
+}
 
-    // Ranges of slots with equal work. A range is usually one bin; with too many slots it is several.
-    const std::size_t work = a.nonzeros() + slots.size();
+/// Divides the slots into ranges with equal work, one for each multiprocessor. A range is usually one bin; with too
+/// many slots it is several. All first bins come before all second ones:
+///
+///     range 0     range 1     range 2
+///     bin 0       bin 1       bin 2      the longest slots
+///     bin 3                   bin 4      the rest
+std::vector<std::vector<Slot>> cut_into_bins(const std::vector<Slot>& slots, std::size_t nonzeros,
+                                             std::size_t multiprocessors, std::size_t most_slots) {
+    const std::size_t work = nonzeros + slots.size();
     const std::size_t ranges = std::clamp<std::size_t>(work / least_work, 1, multiprocessors);
     std::vector<std::vector<std::vector<Slot>>> rounds; // rounds[n][range]: the range's n-th bin
     std::size_t next = 0, done = 0;
@@ -133,18 +146,23 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
             rounds[n][r].assign(begin, end);
         }
     }
-    slots = {};
     std::vector<std::vector<Slot>> bins;
     for (auto& round : rounds)
         for (auto& bin : round)
             if (!bin.empty()) bins.push_back(std::move(bin));
+    return bins;
+}
 
-    std::vector<Bins<T>> sorted(bins.size());
-    std::atomic<std::size_t> next_bin = 0;
-    gpulab::for_parts(gpulab::parts_for(bins.size(), 1), [&](unsigned) {
-        for (std::size_t b = next_bin++; b < bins.size(); b = next_bin++) sort_bin(a, bins[b], sorted[b]);
+/// Calls task(b) for each bin, on all cores.
+template <class Task> void for_bins(std::size_t bins, const Task& task) {
+    std::atomic<std::size_t> next = 0;
+    gpulab::for_parts(gpulab::parts_for(bins, 1), [&](unsigned) {
+        for (std::size_t b = next++; b < bins; b = next++) task(b);
     });
+}
 
+/// All bins, one after the other. @param sorted each bin alone; empty afterwards
+template <class T> Bins<T> joined(std::vector<Bins<T>>& sorted, std::size_t nonzeros) {
     Bins<T> all;
     all.first_slot = all.first_chunk = {0};
     std::size_t chunks = 0;
@@ -154,27 +172,74 @@ Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std
         all.first_chunk.push_back(static_cast<int>(chunks));
         all.most_slots = std::max(all.most_slots, bin.row.size());
     }
-    all.shared_rows = shared_rows;
-    if (chunks * chunk > 2 * a.nonzeros() + (1 << 20))
+    if (chunks * chunk > 2 * nonzeros + (1 << 20))
         throw gpulab::Unsupported("the columns lie too far apart: most places of the chunks would be empty");
-    const auto slots_in_all = static_cast<std::size_t>(all.first_slot.back());
-    all.row.resize(slots_in_all);
+    all.row.resize(static_cast<std::size_t>(all.first_slot.back()));
     all.first_column.resize(chunks);
     all.place.resize(chunks * chunk);
     all.value.resize(chunks * chunk);
-    next_bin = 0;
-    gpulab::for_parts(gpulab::parts_for(bins.size(), 1), [&](unsigned) {
-        for (std::size_t b = next_bin++; b < bins.size(); b = next_bin++) {
-            const auto entry = static_cast<std::ptrdiff_t>(all.first_chunk[b]) * static_cast<std::ptrdiff_t>(chunk);
-            std::copy(sorted[b].row.begin(), sorted[b].row.end(), all.row.begin() + all.first_slot[b]);
-            std::copy(sorted[b].first_column.begin(), sorted[b].first_column.end(),
-                      all.first_column.begin() + all.first_chunk[b]);
-            std::copy(sorted[b].place.begin(), sorted[b].place.end(), all.place.begin() + entry);
-            std::copy(sorted[b].value.begin(), sorted[b].value.end(), all.value.begin() + entry);
-            sorted[b] = {};
-        }
+    for_bins(sorted.size(), [&](std::size_t b) {
+        const auto entry = static_cast<std::ptrdiff_t>(all.first_chunk[b]) * static_cast<std::ptrdiff_t>(chunk);
+        std::copy(sorted[b].row.begin(), sorted[b].row.end(), all.row.begin() + all.first_slot[b]);
+        std::copy(sorted[b].first_column.begin(), sorted[b].first_column.end(),
+                  all.first_column.begin() + all.first_chunk[b]);
+        std::copy(sorted[b].place.begin(), sorted[b].place.end(), all.place.begin() + entry);
+        std::copy(sorted[b].value.begin(), sorted[b].value.end(), all.value.begin() + entry);
+        sorted[b] = {};
     });
+    all.shared_rows = std::any_of(all.row.begin(), all.row.end(), [](int row) { return row < 0; });
     return all;
+}
+
+/// Cuts the rows into bins and sorts each of them.
+/// @param multiprocessors how many bins to make, unless the matrix is very small or has too many rows
+/// @param most_slots of a bin
+template <class T>
+Bins<T> sort_into_bins(const gpulab::Csr<T>& a, std::size_t multiprocessors, std::size_t most_slots) {
+    const std::vector<std::vector<Slot>> bins = cut_into_bins(slots_of(a), a.nonzeros(), multiprocessors, most_slots);
+    std::vector<Bins<T>> sorted(bins.size());
+    for_bins(bins.size(), [&](std::size_t b) { sort_bin(a, bins[b], sorted[b]); });
+    return joined(sorted, a.nonzeros());
+}
+
+/// The four entries of a lane in one chunk.
+template <class T> struct Entries {
+    int first_column; ///< of the chunk
+    int place[4];     ///< the slot in the upper 16 bits, the column in the lower ones
+    T value[4];
+};
+
+/// Loads the entries of a lane. @pre chunk c exists
+template <class T>
+__device__ __forceinline__ void load(Entries<T>& mine, int c, unsigned lane, const int* __restrict__ first_column,
+                                     const std::uint32_t* __restrict__ place, const T* __restrict__ value) {
+    const std::size_t entry = static_cast<std::size_t>(c) * chunk + 4 * lane;
+    mine.first_column = first_column[c];
+    const int4 at = load_once4(reinterpret_cast<const int*>(place + entry));
+    mine.place[0] = at.x, mine.place[1] = at.y, mine.place[2] = at.z, mine.place[3] = at.w;
+    load_once4(value + entry, mine.value);
+}
+
+/// As padding: column 0, and no slot.
+template <class T> __device__ __forceinline__ void set_empty(Entries<T>& mine) {
+    mine.first_column = 0;
+    for (int& place : mine.place) place = static_cast<int>(no_slot << 16);
+}
+
+/// The elements of x for the four entries.
+template <class T>
+__device__ __forceinline__ void gather(T (&its_x)[4], const Entries<T>& mine, const T* __restrict__ x) {
+#pragma unroll
+    for (int m = 0; m < 4; ++m) its_x[m] = x[mine.first_column + (mine.place[m] & 0xFFFF)];
+}
+
+/// Adds the four products to the sums of their slots.
+template <class T> __device__ __forceinline__ void add_products(T* sum, const Entries<T>& mine, const T (&its_x)[4]) {
+#pragma unroll
+    for (int m = 0; m < 4; ++m) {
+        const unsigned slot = static_cast<unsigned>(mine.place[m]) >> 16;
+        if (slot != no_slot) atomicAdd(&sum[slot], mine.value[m] * its_x[m]);
+    }
 }
 
 } // namespace
@@ -195,37 +260,18 @@ __global__ void __launch_bounds__(bins_threads)
     const int warps = static_cast<int>(blockDim.x) / 32;
     const int end = first_chunk[blockIdx.x + 1];
     for (int c = first_chunk[blockIdx.x] + static_cast<int>(threadIdx.x / 32); c < end; c += warps * unroll) {
-        int4 at[unroll];
-        T v[unroll][4], xs[unroll][4];
-        int first[unroll];
+        Entries<T> mine[unroll];
+        T its_x[unroll][4];
 #pragma unroll
         for (int n = 0; n < unroll; ++n) {
             const int d = c + n * warps;
-            if (n == 0 || d < end) { // the same for all lanes of a warp
-                const std::size_t entry = static_cast<std::size_t>(d) * chunk + 4 * lane;
-                first[n] = first_column[d];
-                at[n] = load_once4(reinterpret_cast<const int*>(place + entry));
-                load_once4(value + entry, v[n]);
-            } else {
-                first[n] = 0;
-                at[n] = make_int4(-65536, -65536, -65536, -65536); // no_slot, column 0
-            }
+            if (n == 0 || d < end) load(mine[n], d, lane, first_column, place, value); // the same for all lanes
+            else set_empty(mine[n]);
         }
 #pragma unroll
-        for (int n = 0; n < unroll; ++n) {
-            xs[n][0] = x[first[n] + (at[n].x & 0xFFFF)];
-            xs[n][1] = x[first[n] + (at[n].y & 0xFFFF)];
-            xs[n][2] = x[first[n] + (at[n].z & 0xFFFF)];
-            xs[n][3] = x[first[n] + (at[n].w & 0xFFFF)];
-        }
+        for (int n = 0; n < unroll; ++n) gather(its_x[n], mine[n], x);
 #pragma unroll
-        for (int n = 0; n < unroll; ++n) {
-            const unsigned slot[4] = {static_cast<unsigned>(at[n].x) >> 16, static_cast<unsigned>(at[n].y) >> 16,
-                                      static_cast<unsigned>(at[n].z) >> 16, static_cast<unsigned>(at[n].w) >> 16};
-#pragma unroll
-            for (int m = 0; m < 4; ++m)
-                if (slot[m] != no_slot) atomicAdd(&sum[slot[m]], v[n][m] * xs[n][m]);
-        }
+        for (int n = 0; n < unroll; ++n) add_products(sum, mine[n], its_x[n]);
     }
     __syncthreads();
 
