@@ -36,6 +36,7 @@ constexpr int most_blocks = most_cluster_blocks;
 
 #if __CUDA_ARCH__ >= 900
 constexpr unsigned all_lanes = 0xffffffffu;
+constexpr int unrolled = 8; // columns
 
 /// A row that may become the pivot's. high and low are the bits of the magnitude; in high the bit of the sign is set,
 /// so that 0 means no candidate.
@@ -79,6 +80,11 @@ __device__ unsigned there(const void* variable, int rank) {
     return address;
 }
 
+/// Makes an mbarrier. A phase of it takes one expect().
+__device__ void make_barrier(std::uint64_t* arrived) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(here(arrived)) : "memory");
+}
+
 /// Begins a phase of the mbarrier: it is complete when this many bytes have come. They may come before this call.
 __device__ void expect(std::uint64_t* arrived, int bytes) {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(here(arrived)), "r"(bytes) : "memory");
@@ -104,59 +110,261 @@ __device__ void wait(std::uint64_t* arrived, int phase) {
                      : "memory");
     } while (!done);
 }
+
+/// A candidate as the first pair of a message, and back.
+__device__ double2 packed(const Candidate& c) {
+    return {__hiloint2double(static_cast<int>(c.high), static_cast<int>(c.low)), __longlong_as_double(c.position)};
+}
+__device__ Candidate unpacked(double2 head) {
+    return {static_cast<unsigned>(__double2hiint(head.x)), static_cast<unsigned>(__double2loint(head.x)),
+            __double2loint(head.y)};
+}
+
+/// The rows that a thread keeps in registers.
+template <int W, int ROWS> struct Rows {
+    double a[ROWS][W];
+    int position[ROWS]; ///< of each row in the matrix, after the exchanges so far
+};
+
+/// A block's shared memory. Messages are there twice, for even and odd columns: others may still read those of the
+/// column before.
+///
+///     a message:  [ magnitude, position ] [ element 0, element 1 ] [ 2, 3 ] ... [ W - 2, W - 1 ]
+template <int W, int THREADS> struct Shared {
+    static constexpr int warps = THREADS / 32;
+    static constexpr int pairs = 1 + W / 2; ///< of a message
+    static_assert(pairs <= 32, "a warp sends a message with one instruction");
+
+    double2 of_warp[2][warps][pairs];        ///< the best row of each warp of this block
+    double2 of_block[2][most_blocks][pairs]; ///< the best row of each block, which that block sends
+    std::uint64_t arrived[2];                ///< mbarriers: they count the bytes of of_block
+    double tiles[warps][32][unrolled + 1];   ///< 32 rows of a warp on their way from or to the matrix
+};
+
+/// The variable itself, with its address as a number in a register, because it has passed through a shuffle. Otherwise
+/// the compiler computes the address anew for each access, from the block's rank.
+template <class T> __device__ T& in_register(T& variable) {
+    return *static_cast<T*>(__cvta_shared_to_generic(__shfl_sync(all_lanes, here(&variable), 0)));
+}
+
+/// Loads the rows of a warp through a tile. With one instruction the lanes read 8 columns of 4 rows:
+///
+///     columns     0 ... 7
+///     row 0       lanes  0 ... 7
+///     row 1       lanes  8 ... 15
+///     row 2       lanes 16 ... 23
+///     row 3       lanes 24 ... 31
+///
+/// After eight of them the tile has 32 rows, and each lane takes its own.
+/// @param first the first row of the warp; those of a lane are THREADS apart
+template <int THREADS, int W, int ROWS>
+__device__ __forceinline__ void load_rows(Rows<W, ROWS>& rows, const DeviceMatrix& d, int k0, int width, int first,
+                                          double (&tile)[32][unrolled + 1]) {
+    const int t = threadIdx.x, lane = t % 32;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        const int row = first + r * THREADS;
+        double(&a)[W] = rows.a[r];
+        rows.position[r] = row + lane;
+#pragma unroll
+        for (int j = 0; j < W; ++j) {
+            const int i = row + j % 8 * 4 + lane / 8, column = j / 8 * 8 + lane % 8;
+            a[j] = i < d.n && column < width ? d.lu[std::size_t(i) * d.n + k0 + column] : 0;
+        }
+#pragma unroll
+        for (int j = 0; j < W; j += 8) {
+#pragma unroll
+            for (int i = 0; i < 8; ++i) tile[i * 4 + lane / 8][lane % 8] = a[j + i];
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 8; ++i) a[j + i] = tile[lane][i];
+            __syncwarp();
+        }
+    }
+}
+
+/// Stores the rows at their positions, through the tile as well.
+template <int W, int ROWS>
+__device__ __forceinline__ void store_rows(const Rows<W, ROWS>& rows, const DeviceMatrix& d, int k0, int width,
+                                           double (&tile)[32][unrolled + 1]) {
+    const int t = threadIdx.x, lane = t % 32;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+#pragma unroll
+        for (int j = 0; j < W; j += 8) {
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 8; ++i) tile[lane][i] = rows.a[r][j + i];
+            __syncwarp();
+#pragma unroll
+            for (int i = 0; i < 8; ++i) {
+                const int to = __shfl_sync(all_lanes, rows.position[r], i * 4 + lane / 8), column = j + lane % 8;
+                if (to < d.n && column < width)
+                    d.lu[std::size_t(to) * d.n + k0 + column] = tile[i * 4 + lane / 8][lane % 8];
+            }
+        }
+}
+
+/// The warp writes its best candidate with its row. Here and below, u is the place of the current column in the
+/// registers: a constant, because the loop over u is unrolled.
+template <int W, int ROWS>
+__device__ __forceinline__ void offer_best_row(const Rows<W, ROWS>& rows, int u, int diagonal, int n,
+                                               double2* message) {
+    Candidate mine{0, 0, 0};
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (rows.position[r] >= diagonal && rows.position[r] < n) {
+            const Candidate other = candidate(rows.a[r][u], rows.position[r]);
+            if (ROWS == 1 || better(other, mine)) mine = other;
+        }
+    const int t = threadIdx.x, lane = t % 32;
+    if (lane == best_lane(mine, __reduce_max_sync(all_lanes, mine.high))) {
+        message[0] = packed(mine);
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if (ROWS == 1 || rows.position[r] == mine.position)
+#pragma unroll
+                for (int j = u / 2 * 2; j < W; j += 2) message[1 + j / 2] = {rows.a[r][j], rows.a[r][j + 1]};
+    }
+}
+
+/// Sends the best message of the block's warps to all blocks, this one too. The warps divide the receivers; a lane
+/// sends a pair.
+template <int W, int THREADS>
+__device__ __forceinline__ void send_best_row(Shared<W, THREADS>& shared, int parity, int rank, int blocks) {
+    constexpr int warps = Shared<W, THREADS>::warps, pairs = Shared<W, THREADS>::pairs;
+    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const Candidate mine = lane < warps ? unpacked(shared.of_warp[parity][lane][0]) : Candidate{0, 0, 0};
+    const int best = best_lane(mine, __reduce_max_sync(all_lanes, mine.high));
+    if (lane < pairs) {
+        const double2 pair = shared.of_warp[parity][best][lane];
+#pragma unroll 1
+        for (int to = warp; to < blocks; to += warps)
+            send(&shared.of_block[parity][rank][lane], pair, &shared.arrived[parity], to);
+    }
+}
+
+/// The pivot of a column, as every thread knows it.
+struct Pivot {
+    int position;
+    double reciprocal;  ///< of the element in the current column
+    const double2* row; ///< in pairs, in shared memory
+};
+
+/// The best of `count` messages. A lane computes the reciprocal of one candidate while the reduction is under way.
+template <int pairs> __device__ __forceinline__ Pivot choose_pivot(const double2 (*messages)[pairs], int count, int u) {
+    const int t = threadIdx.x, lane = t % 32;
+    Candidate mine{0, 0, 0};
+    double value = 1;
+    if (lane < count) {
+        mine = unpacked(messages[lane][0]);
+        const double2 pair = messages[lane][1 + u / 2];
+        if (mine.high != 0) value = u % 2 == 0 ? pair.x : pair.y;
+    }
+    const unsigned highest = __reduce_max_sync(all_lanes, mine.high);
+    double of_mine = 1 / value;
+    asm volatile("" : "+d"(of_mine)); // here, not where it is used
+    const int best = best_lane(mine, highest);
+    const double reciprocal = __shfl_sync(all_lanes, of_mine, best);
+    return {__shfl_sync(all_lanes, mine.position, best), reciprocal, messages[best] + 1};
+}
+
+/// Exchanges rows, that is, their positions, and computes the column of L, also in l: 0 for a row that is finished.
+template <int W, int ROWS>
+__device__ __forceinline__ void exchange_and_divide(Rows<W, ROWS>& rows, double (&l)[ROWS], const Pivot& pivot,
+                                                    int diagonal, int u) {
+    // Tiny and huge pivots have no accurate reciprocal.
+    const bool accurate = fabs(pivot.reciprocal) >= 1e-300 && fabs(pivot.reciprocal) <= 1e300;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        int& position = rows.position[r];
+        if (position == pivot.position) position = diagonal;
+        else if (position == diagonal) position = pivot.position;
+        l[r] = 0;
+        if (position > diagonal) {
+            l[r] = rows.a[r][u] * pivot.reciprocal;
+            if (!accurate) l[r] = rows.a[r][u] / (u % 2 == 0 ? pivot.row[u / 2].x : pivot.row[u / 2].y);
+            rows.a[r][u] = l[r];
+        }
+    }
+}
+
+/// Subtracts l times the pivot's row. The elements behind place W - done are finished.
+template <int W, int ROWS>
+__device__ __forceinline__ void eliminate(Rows<W, ROWS>& rows, const double (&l)[ROWS], const double2* pivot_row, int u,
+                                          int done) {
+#pragma unroll
+    for (int j0 = 0; j0 < W; j0 += unrolled)
+        if (j0 == 0 || j0 < W - done) {
+#pragma unroll
+            for (int j = j0; j < j0 + unrolled; j += 2) {
+                if (j + 1 <= u) continue;
+                const double2 pair = pivot_row[j / 2];
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) {
+                    if (j > u) rows.a[r][j] -= l[r] * pair.x;
+                    rows.a[r][j + 1] -= l[r] * pair.y;
+                }
+            }
+        }
+}
+
+/// Moves each row by eight places, so that the next columns come to places 0 to 7. For W = 32, by columns:
+///
+///     places      0 ... 7    8 ... 15   16 ... 23  24 ... 31
+///     done = 0    0 ... 7    8 ... 15   16 ... 23  24 ... 31
+///     done = 8    8 ... 15   16 ... 23  24 ... 31  0 ... 7      these are finished
+///     done = 16   16 ... 23  24 ... 31  0 ... 7    8 ... 15     and these
+///
+/// After W / 8 times each element is in its place again.
+template <int W, int ROWS> __device__ __forceinline__ void rotate(Rows<W, ROWS>& rows) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        double(&a)[W] = rows.a[r];
+        double first[unrolled];
+#pragma unroll
+        for (int j = 0; j < unrolled; ++j) first[j] = a[j];
+#pragma unroll
+        for (int j = 0; j + unrolled < W; ++j) a[j] = a[j + unrolled];
+#pragma unroll
+        for (int j = 0; j < unrolled; ++j) a[W - unrolled + j] = first[j];
+    }
+}
 #endif
 
 /// Factorises the columns k0 ... k0 + width - 1, from row k0 down. One cluster; a thread has ROWS rows, THREADS apart.
+///
+/// A column, drawn for two blocks of three warps. All blocks have the same messages, and so choose the same pivot.
+///
+///              block 0                      block 1
+///      warp 0  warp 1  warp 2       warp 0  warp 1  warp 2     rows in registers
+///         |       |       |            |       |       |       offer_best_row()
+///      [ of_warp: 3 messages ]      [ of_warp: 3 messages ]    __syncthreads()
+///                 |                            |
+///                 +----------------------------|--+            send_best_row(): the best one of each block,
+///                 |  +-------------------------+  |            to all blocks
+///                 v  v                         v  v
+///      [ of_block: 2 messages ]     [ of_block: 2 messages ]   wait(): all bytes have come
+///                 |                            |               choose_pivot(): the best one of all
+///         rows in registers            rows in registers       exchange_and_divide(), eliminate()
+///
+/// With one block, of_warp has all messages, and nothing is sent.
 /// @tparam W the numbers of a row that a thread has room for, at least `width`
 template <int W, int THREADS, int ROWS>
 __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix d, int k0, int width) {
 #if __CUDA_ARCH__ >= 900
     namespace cg = cooperative_groups;
-    constexpr int warps = THREADS / 32, pairs = 1 + W / 2, unrolled = 8; // columns
-    static_assert(pairs <= 32, "a warp sends a message with one instruction");
-    // A message: the candidate, and its row in pairs. For even and odd columns: others may still read that of the
-    // column before. The address of all this passes through a shuffle, so that it is a number in a register. Otherwise
-    // the compiler computes it anew for each access, from the block's rank.
-    struct Shared {
-        double2 of_warp[2][warps][pairs];
-        double2 of_block[2][most_blocks][pairs];
-        std::uint64_t arrived[2];
-        double tiles[warps][32][unrolled + 1];
-    };
-    __shared__ Shared variables;
-    Shared* shared = static_cast<Shared*>(__cvta_shared_to_generic(__shfl_sync(all_lanes, here(&variables), 0)));
-    auto& [of_warp, of_block, arrived, tiles] = *shared;
+    using Memory = Shared<W, THREADS>;
+    __shared__ Memory variables;
+    Memory& shared = in_register(variables);
     const cg::cluster_group cluster = cg::this_cluster();
-    const int t = threadIdx.x, lane = t % 32, warp = t / 32;
+    const int t = threadIdx.x, warp = t / 32;
     const int rank = static_cast<int>(cluster.block_rank()), blocks = static_cast<int>(cluster.num_blocks());
-    const int first_row = k0 + rank * THREADS * ROWS;
-    auto& tile = tiles[warp];
     if (t == 0)
-        for (std::uint64_t& barrier : arrived)
-            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(here(&barrier)) : "memory");
+        for (std::uint64_t& barrier : shared.arrived) make_barrier(&barrier);
 
-    // The warp loads 32 rows together, 8 columns of 4 rows at a time. Then each lane takes its row from the tile.
-    double a[ROWS][W];
-    int position[ROWS]; // of the rows, after the exchanges so far
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        const int row = first_row + r * THREADS + warp * 32;
-        position[r] = row + lane;
-#pragma unroll
-        for (int j = 0; j < W; ++j) {
-            const int i = row + j % 8 * 4 + lane / 8, column = j / 8 * 8 + lane % 8;
-            a[r][j] = i < d.n && column < width ? d.lu[std::size_t(i) * d.n + k0 + column] : 0;
-        }
-#pragma unroll
-        for (int j = 0; j < W; j += 8) {
-#pragma unroll
-            for (int i = 0; i < 8; ++i) tile[i * 4 + lane / 8][lane % 8] = a[r][j + i];
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < 8; ++i) a[r][j + i] = tile[lane][i];
-            __syncwarp();
-        }
-    }
+    Rows<W, ROWS> rows;
+    load_rows<THREADS>(rows, d, k0, width, k0 + rank * THREADS * ROWS + warp * 32, shared.tiles[warp]);
     cluster.sync(); // all mbarriers are there, and every block has begun
 
 #pragma unroll 1
@@ -165,125 +373,28 @@ __global__ void __launch_bounds__(THREADS, 1) message_panel_kernel(DeviceMatrix 
         for (int u = 0; u < unrolled; ++u) {
             const int k = done + u, diagonal = k0 + k, parity = u % 2;
             if (k >= width) break;
-            if (blocks > 1 && t == 0) expect(&arrived[parity], blocks * pairs * static_cast<int>(sizeof(double2)));
+            std::uint64_t* const arrived = &shared.arrived[parity];
+            if (blocks > 1 && t == 0) expect(arrived, blocks * Memory::pairs * static_cast<int>(sizeof(double2)));
 
-            // The warp's best candidate, and its row.
-            Candidate mine{0, 0, 0};
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r)
-                if (position[r] >= diagonal && position[r] < d.n) {
-                    const Candidate other = candidate(a[r][u], position[r]);
-                    if (ROWS == 1 || better(other, mine)) mine = other;
-                }
-            if (lane == best_lane(mine, __reduce_max_sync(all_lanes, mine.high))) {
-                double2* const message = of_warp[parity][warp];
-                message[0] = {__hiloint2double(static_cast<int>(mine.high), static_cast<int>(mine.low)),
-                              __longlong_as_double(mine.position)};
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-                    if (ROWS == 1 || position[r] == mine.position)
-#pragma unroll
-                        for (int j = u / 2 * 2; j < W; j += 2) message[1 + j / 2] = {a[r][j], a[r][j + 1]};
-            }
+            offer_best_row(rows, u, diagonal, d.n, shared.of_warp[parity][warp]);
             __syncthreads(); // the messages of all warps are there
-
-            // The best of the block goes to all blocks.
-            const auto candidate_of = [&](const double2& head) {
-                return Candidate{static_cast<unsigned>(__double2hiint(head.x)),
-                                 static_cast<unsigned>(__double2loint(head.x)), __double2loint(head.y)};
-            };
             if (blocks > 1) {
-                mine = lane < warps ? candidate_of(of_warp[parity][lane][0]) : Candidate{0, 0, 0};
-                const int best = best_lane(mine, __reduce_max_sync(all_lanes, mine.high));
-                if (lane < pairs) {
-                    const double2 pair = of_warp[parity][best][lane];
-#pragma unroll 1
-                    for (int to = warp; to < blocks; to += warps)
-                        send(&of_block[parity][rank][lane], pair, &arrived[parity], to);
-                }
-                wait(&arrived[parity], k / 2 % 2); // the messages of all blocks are there
+                send_best_row(shared, parity, rank, blocks);
+                wait(arrived, k / 2 % 2); // the messages of all blocks are there
             }
+            const Pivot pivot = choose_pivot(blocks > 1 ? shared.of_block[parity] : shared.of_warp[parity],
+                                             blocks > 1 ? blocks : Memory::warps, u);
+            if (rank == 0 && t == 0) d.pivots[diagonal] = pivot.position;
 
-            // The best of all. The reciprocals of all candidates are computed while the reduction is under way.
-            const double2(*const messages)[pairs] = blocks > 1 ? of_block[parity] : of_warp[parity];
-            mine = {0, 0, 0};
-            double value = 1;
-            if (lane < (blocks > 1 ? blocks : warps)) {
-                mine = candidate_of(messages[lane][0]);
-                const double2 pair = messages[lane][1 + u / 2];
-                if (mine.high != 0) value = u % 2 == 0 ? pair.x : pair.y;
-            }
-            const unsigned highest = __reduce_max_sync(all_lanes, mine.high);
-            double of_mine = 1 / value;
-            asm volatile("" : "+d"(of_mine)); // here, not where it is used
-            const int best = best_lane(mine, highest);
-            const double2* const pivot_row = messages[best] + 1;
-            const double reciprocal = __shfl_sync(all_lanes, of_mine, best);
-            const int pivot = __shfl_sync(all_lanes, mine.position, best);
-            if (rank == 0 && t == 0) d.pivots[diagonal] = pivot;
-
-            // The exchange, where only positions change, and the column of L. Tiny and huge pivots have no accurate
-            // reciprocal.
-            const bool accurate = fabs(reciprocal) >= 1e-300 && fabs(reciprocal) <= 1e300;
             double l[ROWS];
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                if (position[r] == pivot) position[r] = diagonal;
-                else if (position[r] == diagonal) position[r] = pivot;
-                l[r] = 0;
-                if (position[r] > diagonal) {
-                    l[r] = a[r][u] * reciprocal;
-                    if (!accurate) l[r] = a[r][u] / (u % 2 == 0 ? pivot_row[u / 2].x : pivot_row[u / 2].y);
-                    a[r][u] = l[r];
-                }
-            }
-
-            // The elimination. The elements behind place W - done are finished.
-#pragma unroll
-            for (int j0 = 0; j0 < W; j0 += unrolled)
-                if (j0 == 0 || j0 < W - done) {
-#pragma unroll
-                    for (int j = j0; j < j0 + unrolled; j += 2) {
-                        if (j + 1 <= u) continue;
-                        const double2 pair = pivot_row[j / 2];
-#pragma unroll
-                        for (int r = 0; r < ROWS; ++r) {
-                            if (j > u) a[r][j] -= l[r] * pair.x;
-                            a[r][j + 1] -= l[r] * pair.y;
-                        }
-                    }
-                }
+            exchange_and_divide(rows, l, pivot, diagonal, u);
+            eliminate(rows, l, pivot.row, u, done);
         }
-
-        // The rotation. After W / 8 of them each element is in its place again.
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            double first[unrolled];
-#pragma unroll
-            for (int j = 0; j < unrolled; ++j) first[j] = a[r][j];
-#pragma unroll
-            for (int j = 0; j + unrolled < W; ++j) a[r][j] = a[r][j + unrolled];
-#pragma unroll
-            for (int j = 0; j < unrolled; ++j) a[r][W - unrolled + j] = first[j];
-        }
+        rotate(rows);
     }
 
     // Every thread has loaded its rows before the first step: they may be overwritten.
-#pragma unroll
-    for (int r = 0; r < ROWS; ++r)
-#pragma unroll
-        for (int j = 0; j < W; j += 8) {
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < 8; ++i) tile[lane][i] = a[r][j + i];
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < 8; ++i) {
-                const int to = __shfl_sync(all_lanes, position[r], i * 4 + lane / 8), column = j + lane % 8;
-                if (to < d.n && column < width)
-                    d.lu[std::size_t(to) * d.n + k0 + column] = tile[i * 4 + lane / 8][lane % 8];
-            }
-        }
+    store_rows(rows, d, k0, width, shared.tiles[warp]);
 #endif
 }
 
