@@ -4,7 +4,16 @@
 // system smaller until a block of 128 threads has one thread for each equation that is left; PCR solves these,
 // each in the registers of its thread, with a compact copy in shared memory for the other threads; CR's back
 // substitution finds the other unknowns. PCR divides each equation by its pivot before the neighbours use it, so that a
-// step has one division instead of two, and the copy holds a, c and d only.
+// step has one division instead of two, and the copy holds a, c and d only. For 15 equations and blocks of four threads
+// it would be:
+//
+//     equation    0  1  2  3  4  5  6  7  8  9 10 11 12 13 14
+//     CR             1     3     5     7     9    11    13       7 are left, more than there are threads
+//     CR                   3           7          11             3 are left, step = 4
+//     PCR                  3           7          11             a thread each
+//     back           1     .     5     .     9     .    13       from these neighbours
+//     back        0  .  2  .  4  .  6  .  8  . 10  . 12  . 14
+//
 // Limit: shared memory. Every step goes through it and ends with a barrier, and the strides of CR cause bank conflicts.
 #include <algorithm>
 

@@ -7,6 +7,15 @@
 //     A, 16 x 8: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4)
 //     B, 8 x 8:  (t, g), (t + 4, g)
 //     C, 16 x 8: (g, 2t), (g, 2t + 1), (g + 8, 2t), (g + 8, 2t + 1)
+// By lanes:
+//
+//     A                         B                         C
+//      0  1  2  3  0  1  2  3    0  4  8 12 16 20 24 28    0  0  1  1  2  2  3  3
+//      4  5  6  7  4  5  6  7    1  5  9 13 17 21 25 29    4  4  5  5  6  6  7  7
+//           ...                  2  6 10 14 18 22 26 30         ...
+//     28 29 30 31 28 29 30 31    3  7 11 15 19 23 27 31   28 28 29 29 30 30 31 31
+//     the same lanes again      the same lanes again      the same lanes again
+//
 // Devices of compute capability 8.x multiply 8 x 4 times 4 x 8 only: four such instructions do the same, with the same
 // fragments.
 // Changed: the update uses tensor cores. A block of 256 threads computes 64 x 64 elements of C, a warp 32 x 16 of them.
@@ -94,9 +103,7 @@ __global__ void __launch_bounds__(threads, 2)
     const int row = blockIdx.y * side, column = blockIdx.x * side;
     const int warp_row = warp / 4 * warp_rows, warp_column = warp % 4 * warp_columns; // within the block's tile
 
-    // All bounds are constants, so that the loops are unrolled.
-#pragma unroll
-    for (int l0 = 0; l0 < depth; l0 += part) { // columns of A, rows of B
+    const auto start_copies = [&](int l0) { // of columns l0 ... l0 + part - 1 of A, and of these rows of B
 #pragma unroll
         for (int e0 = 0; e0 < side * part; e0 += threads * doubles) {
             const int e = e0 + t * doubles, i = e / part, l = l0 + e % part;
@@ -111,7 +118,9 @@ __global__ void __launch_bounds__(threads, 2)
                                 inside);
         }
         commit_copies();
-    }
+    };
+#pragma unroll
+    for (int l0 = 0; l0 < depth; l0 += part) start_copies(l0); // constant bounds: all loops are unrolled
 
     // -C, to which A B is added. Fragment (i, j) covers rows 16 i ... and columns 8 j ... of the warp's 32 x 16.
     double sum[warp_rows / 16][warp_columns / 8][4];
