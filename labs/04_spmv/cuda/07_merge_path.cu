@@ -5,6 +5,17 @@
 // the non-zeros of row 1, ... This list is cut into equal pieces, so a piece may begin and end in the middle of a row.
 // To find where step d lies in the two lists, a thread searches the diagonal row + non-zero = d of the merge grid by
 // bisection. (Merrill and Garland, SC 2016.)
+//
+//               a   b   c   d   e      to the right: a non-zero is multiplied; down: a row is done
+//     row 0   +---+---+
+//                     |                row 1 has no non-zeros
+//     row 1           +
+//                     |
+//     row 2           +---+---+---+    three pieces of up to three steps:
+//                                 |        a, b, "row 0 is done"
+//                                 +        "row 1 is done", c, d: c + d is carried out
+//                                          e, "row 2 is done"
+//
 //   1. A block takes a tile of threads * items steps. It loads the tile's non-zeros side by side and keeps their
 //      products in shared memory, together with the ends of the tile's rows.
 //   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
