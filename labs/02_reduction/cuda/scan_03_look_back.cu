@@ -149,7 +149,7 @@ template <class T> __device__ __forceinline__ std::size_t first_of(std::size_t b
     return begin + (r * 32 + lane) * width<T>;
 }
 
-/// Loads the lane's vectors; 0 beyond the end. @param whole whether the tile ends before n
+/// Loads the lane's vectors; 0 beyond the end. @param whole all of the tile lies below n
 template <class T>
 __device__ __forceinline__ void load(Vector<T> (&v)[vectors], const T* a, std::size_t n, std::size_t begin,
                                      unsigned lane, bool whole) {

@@ -69,7 +69,7 @@ __device__ __forceinline__ Element first_of_block(int m, int n) {
 
 /// The first element of a thread within the block's tile.
 ///
-///     the tile of a block:            the tile of a warp, by lanes: each has four pieces of 4 x 4
+///     the tile of a block:            the tile of a warp: the lane that has each 4 x 4 elements
 ///
 ///         32  32  32  32                 4   4   4   4   4   4   4   4
 ///        +---+---+---+---+             +---------------+---------------+

@@ -55,10 +55,10 @@ struct WarpTile {
     }
 
     /// The first element of a thread within the block's tile. A lane has pieces of 4 x 4 elements, lane_rows * 4 rows
-    /// and lane_columns * 4 columns apart: for each step it reads a float4 per piece, and neighbours read neighbours.
+    /// and lane_columns * 4 columns apart: it reads its rows and columns as float4, and neighbours read neighbours.
     /// With the sizes of cuda_warp_tiles:
     ///
-    ///     a block's tile:      the tile of a warp: what its 32 lanes have
+    ///     a block's tile:      the tile of a warp: the lane that has each piece
     ///
     ///           64  64              16                16      16      16
     ///          +---+---+          +-----------------+-------+-------+-------+
