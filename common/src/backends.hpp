@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -34,6 +35,10 @@ double measure_opencl_arithmetic(const Device& device, Arithmetic kind);
 
 double measure_cpu_copy(const Device& device);
 double measure_cpu_arithmetic(const Device& device, Arithmetic kind);
+
+/// How many times less work than usual measures a ceiling: 64 with GPULAB_TEST_CEILINGS in the environment, for tests
+/// that start a program and look at none of its rates; else 1.
+inline std::size_t ceilings_divisor() { return std::getenv("GPULAB_TEST_CEILINGS") ? 64 : 1; }
 
 /// The functions above that measure the devices of a back end.
 struct Measures {
@@ -71,7 +76,8 @@ std::size_t cpu_copy_bytes(std::uint64_t memory_bytes);
 
 double cpu_copy_gb_per_s(const RoundTimer& round, std::size_t bytes = cpu_copy_bytes(host_memory_bytes()),
                          int threads = hardware_threads());
-double cpu_gflop_per_s(Arithmetic kind, const RoundTimer& round, std::int64_t steps = 1'000'000,
+inline constexpr std::int64_t cpu_steps = 1'000'000;
+double cpu_gflop_per_s(Arithmetic kind, const RoundTimer& round, std::int64_t steps = cpu_steps,
                        int threads = hardware_threads());
 
 /// Copies the share of one of `threads` threads.

@@ -97,9 +97,13 @@ double cpu_gflop_per_s(Arithmetic kind, const RoundTimer& round, std::int64_t st
                                     : gflop_per_s_of<float>(threads, steps, round);
 }
 
-double measure_cpu_copy(const Device&) { return cpu_copy_gb_per_s(ms_on_threads); }
+double measure_cpu_copy(const Device&) {
+    return cpu_copy_gb_per_s(ms_on_threads, cpu_copy_bytes(host_memory_bytes()) / ceilings_divisor());
+}
 
-double measure_cpu_arithmetic(const Device&, Arithmetic kind) { return cpu_gflop_per_s(kind, ms_on_threads); }
+double measure_cpu_arithmetic(const Device&, Arithmetic kind) {
+    return cpu_gflop_per_s(kind, ms_on_threads, cpu_steps / static_cast<std::int64_t>(ceilings_divisor()));
+}
 
 const Ceilings& KeptCeilings::of(const Device& device, Arithmetic arithmetic) {
     const std::lock_guard lock(mutex_);

@@ -130,7 +130,7 @@ double cuda_gflop_per_s(Arithmetic kind, int steps, const StreamTimer& timing) {
 double measure_cuda_copy(const Device&) {
     std::size_t free_bytes = 0, total = 0;
     CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total));
-    return cuda_copy_gb_per_s(std::min(std::size_t{1} << 30, free_bytes / 8), timed(10));
+    return cuda_copy_gb_per_s(std::min(std::size_t{1} << 30, free_bytes / 8) / ceilings_divisor(), timed(10));
 }
 
 double measure_cuda_arithmetic(const Device&, Arithmetic kind) { return cuda_gflop_per_s(kind, 4096, timed(5)); }
