@@ -43,10 +43,13 @@ template <class T> Rules rules_of(const Problem<T>& p) {
 }
 
 #if defined(__CUDACC__)
+/// Whether the iteration can go on with this p . q.
+__device__ inline bool has_curvature(double pq, const State*) { return pq > 0 && isfinite(pq); }
+
 /// Takes p . q of this iteration. Called by one thread.
 __device__ inline void note_product(State* s, double pq) {
     s->pq = pq;
-    if (pq > 0 && isfinite(pq)) {
+    if (has_curvature(pq, s)) {
         s->alpha = s->rho / pq;
     } else {
         s->stop = stopped;
