@@ -1,16 +1,9 @@
 // CUDA rung 7: several GPUs that write into each other's memory.
 //
-// Changed: how the GPUs exchange data. In rung 6 a sum goes through a copy and two events, which cost more than ten
+// Changed: how halo and sums travel. In rung 6 a sum goes through a copy and two events, which cost more than ten
 // microseconds each time. Here a kernel stores its share into the memory of every other GPU, through an ordinary
 // pointer, and then a *flag*, the number of the iteration's step. The kernel that needs the sum waits until all flags
-// in its own memory have that number. The halo goes the same way.
-//   - Order: the share is stored first, then the flag (release); the flag is loaded first, then the share (acquire).
-//     Both apply to the whole system and not only to one device (thread_scope_system).
-//   - A slot is written again only in the next iteration. By then its reader has sent the writer a later sum, so it has
-//     read the slot.
-//   - Inner rows and rows at the border are in one kernel. Only a thread that reaches the border waits for the halo.
-// A kernel that waits occupies its device, so what it waits for must not be queued behind it: parts on the same device
-// use one stream, in which every step of all parts comes before the next step of any.
+// in its own memory have that number (devices/stores.cuh and devices/flags.cuh).
 //
 // Needs GPUs that reach each other's memory (NVLink, or PCIe in some computers).
 // Limit: memory; and two waits between GPUs in every iteration, each about as long as a store takes to arrive.

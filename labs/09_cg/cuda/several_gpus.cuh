@@ -61,7 +61,7 @@ template <class Parts> std::vector<std::pair<std::string, double>> kernel_times_
     std::vector<std::map<std::string, double>> ms; // of each part
     const auto collect = [&] {
         parts.synchronize();
-        parts.each([&](auto& g) { g.trace.add_to(ms[g.link.me]); });
+        parts.each([&](auto& g) { g.trace.add_to(ms[g.me]); });
     };
     parts.reset();
     parts.each([&](auto& g) {
@@ -87,7 +87,7 @@ template <class Parts> void record_iteration(Parts& parts, gpulab::Timeline& tim
     parts.each([](auto& g) { g.trace.start(g.stream); });
     iterate(parts);
     parts.synchronize();
-    parts.each([&](auto& g) { g.trace.add_to(timeline, static_cast<int>(g.link.me)); });
+    parts.each([&](auto& g) { g.trace.add_to(timeline, static_cast<int>(g.me)); });
 }
 
 /// A rung for several GPUs. @tparam Parts a way to exchange data, such as PeerCopies

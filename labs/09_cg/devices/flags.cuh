@@ -3,7 +3,7 @@
 ///
 ///   - Order: the numbers are stored first, then the flag (release); the flag is loaded first, then the numbers
 ///     (acquire). Both apply to the whole system and not only to one device (thread_scope_system).
-///   - A flag holds the number of a step. It only grows, so it need not be cleared.
+///   - A flag holds the number of a step, which only grows: nobody clears it before the next solution.
 #pragma once
 
 #include <cuda/atomic>
@@ -22,7 +22,7 @@ struct Inbox {
 enum Letter : unsigned { halo_letter = 0, pq_letter = 1, residual_letter = 2 };
 
 /// Slots that other GPUs fill while a kernel runs.
-struct Post : Slots {
+struct FlaggedSlots : Slots {
     const Inbox* inboxes; ///< one per part
     unsigned* flags;      ///< those of inboxes[me], without a load on the way to them
     unsigned step;        ///< this one: 1, 2, ...
@@ -83,7 +83,7 @@ struct Post : Slots {
 /// @param which own elements @param where for each of them its place in the memory of another part
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    send_kernel(const T* p, const int* which, T* const* where, std::size_t n, Post post, State* s) {
+    send_kernel(const T* p, const int* which, T* const* where, std::size_t n, FlaggedSlots post, State* s) {
     if (s->stop != go_on) return;
     // ANSWER halo
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;

@@ -1,36 +1,35 @@
 /// @file
-/// The method on several parts. begin() and iterate() stand here once; the other files of this folder are ways to send
+/// The method on several parts: begin() and iterate() stand here once. The other files of this folder are ways to send
 /// what the parts need of each other.
 ///
-/// A *part* is a range of rows on a device. It has these elements of all vectors. Its p also has a *halo* behind its
-/// own elements: those of other parts that its rows refer to. An iteration, from top to bottom; time does not go to
-/// scale:
+/// A *part* is a range of rows on a device, with these elements of all vectors. Behind the own elements of its p lies
+/// the *halo*: the elements of other parts that its rows refer to. An iteration, from top to bottom:
 ///
-///       part 0                                                        part 1
-///       p = | own elements    | halo |                   p = | own elements    | halo |
-///                   |             ^                                  |             ^
-///     send_halo()   +-------------|--------------------------------- | ----------->+   send_halo()
-///                                 +<---------------------------------+
-///     multiply_inner()                  the halo travels                               multiply_inner()
-///     receive_halo()                       it is there                                 receive_halo()
-///     multiply_border()                                                                multiply_border()
-///       share of p . q  -------------->  share_pq()  <--------------  share of p . q
-///         alpha                    all add up all shares                 alpha
-///     next_r()                                                                         next_r()
-///       shares of r . r, r . z ---->  share_residual()  <----  shares of r . r, r . z
-///         beta                     all add up all shares                 beta
-///     next_p()                                                                         next_p()
+///     part 0                                                      part 1
 ///
-/// All parts add up the same shares in the same order. So all have the same alpha and beta, to the last bit.
+///     p = | own elements ......... | halo |         | halo | own elements ......... | = p
+///                              |      ^                 ^      |
+///                              |      '--- send_halo() -|------'
+///                              '---------- send_halo() -'
 ///
-/// | operation | who does it |
-/// |---|---|
-/// | `send_halo`, `receive_halo`, `share_pq`, `share_residual` | the ways, in this folder |
-/// | `multiply_inner`, `multiply_border`, `next_r`, `next_p` | GpuParts (cuda/gpu_parts.cuh), HostParts
-/// (host_parts.hpp) |
+///     multiply_inner()                the halo travels            multiply_inner()
+///     receive_halo()                    it is there               receive_halo()
+///     multiply_border()                                           multiply_border()
+///          share of p . q  ------->    share_pq()    <-------  share of p . q
+///                               alpha, the same on all parts
+///     next_r()                                                    next_r()
+///          shares of r . r  ---->   share_residual()   <----  shares of r . r
+///           and r . z           beta, the same on all parts       and r . z
+///     next_p()                                                    next_p()
 ///
-/// A way is a class that inherits from one of these two. GpuParts keeps alpha and beta on the devices: the host only
-/// puts commands into streams. In HostParts the host computes them.
+/// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
+/// part needs to be told when the iteration ends.
+///
+/// A way is a class with these operations. Those whose arrows cross the middle are its own; it inherits the others:
+///   - from GpuParts (cuda/gpu_parts.cuh), where alpha and beta stay on the devices: PeerCopies, Stores, MpiOnGpu,
+///   Nccl;
+///   - from HostParts (host_parts.hpp), where the host computes them: HostCopies, Mpi, and WholeP of
+///     opencl/03_devices_whole.cpp.
 #pragma once
 
 namespace cg {

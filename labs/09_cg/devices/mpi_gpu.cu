@@ -48,7 +48,7 @@ public:
 private:
     /// Brings every rank's share of a sum into its slot on all. This rank's share is in its slot on the GPU.
     void share(gpulab::DeviceBuffer<double>& slots, std::size_t numbers) {
-        const std::size_t at = numbers * g_.link.me;
+        const std::size_t at = numbers * g_.me;
         CUDA_CHECK(cudaMemcpyAsync(&slots_[at], slots.data() + at, numbers * sizeof(double), cudaMemcpyDeviceToHost,
                                    g_.stream));
         this->synchronize();

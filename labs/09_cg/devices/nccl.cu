@@ -63,8 +63,7 @@ private:
     bool has_neighbours() const { return !g_.part.sends.empty() || !g_.part.receives.empty(); }
     /// Brings every rank's share of a sum into its slot on all. This rank's share is in its slot already.
     void share(gpulab::DeviceBuffer<double>& slots, std::size_t numbers) {
-        NCCL_CHECK(
-            ncclAllGather(slots.data() + numbers * g_.link.me, slots.data(), numbers, ncclDouble, comm_, g_.stream));
+        NCCL_CHECK(ncclAllGather(slots.data() + numbers * g_.me, slots.data(), numbers, ncclDouble, comm_, g_.stream));
     }
 
     GpuPart<T, Slots>& g_;

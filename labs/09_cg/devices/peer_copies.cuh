@@ -22,19 +22,19 @@ public:
         : GpuParts<T, Slots>(problem, parts, {.devices = devices, .parts = static_cast<unsigned>(parts.size())}) {
         for (const int device : devices)
             for (const int other : devices) reach(device, other); // where that cannot be, copies go through the host
-        this->each([&](Gpu&) { links_.emplace_back(); });
+        this->each([&](Gpu&) { transfers_.emplace_back(); });
     }
 
     void send_halo() {
         this->each([&](Gpu& g) {
             if (g.part.send.empty()) return;
-            Link& mine = links_[g.link.me];
+            Transfer& mine = transfers_[g.me];
             this->pack(g);
             mine.packed.record(g.stream);
             CUDA_CHECK(cudaStreamWaitEvent(mine.copies, mine.packed, 0));
             for (const auto& link : g.part.sends) {
                 Gpu& other = (*this)[link.part];
-                const auto place = std::ranges::find(other.part.receives, g.link.me, &Part<T>::Link::part);
+                const auto place = std::ranges::find(other.part.receives, g.me, &Part<T>::Link::part);
                 g.trace.begin("halo", "copy", '>', mine.copies);
                 // EXERCISE halo
                 //| // TODO: copy the piece `link` of g.send to its place in the halo of `other`, in the stream
@@ -55,7 +55,7 @@ public:
             //| // TODO: the kernels that follow in g.stream wait for the copies of every part that sends to this one.
             //| (void)g;
             for (const auto& link : g.part.receives)
-                CUDA_CHECK(cudaStreamWaitEvent(g.stream, links_[link.part].sent, 0));
+                CUDA_CHECK(cudaStreamWaitEvent(g.stream, transfers_[link.part].sent, 0));
             // END EXERCISE
         });
     }
@@ -70,8 +70,8 @@ private:
     /// shares.
     void share(gpulab::DeviceBuffer<double> Gpu::*slots, std::size_t numbers) {
         this->each([&](Gpu& g) {
-            const std::size_t at = numbers * g.link.me;
-            for (std::size_t to = 0; to < links_.size(); ++to) {
+            const std::size_t at = numbers * g.me;
+            for (std::size_t to = 0; to < transfers_.size(); ++to) {
                 Gpu& other = (*this)[to];
                 if (&other == &g) continue;
                 g.trace.begin("sum", "copy", '>', g.stream);
@@ -79,20 +79,20 @@ private:
                                                g.device, numbers * sizeof(double), g.stream));
                 g.trace.end(g.stream);
             }
-            links_[g.link.me].shared.record(g.stream);
+            transfers_[g.me].shared.record(g.stream);
         });
         this->each([&](Gpu& g) {
-            for (std::size_t from = 0; from < links_.size(); ++from)
-                if (from != g.link.me) CUDA_CHECK(cudaStreamWaitEvent(g.stream, links_[from].shared, 0));
+            for (std::size_t from = 0; from < transfers_.size(); ++from)
+                if (from != g.me) CUDA_CHECK(cudaStreamWaitEvent(g.stream, transfers_[from].shared, 0));
         });
     }
 
     /// What a part needs for its copies, made while its device is current.
-    struct Link {
+    struct Transfer {
         gpulab::Stream copies;
         gpulab::Event packed{cudaEventDisableTiming}, sent{cudaEventDisableTiming}, shared{cudaEventDisableTiming};
     };
-    std::vector<Link> links_; // of every part
+    std::vector<Transfer> transfers_; // of every part
 };
 
 } // namespace cg

@@ -21,12 +21,12 @@
 
 namespace cg {
 
-template <class T> class Stores : public GpuParts<T, Post> {
+template <class T> class Stores : public GpuParts<T, FlaggedSlots> {
 public:
-    using Gpu = GpuPart<T, Post>;
+    using Gpu = GpuPart<T, FlaggedSlots>;
 
     Stores(const Problem<T>& problem, const std::vector<Part<T>>& parts, const std::vector<int>& devices)
-        : GpuParts<T, Post>(
+        : GpuParts<T, FlaggedSlots>(
               problem, parts,
               {.devices = devices, .parts = static_cast<unsigned>(parts.size()), .stream_per_device = true}) {
         for (const int device : devices)
@@ -43,32 +43,32 @@ public:
             std::vector<T*> where(g.part.send.size());
             for (const auto& link : g.part.sends) {
                 Gpu& to = (*this)[link.part];
-                const auto place = std::ranges::find(to.part.receives, g.link.me, &Part<T>::Link::part);
+                const auto place = std::ranges::find(to.part.receives, g.me, &Part<T>::Link::part);
                 for (std::size_t k = 0; k < link.count; ++k)
                     where[link.begin + k] = to.p.data() + to.rows + place->begin + k;
             }
             where_.emplace_back(where);
             inboxes_.emplace_back(inboxes);
-            g.link.inboxes = inboxes_.back().data(), g.link.flags = inboxes[g.link.me].flags;
+            g.post.inboxes = inboxes_.back().data(), g.post.flags = inboxes[g.me].flags;
             g.pack_blocks = blocks_for(send_kernel<T>, g.which.size());
-            g.inner_blocks = blocks_for(product_with_halo_kernel<T, Post>, g.rows), g.border_blocks = 0;
+            g.inner_blocks = blocks_for(product_with_halo_kernel<T, FlaggedSlots>, g.rows), g.border_blocks = 0;
             g.partial = gpulab::DeviceBuffer<double>(g.partial_sums());
         });
     }
 
     void reset() {
         this->each([&](Gpu& g) {
-            g.link.step = 0;
-            CUDA_CHECK(cudaMemsetAsync(g.link.flags, 0, flags_[g.link.me].bytes(), g.stream));
+            g.post.step = 0;
+            CUDA_CHECK(cudaMemsetAsync(g.post.flags, 0, flags_[g.me].bytes(), g.stream));
         });
-        GpuParts<T, Post>::reset();
+        GpuParts<T, FlaggedSlots>::reset();
     }
     void send_halo() {
         this->each([&](Gpu& g) {
-            ++g.link.step;
+            ++g.post.step;
             g.trace.begin("send", "kernel", '>', g.stream);
-            send_kernel<<<g.pack_blocks, block_threads, 0, g.stream>>>(
-                g.p.data(), g.which.data(), where_[g.link.me].data(), g.which.size(), g.link, g.state.data());
+            send_kernel<<<g.pack_blocks, block_threads, 0, g.stream>>>(g.p.data(), g.which.data(), where_[g.me].data(),
+                                                                       g.which.size(), g.post, g.state.data());
             g.trace.end(g.stream);
         });
     }
@@ -77,14 +77,14 @@ public:
     void multiply_border() {
         this->each("product", [](Gpu& g) {
             product_with_halo_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(), g.link,
+                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(), g.post,
                 g.state.data());
         });
     }
     bool share_pq() { return true; }
     void share_residual() {}
     void result(Output<T>& out) {
-        GpuParts<T, Post>::result(out);
+        GpuParts<T, FlaggedSlots>::result(out);
         for (const auto& flags : flags_) flags.check_guard_bands();
     }
 

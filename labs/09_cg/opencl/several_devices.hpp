@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -64,44 +63,18 @@ public:
 /// A rung for several OpenCL devices. @tparam Parts a way to exchange data, such as HostCopies
 template <class T, class Parts>
 void solve_on_devices(Parts& parts, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
-    const auto reset = [&] {
-        parts.reset();
-        if (watch.flush_l2())
-            for (auto& part : parts.devices()) gpulab::flush_l2(part->context());
-    };
-    const auto run = [&](Output<T>& result) {
-        solve(parts, [](std::size_t) {});
-        for (auto& part : parts.devices()) part->finish();
-        const Output<T>& found = parts.history_and_end();
-        result.history = found.history, result.end = found.end, result.curvature = found.curvature;
-    };
-    for (auto& part : parts.devices()) {
+    std::vector<ClPart<T>*> devices;
+    for (const auto& part : parts.devices()) {
+        devices.push_back(part.get());
         watch.tile(part->local_size(), "rows");
         watch.tile(part->local_size() * part->units() * part->groups.spmv, "rows");
     }
-    watch.time([&] { run(out); },
-               [&] {
-                   reset();
-                   gpulab::poison(out.x);
-               });
-    out.x.resize(problem.n());
-    for (auto& part : parts.devices()) part->solution(std::span<T>(out.x).subspan(part->part().first, part->rows()));
-
-    watch.leave_out([&] { // once more, with the times of all commands
-        gpulab::Timeline timeline("queue");
-        Output<T> again;
-        reset();
-        parts.timeline = &timeline;
-        for (auto& part : parts.devices()) part->record().start();
-        run(again);
-        check_same_history(out, again);
-        std::vector<std::map<std::string, double>> kernel_ms;
-        for (auto& part : parts.devices()) {
-            part->record().stop();
-            kernel_ms.push_back(part->record().ms());
-        }
-        out.kernel_ms = longest_times(kernel_ms);
-        if (problem.trace) out.timeline = timeline;
+    time_solution(devices, problem, out, watch, [&](Output<T>& result, gpulab::Timeline* timeline) {
+        parts.timeline = timeline;
+        solve(parts, [](std::size_t) {});
+        for (ClPart<T>* device : devices) device->finish();
+        const Output<T>& found = parts.history_and_end();
+        result.history = found.history, result.end = found.end, result.curvature = found.curvature;
     });
 }
 

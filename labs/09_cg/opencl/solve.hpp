@@ -21,11 +21,48 @@ template <class T> void check_same_history(const Output<T>& first, const Output<
         throw gpulab::WrongResult("a second solution has other residuals than the first");
 }
 
-/// The whole solution on one device, with the groups as they are.
+/// Times a solution on some devices, and solves once more, outside the times, with the times of all commands.
+/// @param solve `solve(result, timeline)` solves, and waits; it puts commands into the timeline, unless that is null
+template <class T, class Solve>
+void time_solution(const std::vector<ClPart<T>*>& devices, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
+                   const Solve& solve) {
+    const auto reset = [&] {
+        for (ClPart<T>* device : devices) device->reset();
+        if (watch.flush_l2())
+            for (ClPart<T>* device : devices) gpulab::flush_l2(device->context());
+    };
+    watch.time([&] { solve(out, nullptr); },
+               [&] {
+                   reset();
+                   gpulab::poison(out.x);
+               });
+    out.x.resize(problem.n());
+    for (ClPart<T>* device : devices)
+        device->solution(std::span<T>(out.x).subspan(device->part().first, device->rows()));
+
+    watch.leave_out([&] {
+        gpulab::Timeline timeline("queue");
+        Output<T> again;
+        reset();
+        for (ClPart<T>* device : devices) device->record().start();
+        solve(again, &timeline);
+        check_same_history(out, again);
+        std::vector<std::map<std::string, double>> kernel_ms;
+        for (ClPart<T>* device : devices) {
+            device->record().stop();
+            kernel_ms.push_back(device->record().ms());
+        }
+        out.kernel_ms = longest_times(kernel_ms);
+        if (problem.trace) out.timeline = timeline;
+    });
+}
+
+/// The whole solution on one device, with the groups as they are. The numbers are those of the method's steps, in the
+/// README.
 template <class T>
 void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::size_t n = device.rows();
-    const auto solve = [&](Output<T>& result, gpulab::Timeline* timeline) {
+    time_solution<T>({&device}, problem, out, watch, [&](Output<T>& result, gpulab::Timeline* timeline) {
         Scalars<T> scalars(problem, result);
         device.multiply(0, n); // p holds x_0 here
         device.next_r(T{1});   // r = b - A x_0
@@ -34,44 +71,21 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
         scalars.begin(start.rr, start.rho);
         device.next_p(T{0}); // p = z
         while (scalars.wants_more()) {
-            device.multiply(0, n);
-            device.dot_pq();
-            const bool positive = scalars.accepts(device.pq());
+            device.multiply(0, n);                                                  // 1: q = A p
+            device.dot_pq();                                                        // 2: p . q
+            const bool positive = scalars.accepts(device.pq());                     // 3: alpha
             device.record().collect(result.iterations() == 2 ? timeline : nullptr); // pq() has waited for all commands
             if (!positive) break;
             const auto alpha = static_cast<T>(scalars.alpha());
-            device.next_r(alpha);
-            device.dot_r();
-            device.next_x(alpha); // runs while the sums travel
+            device.next_r(alpha); // 5: r -= alpha q
+            device.dot_r();       // 6: r . r and r . z
+            device.next_x(alpha); // 4: x += alpha p, while the sums travel
             device.flush();
             const ResidualSums sums = device.residual();
-            scalars.next(sums.rr, sums.rho);
-            device.next_p(static_cast<T>(scalars.beta()));
+            scalars.next(sums.rr, sums.rho);               // 7: beta
+            device.next_p(static_cast<T>(scalars.beta())); // 8: p = z + beta p
         }
         device.finish();
-    };
-    const auto reset = [&] {
-        device.reset();
-        if (watch.flush_l2()) gpulab::flush_l2(device.context());
-    };
-    watch.time([&] { solve(out, nullptr); },
-               [&] {
-                   reset();
-                   gpulab::poison(out.x);
-               });
-    out.x.resize(problem.n());
-    device.solution(out.x);
-
-    watch.leave_out([&] { // once more, with the times of all commands
-        gpulab::Timeline timeline("queue");
-        Output<T> again;
-        reset();
-        device.record().start();
-        solve(again, &timeline);
-        device.record().stop();
-        check_same_history(out, again);
-        out.kernel_ms = {device.record().ms().begin(), device.record().ms().end()};
-        if (problem.trace) out.timeline = timeline;
     });
 }
 
