@@ -15,6 +15,7 @@
 
 namespace cg {
 
+/// All parts, on the OpenCL devices of one process.
 template <class T> class HostCopies : public ClParts<T> {
 public:
     HostCopies(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts,

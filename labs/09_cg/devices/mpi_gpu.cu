@@ -10,6 +10,7 @@ namespace cg {
 
 namespace {
 
+/// This rank's part.
 template <class T> class MpiOnGpu : public GpuParts<T, Slots> {
 public:
     MpiOnGpu(const Problem<T>& problem, const Part<T>& part, const Placement& where)

@@ -17,11 +17,11 @@ namespace cg {
 
 namespace {
 
+/// This rank's part.
 template <class T> class Nccl : public GpuParts<T, Slots> {
 public:
-    /// @param where its rounds let the inner rows fill the GPU before NCCL's kernel comes. Its stream has high
-    /// priority,
-    ///        so it starts when blocks end; with a single round that would be when all of them end
+    /// Several rounds of blocks of the inner rows fill the GPU before NCCL's kernel comes. Its stream has high
+    /// priority, so it starts when blocks end; with a single round that would be when all of them end.
     Nccl(const Problem<T>& problem, const Part<T>& part, const Placement& where, const Ranks& ranks, const NcclId& id)
         : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]), comm_(ranks, id) {}
 

@@ -14,6 +14,7 @@
 
 namespace cg {
 
+/// All parts, on the GPUs of one process.
 template <class T> class PeerCopies : public GpuParts<T, Slots> {
 public:
     using Gpu = GpuPart<T, Slots>;

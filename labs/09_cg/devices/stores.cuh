@@ -21,6 +21,8 @@
 
 namespace cg {
 
+/// All parts, on GPUs of one process that reach each other's memory.
+/// @throws gpulab::Unsupported when two of them do not
 template <class T> class Stores : public GpuParts<T, FlaggedSlots> {
 public:
     using Gpu = GpuPart<T, FlaggedSlots>;
