@@ -36,22 +36,29 @@ std::string refused_option(const gpulab::Options& options, std::string_view vari
                                                           : "";
 }
 
-template <class T>
-Notes<T>::Notes(gpulab::Report& report, const Problem<T>& p, const Output<T>& out)
-    : report_(report), problem_(p), out_(out) {
+void add_columns(gpulab::Report& report) {
     report.column("iterations", "iterations");
     report.column("us_per_iteration", "us/iteration", "{:.2f}");
 }
 
+template <class T> gpulab::Parameters iteration_values(const Output<T>& out, double ms) {
+    const auto iterations = static_cast<double>(std::max<std::size_t>(out.iterations(), 1));
+    return {{"iterations", out.iterations()}, {"us_per_iteration", 1000 * ms / iterations}};
+}
+
+template <class T>
+Notes<T>::Notes(gpulab::Report& report, const Problem<T>& p, const Output<T>& out)
+    : report_(report), problem_(p), out_(out) {
+    add_columns(report);
+}
+
 template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Result& result) {
     if (result.status != gpulab::Result::Status::passed) return;
-    const auto iterations = static_cast<double>(std::max<std::size_t>(out_.iterations(), 1));
     double norm = 0;
     for (const T v : problem_.b) norm += static_cast<double>(v) * v;
     const double residual = true_residual(problem_, out_.x);
-    result.extra = {{"iterations", out_.iterations()},
-                    {"us_per_iteration", 1000 * result.kernel.median / iterations},
-                    {"residual", norm > 0 ? residual / std::sqrt(norm) : residual}};
+    result.extra = iteration_values(out_, result.kernel.median);
+    result.extra.push_back({"residual", norm > 0 ? residual / std::sqrt(norm) : residual});
     if (takes_several_devices(job.variant.name)) result.extra.push_back({"devices", job.devices.size()});
     if (!out_.kernel_ms.empty()) {
         double sum = 0;
@@ -146,6 +153,7 @@ gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, co
 
 #define INSTANTIATE(T)                                                                      \
     template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&, std::size_t); \
+    template gpulab::Parameters iteration_values(const Output<T>&, double);                 \
     template class Notes<T>;                                                                \
     template Best<T> best_so_far(const Problem<T>&, const Output<T>&);                      \
     template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const Settings&);

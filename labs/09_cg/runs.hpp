@@ -25,6 +25,11 @@ template <class T> std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& 
 /// Why a rung cannot run with these options, whatever the devices are; "" when it can.
 std::string refused_option(const gpulab::Options& options, std::string_view variant);
 
+/// Gives the number of iterations and the time of one a column of the table.
+void add_columns(gpulab::Report& report);
+/// The values of these columns. @param ms of the whole solution
+template <class T> gpulab::Parameters iteration_values(const Output<T>& out, double ms);
+
 /// A solution, and who found it.
 template <class T> struct Solved {
     std::string variant; ///< empty: nobody yet

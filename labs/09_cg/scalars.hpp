@@ -20,11 +20,12 @@ struct ResidualSums {
 ///     Scalars<T> scalars(p, out);
 ///     scalars.begin(rr, rho);                     // of the start
 ///     while (scalars.wants_more()) {
-///         ... q = A p
-///         if (!scalars.accepts(pq)) break;        // p . q
-///         ... x += alpha p, r -= alpha q          // scalars.alpha()
-///         scalars.next(rr, rho);
-///         ... p = z + beta p                      // scalars.beta()
+///         ... q = A p, pq = p . q                 // 1, 2 of the method's eight steps
+///         if (!scalars.accepts(pq)) break;        // 3: scalars.alpha()
+///         ... x += alpha p, r -= alpha q          // 4, 5
+///         ... rr = r . r, rho = r . z             // 6
+///         scalars.next(rr, rho);                  // 7: scalars.beta()
+///         ... p = z + beta p                      // 8
 ///     }
 ///
 /// rr is r . r, and rho is r . z, where z is r divided by the diagonal (Jacobi) or r itself.

@@ -4,8 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "cg.hpp"
 #include "gpulab/sparse/formats.hpp"
 
 namespace cg {
@@ -64,5 +66,28 @@ template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& 
 
 /// The rows of a part with the columns as they are: they count in the whole vector, and there is no halo.
 template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
+
+/// How a problem shares its rows out over so many parts: equally many non-zeros each, or by measured speed.
+/// @param note becomes a line with the rows of each part, when speed was measured
+/// @param ms `ms(i, part)`: the time in which the device of part i multiplies these rows; not called for an empty part
+template <class T, class Time>
+Split split_over(const Problem<T>& problem, std::size_t count, std::string& note, const Time& ms) {
+    const Split equal = split_rows(problem.matrix, std::vector<double>(count, 1.0));
+    if (problem.balance != Balance::speed) return equal;
+    const std::vector<Part<T>> parts = make_parts(problem.matrix, equal);
+    std::vector<double> measured(count); // 0 for a part without a row
+    for (std::size_t i = 0; i < count; ++i)
+        if (parts[i].rows() > 0) measured[i] = ms(i, parts[i]);
+    const Split split = split_by_speed(problem.matrix, equal, measured);
+    note = "rows by measured speed:";
+    for (std::size_t i = 0; i < count; ++i) note += " " + std::to_string(split.rows(i));
+    return split;
+}
+
+/// The elements of a vector that belong to the rows of a part.
+template <class T> std::vector<T> piece(const std::vector<T>& whole, const Part<T>& part) {
+    const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(part.first);
+    return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part.rows()));
+}
 
 } // namespace cg

@@ -127,19 +127,21 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
     tree = hand_out(lab, sandbox)
     deadline = time.monotonic() + BUILD_SECONDS
-    sources = scratch / "src"  # the folder of the lab's CUDA files, with the student's in their place
-    shutil.copytree(tree / "labs" / lab.folder / "cuda", sources)
+    sources = scratch / "src"  # the folders of the lab's CUDA files, with the student's in their place
+    for place in ("cuda", "devices"):
+        if (tree / "labs" / lab.folder / place).is_dir():
+            shutil.copytree(tree / "labs" / lab.folder / place, sources / place)
     for _, other in lab.parts():  # a header that is another exercise: as the lab has it
         for name in other.files:
-            if other.backend == "cuda" and Path(name).suffix != ".cu":
-                (sources / Path(name).name).write_text(lab.rung(name), encoding="utf-8")
+            if name.startswith("cuda/") and Path(name).suffix != ".cu":
+                (sources / name).write_text(lab.rung(name), encoding="utf-8")
     for name in part.files:
-        shutil.copy(files / Path(name).name, sources / Path(name).name)
+        shutil.copy(files / Path(name).name, sources / name)
     name = source_of(lab, part)
     target = scratch / f"{name}.o"
     command = compile_command(folder, lab.path / "cuda" / name)
     command[command.index("-o") + 1] = str(target)
-    command = [str(sources / name) if word == str(lab.path / "cuda" / name) else
+    command = [str(sources / "cuda" / name) if word == str(lab.path / "cuda" / name) else
                word.replace(f"{lab.root}/", f"{tree}/").replace(f"{tree}/{folder.relative_to(lab.root)}", str(folder))
                for word in command]
     for flag in ("-MF", "-MT"):

@@ -154,6 +154,12 @@ def load(root: Path, name: str) -> Lab:
     return lab
 
 
+def backend_of(file: str) -> str:
+    """The back end that a file of a lab belongs to: by its folder, or where a folder serves several, by its kind. "": none."""
+    folder, kind = Path(file).parts[0], Path(file).suffix
+    return folder if folder in BACKENDS else {".cu": "cuda", ".cuh": "cuda", ".cl": "opencl"}.get(kind, "")
+
+
 def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Part:
     unknown = set(entry) - {"rung", "mistake", "pocl_threads"}
     if unknown:
@@ -161,7 +167,7 @@ def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str
     threads = entry.get("pocl_threads")
     if threads is not None and (type(threads) is not int or threads < 1):
         raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
-    files = [file for file, regions in marked.items() if file.startswith(f"{backend}/") and
+    files = [file for file, regions in marked.items() if backend_of(file) == backend and
              any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)]
     return Part(backend, entry["rung"], files, entry.get("mistake", ""), threads)
 

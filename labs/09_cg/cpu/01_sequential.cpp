@@ -1,9 +1,10 @@
 // Rung 1: conjugate gradients on one core, as the method is written.
 //
-// One iteration: q = A p; alpha = r.z / p.q; x += alpha p; r -= alpha q; beta = the new r.z / the old one; p = z + beta
-// p. z is r divided by the diagonal (Jacobi), or r itself. A (the matrix) is stored in CSR as in lab 04. The sums are
-// held in double even where the numbers are float: rounding errors of alpha and beta spoil all that follows. The start
-// need not be zero: then r_0 = b - A x_0. (The thesis sets r_0 = b, which holds for x_0 = 0 only.)
+// One iteration has eight steps: 1 q = A p; 2 p.q; 3 alpha = r.z / p.q; 4 x += alpha p; 5 r -= alpha q; 6 r.r and r.z;
+// 7 beta = the new r.z / the old one; 8 p = z + beta p. z is r divided by the diagonal (Jacobi), or r itself. A (the
+// matrix) is stored in CSR as in lab 04. The sums are held in double even where the numbers are float: rounding errors
+// of alpha and beta spoil all that follows. The start need not be zero: then r_0 = b - A x_0. (The thesis sets r_0 = b,
+// which holds for x_0 = 0 only.)
 //
 // Limit: main memory, as soon as the matrix does not fit into the cache: about two operations per element of the
 // matrix, 8 or 12 bytes.
@@ -50,18 +51,18 @@ template <class T> void cpu_sequential(const Problem<T>& problem, Output<T>& out
         Scalars<T> scalars(problem, out);
         scalars.begin(rr, rho);
         while (scalars.wants_more()) {
-            if (!scalars.accepts(multiply(problem.matrix, p, q))) break;
+            if (!scalars.accepts(multiply(problem.matrix, p, q))) break; // 1, 2, 3
             const auto alpha = static_cast<T>(scalars.alpha());
             rr = rho = 0;
-            for (std::size_t i = 0; i < n; ++i) {
+            for (std::size_t i = 0; i < n; ++i) { // 4, 5, 6
                 x[i] += alpha * p[i];
                 r[i] -= alpha * q[i];
                 rr += static_cast<double>(r[i]) * r[i];
                 rho += static_cast<double>(r[i]) * (inverse ? inverse[i] * r[i] : r[i]);
             }
-            scalars.next(rr, rho);
+            scalars.next(rr, rho); // 7
             const auto beta = static_cast<T>(scalars.beta());
-            for (std::size_t i = 0; i < n; ++i) p[i] = (inverse ? inverse[i] * r[i] : r[i]) + beta * p[i];
+            for (std::size_t i = 0; i < n; ++i) p[i] = (inverse ? inverse[i] * r[i] : r[i]) + beta * p[i]; // 8
         }
     };
     watch.time(solve, gpulab::poisoning(x, r, p, q));

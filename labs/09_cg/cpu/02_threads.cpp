@@ -75,26 +75,26 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
             while (scalars.wants_more()) {
                 everybody.arrive_and_wait(); // p is complete
                 double pq = 0;
-                for (std::size_t i = begin; i < end; ++i) {
+                for (std::size_t i = begin; i < end; ++i) { // 1 and 2 of the eight steps
                     q[i] = multiply(i);
                     pq += static_cast<double>(p[i]) * q[i];
                 }
                 mine.pq = pq;
                 everybody.arrive_and_wait(); // the shares of p.q are there, and nobody reads p of another any more
-                if (!scalars.accepts(sum(&Shares::pq))) break;
+                if (!scalars.accepts(sum(&Shares::pq))) break; // 3
                 const auto alpha = static_cast<T>(scalars.alpha());
                 rr = rho = 0;
-                for (std::size_t i = begin; i < end; ++i) {
+                for (std::size_t i = begin; i < end; ++i) { // 4, 5, 6
                     x[i] += alpha * p[i];
                     r[i] -= alpha * q[i];
                     rr += static_cast<double>(r[i]) * r[i];
                     rho += static_cast<double>(r[i]) * z(i);
                 }
                 mine.rr = rr, mine.rho = rho;
-                everybody.arrive_and_wait(); // the shares of r.r and r.z are there
-                scalars.next(sum(&Shares::rr), sum(&Shares::rho));
+                everybody.arrive_and_wait();                       // the shares of r.r and r.z are there
+                scalars.next(sum(&Shares::rr), sum(&Shares::rho)); // 7
                 const auto beta = static_cast<T>(scalars.beta());
-                for (std::size_t i = begin; i < end; ++i) p[i] = z(i) + beta * p[i];
+                for (std::size_t i = begin; i < end; ++i) p[i] = z(i) + beta * p[i]; // 8
             }
         });
         out.history = std::move(outputs[0].history);

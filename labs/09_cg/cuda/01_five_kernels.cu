@@ -158,18 +158,18 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
         scalars.begin(rr, v.jacobi ? dot_jacobi() : rr);
         next_p(0);
         while (scalars.wants_more()) {
-            spmv();
-            const bool positive = scalars.accepts(dot(v.p.data(), v.q.data()));
+            spmv();                                                             // 1 of the eight steps
+            const bool positive = scalars.accepts(dot(v.p.data(), v.q.data())); // 2 and 3
             times.collect(); // the dot product has waited for all kernels
             if (!positive) break;
             const T alpha = static_cast<T>(scalars.alpha());
-            times.begin("next_x", stream);
+            times.begin("next_x", stream); // 4
             next_x_kernel<<<blocks, block_threads, 0, stream>>>(v.x.data(), v.p.data(), alpha, n);
             times.end(stream);
-            next_r(alpha);
-            rr = dot(v.r.data(), v.r.data());
-            scalars.next(rr, v.jacobi ? dot_jacobi() : rr);
-            next_p(static_cast<T>(scalars.beta()));
+            next_r(alpha);                                  // 5
+            rr = dot(v.r.data(), v.r.data());               // 6
+            scalars.next(rr, v.jacobi ? dot_jacobi() : rr); // 7
+            next_p(static_cast<T>(scalars.beta()));         // 8
         }
         CUDA_CHECK_LAUNCH();
     };

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(block_threads)
         if (threadIdx.x == 0) partial_pq[blockIdx.x] = block_dot;
         grid.sync(); // the shares of p . q are there, and nobody reads p any more
         pq = sum_of(partial_pq, gridDim.x);
-        if (!(pq > 0) || !isfinite(pq)) {
+        if (!(pq > 0) || !isfinite(pq) || (pq < smallest_normal && is_exhausted(history, iteration, rules))) {
             end = isfinite(pq) ? ended_no_curvature : ended_not_finite;
             break;
         }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -75,13 +76,17 @@ template <class T> struct DeviceSliced {
     gpulab::DeviceBuffer<T> value;
 };
 
-/// The vectors on the device.
+/// The vectors on the device: of the whole system, or of a part.
 template <class T> struct DeviceVectors {
     explicit DeviceVectors(const Problem<T>& problem)
-        : n(problem.n()), b(problem.b), start(problem.start), inverse(problem.inverse_diagonal), x(n), r(n), p(n), q(n),
-          jacobi(problem.jacobi()) {}
+        : DeviceVectors(problem.b, problem.start, problem.inverse_diagonal, 0) {}
+    /// @param weights 1 / a_ii, or nothing @param halo elements that p has behind those of the rows
+    DeviceVectors(const std::vector<T>& right, const std::vector<T>& first, const std::vector<T>& weights,
+                  std::size_t halo)
+        : n(right.size()), b(right), start(first), inverse(weights), x(n), r(n), p(n + halo), q(n),
+          jacobi(!weights.empty()) {}
 
-    /// Poisons x, r, p and q, and puts the start into place: x = p = x_0, r = b.
+    /// Poisons x, r, p and q, and puts the start into place: x = p = x_0, r = b. The halo comes from others.
     void reset(cudaStream_t stream) {
         gpulab::poisoning(x, r, p, q)(stream);
         const auto copy = [&](gpulab::DeviceBuffer<T>& to, const gpulab::DeviceBuffer<T>& from) {
@@ -94,6 +99,9 @@ template <class T> struct DeviceVectors {
     /// Copies x out and checks all guard bands.
     void solution(std::vector<T>& out) const {
         out.resize(n);
+        solution(std::span<T>(out));
+    }
+    void solution(std::span<T> out) const {
         x.copy_to(out);
         for (const gpulab::DeviceBuffer<T>* v : {&r, &p, &q}) v->check_guard_bands();
     }

@@ -99,12 +99,15 @@ public:
                                                                v_.weights(), v_.r.data(), v_.p.data(), partial_.data(),
                                                                state_.data(), state_.history(), rules_);
     }
-    /// Puts one iteration into a stream.
+    /// Puts one iteration into a stream: the eight steps of the method in three kernels.
     void iterate(cudaStream_t stream) {
+        // 1, 2, 3: q = A p, p . q, alpha
         product_kernel<T><<<blocks_, block_threads, 0, stream>>>(matrix_.view(), v_.p.data(), v_.q.data(),
                                                                  partial_.data(), state_.data());
+        // 5, 6, 7: r -= alpha q, its sums, beta
         residual_kernel<<<update_blocks_, block_threads, 0, stream>>>(
             v_.q.data(), v_.weights(), v_.r.data(), v_.n, partial_.data(), state_.data(), state_.history(), rules_);
+        // 4, 8: x += alpha p, p = z + beta p
         next_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
                                                                   v_.n, state_.data());
     }

@@ -2,6 +2,7 @@
 /// The scalars of the iteration on the device, and the host's view of them.
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "cg.hpp"
@@ -27,6 +28,7 @@ enum EndCode : int {
 struct State {
     double rho, alpha, beta; ///< rho is r . z
     double pq;               ///< p . q, of the last iteration
+    double least_pq;         ///< with which the iteration goes on: see note_residual()
     unsigned long long iteration;
     int stop, end;
     unsigned tickets; ///< of is_last_block()
@@ -36,17 +38,29 @@ struct State {
 struct Rules {
     double stop_at;
     unsigned long long limit;
-    bool steepest; ///< beta is 0
+    bool steepest;  ///< beta is 0
+    double epsilon; ///< of the type of the numbers
 };
 template <class T> Rules rules_of(const Problem<T>& p) {
-    return {p.stop_at, p.limit, p.method == Method::steepest_descent};
+    return {p.stop_at, p.limit, p.method == Method::steepest_descent, std::numeric_limits<T>::epsilon()};
 }
 
 #if defined(__CUDACC__)
+/// Below it a number has lost digits.
+constexpr double smallest_normal = std::numeric_limits<double>::min();
+
+/// Whether the residual of iteration k is nothing but rounding. end_without_curvature() decides in the same way.
+__device__ inline bool is_exhausted(const double* history, unsigned long long k, const Rules& rules) {
+    return __ldcg(&history[k]) <= rules.epsilon * __ldcg(&history[0]);
+}
+
+/// Whether the iteration can go on with this p . q, as the function of this name in cg.hpp.
+__device__ inline bool has_curvature(double pq, const State* s) { return pq > 0 && pq >= s->least_pq && isfinite(pq); }
+
 /// Takes p . q of this iteration. Called by one thread.
 __device__ inline void note_product(State* s, double pq) {
     s->pq = pq;
-    if (pq > 0 && isfinite(pq)) {
+    if (has_curvature(pq, s)) {
         s->alpha = s->rho / pq;
     } else {
         s->stop = stopped;
@@ -59,6 +73,7 @@ __device__ inline void note_residual(State* s, double* history, unsigned long lo
     const double norm = sqrt(rr);
     history[k] = norm;
     s->iteration = k;
+    s->least_pq = is_exhausted(history, k, rules) ? smallest_normal : 0;
     s->end = !isfinite(norm)         ? ended_not_finite
              : norm <= rules.stop_at ? ended_converged
              : k >= rules.limit      ? ended_limit

@@ -9,28 +9,38 @@
 //
 // Limit: the link between host and devices. Per iteration n numbers come down and n go up to every device, over a link
 // that is much slower than the devices' memory.
-#include "solve.hpp"
+#include "several_devices.hpp"
 
 namespace cg {
 
+namespace {
+
+/// All of p goes down to the host and up again. No part needs a halo then: all rows are inner rows.
+template <class T> class WholeP : public ClParts<T> {
+public:
+    WholeP(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts,
+           const std::vector<Part<T>>& parts)
+        : ClParts<T>(problem, contexts, parts, true), whole_(problem.n()) {}
+    void send_halo() {
+        this->on_all([&](ClPart<T>& d) { d.read_p(whole_); });
+        this->on_all([&](ClPart<T>& d) { d.write_p(whole_); });
+    }
+    void receive_halo() {}
+
+private:
+    std::vector<T> whole_;
+};
+
+} // namespace
+
 template <class T> void opencl_devices_whole(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const auto contexts = part_contexts(problem);
-    const Split split =
-        split_rows(problem.matrix, std::vector<double>(contexts.size(), 1.0)); // all alike, as in the thesis
-    std::vector<Part<T>> pieces(split.parts());
-    ClParts<T> devices;
-    for (std::size_t i = 0; i < split.parts(); ++i) {
-        pieces[i] = rows_of(problem.matrix, split, i);
-        devices.push_back(std::make_unique<ClPart<T>>(*contexts[i], problem, pieces[i], true, static_cast<int>(i)));
-        tune(*devices[i], problem);
-    }
-    std::vector<T> whole(problem.n());
-    const auto multiply = [&] {
-        on_all(devices, [&](ClPart<T>& d) { d.read_p(whole); });
-        on_all(devices, [&](ClPart<T>& d) { d.write_p(whole); });
-        on_all(devices, [&](ClPart<T>& d) { d.multiply(0, d.rows()); });
-    };
-    solve_on_parts(devices, problem, out, watch, multiply);
+    const std::vector<double> alike(contexts.size(), 1.0); // as in the thesis
+    const Split split = split_rows(problem.matrix, alike);
+    std::vector<Part<T>> parts;
+    for (std::size_t i = 0; i < split.parts(); ++i) parts.push_back(rows_of(problem.matrix, split, i));
+    WholeP<T> devices(problem, contexts, parts);
+    solve_on_devices(devices, problem, out, watch);
 }
 
 template void opencl_devices_whole(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -4,13 +4,10 @@
 
 #include <array>
 #include <bit>
-#include <chrono>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,74 +18,12 @@
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 #include "gpulab/opencl/real.hpp"
+#include "record.hpp"
 #include "scalars.hpp"
 #include "split.hpp"
 #include "tuning.hpp"
 
 namespace cg {
-
-/// The commands of one device: how long each kind has taken and, when it is asked for, when each of them ran. Off at
-/// first, because asking for the times takes the host longer than a small kernel runs.
-class ClRecord {
-public:
-    /// @param lane of the device in the timeline; copies have the lane behind it
-    explicit ClRecord(int lane) : lane_(lane) {}
-    /// Puts a command into a queue.
-    /// @param name whose time it counts as @param symbol '#' for a kernel, '<' and '>' for copies
-    /// @param event gets the command's event, unless null
-    /// @param enqueue `enqueue(place)` calls the enqueue function with this last argument
-    /// @param shown its name in the timeline; null: `name`
-    template <class Enqueue>
-    void command(const char* name, char symbol, cl::Event* event, const Enqueue& enqueue, const char* shown = nullptr) {
-        if (!on_) return enqueue(event);
-        marks_.push_back({name, shown ? shown : name, symbol, {}, now_us()});
-        enqueue(&marks_.back().event);
-        if (event) *event = marks_.back().event;
-    }
-    /// Takes the times of all commands, which must be complete.
-    void collect(gpulab::Timeline* timeline) {
-        for (const Mark& m : marks_) {
-            const auto time = [&](auto what) { return 1e-3 * static_cast<double>(what); };
-            const double queued = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
-            const double begin = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
-            const double end = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-            const bool kernel = m.symbol == '#';
-            if (kernel) ms_[m.name] += 1e-3 * (end - begin);
-            if (!timeline) continue;
-            // Devices have clocks of their own. A command is queued at the host's time m.host_us, so this is one clock.
-            timeline->add({m.shown, kernel ? "kernel" : "copy", m.symbol, 2 * lane_ + (kernel ? 0 : 1),
-                           begin - queued + m.host_us, end - queued + m.host_us});
-        }
-        marks_.clear();
-    }
-    /// Begins to record, with nothing so far.
-    void start() {
-        on_ = true;
-        ms_.clear();
-    }
-    /// Takes the times that are left, and records no more. @pre all commands are complete
-    void stop() {
-        collect(nullptr);
-        on_ = false;
-    }
-    const std::map<std::string, double>& ms() const { return ms_; }
-
-private:
-    struct Mark {
-        const char* name;
-        const char* shown;
-        char symbol;
-        cl::Event event;
-        double host_us;
-    };
-    static double now_us() {
-        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    }
-    int lane_;
-    bool on_ = false;
-    std::vector<Mark> marks_; // of commands whose times have not been taken
-    std::map<std::string, double> ms_;
-};
 
 /// One device's share. All functions but those that say so only put commands into the device's queue.
 template <class T> class ClPart {
@@ -159,6 +94,12 @@ public:
             }
     }
 
+    /// q = A p for the rows that need no halo, and for the others, when the halo has arrived.
+    void multiply_inner() { multiply(part_.inner_begin, part_.inner_end); }
+    void multiply_border() {
+        multiply_with_halo(0, part_.inner_begin, arrived_);
+        multiply_with_halo(part_.inner_end, rows_, arrived_);
+    }
     /// q = A p for some rows that need no halo.
     void multiply(std::size_t begin, std::size_t end) {
         if (begin == end) return;
@@ -231,15 +172,19 @@ public:
         copies_.flush();
         return read;
     }
-    /// Writes elements of the halo, beside the kernels. @param host must stay valid until the event has happened
-    cl::Event receive(std::size_t begin, const T* host, std::size_t count) {
-        cl::Event written;
-        record_.command("halo up", '>', &written, [&](cl::Event* place) {
-            copies_.enqueueWriteBuffer(halo_.data(), CL_FALSE, begin * sizeof(T), count * sizeof(T), host, nullptr,
-                                       place);
+    /// The same, and waits.
+    void pack(T* host) {
+        const cl::Event read = send(host);
+        if (read()) read.wait();
+    }
+    /// Writes the halo, beside the kernels; multiply_border() waits for it. @param host must stay valid until then
+    void receive(const T* host) {
+        if (halo_.size() == 0) return;
+        arrived_.assign(1, cl::Event());
+        record_.command("halo up", '>', &arrived_[0], [&](cl::Event* place) {
+            copies_.enqueueWriteBuffer(halo_.data(), CL_FALSE, 0, halo_.bytes(), host, nullptr, place);
         });
         copies_.flush();
-        return written;
     }
     /// Reads this part's elements of p into the whole vector on the host; waits for the queue.
     void read_p(std::vector<T>& whole) {
@@ -266,9 +211,10 @@ public:
     /// Hands all commands so far to the device.
     void flush() { context_.queue().flush(); }
 
-    /// Copies this part's elements of x out and checks all guard bands that could be damaged.
-    void solution(std::vector<T>& x) const {
-        x_.copy_to(std::span<T>(x).subspan(part_.first, rows_));
+    /// Waits, copies this part's elements of x out and checks all guard bands that could be damaged.
+    void solution(std::span<T> own) {
+        finish();
+        x_.copy_to(own);
         r_.check_guard_bands(), q_.check_guard_bands(), p_.check_guard_bands(), halo_.check_guard_bands();
     }
 
@@ -277,10 +223,6 @@ public:
     double time_of(const char* kernel, std::size_t groups_per_unit);
 
 private:
-    static std::vector<T> piece(const std::vector<T>& whole, const Part<T>& part) {
-        const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(part.first);
-        return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part.rows()));
-    }
     void run(cl::Kernel& kernel, const char* name, std::size_t groups_per_unit,
              const std::vector<cl::Event>* after = nullptr, const char* shown = nullptr, cl::Event* event = nullptr) {
         const auto enqueue = [&](cl::Event* place) {
@@ -334,6 +276,7 @@ private:
     gpulab::ClBuffer<std::int32_t> which_;
     gpulab::ClBuffer<T> x_, r_, q_, p_, send_, halo_;
     DotSum first_sum_, second_sum_;
+    std::vector<cl::Event> arrived_; // of the halo; empty without one
     std::size_t local_ = 0;
     cl::Kernel dot_, dot_jacobi_, next_x_, next_r_, next_p_, spmv_, pack_, spmv_halo_;
 };

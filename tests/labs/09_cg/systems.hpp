@@ -193,6 +193,14 @@ template <class T> std::vector<Ending<T>> endings() {
     add("indefinite along the second direction", diagonal(bend), ones, zeros, settings(1e-6, 10), End::not_positive, 1);
     add("all of its iterations", gpulab::stiffness<T>(50, 1), ones, zeros, settings(0, 7), End::limit, 7);
     add("one unknown", diagonal({T{3}}), {T{6}}, {T{0}}, settings(1e-6, 10), End::converged, 1);
+    if constexpr (sizeof(T) == 8) {
+        // A is 2^-940 times the identity, but for the last bit of one element. All sums are exact: alpha is 2^940, and
+        // the residual is 2^-52 in one element, which is rounding only. The next p . q is 2^-1044, below the normal
+        // numbers.
+        std::vector<T> tiny(50, std::ldexp(T{1}, -940));
+        tiny[33] *= 1 + std::numeric_limits<T>::epsilon();
+        add("p . q loses its digits", diagonal(tiny), ones, zeros, settings(1e-300, 10), End::exhausted, 1);
+    }
     return list;
 }
 

@@ -1,0 +1,198 @@
+/// @file
+/// The operations of devices/iterate.hpp on GPUs: each launches a kernel on every part. The scalars are on the devices,
+/// and the host only puts commands into streams.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "../devices/iterate.hpp"
+#include "part.cuh"
+
+namespace cg {
+
+/// Makes another device current during its lifetime.
+class OnDevice {
+public:
+    explicit OnDevice(int device) : now_(device) {
+        CUDA_CHECK(cudaGetDevice(&before_));
+        if (before_ != now_) CUDA_CHECK(cudaSetDevice(now_));
+    }
+    ~OnDevice() {
+        if (before_ != now_) cudaSetDevice(before_);
+    }
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+private:
+    int before_ = 0, now_;
+};
+
+/// Lets a device reach the memory of another. @return false when the hardware cannot
+inline bool reach(int device, int other) {
+    if (device == other) return true;
+    int can = 0;
+    CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device, other));
+    if (!can) return false;
+    const OnDevice on(device);
+    const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
+    if (error != cudaErrorPeerAccessAlreadyEnabled) CUDA_CHECK(error);
+    else cudaGetLastError(); // clear the error
+    return true;
+}
+
+/// Where the parts of a process are.
+struct Placement {
+    std::vector<int> devices;       ///< of every part in this process; parts may share one
+    unsigned parts = 0, first = 0;  ///< how many parts there are in all processes, and the number of the first one here
+    bool stream_per_device = false; ///< parts on the same device use one stream; else every part has its own
+    unsigned rounds = 1;            ///< see GpuPart
+};
+
+/// The parts of this process: all of them, or that of a rank.
+/// @tparam Post Slots or FlaggedSlots
+template <class T, class Post> class GpuParts {
+public:
+    using Gpu = GpuPart<T, Post>;
+
+    GpuParts(const Problem<T>& problem, std::span<const Part<T>> parts, const Placement& where)
+        : rules_(rules_of(problem)), limit_(problem.limit) {
+        for (unsigned i = 0; i < parts.size(); ++i) {
+            const int device = where.devices[i];
+            const OnDevice on(device);
+            const gpulab::Stream& stream =
+                streams_.try_emplace(where.stream_per_device ? device : static_cast<int>(i)).first->second;
+            gpus_.push_back(
+                std::make_unique<Gpu>(device, stream, problem, parts[i], where.parts, where.first + i, where.rounds));
+        }
+    }
+
+    void reset() {
+        each([](Gpu& g) { g.reset(); });
+    }
+    void clear() {
+        each([](Gpu& g) { g.state.clear(g.stream); });
+    }
+    void first_residual() {
+        each("first residual", [](Gpu& g) {
+            first_residual_kernel<<<g.first_blocks, block_threads, 0, g.stream>>>(
+                g.matrix.view(), g.b.data(), g.p.data(), g.weights(), g.r.data(), g.partial.data(), g.post,
+                g.state.data());
+        });
+    }
+    void first_p() { next(true); }
+    void multiply_inner() {
+        each("inner rows", [](Gpu& g) {
+            inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.part.inner_begin,
+                                                                         g.part.inner_end, g.p.data(), g.q.data(),
+                                                                         g.partial.data(), g.state.data());
+        });
+    }
+    void multiply_border() {
+        each("border rows", [](Gpu& g) {
+            border_kernel<<<g.border_blocks, block_threads, 0, g.stream>>>(
+                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
+                g.inner_blocks, g.post, g.state.data());
+        });
+    }
+    void next_r() {
+        each("residual", [](Gpu& g) {
+            part_residual_kernel<<<g.residual_blocks, block_threads, 0, g.stream>>>(
+                g.q.data(), g.weights(), g.r.data(), g.rows, g.partial.data(), g.post, g.state.data());
+        });
+    }
+    void next_p() { next(false); }
+
+    /// q = A p, once, with whatever the halo holds: to be timed.
+    void multiply() {
+        clear();
+        multiply_inner();
+        multiply_border();
+        synchronize();
+    }
+
+    /// Calls body(part) for every part, with its device current.
+    template <class Body> void each(const Body& body) {
+        for (auto& g : gpus_) {
+            const OnDevice on(g->device);
+            body(*g);
+            CUDA_CHECK_LAUNCH();
+        }
+    }
+    /// The elements of x of the parts of this process, one part behind the other; the history and the end.
+    /// @throws gpulab::WrongResult unless all parts have the same, to the last bit
+    void result(Output<T>& out) {
+        const std::size_t begin = gpus_.front()->part.first, end = gpus_.back()->part.first + gpus_.back()->rows;
+        out.x.resize(end - begin);
+        each([&](Gpu& g) {
+            Output<T> own;
+            g.result(std::span<T>(out.x).subspan(g.part.first - begin, g.rows), own);
+            if (&g == gpus_.front().get()) out.history = own.history, out.end = own.end, out.curvature = own.curvature;
+            else if (!same_bits(out.history, own.history) || out.end != own.end)
+                throw gpulab::WrongResult("two GPUs disagree about the residuals");
+        });
+    }
+    void synchronize() {
+        for (const auto& [number, stream] : streams_) stream.synchronize();
+    }
+    Gpu& operator[](std::size_t part) { return *gpus_[part]; }
+    std::size_t limit() const { return limit_; }
+    /// Rows that one part can have under way.
+    static std::size_t rows_at_a_time() {
+        return std::size_t{gpulab::resident_blocks(part_residual_kernel<T, Post>, block_threads)} * block_threads;
+    }
+
+protected:
+    /// The same for a kernel, with its name in traces.
+    template <class Launch> void each(const char* name, const Launch& launch) {
+        each([&](Gpu& g) {
+            g.trace.begin(name, "kernel", '#', g.stream);
+            launch(g);
+            g.trace.end(g.stream);
+        });
+    }
+    /// Collects the elements of p that others need in g.send.
+    void pack(Gpu& g) {
+        g.trace.begin("collect", "kernel", '#', g.stream);
+        pack_kernel<<<g.pack_blocks, block_threads, 0, g.stream>>>(g.p.data(), g.which.data(), g.send.data(),
+                                                                   g.which.size());
+        g.trace.end(g.stream);
+    }
+
+private:
+    void next(bool first) {
+        each("next x and p", [&](Gpu& g) {
+            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.r.data(), g.weights(), g.x.data(),
+                                                                            g.p.data(), g.rows, first, g.post,
+                                                                            g.state.data(), g.state.history(), rules_);
+        });
+    }
+
+    Rules rules_;
+    std::size_t limit_;
+    std::map<int, gpulab::Stream> streams_;
+    std::vector<std::unique_ptr<Gpu>> gpus_;
+};
+
+/// The whole solution. The host looks at the state of the first part every `batch` iterations; the others decide alike.
+/// @param progress called with 0, 1, ... before that iteration is put into the streams
+/// @param wait as for DeviceState::until_stopped()
+template <class Parts, class Progress, class Wait>
+void solve(Parts& parts, std::size_t batch, const Progress& progress, const Wait& wait) {
+    begin(parts);
+    parts[0].state.until_stopped(
+        parts[0].stream, parts.limit(),
+        [&](std::size_t left) {
+            const std::size_t count = std::min(left, batch);
+            for (std::size_t k = 0; k < count; ++k) {
+                progress(parts.limit() - left + k);
+                iterate(parts);
+            }
+            return count;
+        },
+        wait);
+}
+
+} // namespace cg

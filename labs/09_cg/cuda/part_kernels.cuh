@@ -1,0 +1,180 @@
+/// @file
+/// The kernels of one GPU's part of a system. How data comes from other parts is not here but in devices/.
+#pragma once
+
+#include "rows.cuh"
+#include "state.hpp"
+#include "steps.cuh"
+
+namespace cg {
+
+/// Where a kernel leaves its part's shares of the sums, and where it finds those of all parts. Here others bring them,
+/// and they are in place before the kernel begins. Kernels that store into the memory of others have FlaggedSlots
+/// (devices/flags.cuh), whose functions wait.
+struct Slots {
+    double* pq;       ///< the shares of p . q, one number per part
+    double* residual; ///< the shares of r . r and r . z, two numbers per part
+    unsigned parts, me;
+
+    /// False ends the kernel: another part has not answered.
+    __device__ bool halo_is_here(State*) const { return true; }
+    __device__ bool pq_is_here(State*) const { return true; }
+    __device__ bool residual_is_here(State*) const { return true; }
+    /// Leaves this part's shares. Called by all threads of the last block.
+    __device__ void leave_pq(double mine) const {
+        if (threadIdx.x == 0) pq[me] = mine;
+    }
+    __device__ void leave_residual(double rr, double rho) const {
+        if (threadIdx.x == 0) residual[2 * me] = rr, residual[2 * me + 1] = rho;
+    }
+};
+
+/// Collects what others need: out[k] = p[which[k]].
+template <class T> __global__ void pack_kernel(const T* p, const int* which, T* out, std::size_t n) {
+    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
+         k += gridDim.x * std::size_t{block_threads})
+        out[k] = p[which[k]];
+}
+
+/// r = b - A p, where p holds x_0. @param partial two numbers per block
+template <class T, class Post>
+__global__ void __launch_bounds__(block_threads)
+    first_residual_kernel(SlicedRows<T> a, const T* b, const T* p, const T* inverse, T* r, double* partial, Post post,
+                          State* s) {
+    if (!post.halo_is_here(s)) return;
+    T rr = 0, rho = 0;
+    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < a.rows;
+         i += gridDim.x * std::size_t{block_threads}) {
+        const T residual = b[i] - a.product(i, p);
+        r[i] = residual;
+        rr += residual * residual;
+        rho += residual * (inverse ? inverse[i] * residual : residual);
+    }
+    const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
+    if (!is_last_block(&s->tickets)) return;
+    const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
+    post.leave_residual(all_rr, all_rho);
+}
+
+/// q = A p for the inner rows. @param partial one number per block
+template <class T>
+__global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end,
+                                                              const T* p, T* q, double* partial, const State* s) {
+    if (s->stop != go_on) return;
+    T dot = 0;
+    for (std::size_t i = begin + blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < end;
+         i += gridDim.x * std::size_t{block_threads}) {
+        const T product = a.product(i, p);
+        q[i] = product;
+        dot += p[i] * product;
+    }
+    const double block_dot = block_sum(static_cast<double>(dot));
+    if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
+}
+
+/// q = A p for the rows before `begin` and from `end` on, and p . q of all rows.
+/// @param partial the sums of inner_kernel's blocks, and behind them room for one number per block of this kernel
+template <class T, class Post>
+__global__ void __launch_bounds__(block_threads)
+    border_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
+                  unsigned inner_blocks, Post post, State* s) {
+    if (s->stop != go_on) return;
+    const std::size_t rows = begin + (a.rows - end);
+    T dot = 0;
+    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < rows;
+         k += gridDim.x * std::size_t{block_threads}) {
+        const std::size_t i = k < begin ? k : k - begin + end;
+        const T product = a.product(i, p);
+        q[i] = product;
+        dot += p[i] * product;
+    }
+    const double block_dot = block_sum(static_cast<double>(dot));
+    if (threadIdx.x == 0) partial[inner_blocks + blockIdx.x] = block_dot;
+    if (!is_last_block(&s->tickets)) return;
+    const double all = sum_of(partial, inner_blocks + gridDim.x);
+    post.leave_pq(all);
+}
+
+#if __CUDA_ARCH__ == 750
+constexpr int full_blocks = 1024 / block_threads; // blocks that fill a multiprocessor with threads
+#elif __CUDA_ARCH__ == 860 || __CUDA_ARCH__ == 870 || __CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200
+constexpr int full_blocks = 1536 / block_threads;
+#else
+constexpr int full_blocks = 2048 / block_threads;
+#endif
+
+/// q = A p: first the rows [begin, end), which need no halo, then the others. A multiprocessor has as many threads as
+/// it can have, so that many loads are under way.
+/// @tparam Post FlaggedSlots @param partial one number per block
+template <class T, class Post>
+__global__ void __launch_bounds__(block_threads, full_blocks)
+    product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
+                             Post post, State* s) {
+    if (s->stop != go_on) return;
+    const std::size_t inner = end - begin, stride = gridDim.x * std::size_t{block_threads};
+    std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
+    T dot = 0;
+    const auto multiply = [&](std::size_t i) {
+        const T product = a.product(i, p);
+        q[i] = product;
+        dot += p[i] * product;
+    };
+    for (; k < inner; k += stride) multiply(begin + k);
+    if (k < a.rows) post.wait_for_halo(s);
+    for (; k < a.rows; k += stride) multiply(k - inner < begin ? k - inner : k - inner - begin + end);
+    const double block_dot = block_sum(static_cast<double>(dot));
+    if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
+    if (!is_last_block(&s->tickets)) return;
+    const double all = sum_of(partial, gridDim.x);
+    post.leave_pq(all);
+}
+
+/// alpha, and r -= alpha q. @param partial two numbers per block
+template <class T, class Post>
+__global__ void __launch_bounds__(block_threads)
+    part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, double* partial, Post post, State* s) {
+    if (s->stop != go_on || !post.pq_is_here(s)) return;
+    double pq = 0;
+    for (unsigned part = 0; part < post.parts; ++part) pq += __ldcg(&post.pq[part]);
+    if (!has_curvature(pq, s)) { // all blocks of all parts see that
+        if (blockIdx.x == 0 && threadIdx.x == 0) note_product(s, pq);
+        return;
+    }
+    const double alpha = s->rho / pq;
+    const auto [rr, rho] = update_residual(static_cast<T>(alpha), q, inverse, r, n);
+    const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
+    if (!is_last_block(&s->tickets)) return;
+    const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
+    if (threadIdx.x == 0) s->alpha = alpha; // the shares may change before part_next_kernel runs
+    post.leave_residual(all_rr, all_rho);
+}
+
+/// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
+template <class T, class Post>
+__global__ void __launch_bounds__(block_threads)
+    part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Post post, State* s,
+                     double* history, Rules rules) {
+    if (s->stop != go_on || !post.residual_is_here(s)) return;
+    double rr = 0, rho = 0;
+    for (unsigned part = 0; part < post.parts; ++part)
+        rr += __ldcg(&post.residual[2 * part]), rho += __ldcg(&post.residual[2 * part + 1]);
+    if (first) {
+        for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
+             i += gridDim.x * std::size_t{block_threads})
+            p[i] = inverse ? inverse[i] * r[i] : r[i];
+    } else {
+        const T beta = rules.steepest ? T(0) : static_cast<T>(rho / s->rho);
+        update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, n);
+    }
+    __syncthreads(); // all warps have read the state, so that a ticket of this block says so
+    if (!is_last_block(&s->tickets)) return;
+    if (threadIdx.x == 0) {
+        s->rho = rho;
+        note_residual(s, history, first ? 0 : s->iteration + 1, rr, rules);
+        if (s->stop == stopping) s->stop = stopped; // x has its last step
+    }
+}
+
+} // namespace cg

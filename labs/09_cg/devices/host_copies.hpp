@@ -1,0 +1,52 @@
+/// @file
+/// Copies through the host: the halo comes down from one OpenCL device and goes up to another. For devices of one
+/// process. An *event* is the end of a command; kernels and copies have a queue each, and an event lets a kernel wait
+/// for a copy in the other queue.
+///
+///     kernels of part 0   | pack | inner rows                            |wait| border rows | dot | ...
+///     copies of part 0           | halo down |                  | halo up |
+///     host                                   |wait| join pieces |              wait for all sums
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "../opencl/several_devices.hpp"
+
+namespace cg {
+
+/// All parts, on the OpenCL devices of one process.
+template <class T> class HostCopies : public ClParts<T> {
+public:
+    HostCopies(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts,
+               const std::vector<Part<T>>& parts)
+        : ClParts<T>(problem, contexts, parts, false) {
+        for (const Part<T>& part : parts) sent_.emplace_back(part.send.size()), halo_.emplace_back(part.halo.size());
+    }
+
+    void send_halo() {
+        const auto& devices = this->devices();
+        for (std::size_t i = 0; i < devices.size(); ++i) copied_.push_back(devices[i]->send(sent_[i].data()));
+    }
+    void receive_halo() {
+        for (const cl::Event& event : copied_)
+            if (event()) event.wait();
+        copied_.clear();
+        const auto& devices = this->devices();
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            for (const auto& from : devices[i]->part().receives) { // join what comes from several devices
+                const auto& links = devices[from.part]->part().sends;
+                const auto to_me = std::ranges::find(links, i, &Part<T>::Link::part);
+                std::copy_n(sent_[from.part].begin() + static_cast<std::ptrdiff_t>(to_me->begin), from.count,
+                            halo_[i].begin() + static_cast<std::ptrdiff_t>(from.begin));
+            }
+            devices[i]->receive(halo_[i].data());
+        }
+    }
+
+private:
+    std::vector<std::vector<T>> sent_, halo_; // by each device, and for each, on the host
+    std::vector<cl::Event> copied_;           // of what is on its way down
+};
+
+} // namespace cg

@@ -1,0 +1,101 @@
+/// @file
+/// The operations of iterate.hpp on devices whose scalars the host computes: OpenCL devices, and CPU cores of a rank.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "iterate.hpp"
+#include "scalars.hpp"
+
+namespace cg {
+
+/// The parts of this process. Each operation gives the commands of all devices to them before it waits for any.
+/// @tparam Device ClPart or CpuPart
+template <class T, class Device> class HostParts {
+public:
+    explicit HostParts(const Problem<T>& problem) : scalars_(problem, out_) {}
+    HostParts(const HostParts&) = delete;
+    HostParts& operator=(const HostParts&) = delete;
+
+    void reset() {
+        for (auto& device : devices_) device->reset();
+    }
+    void clear() { begun_ = false; }
+    void first_residual() {
+        on_all([](Device& d) { d.multiply_inner(); });
+        on_all([](Device& d) { d.multiply_border(); });
+        on_all([](Device& d) { d.next_r(T{1}); }); // r holds b
+        on_all([](Device& d) { d.dot_r(); });
+    }
+    void first_p() {
+        on_all([](Device& d) { d.next_p(T{0}); });
+    }
+    void multiply_inner() {
+        on_all([](Device& d) { d.multiply_inner(); });
+    }
+    void multiply_border() {
+        on_all([](Device& d) { d.multiply_border(); });
+        on_all([](Device& d) { d.dot_pq(); });
+    }
+    void next_r() {
+        const auto alpha = static_cast<T>(scalars_.alpha());
+        on_all([&](Device& d) { d.next_r(alpha); });
+        on_all([](Device& d) { d.dot_r(); });
+        on_all([&](Device& d) { d.next_x(alpha); }); // while the sums travel
+    }
+    void next_p() {
+        const auto beta = static_cast<T>(scalars_.beta());
+        on_all([&](Device& d) { d.next_p(beta); });
+    }
+
+    Scalars<T>& scalars() { return scalars_; }
+    const Output<T>& history_and_end() const { return out_; }
+    const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
+
+protected:
+    void add(std::unique_ptr<Device> device) { devices_.push_back(std::move(device)); }
+    /// Calls command(device) for all, and then hands all queues to their devices.
+    template <class Command> void on_all(const Command& command) {
+        for (auto& device : devices_) command(*device);
+        for (auto& device : devices_) device->flush();
+    }
+    /// Waits. @return p . q of the rows of this process
+    double pq() {
+        double all = 0;
+        for (auto& device : devices_) all += device->pq();
+        return all;
+    }
+    /// Waits for the sums, and not for next_x(). @return those of the rows of this process
+    ResidualSums residual() {
+        ResidualSums all;
+        for (auto& device : devices_) {
+            const ResidualSums share = device->residual();
+            all.rr += share.rr, all.rho += share.rho;
+        }
+        return all;
+    }
+    /// Takes the sums of all parts.
+    void take(const ResidualSums& sums) {
+        if (begun_) scalars_.next(sums.rr, sums.rho);
+        else scalars_.begin(sums.rr, sums.rho);
+        begun_ = true;
+    }
+
+private:
+    Output<T> out_; // history and end
+    Scalars<T> scalars_;
+    bool begun_ = false; // whether there has been a residual
+    std::vector<std::unique_ptr<Device>> devices_;
+};
+
+/// The whole solution. @param progress called with 0, 1, ... when it comes to that iteration
+template <class Parts, class Progress> void solve(Parts& parts, const Progress& progress) {
+    begin(parts);
+    while (parts.scalars().wants_more()) {
+        progress(parts.history_and_end().iterations());
+        if (!iterate(parts)) break;
+    }
+}
+
+} // namespace cg

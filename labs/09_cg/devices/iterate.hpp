@@ -1,0 +1,63 @@
+/// @file
+/// The method on several parts: begin() and iterate() stand here once. The other files of this folder are ways to send
+/// what the parts need of each other.
+///
+/// A *part* is a range of rows on a device, with these elements of all vectors. Behind the own elements of its p lies
+/// the *halo*: the elements of other parts that its rows refer to. An iteration, from top to bottom:
+///
+///     part 0                                                      part 1
+///
+///     p = | own elements ......... | halo |         | halo | own elements ......... | = p
+///                              |      ^                 ^      |
+///                              |      '--- send_halo() -|------'
+///                              '---------- send_halo() -'
+///
+///     multiply_inner()                the halo travels            multiply_inner()
+///     receive_halo()                    it is there               receive_halo()
+///     multiply_border()                                           multiply_border()
+///          share of p . q  ------->    share_pq()    <-------  share of p . q
+///                               alpha, the same on all parts
+///     next_r()                                                    next_r()
+///          shares of r . r  ---->   share_residual()   <----  shares of r . r
+///           and r . z           beta, the same on all parts       and r . z
+///     next_p()                                                    next_p()
+///
+/// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
+/// part needs to be told when the iteration ends.
+///
+/// A way is a class with these operations. Those whose arrows cross the middle are its own; it inherits the others:
+///   - from GpuParts (cuda/gpu_parts.cuh), where alpha and beta stay on the devices: PeerCopies, Stores, MpiOnGpu,
+///   Nccl;
+///   - from HostParts (host_parts.hpp), where the host computes them: HostCopies, Mpi, and WholeP of
+///     opencl/03_devices_whole.cpp.
+#pragma once
+
+namespace cg {
+
+/// Before the first iteration: r = b - A x_0 and p = z.
+/// @pre p holds x_0, except in the halo
+template <class Parts> void begin(Parts& parts) {
+    parts.clear(); // the scalars
+    parts.send_halo();
+    parts.receive_halo();
+    parts.first_residual(); // and the shares of r . r and r . z
+    parts.share_residual();
+    parts.first_p();
+}
+
+/// One iteration; the numbers are those of the method's steps, in the README.
+/// @return false when the host knows that p . q has ended the solution. Where the scalars are on the devices, it does
+///         not know, and commands after the end do nothing
+template <class Parts> bool iterate(Parts& parts) {
+    parts.send_halo();
+    parts.multiply_inner(); // 1: q = A p in the rows that need no halo, while it travels
+    parts.receive_halo();
+    parts.multiply_border();             // 1 in the other rows; 2: the shares of p . q
+    if (!parts.share_pq()) return false; // 3: alpha
+    parts.next_r();                      // 5: r -= alpha q; 6: the shares of r . r and r . z
+    parts.share_residual();              // 7: beta
+    parts.next_p();                      // 8: p = z + beta p; and 4, x += alpha p, here or in next_r()
+    return true;
+}
+
+} // namespace cg

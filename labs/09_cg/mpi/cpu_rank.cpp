@@ -1,0 +1,119 @@
+// A rank on CPU cores: one thread per process, or several (--threads). Every thread has a range of rows with about
+// equally many non-zeros.
+#include <algorithm>
+#include <numeric>
+#include <span>
+
+#include "../devices/mpi.hpp"
+#include "gpulab/parallel.hpp"
+
+namespace cg {
+
+namespace {
+
+/// The operations of HostParts on threads.
+template <class T> class CpuPart {
+public:
+    CpuPart(const Problem<T>& problem, const Part<T>& part, unsigned threads)
+        : part_(part), rows_(part.rows()), b_(piece(problem.b, part)), start_(piece(problem.start, part)),
+          inverse_(problem.jacobi() ? piece(problem.inverse_diagonal, part) : std::vector<T>()), x_(rows_), r_(rows_),
+          q_(rows_), p_(part.p_size()), ranges_(split_rows(part.matrix, std::vector<double>(threads, 1.0))) {}
+
+    const Part<T>& part() const { return part_; }
+    void reset() {
+        x_ = start_, r_ = b_, alpha_ = 0;
+        std::copy(start_.begin(), start_.end(), p_.begin());
+    }
+    void pack(T* out) const {
+        for (std::size_t k = 0; k < part_.send.size(); ++k) out[k] = p_[static_cast<std::size_t>(part_.send[k])];
+    }
+    void receive(const T* halo) {
+        std::copy(halo, halo + part_.halo.size(), p_.begin() + static_cast<std::ptrdiff_t>(rows_));
+    }
+    void multiply_inner() { multiply(part_.inner_begin, part_.inner_end); }
+    void multiply_border() {
+        multiply(0, part_.inner_begin);
+        multiply(part_.inner_end, rows_);
+    }
+    void dot_pq() {
+        std::vector<double> shares(ranges_.parts());
+        in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
+            double share = 0;
+            for (std::size_t i = begin; i < end; ++i) share += static_cast<double>(p_[i]) * q_[i];
+            shares[thread] = share;
+        });
+        pq_ = std::accumulate(shares.begin(), shares.end(), 0.0);
+    }
+    double pq() const { return pq_; }
+    void next_r(T alpha) { // and the sums, in one pass
+        std::vector<ResidualSums> shares(ranges_.parts());
+        in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
+            ResidualSums share;
+            for (std::size_t i = begin; i < end; ++i) {
+                r_[i] -= alpha * q_[i];
+                share.rr += static_cast<double>(r_[i]) * r_[i];
+                share.rho += static_cast<double>(r_[i]) * z(i);
+            }
+            shares[thread] = share;
+        });
+        sums_ = {};
+        for (const ResidualSums& share : shares) sums_.rr += share.rr, sums_.rho += share.rho;
+    }
+    void dot_r() const {}
+    ResidualSums residual() const { return sums_; }
+    void next_x(T alpha) { alpha_ = alpha; }
+    void next_p(T beta) { // and x, because both read p
+        in_ranges([&](unsigned, std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                x_[i] += alpha_ * p_[i];
+                p_[i] = z(i) + beta * p_[i];
+            }
+        });
+    }
+    void flush() const {}
+    void solution(std::span<T> own) const { std::copy(x_.begin(), x_.end(), own.begin()); }
+
+private:
+    /// Calls body(thread, begin, end) for the rows of every thread, and waits.
+    template <class Body> void in_ranges(const Body& body) {
+        gpulab::for_parts(static_cast<unsigned>(ranges_.parts()),
+                          [&](unsigned thread) { body(thread, ranges_.first[thread], ranges_.first[thread + 1]); });
+    }
+    void multiply(std::size_t first, std::size_t last) {
+        if (first == last) return;
+        const gpulab::Csr<T>& a = part_.matrix;
+        in_ranges([&](std::size_t, std::size_t begin, std::size_t end) {
+            for (std::size_t i = std::max(begin, first); i < std::min(end, last); ++i) {
+                T sum = 0;
+                for (auto k = static_cast<std::size_t>(a.row_start[i]);
+                     k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+                    sum += a.value[k] * p_[static_cast<std::size_t>(a.column[k])];
+                q_[i] = sum;
+            }
+        });
+    }
+    T z(std::size_t i) const { return inverse_.empty() ? r_[i] : inverse_[i] * r_[i]; }
+
+    const Part<T>& part_;
+    std::size_t rows_;
+    std::vector<T> b_, start_, inverse_, x_, r_, q_, p_;
+    T alpha_ = 0;
+    double pq_ = 0;
+    ResidualSums sums_;
+    Split ranges_; // the rows of every thread
+};
+
+} // namespace
+
+template <class T>
+std::unique_ptr<Rank<T>> make_cpu_rank(const Problem<T>& problem, const Part<T>& part, unsigned threads,
+                                       const Ranks& ranks) {
+    return std::make_unique<RankOf<T, Mpi<T, CpuPart<T>>>>(problem,
+                                                           std::make_unique<CpuPart<T>>(problem, part, threads), ranks);
+}
+
+template std::unique_ptr<Rank<float>> make_cpu_rank(const Problem<float>&, const Part<float>&, unsigned, const Ranks&);
+template std::unique_ptr<Rank<double>> make_cpu_rank(const Problem<double>&, const Part<double>&, unsigned,
+                                                     const Ranks&);
+
+} // namespace cg
