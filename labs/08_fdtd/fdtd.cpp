@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "book.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
@@ -171,6 +172,25 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     return p;
 }
 
+template <class T> bool is_books(const Problem<T>& p) {
+    const Rules<T>& r = p.rules;
+    const Patch& s = r.patch[0];
+    const bool point = s.component == 0 && s.hard && s.box.x1 == s.box.x0 + 1 && s.box.y1 == s.box.y0 + 1;
+    const bool all_change = r.change.x0 == 0 && r.change.y0 == 0 && r.change.x1 == r.nx && r.change.y1 == r.ny;
+    return p.mode == Mode::te && !r.mapped && !r.layers && all_change && r.probes == 0 &&
+           (r.sources == 0 || (r.sources == 1 && point));
+}
+
+template <class T> Book<T> book_of(const Problem<T>& p) {
+    if (!is_books(p))
+        throw gpulab::Unsupported(
+            "computes the book's problem only: TE, one medium, a conductor, one hard source in one "
+            "cell; cpu_scene, opencl_scene and cuda_scene compute the others");
+    const Rules<T>& r = p.rules;
+    const Box source = r.sources ? r.patch[0].box : Box{-1, -1, 0, 0};
+    return {r.u.keep, r.u.x, r.u.y, r.e.keep, r.e.x, r.e.y, r.nx, r.ny, r.pitch, source.x0, source.y0};
+}
+
 template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
     // A wave's E is sqrt(mu / epsilon) times its H: sqrt(m / e) for P and Q.
     const double size = std::sqrt(static_cast<double>(p.rules.e.add) / static_cast<double>(p.rules.u.add));
@@ -246,6 +266,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 #define FDTD_FOR(T)                                                                                \
     template void poison(Output<T>&);                                                              \
     template Problem<T> make_problem(const Scene&, std::size_t, std::size_t);                      \
+    template bool is_books(const Problem<T>&);                                                     \
+    template Book<T> book_of(const Problem<T>&);                                                   \
     template void randomise(Problem<T>&, std::uint64_t);                                           \
     template Output<T> make_output(const Problem<T>&);                                             \
     template double tolerance<T>(std::size_t);                                                     \

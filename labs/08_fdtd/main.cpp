@@ -100,8 +100,9 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     const int code = report.finish();
     if (!wishes.any()) return code;
     if (!fastest && too_slow && !failed) {
-        fmt::print("\nNo variant was measured, because that takes long; cpu_threads computes the files, unchecked:\n");
-        write_results<T>(scene, wishes, gpulab::run_of(fdtd::variants<T>(), "cpu_threads"), field, probes);
+        fmt::print("\nNo variant was measured, because that takes long; cpu_scene_threads computes the files, "
+                   "unchecked:\n");
+        write_results<T>(scene, wishes, gpulab::run_of(fdtd::variants<T>(), "cpu_scene_threads"), field, probes);
         return code;
     }
     if (!fastest) throw gpulab::Error("no variant gave a right result, so there is nothing to write");

@@ -1,6 +1,25 @@
 /// @file
-/// What every kernel must know of a problem, in a form that can be passed to a device. OpenCL's copy is in yee.cl.
+/// What a scene consists of, for the rungs that compute any scene: cpu_scene, opencl_scene, cuda_scene and those after
+/// them. Kernels get it as Rules, a structure of numbers, and a View, which adds the arrays. OpenCL's copy is in
+/// yee.cl.
+///
+///        ny   +--P---P---P---P---P---P--+        +--P--+      U at the centre of a cell, P on its lower edge,
+///             | layer                   |        Q  U  Q      Q on its left edge (Fields says which of H and E
+///        y1   |     +-------------+     |        +--P--+      they are)
+///             Q     | inner       |     Q
+///             Q     |       +---+ |     Q      Box     cells [x0, x1) x [y0, y1)
+///             Q     |       | s | |     Q      inner   the Box of the cells that are in no absorbing layer; in a
+///        y0   |     | *     +---+ |     |              layer U has two parts, and each loses energy
+///             |     +-------------+     |      Patch   a source s: a Box, the component that it drives, and how
+///             |                         |      *       a probe: a cell whose U is recorded in every step
+///        0    +--P---P---P---P---P---P--+      change  the Box of the cells whose U is computed; in the others U
+///             0    x0            x1     nx             has a value that is given (Dirichlet)
+///
+/// Edges on the border of the grid (P in rows 0 and ny, Q in columns 0 and nx) never change.
 #pragma once
+
+#include <cstddef>
+#include <cstdint>
 
 namespace fdtd {
 
@@ -23,9 +42,8 @@ struct Patch {
 
 /// A problem without its arrays. The same layout in C++ and in OpenCL: first the numbers, then the integers.
 ///
-/// Arrays of cells have `pitch` numbers in a row, and ny + 1 rows: cell (i, j) is at j * pitch + i. Cell (i, j) holds U
-/// at its centre, P at its lower edge and Q at its left edge. So there are nx x ny of U, nx x (ny + 1) of P and
-/// (nx + 1) x ny of Q. The edges along the border of the grid (P in rows 0 and ny, Q in columns 0 and nx) never change.
+/// Arrays of cells have `pitch` numbers in a row, and ny + 1 rows: cell (i, j) is at j * pitch + i. So there are nx x
+/// ny of U, nx x (ny + 1) of P and (nx + 1) x ny of Q.
 template <class T> struct Rules {
     Coefficients<T> u, e; ///< of a uniform medium: for U, and for P and Q
     int nx = 0, ny = 0, pitch = 0;
@@ -41,5 +59,20 @@ template <class T> struct Rules {
     Patch patch[16];
     int probe_x[16], probe_y[16];
 };
+
+/// The rules of a problem and the arrays they refer to; see Problem. CUDA kernels take it as a `__grid_constant__`
+/// parameter: all threads read the one copy in constant memory.
+template <class T> struct View {
+    Rules<T> rules;
+    const std::uint8_t* map = nullptr;
+    const Coefficients<T>* table = nullptr;
+    const T* layers = nullptr;
+    const T* values = nullptr;
+    T* recorded = nullptr;
+    std::size_t plane = 0; ///< numbers in an array of cells
+};
+
+/// The arrays of a field, in device memory; see Fields.
+template <class T> struct FieldPointers { T *u, *p, *q, *v; };
 
 } // namespace fdtd

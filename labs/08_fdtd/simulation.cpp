@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "book.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/too_slow.hpp"
 
@@ -82,16 +83,16 @@ std::string_view compared_with(std::string_view variant, const gpulab::Device& d
         return variant == one ? other : one;
     };
     const bool on_cpu = device.backend == gpulab::Backend::cpu || device.is_cpu;
-    if (on_cpu || cell_steps <= limits.cpu) return unless_itself("cpu_threads", "cpu_sequential");
-    if (device.backend == gpulab::Backend::opencl) return unless_itself("opencl_local_tile", "opencl_plain");
-    return unless_itself("cuda_fused", "cuda_coalesced");
+    if (on_cpu || cell_steps <= limits.cpu) return unless_itself("cpu_scene_threads", "cpu_scene");
+    if (device.backend == gpulab::Backend::opencl) return unless_itself("opencl_scene", "opencl_steps");
+    return unless_itself("cuda_scene", "cuda_steps");
 }
 
 std::string note_of_comparison(double cell_steps) {
     const JudgesLimits limits;
     if (cell_steps <= limits.reference) return "";
-    return fmt::format("Above {:.2g} cell updates variants are compared with cpu_threads, and cpu_threads with "
-                       "cpu_sequential, instead of the reference in extended precision; above {:.2g}, on a GPU, with "
+    return fmt::format("Above {:.2g} cell updates variants are compared with cpu_scene_threads, and this one with "
+                       "cpu_scene, instead of the reference in extended precision; above {:.2g}, on a GPU, with "
                        "another rung of their back end.",
                        limits.reference, limits.cpu);
 }
@@ -128,10 +129,10 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
 }
 
 template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
-    if (!run) run = gpulab::run_of(variants<T>(), "cpu_sequential");
     const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
     const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
     const Problem<T> p = make_problem<T>(scene, 0, std::min(steps, scene.steps));
+    if (!run) run = gpulab::run_of(variants<T>(), is_books(p) ? "cpu_sequential" : "cpu_scene");
     Output<T> out = make_output(p);
     const double ms = gpulab::sequential_ms(run, p, out, Stopwatch(0, 3, 2));
     return ms * static_cast<double>(scene.steps) / static_cast<double>(p.steps());

@@ -86,8 +86,8 @@ inline constexpr double patience = 1e9;
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double cell_steps);
 
-/// The time of cpu_sequential for all steps in milliseconds; measured with fewer steps where it takes long.
-/// @param run what is timed instead of cpu_sequential; null: nothing else
+/// The time of one core for all steps in milliseconds; measured with fewer steps where it takes long.
+/// @param run what is timed; null: cpu_sequential, or cpu_scene where that does not compute the scene
 template <class T> double sequential_ms(const Scene& scene, Run<T>* run = nullptr);
 
 /// Bytes of one field: the four arrays of Fields, padding included.

@@ -80,7 +80,7 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
                 gpulab::Parameters all = parameters(p);
                 all.push_back({"block_x", p.block_x});
                 report.begin(all);
-                some_variants(options, report, judge, p, {"cuda_block_shape"});
+                some_variants(options, report, judge, p, {layers ? "cuda_scene" : "cuda_block_shape"});
             }
         }
 }
@@ -97,9 +97,10 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
         }
     };
     const bool cuda = !options.devices(Backend::cuda).empty();
-    const std::string parallel = cuda ? "cuda_block_shape" : "cpu_threads";
     std::vector<std::string> summaries; // after all rows: they would stand among those of the next boundary
     for (const bool layers : {false, true}) {
+        const std::string parallel =
+            cuda ? (layers ? "cuda_scene" : "cuda_block_shape") : (layers ? "cpu_scene_threads" : "cpu_threads");
         Range sequential, fast, gain;
         for (const std::size_t n : sides(settings)) {
             const Scene scene = square(n, settings.steps, layers);
@@ -175,7 +176,7 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
             report.begin(parameters(p));
             report.sequential_ms(sequential_ms<T>(scene));
             Judge<T> judge(scene, p);
-            some_variants(options, report, judge, p, {}, "cuda_coalesced");
+            some_variants(options, report, judge, p, {}, layers ? "cuda_scene" : "cuda_coalesced");
         }
 }
 

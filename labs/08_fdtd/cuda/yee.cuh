@@ -1,28 +1,13 @@
 /// @file
-/// One cell of Yee's scheme on the device, shared by all CUDA rungs from cuda_coalesced on.
+/// One cell of Yee's scheme on the device, shared by the CUDA rungs that compute any scene; rules.hpp says what a scene
+/// consists of.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "rules.hpp"
 
 namespace fdtd {
-
-/// The rules of a problem and the device arrays they refer to; see Problem. Kernels take it as a `__grid_constant__`
-/// parameter: all threads read the one copy in constant memory.
-template <class T> struct View {
-    Rules<T> rules;
-    const std::uint8_t* map = nullptr;
-    const Coefficients<T>* table = nullptr;
-    const T* layers = nullptr;
-    const T* values = nullptr;
-    T* recorded = nullptr;
-    std::size_t plane = 0; ///< numbers in an array of cells
-};
-
-/// The arrays of a field, in device memory.
-template <class T> struct FieldPointers { T *u, *p, *q, *v; };
 
 __device__ inline bool inside(const Box& box, int i, int j) {
     return i >= box.x0 && i < box.x1 && j >= box.y0 && j < box.y1;

@@ -1,5 +1,5 @@
 /// @file
-/// A problem on an OpenCL device: what the host half of every OpenCL rung has in common.
+/// Any scene on an OpenCL device: what the host half of opencl_scene and of the rungs after it have in common.
 #pragma once
 
 #include <algorithm>
@@ -7,34 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "fdtd.hpp"
-#include "gpulab/error.hpp"
+#include "fields.hpp"
 #include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
-#include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
 
 namespace fdtd {
-
-/// The arrays of one field.
-template <class T> struct ClFields {
-    gpulab::ClBuffer<T> u, p, q, v;
-
-    explicit ClFields(const Problem<T>& problem)
-        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {}
-    explicit ClFields(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
-    void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
-};
-
-/// Copies a field within the device.
-template <class T> void copy(const ClFields<T>& from, const ClFields<T>& to, const cl::CommandQueue& queue) {
-    const auto one = [&](const gpulab::ClBuffer<T>& a, const gpulab::ClBuffer<T>& b) {
-        if (a.size() > 0) queue.enqueueCopyBuffer(a.data(), b.data(), 0, 0, a.bytes());
-    };
-    one(from.u, to.u), one(from.p, to.p), one(from.q, to.q), one(from.v, to.v);
-}
 
 /// Media, layers, sources and records of a problem on the device, and kernels built for it.
 template <class T> class ClProblem {
@@ -89,13 +67,6 @@ template <class T> cl_int4 hole_of(const Rules<T>& r) {
     if (r.sources == 0 && r.probes == 0) return {{0, 0, 0, 0}};
     const Box &a = r.sources ? r.driven : r.probed, &b = r.probes ? r.probed : r.driven;
     return {{std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)}};
-}
-
-/// Checks that the device takes groups of this size for the kernel.
-inline void check_group(const cl::Kernel& kernel, std::size_t items) {
-    if (items > gpulab::opencl().max_work_group(kernel))
-        throw gpulab::Unsupported(
-            fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
 }
 
 /// The whole run of a rung whose passes read one field and write another, in turn.

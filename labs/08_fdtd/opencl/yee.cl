@@ -1,6 +1,7 @@
-// One cell of Yee's scheme, for all OpenCL rungs. The host builds it for the problem: REAL is float or double, MAPPED
-// says whether cells differ in their medium, LAYERS whether there are absorbing layers, DRIVEN whether there are
-// sources or probes. What a problem does not have costs nothing.
+// One cell of Yee's scheme, for the OpenCL rungs that compute any scene; rules.hpp says what a scene consists of. The
+// host builds it for the problem: REAL is float or double, MAPPED says whether cells differ in their medium, LAYERS
+// whether there are absorbing layers, DRIVEN whether there are sources or probes. What a problem does not have costs
+// nothing.
 #if defined(REAL_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

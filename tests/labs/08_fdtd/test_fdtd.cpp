@@ -154,9 +154,9 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
         const auto whole = make_problem<double>(scene);
         Output<double> out = make_output(whole);
         Stopwatch once;
-        cpu_sequential<double>(whole, out, once);
+        cpu_scene<double>(whole, out, once);
         scene.frame_every = 7;
-        const Recording recording = simulate<double>(scene, cpu_sequential<double>, Keep::fields);
+        const Recording recording = simulate<double>(scene, cpu_scene<double>, Keep::fields);
         REQUIRE(recording.snapshots.size() == 3);
         CHECK(recording.recorded == out.recorded);
         const Snapshot& last = recording.snapshots.back();
@@ -169,16 +169,16 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
                 REQUIRE(last.y[cell] == static_cast<float>(sign * out.field.q[at]));
                 REQUIRE(!(last.x[cell] == 0 && std::signbit(last.x[cell]))); // files do not say -0
             }
-        const Recording pictures = simulate<double>(scene, cpu_sequential<double>, Keep::pictures);
+        const Recording pictures = simulate<double>(scene, cpu_scene<double>, Keep::pictures);
         CHECK(pictures.snapshots.back().values == last.values);
         CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
-        const Recording end = simulate<double>(scene, cpu_sequential<double>, Keep::last_field);
+        const Recording end = simulate<double>(scene, cpu_scene<double>, Keep::last_field);
         REQUIRE(end.snapshots.size() == 1);
         CHECK((end.snapshots[0].step == 20 && end.snapshots[0].x == last.x && end.snapshots[0].values == last.values));
         CHECK(end.recorded == out.recorded);
         for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field}) {
             double bytes = 0;
-            for (const Snapshot& s : simulate<double>(scene, cpu_sequential<double>, keep).snapshots)
+            for (const Snapshot& s : simulate<double>(scene, cpu_scene<double>, keep).snapshots)
                 bytes += 4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size());
             CHECK(bytes_of_snapshots(scene, keep) == bytes);
         }
@@ -194,7 +194,7 @@ TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell
         source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
         source.waveform.kind = Waveform::Kind::sine, source.waveform.phase = 1.5; // U = sin(1.5) in the cell (4, 4)
         scene.sources = {source};
-        const Snapshot s = simulate<double>(scene, cpu_sequential<double>, Keep::fields).snapshots.back();
+        const Snapshot s = simulate<double>(scene, cpu_scene<double>, Keep::fields).snapshots.back();
         // TE: eps dEx/dt = dHz/dy and eps dEy/dt = -dHz/dx. TM: mu dHx/dt = -dEz/dy and mu dHy/dt = dEz/dx.
         const float x = mode == Mode::te ? 1.0f : -1.0f;
         const std::size_t here = 4 * 9 + 4;
@@ -223,7 +223,7 @@ TEST_CASE("no variant is compared with itself") {
                 CHECK(row->backend == (same ? v.backend : Backend::cpu));
             }
     CHECK(note_of_comparison(1e6) == "");
-    CHECK(note_of_comparison(1e8).find("cpu_sequential") != std::string::npos);
+    CHECK(note_of_comparison(1e8).find("cpu_scene_threads") != std::string::npos);
 }
 
 TEST_CASE("above every limit the judge of the program accepts right answers and rejects a wrong one", "[cpu]") {
@@ -235,7 +235,7 @@ TEST_CASE("above every limit the judge of the program accepts right answers and 
     for (const JudgesLimits& limits : {JudgesLimits{}, JudgesLimits{0, 1e9}, JudgesLimits{0, 0}}) {
         Judge<double> judge(scene, p, limits);
         for (auto job : gpulab::jobs(variants<double>(), options)) {
-            if (!job.skip.empty() || job.variant.name == "cuda_as_printed") continue; // which computes no layers
+            if (!job.skip.empty() || fdtd::testing::core_rungs().contains(job.variant.name)) continue;
             INFO(job.variant.name << ", limits " << limits.reference << " and " << limits.cpu);
             Output<double> out = make_output(p);
             gpulab::use(job.devices);
@@ -279,7 +279,7 @@ TEST_CASE("a side with given values keeps them, and no other side has them", "[c
             const auto p = make_problem<double>(scene);
             Output<double> out = make_output(p);
             Stopwatch once;
-            cpu_sequential<double>(p, out, once);
+            cpu_scene<double>(p, out, once);
             return [u = out.field.u, pitch = p.pitch()](std::size_t i, std::size_t j) { return u[j * pitch + i]; };
         };
         double value = 1;
@@ -355,7 +355,7 @@ TEST_CASE("only materials that are in the grid limit the time step", "[cpu]") {
     const auto p = make_problem<double>(scene);
     Output<double> out = make_output(p);
     Stopwatch once;
-    cpu_sequential<double>(p, out, once);
+    cpu_scene<double>(p, out, once);
     CHECK(compare(p, reference(scene, p), out).message == "");
 }
 
@@ -367,7 +367,7 @@ TEST_CASE("the first steps of every scene are as accurate as the others", "[cpu]
             const auto p = make_problem<double>(scene);
             Output<double> out = make_output(p);
             Stopwatch once;
-            cpu_sequential<double>(p, out, once);
+            cpu_scene<double>(p, out, once);
             INFO(name << ", " << steps << " steps");
             CHECK(compare(p, reference(scene, p), out).message == "");
         }

@@ -17,7 +17,7 @@ namespace {
 Output<double> computed(const Problem<double>& p) {
     Output<double> out = make_output(p);
     Stopwatch once;
-    cpu_sequential<double>(p, out, once);
+    cpu_scene<double>(p, out, once);
     return out;
 }
 

@@ -1,4 +1,4 @@
-// Rung 6: one launch for all steps; the grid stays on the chip.
+// Rung 7: one launch for all steps; the grid stays on the chip.
 //
 // Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between,
 // blocks exchange the cells near their borders: after every four steps a block writes the outer four rows and columns
