@@ -11,7 +11,7 @@
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 #include "rules.hpp"
-#include "scene.hpp"
+#include "scene/scene.hpp"
 
 /// Lab 08: Yee's scheme.
 namespace fdtd {

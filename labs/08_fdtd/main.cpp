@@ -1,14 +1,17 @@
 /// @file
 /// Lab 08, FDTD: computes a scene with every variant on every device, and writes pictures, fields and probes.
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <optional>
 
-#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/terminal.hpp"
+#include "scene/files.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
 
@@ -25,25 +28,35 @@ struct Wishes {
     }
 };
 
-/// Computes the scene once more, in parts, and writes what the user asked for.
+/// Computes the scene once more, in parts, and writes what the user asked for as it comes.
 template <class T>
 void write_results(const fdtd::Scene& scene, const Wishes& wishes, fdtd::Run<T>* run, gpulab::OutputFile& field,
                    gpulab::OutputFile& probes) {
     const bool show = gpulab::terminal_of_stdout().progress;
-    const fdtd::Recording all = fdtd::simulate<T>(scene, run, wishes.keep(), [&](std::size_t done) {
-        if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
+    const auto simulate = [&](fdtd::Keep keep, const std::function<void(const fdtd::Snapshot&)>& take) {
+        const auto recorded = fdtd::simulate<T>(scene, run, keep, take, [&](std::size_t done) {
+            if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
+        });
+        if (show) fmt::print(stderr, "\r{:40}\r", "");
+        return recorded;
+    };
+    double scale = scene.frame_scale;
+    if (!wishes.frames.empty() && scale == 0) // the scale of the first picture depends on the last one
+        simulate(fdtd::Keep::pictures, [&](const fdtd::Snapshot& s) { scale = std::max(scale, fdtd::largest(s)); });
+
+    const std::size_t count = fdtd::snapshots_of(scene, wishes.keep());
+    std::optional<fdtd::FrameFiles> frames;
+    std::optional<fdtd::VtkFiles> vtk;
+    if (!wishes.frames.empty()) frames.emplace(wishes.frames, scene, scale > 0 ? scale : 1, count);
+    if (!wishes.vtk.empty()) vtk.emplace(wishes.vtk, scene, count);
+    const std::vector<double> recorded = simulate(wishes.keep(), [&](const fdtd::Snapshot& s) {
+        if (frames) frames->add(s);
+        if (vtk) vtk->add(s);
+        if (field && s.step == scene.steps) field.write(fdtd::field_csv(scene, s));
     });
-    if (show) fmt::print(stderr, "\r{:40}\r", "");
-    if (!wishes.frames.empty()) {
-        fdtd::write_frames(wishes.frames, scene, all.snapshots);
-        fmt::print("{}: {} pictures and animation.png\n", wishes.frames, all.snapshots.size());
-    }
-    if (!wishes.vtk.empty()) {
-        fdtd::write_vtk(wishes.vtk, scene, all.snapshots);
-        fmt::print("{}: {} .vti files and series.pvd\n", wishes.vtk, all.snapshots.size());
-    }
-    if (field) field.write(fdtd::field_csv(scene, all.snapshots.back()));
-    if (probes) probes.write(fdtd::probes_csv(scene, all.recorded));
+    if (frames) fmt::print("{}: {} pictures and animation.png\n", wishes.frames, count);
+    if (vtk) fmt::print("{}: {} .vti files and series.pvd\n", wishes.vtk, count);
+    if (probes) probes.write(fdtd::probes_csv(scene, recorded));
 }
 
 /// Every chosen variant with numbers of type T.
@@ -54,8 +67,8 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
-    double files = wishes.any() ? fdtd::bytes_of_snapshots(scene, wishes.keep()) : 0;
-    if (!wishes.frames.empty()) files += fdtd::bytes_of_pictures(scene);
+    double files = wishes.any() ? fdtd::bytes_of_snapshot(scene, wishes.keep()) : 0;
+    if (!wishes.frames.empty()) files += fdtd::bytes_of_picture(scene);
     if (!wishes.probes.empty()) files += fdtd::bytes_of_probes_file(scene);
     const double field_bytes = fdtd::bytes_of_field(scene, sizeof(T)),
                  series_bytes = fdtd::bytes_of_series(scene, sizeof(T));

@@ -11,10 +11,12 @@
 namespace fdtd {
 
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::function<void(std::size_t)>& progress) {
+std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
+                             const std::function<void(const Snapshot&)>& take,
+                             const std::function<void(std::size_t)>& progress) {
     // TM: P and Q are -Hx and -Hy. Subtracting from 0 never gives -0.
     const auto component = [&](T edge) { return static_cast<float>(scene.mode == Mode::te ? edge : 0 - edge); };
-    Recording all;
+    std::vector<double> recorded;
     Fields<T> field;
     for (std::size_t done = 0; done < scene.steps;) {
         const std::size_t count = std::min(scene.frame_every, scene.steps - done);
@@ -39,9 +41,9 @@ Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::functi
                     snapshot.x.push_back(component(out.field.p[at]));
                     snapshot.y.push_back(component(out.field.q[at]));
                 }
-            all.snapshots.push_back(std::move(snapshot));
+            take(snapshot);
         }
-        all.recorded.insert(all.recorded.end(), out.recorded.begin(), out.recorded.end());
+        recorded.insert(recorded.end(), out.recorded.begin(), out.recorded.end());
         field = std::move(out.field);
         // Padding is not part of a field, and may hold anything.
         for (std::size_t j = 0; j <= p.ny(); ++j)
@@ -53,7 +55,7 @@ Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::functi
             }
         if (progress) progress(done);
     }
-    return all;
+    return recorded;
 }
 
 template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out) {
@@ -155,28 +157,26 @@ double bytes_of_probes_file(const Scene& scene) {
     return 2 * static_cast<double>(scene.steps) * (25 + probes * (25 + sizeof(double)));
 }
 
-namespace {
-/// The cells of all snapshots.
-double cells_of_snapshots(const Scene& scene, Keep keep) {
-    const std::size_t count =
-        keep == Keep::last_field ? 1 : scene.steps / scene.frame_every + (scene.steps % scene.frame_every != 0);
-    return static_cast<double>(count) * static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
-}
-} // namespace
-
-double bytes_of_snapshots(const Scene& scene, Keep keep) {
-    return cells_of_snapshots(scene, keep) * static_cast<double>((keep == Keep::pictures ? 1 : 3) * sizeof(float));
+std::size_t snapshots_of(const Scene& scene, Keep keep) {
+    if (keep == Keep::last_field) return 1;
+    return scene.steps / scene.frame_every + (scene.steps % scene.frame_every != 0);
 }
 
-double bytes_of_pictures(const Scene& scene) {
+double bytes_of_snapshot(const Scene& scene, Keep keep) {
+    return static_cast<double>(scene.nx) * static_cast<double>(scene.ny) * (keep == Keep::pictures ? 1 : 3) *
+           sizeof(float);
+}
+
+double bytes_of_picture(const Scene& scene) {
     const auto pixels = static_cast<double>(pixels_of_cell(scene.nx, scene.ny)); // of three bytes
-    return 2 * 3 * pixels * pixels * cells_of_snapshots(scene, Keep::pictures);
+    return 4 * 3 * pixels * pixels * static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
 }
 
-#define FDTD_FOR(T)                                                                                    \
-    template Recording simulate(const Scene&, Run<T>*, Keep, const std::function<void(std::size_t)>&); \
-    template class Judge<T>;                                                                           \
-    template Reference<T> as_reference(const Problem<T>&, Output<T>);                                  \
+#define FDTD_FOR(T)                                                                                                 \
+    template std::vector<double> simulate(const Scene&, Run<T>*, Keep, const std::function<void(const Snapshot&)>&, \
+                                          const std::function<void(std::size_t)>&);                                 \
+    template class Judge<T>;                                                                                        \
+    template Reference<T> as_reference(const Problem<T>&, Output<T>);                                               \
     template double sequential_ms<T>(const Scene&, Run<T>*);
 FDTD_FOR(float)
 FDTD_FOR(double)

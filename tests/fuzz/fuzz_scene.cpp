@@ -7,7 +7,7 @@
 
 #include "fuzzed_file.hpp"
 #include "gpulab/error.hpp"
-#include "labs/08_fdtd/scene.hpp"
+#include "labs/08_fdtd/scene/scene.hpp"
 
 namespace {
 

@@ -82,6 +82,30 @@ void quarter_per_step(const Problem<double>& p, Output<double>&, Stopwatch& watc
 
 } // namespace
 
+namespace {
+/// What a scene looks like over time.
+struct Recording {
+    std::vector<Snapshot> snapshots;
+    std::vector<double> recorded;
+};
+std::size_t parts_computed = 0;
+void counted_scene(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
+    ++parts_computed;
+    cpu_scene<double>(p, out, watch);
+}
+/// All of it, each snapshot taken before the next part was computed.
+Recording recording_of(const Scene& scene, Keep keep) {
+    Recording all;
+    parts_computed = 0;
+    all.recorded = simulate<double>(scene, counted_scene, keep, [&](const Snapshot& s) {
+        all.snapshots.push_back(s);
+        CHECK((keep == Keep::last_field || parts_computed == all.snapshots.size()));
+    });
+    CHECK(all.snapshots.size() == snapshots_of(scene, keep));
+    return all;
+}
+} // namespace
+
 TEST_CASE("the tolerance is 4 N epsilon of the largest terms for every array") {
     check_tolerance<float>();
     check_tolerance<double>();
@@ -156,7 +180,7 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
         Stopwatch once;
         cpu_scene<double>(whole, out, once);
         scene.frame_every = 7;
-        const Recording recording = simulate<double>(scene, cpu_scene<double>, Keep::fields);
+        const Recording recording = recording_of(scene, Keep::fields);
         REQUIRE(recording.snapshots.size() == 3);
         CHECK(recording.recorded == out.recorded);
         const Snapshot& last = recording.snapshots.back();
@@ -169,19 +193,17 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
                 REQUIRE(last.y[cell] == static_cast<float>(sign * out.field.q[at]));
                 REQUIRE(!(last.x[cell] == 0 && std::signbit(last.x[cell]))); // files do not say -0
             }
-        const Recording pictures = simulate<double>(scene, cpu_scene<double>, Keep::pictures);
+        const Recording pictures = recording_of(scene, Keep::pictures);
         CHECK(pictures.snapshots.back().values == last.values);
         CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
-        const Recording end = simulate<double>(scene, cpu_scene<double>, Keep::last_field);
+        const Recording end = recording_of(scene, Keep::last_field);
         REQUIRE(end.snapshots.size() == 1);
         CHECK((end.snapshots[0].step == 20 && end.snapshots[0].x == last.x && end.snapshots[0].values == last.values));
         CHECK(end.recorded == out.recorded);
-        for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field}) {
-            double bytes = 0;
-            for (const Snapshot& s : simulate<double>(scene, cpu_scene<double>, keep).snapshots)
-                bytes += 4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size());
-            CHECK(bytes_of_snapshots(scene, keep) == bytes);
-        }
+        for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field})
+            for (const Snapshot& s : recording_of(scene, keep).snapshots)
+                CHECK(bytes_of_snapshot(scene, keep) ==
+                      4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size()));
     }
 }
 
@@ -194,7 +216,7 @@ TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell
         source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
         source.waveform.kind = Waveform::Kind::sine, source.waveform.phase = 1.5; // U = sin(1.5) in the cell (4, 4)
         scene.sources = {source};
-        const Snapshot s = simulate<double>(scene, cpu_scene<double>, Keep::fields).snapshots.back();
+        const Snapshot s = recording_of(scene, Keep::fields).snapshots.back();
         // TE: eps dEx/dt = dHz/dy and eps dEy/dt = -dHz/dx. TM: mu dHx/dt = -dEz/dy and mu dHy/dt = dEz/dx.
         const float x = mode == Mode::te ? 1.0f : -1.0f;
         const std::size_t here = 4 * 9 + 4;

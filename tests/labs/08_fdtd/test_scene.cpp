@@ -13,7 +13,7 @@
 #include "gpulab/input.hpp"
 #include "gpulab_testing/png.hpp"
 #include "gpulab_testing/program.hpp"
-#include "scene.hpp"
+#include "scene/scene.hpp"
 
 using namespace fdtd;
 using gpulab::testing::png_chunk;
