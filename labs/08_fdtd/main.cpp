@@ -72,8 +72,9 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     if (!wishes.probes.empty()) files += fdtd::bytes_of_probes_file(scene);
     const double field_bytes = fdtd::bytes_of_field(scene, sizeof(T)),
                  series_bytes = fdtd::bytes_of_series(scene, sizeof(T));
-    gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 6 * field_bytes + 3 * series_bytes + files,
-                         wishes.scene);
+    const double media_bytes = fdtd::bytes_of_media(scene, sizeof(T));
+    gpulab::check_memory(options, 3.5 * field_bytes + media_bytes + series_bytes,
+                         6 * field_bytes + 2 * media_bytes + 3 * series_bytes + files, wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},
@@ -133,7 +134,7 @@ int main(int argc, char** argv) try {
     std::size_t nx = 0, ny = 0, steps = 0;
     gpulab::Options options("fdtd", "Maxwell's equations in two dimensions, step by step in time");
     options.text("--scene", wishes.scene,
-                 "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous");
+                 "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous, lens");
     options.size("--nx", nx, 3, "cells along x instead of the scene's; in a study: the largest grid", fdtd::most_cells);
     options.size("--ny", ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
     options.size("--steps", steps, 1, "time steps instead of the scene's", fdtd::most_steps);

@@ -15,7 +15,8 @@
 ///        0    +--P---P---P---P---P---P--+      change  the Box of the cells whose U is computed; in the others U
 ///             0    x0            x1     nx             has a value that is given (Dirichlet)
 ///
-/// Edges on the border of the grid (P in rows 0 and ny, Q in columns 0 and nx) never change.
+/// Edges on the border of the grid (P in rows 0 and ny, Q in columns 0 and nx) do not change, unless a side is driven:
+/// then a Patch sets them.
 #pragma once
 
 #include <cstddef>
@@ -33,11 +34,17 @@ struct Box {
     int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
 };
 
-/// A source: its cells, its component (0 z, 1 x, 2 y), and whether it sets or adds.
+/// A source: its cells, its component (0 z, 1 x, 2 y; on the border 3 x, 4 y), and whether it sets or adds.
 struct Patch {
     Box box;
     int component = 0;
     int hard = 0;
+    int strengths = -1; ///< where its strengths begin, one per cell, row by row; -1: 1 in each cell
+};
+
+/// The cell of a probe.
+struct ProbeCell {
+    int x = 0, y = 0;
 };
 
 /// A problem without its arrays. The same layout in C++ and in OpenCL: first the numbers, then the integers.
@@ -51,13 +58,12 @@ template <class T> struct Rules {
     Box inner;           ///< cells outside every absorbing layer
     int layers = 0;      ///< whether there is an absorbing layer
     int mapped = 0;      ///< whether cells differ in their medium
+    int graded = 0;      ///< then: whether each has coefficients of its own, instead of an index in the map
     int materials_u = 0; ///< entries of the table for U; those for P and Q follow
     int steps = 0;       ///< steps of this run, and values of each source
     int sources = 0, probes = 0;
     Box driven; ///< a box around all sources
     Box probed; ///< a box around all probes
-    Patch patch[16];
-    int probe_x[16], probe_y[16];
 };
 
 /// The rules of a problem and the arrays they refer to; see Problem. CUDA kernels take it as a `__grid_constant__`
@@ -67,9 +73,14 @@ template <class T> struct View {
     const std::uint8_t* map = nullptr;
     const Coefficients<T>* table = nullptr;
     const T* layers = nullptr;
+    const Patch* patches = nullptr;
     const T* values = nullptr;
+    const T* strengths = nullptr;
+    const ProbeCell* probes = nullptr;
     T* recorded = nullptr;
     std::size_t plane = 0; ///< numbers in an array of cells
+    static constexpr int few = 8;
+    Patch first[few] = {}; ///< the first patches once more: in constant memory a kernel does not wait for them
 };
 
 /// The arrays of a field, in device memory; see Fields.

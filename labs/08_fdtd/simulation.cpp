@@ -145,6 +145,12 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
            static_cast<double>(number_bytes);
 }
 
+double bytes_of_media(const Scene& scene, std::size_t number_bytes) {
+    const double cells = (static_cast<double>(scene.nx) + 17) * (static_cast<double>(scene.ny) + 1);
+    if (scene.graded()) return 3 * 4 * cells * static_cast<double>(number_bytes); // of U, P and Q
+    return scene.map.empty() ? 0 : 3 * cells;
+}
+
 double bytes_of_series(const Scene& scene, std::size_t number_bytes) {
     return static_cast<double>(scene.sources.size() + scene.probes.size()) * static_cast<double>(scene.steps) *
            static_cast<double>(number_bytes);

@@ -94,6 +94,9 @@ template <class T> double sequential_ms(const Scene& scene, Run<T>* run = nullpt
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);
 
+/// Bytes of the coefficients of all cells, where they differ.
+double bytes_of_media(const Scene& scene, std::size_t number_bytes);
+
 /// Bytes of the values of all sources over time, and of one record of all probes.
 double bytes_of_series(const Scene& scene, std::size_t number_bytes);
 

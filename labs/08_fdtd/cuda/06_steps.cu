@@ -42,7 +42,7 @@ constexpr int warps = 4; // per block; they are independent of each other
 template <class T> struct Cell {
     T u = 0, p = 0, q = 0;
     T v = 0;            ///< in the layers: the part of U that Q drives
-    unsigned media = 0; ///< where media differ: the indices of U, P and Q, one byte each
+    unsigned media = 0; ///< where media differ: the indices of U, P and Q, one byte each; graded: the place of the cell
 };
 
 /// What a step must consider in a row.
@@ -66,9 +66,9 @@ public:
         inner_y0 = inner ? most(1, r.change.y0, r.inner.y0) : r.ny + 1; // or no row at all
         inner_y1 = least(r.ny, r.change.y1, r.inner.y1);
         for (int s = 0; s < r.sources; ++s)
-            if (const Box& b = r.patch[s].box; left < b.x1 && right > b.x0) extend_special(b.y0, b.y1);
+            if (const Box b = patch_of(g, s).box; left < b.x1 && right > b.x0) extend_special(b.y0, b.y1);
         for (int s = 0; s < r.probes; ++s)
-            if (const int x = r.probe_x[s]; x >= x0 && x < x0 + width) extend_special(r.probe_y[s], r.probe_y[s] + 1);
+            if (const ProbeCell& c = g.probes[s]; c.x >= x0 && c.x < x0 + width) extend_special(c.y, c.y + 1);
     }
 
     static constexpr int width = 32 - 2 * steps;
@@ -85,7 +85,8 @@ public:
         if (j < r.ny) c.q = from.q[at];
         if constexpr (layers)
             if (cell && in_layer(g, i, j)) c.v = from.v[at];
-        if constexpr (mapped) c.media = g.map[at] | g.map[g.plane + at] << 8 | g.map[2 * g.plane + at] << 16;
+        if constexpr (mapped)
+            c.media = r.graded ? unsigned(at) : g.map[at] | g.map[g.plane + at] << 8 | g.map[2 * g.plane + at] << 16;
         return c;
     }
 
@@ -125,7 +126,9 @@ private:
             // After this step, as c.u will be: the row below has passed step t in the iteration before.
             const T below = t + 1 < steps ? kept[t + 1 < steps ? t + 1 : 0].u : u_below;
             Coefficients<T> k = r.u, kp = r.e, kq = r.e;
-            if constexpr (mapped) {
+            if (mapped && r.graded) {
+                k = g.table[c.media], kp = g.table[g.plane + c.media], kq = g.table[2 * g.plane + c.media];
+            } else if constexpr (mapped) {
                 k = g.table[c.media & 255];
                 kp = g.table[r.materials_u + (c.media >> 8 & 255)], kq = g.table[r.materials_u + (c.media >> 16)];
             }
@@ -150,8 +153,8 @@ private:
                 c.p = step_p(column, facts, kp, c.p, c.u, below);
                 c.q = step_q(column, facts, kq, c.q, c.u - u_left);
                 if (place == Place::special && drives) {
-                    if (facts.p) c.p = driven(g, 1, i, row, c.p, kp.add * facts.gain_p, true, step);
-                    if (column.q) c.q = driven(g, 2, i, row, c.q, kq.add * column.gain_q, true, step);
+                    c.p = driven(g, 1, i, row, c.p, kp.add * facts.gain_p, true, step);
+                    c.q = driven(g, 2, i, row, c.q, kq.add * column.gain_q, true, step);
                 }
             }
             kept[t] = above;
@@ -223,7 +226,7 @@ template <class T> void cuda_steps(const Problem<T>& p, Output<T>& out, Stopwatc
     const int resident = warps * static_cast<int>(gpulab::resident_blocks(kernel, 32 * warps, 0));
     const Areas areas = areas_for(r, steps_per_pass, resident);
     const unsigned blocks = gpulab::grid_size(std::size_t(areas.warps()), warps);
-    const dim3 block(32, 8), grid(gpulab::grid_size(p.nx(), block.x), gpulab::grid_size(p.ny(), block.y)); // left over
+    const dim3 block(32, 8), grid(gpulab::grid_size(p.nx() + 1, block.x), gpulab::grid_size(p.ny() + 1, block.y));
     watch.tile(std::size_t(32 - 2 * steps_per_pass), "nx");
     for (const Area& a : {areas.area[0], areas.area[areas.count - 1]}) watch.tile(std::size_t(a.rows), "ny");
     watch.tile(steps_per_pass, "steps");

@@ -2,6 +2,8 @@
 /// Any scene in device memory: what the host half of cuda_scene and of the rungs after it have in common.
 #pragma once
 
+#include <algorithm>
+
 #include "fields.hpp"
 
 namespace fdtd {
@@ -10,19 +12,22 @@ namespace fdtd {
 template <class T> class DeviceProblem {
 public:
     explicit DeviceProblem(const Problem<T>& p)
-        : rules_(p.rules), plane_(p.array_size()), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
-          recorded(p.recorded_size()) {}
-
-    View<T> view() {
-        return {rules_, map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data(), plane_};
+        : map_(p.map), table_(p.table), layers_(p.layers), values_(p.values), strengths_(p.strengths),
+          patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()) {
+        view_ = {p.rules,        map_.data(),       table_.data(),  layers_.data(),  patches_.data(),
+                 values_.data(), strengths_.data(), probes_.data(), recorded.data(), p.array_size()};
+        std::copy_n(p.patches.begin(), std::min(p.patches.size(), std::size(view_.first)), view_.first);
     }
 
+    const View<T>& view() const { return view_; }
+
 private:
-    Rules<T> rules_;
-    std::size_t plane_;
+    View<T> view_;
     gpulab::DeviceBuffer<std::uint8_t> map_;
     gpulab::DeviceBuffer<Coefficients<T>> table_;
-    gpulab::DeviceBuffer<T> layers_, values_;
+    gpulab::DeviceBuffer<T> layers_, values_, strengths_;
+    gpulab::DeviceBuffer<Patch> patches_;
+    gpulab::DeviceBuffer<ProbeCell> probes_;
 
 public:
     gpulab::DeviceBuffer<T> recorded;

@@ -27,9 +27,10 @@ kernel void update_edges(PROBLEM, global const REAL* restrict u, global REAL* re
         const Coefficients k = r->e;
         p[at] = k.keep * p[at] + k.y * (u[at] - u[at - r->pitch]);
         q[at] = k.keep * q[at] - k.x * (u[at] - u[at - 1]);
-    } else if (i < r->nx && j < r->ny) {
-        const REAL here = u[at];
-        if (j > 0) p[at] = next_p(PROBLEM_ARGUMENTS, i, j, p[at], here, u[at - r->pitch], step);
-        if (i > 0) q[at] = next_q(PROBLEM_ARGUMENTS, i, j, q[at], here, u[at - 1], step);
+    } else if (i <= r->nx && j <= r->ny) { // a driven side sets the edges on the upper and the right border, too
+        const bool column = i < r->nx, row = j < r->ny;
+        const REAL here = column && row ? u[at] : 0;
+        if (column) p[at] = next_p(PROBLEM_ARGUMENTS, i, j, p[at], here, j > 0 ? u[at - r->pitch] : 0, step);
+        if (row) q[at] = next_q(PROBLEM_ARGUMENTS, i, j, q[at], here, i > 0 ? u[at - 1] : 0, step);
     }
 }

@@ -20,7 +20,7 @@ template <class T> void opencl_scene(const Problem<T>& p, Output<T>& out, Stopwa
     ClFields<T> field(p.start);
     check_group(u_kernel, local_x * local_y);
     const cl::NDRange local(local_x, local_y),
-        global(gpulab::round_up(p.nx(), local_x), gpulab::round_up(p.ny(), local_y));
+        global(gpulab::round_up(p.nx() + 1, local_x), gpulab::round_up(p.ny() + 1, local_y));
     ClProblem<T>::set_more(u_kernel, field.u.data(), field.p.data(), field.q.data(), field.v.data(), region_of(p.rules),
                            hole_of(p.rules));
     ClProblem<T>::set_more(edges_kernel, field.u.data(), field.p.data(), field.q.data(), region_of(p.rules),
@@ -30,7 +30,7 @@ template <class T> void opencl_scene(const Problem<T>& p, Output<T>& out, Stopwa
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             for (cl_int step = 0; step < p.rules.steps; ++step) {
-                u_kernel.setArg(12, step), edges_kernel.setArg(11, step);
+                u_kernel.setArg(15, step), edges_kernel.setArg(14, step);
                 // Two events are enough: the time runs from the first kernel to the last.
                 gpulab::enqueue(queue, u_kernel, global, local, step == 0 ? events.add() : nullptr);
                 gpulab::enqueue(queue, edges_kernel, global, local, step == p.rules.steps - 1 ? events.add() : nullptr);

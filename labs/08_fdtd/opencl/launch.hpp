@@ -19,17 +19,19 @@ template <class T> class ClProblem {
 public:
     explicit ClProblem(const Problem<T>& p)
         : rules_(std::vector<Rules<T>>{p.rules}), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
-          recorded(p.recorded_size()), options_(options_for(p)) {}
+          strengths_(p.strengths), patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()),
+          options_(options_for(p)) {}
 
     /// A kernel with the problem as its first arguments.
     cl::Kernel kernel(const char* source, const char* name, const std::string& more_options = "") {
         cl::Kernel k = gpulab::opencl_kernel(std::string(yee_cl) + source, name, options_ + more_options);
-        gpulab::set_args(k, rules_.data(), map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data());
+        gpulab::set_args(k, rules_.data(), map_.data(), table_.data(), layers_.data(), patches_.data(), values_.data(),
+                         strengths_.data(), probes_.data(), recorded.data());
         return k;
     }
     /// Sets the arguments after those of the problem.
     template <class... Args> static void set_more(cl::Kernel& kernel, const Args&... args) {
-        cl_uint index = 6;
+        cl_uint index = 9;
         (kernel.setArg(index++, args), ...);
     }
 
@@ -37,13 +39,16 @@ private:
     static std::string options_for(const Problem<T>& p) {
         if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
             throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
-        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(), p.rules.mapped,
-                           p.rules.layers, p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
+        return fmt::format("{} -DMAPPED={} -DGRADED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(),
+                           p.rules.mapped, p.rules.graded, p.rules.layers,
+                           p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
     }
     gpulab::ClBuffer<Rules<T>> rules_;
     gpulab::ClBuffer<std::uint8_t> map_;
     gpulab::ClBuffer<Coefficients<T>> table_;
-    gpulab::ClBuffer<T> layers_, values_;
+    gpulab::ClBuffer<T> layers_, values_, strengths_;
+    gpulab::ClBuffer<Patch> patches_;
+    gpulab::ClBuffer<ProbeCell> probes_;
 
 public:
     gpulab::ClBuffer<T> recorded;

@@ -32,11 +32,15 @@ enum class Kind {
     media,     ///< several media, without anything else
     dirichlet, ///< given values on two sides, a layer on a third
     sources,   ///< several sources of all kinds that overlap, some at the border, and probes
+    graded,    ///< media by cell, a layer on one side, a soft source
+    driven,    ///< two sides with a given tangential E, a layer on a third, a soft source
+    many,      ///< forty sources, a third with strengths that differ from cell to cell, and twenty probes
     all        ///< media, layers, sources and probes
 };
 inline const std::vector<Kind>& kinds() {
-    static const std::vector<Kind> list = {Kind::plain, Kind::book,      Kind::edge,    Kind::lossy, Kind::layers,
-                                           Kind::media, Kind::dirichlet, Kind::sources, Kind::all};
+    static const std::vector<Kind> list = {Kind::plain,  Kind::book,   Kind::edge,      Kind::lossy,
+                                           Kind::layers, Kind::media,  Kind::dirichlet, Kind::sources,
+                                           Kind::graded, Kind::driven, Kind::many,      Kind::all};
     return list;
 }
 
@@ -107,6 +111,37 @@ inline Scene scene_of(Kind kind, Mode mode, std::size_t nx, std::size_t ny, std:
         layer(s.right, 3, nx);
         break;
     case Kind::sources: several(); break;
+    case Kind::graded: {
+        const auto by_cell = [&](std::vector<double>& plane, double least, double most) {
+            for (std::size_t i = 0; i < nx * ny; ++i)
+                plane.push_back(least + (most - least) * gpulab::random_unit(plane.size() + 11, i));
+        };
+        by_cell(s.media.eps_r, 1, 4), by_cell(s.media.mu_r, 1, 3);
+        by_cell(s.media.sigma, 0, 0.05), by_cell(s.media.sigma_m, 0, 900);
+        layer(s.right, 3, nx);
+        source(Component::x, nx / 3, 1, nx, ny / 2, false, 30);
+        break;
+    }
+    case Kind::driven:
+        for (Side* side : {&s.left, &s.top}) side->kind = Side::Kind::driven;
+        s.left.waveform = {Waveform::Kind::gaussian, 200, 0, 0, 0, 5e-11, 1e-10};
+        s.top.waveform = {Waveform::Kind::sine, 300, 2e9, 0.5};
+        layer(s.right, 3, nx);
+        source(Component::z, 0, 0, 3, 2, false, 2e4);
+        break;
+    case Kind::many:
+        for (std::size_t k = 0; k < 40; ++k) {
+            const std::size_t x = gpulab::random_bits(21, k) % nx, y = gpulab::random_bits(22, k) % ny;
+            const auto c = static_cast<Component>(k % 3);
+            source(c, x, y, x + 1 + k % 4, y + 1 + k % 3, k % 4 == 0, c == Component::z ? 1e3 : 20);
+            Source& one = s.sources.back();
+            if (k % 3 == 1 || k == 6)
+                for (std::size_t i = 0; i < (one.x1 - one.x0) * (one.y1 - one.y0); ++i)
+                    one.strength.push_back(2 * gpulab::random_unit(23 + k, i) - 1);
+        }
+        for (std::size_t k = 0; k < 20; ++k)
+            s.probes.push_back({"", gpulab::random_bits(24, k) % nx, gpulab::random_bits(25, k) % ny});
+        break;
     case Kind::all:
         media(), several();
         layer(s.left, 3, nx), layer(s.right, 1, nx), layer(s.bottom, 2, ny), layer(s.top, 4, ny);
@@ -206,7 +241,7 @@ template <class T> std::string every_kind_fault(const Rung<T>& rung) {
                 const std::string fault = fault_in(rung, example<T>(kind, mode, nx, ny, steps), &computed);
                 if (!fault.empty()) return fault;
             }
-    return computed == (rung.core ? 24 : 108) ? "" : fmt::format("only {} scenes were computed", computed);
+    return computed == (rung.core ? 24 : 144) ? "" : fmt::format("only {} scenes were computed", computed);
 }
 
 /// What a variant should do beside its answer, or "". Asks it for its tiles.
@@ -234,14 +269,14 @@ template <class T> std::string tiles_fault(const Rung<T>& rung) {
     for (const std::size_t nx : sizes("nx")) grids.push_back({nx, 5});
     for (const std::size_t ny : sizes("ny")) grids.push_back({7, ny});
     for (const auto& [nx, ny] : grids)
-        for (const Kind kind : {Kind::plain, Kind::edge, Kind::all}) {
+        for (const Kind kind : {Kind::plain, Kind::edge, Kind::driven, Kind::all}) {
             const std::string fault = fault_in(rung, example<T>(kind, Mode::te, nx, ny, 5));
             if (!fault.empty()) return fault;
         }
     std::set<std::size_t> numbers = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
     for (const std::size_t steps : gpulab::testing::sizes_next_to(rung.tiles, 40, "steps")) numbers.insert(steps);
     const std::vector<Kind> book = {Kind::plain, Kind::book, Kind::edge};
-    const std::vector<Kind> any = {Kind::plain, Kind::layers, Kind::media, Kind::sources};
+    const std::vector<Kind> any = {Kind::plain, Kind::layers, Kind::media, Kind::sources, Kind::graded, Kind::driven};
     for (const std::size_t steps : numbers)
         for (const Kind kind : rung.core ? book : any) {
             const std::string fault = fault_in(rung, example<T>(kind, rung.core ? Mode::te : Mode::tm, 61, 45, steps));
@@ -344,7 +379,8 @@ template <class T> const std::vector<Check<T>>& checks() {
 
 /// Small problems for tools that are a thousand times slower than the device: two tiles and a partial one.
 template <class T> std::string fault_under_tools(const Rung<T>& rung, std::size_t nx, std::size_t ny) {
-    for (const Kind kind : {Kind::plain, rung.core ? Kind::edge : Kind::all})
+    const std::vector<Kind> any = {Kind::plain, Kind::all, Kind::graded, Kind::driven};
+    for (const Kind kind : rung.core ? std::vector{Kind::plain, Kind::edge} : any)
         for (const std::size_t steps : {1, 5}) {
             const Example<T> e = example<T>(kind, Mode::te, nx, ny, steps);
             Output<T> out = make_output(e.problem);

@@ -333,6 +333,59 @@ TEST_CASE("the reference takes a side's values from the scene", "[cpu]") {
     for (std::size_t i = 0; i < 11; ++i) CHECK(answer.out.field.u[7 * p.pitch() + i] == -0.25);
 }
 
+TEST_CASE("the field at the start is what the scene says, where the boundary does not decide", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        const bool te = mode == Mode::te;
+        Scene scene;
+        scene.mode = mode, scene.nx = 9, scene.ny = 7, scene.steps = 1;
+        scene.right.kind = Side::Kind::dirichlet, scene.right.value = -3;
+        Initial bell;
+        bell.amplitude = 2, bell.x = 4.5, bell.y = 3.5, bell.width_x = 2, bell.width_y = 4;
+        Initial other = bell;
+        other.component = Component::x, other.kind = Initial::Kind::numbers, other.numbers.assign(63, 0.5);
+        scene.initial = {bell, bell, other};
+        check_scene(scene);
+        const auto p = make_problem<double>(scene);
+        const auto u = [&](std::size_t i, std::size_t j) { return p.start.u[j * p.pitch() + i]; };
+        CHECK(u(4, 3) == 4); // twice
+        CHECK(std::abs(u(6, 3) - 4 * std::exp(-1.0)) < 1e-14);
+        CHECK(std::abs(u(4, 5) - 4 * std::exp(-0.25)) < 1e-14);
+        CHECK(u(8, 3) == -3);
+        CHECK((te ? u(0, 0) > 0 : u(0, 0) == 0));
+        CHECK(p.start.p[p.pitch() + 2] == (te ? 1 : -1)); // -Hx
+        CHECK((p.start.p[2] == 0 && p.start.p[7 * p.pitch() + 2] == 0));
+        CHECK(std::ranges::count(p.start.q, 0.0) == static_cast<std::ptrdiff_t>(p.array_size()));
+
+        scene.right = Side{};
+        Initial mode_of_box;
+        mode_of_box.kind = Initial::Kind::mode, mode_of_box.m = 2, mode_of_box.n = 1;
+        scene.initial = {mode_of_box};
+        const auto q = make_problem<double>(scene);
+        const double pi = std::numbers::pi;
+        const double here =
+            te ? std::cos(2 * pi * 1.5 / 9) * std::cos(pi * 2.5 / 7) : std::sin(2 * pi * 1 / 8) * std::sin(pi * 2 / 6);
+        CHECK(std::abs(q.start.u[2 * q.pitch() + 1] - here) < 1e-14);
+    }
+}
+
+TEST_CASE("a scene with initial fields and driven sides computed in parts gives the same field", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene scene = fdtd::testing::scene_of(Kind::driven, mode, 30, 25, 20);
+        scene.initial.resize(1);
+        scene.initial[0].x = scene.initial[0].y = 12, scene.initial[0].width_x = scene.initial[0].width_y = 3;
+        const auto whole = make_problem<double>(scene);
+        Output<double> out = make_output(whole);
+        Stopwatch once;
+        cpu_scene<double>(whole, out, once);
+        CHECK(compare(whole, reference(scene, whole), out).message == "");
+        scene.frame_every = 7;
+        const Snapshot last = recording_of(scene, Keep::last_field).snapshots.back();
+        for (std::size_t j = 0; j < scene.ny; ++j)
+            for (std::size_t i = 0; i < scene.nx; ++i)
+                REQUIRE(last.values[j * scene.nx + i] == static_cast<float>(out.field.u[j * whole.pitch() + i]));
+    }
+}
+
 TEST_CASE("sources have the sign of their component and the time at which it is computed") {
     // A ramp, 1 at 1 s: its value is the time. Step 3 takes U from 2 to 3, P and Q from 2.5 to 3.5.
     for (const Mode mode : {Mode::te, Mode::tm})

@@ -354,6 +354,11 @@ TEST_CASE("a field that the memory cannot hold is refused before anything is com
     scene.nx = scene.ny = 2000, scene.steps = 10'000'000, scene.frame_every = 1;
     CHECK(fdtd::bytes_of_snapshot(scene, fdtd::Keep::fields) == 3 * 4 * 4e6);
     CHECK(fdtd::bytes_of_picture(scene) == 12 * 4e6);
+    CHECK(fdtd::bytes_of_media(scene, 8) == 0);
+    scene.map.assign(4'000'000, 0);
+    CHECK(fdtd::bytes_of_media(scene, 8) == 3.0 * 2017 * 2001);
+    scene.media.eps_r.assign(4'000'000, 1);
+    CHECK(fdtd::bytes_of_media(scene, 8) == 96.0 * 2017 * 2001);
     if (6 * 4 * 32785.0 * 32769 * 8 < static_cast<double>(gpulab::host_memory_bytes())) return;
     const ScratchFolder folder;
     for (const char* const option : {"--frames ", "--vtk "}) {
