@@ -1,19 +1,27 @@
 /// @file
 /// What a scene consists of, for the rungs that compute any scene: cpu_scene, opencl_scene, cuda_scene and those after
-/// them. Kernels get it as Rules, a structure of numbers, and a View, which adds the arrays. OpenCL's copy is in
-/// yee.cl.
+/// them. OpenCL's copy is in yee.cl.
 ///
-///        ny   +--P---P---P---P---P---P--+        +--P--+      U at the centre of a cell, P on its lower edge,
-///             | layer                   |        Q  U  Q      Q on its left edge (Fields says which of H and E
-///        y1   |     +-------------+     |        +--P--+      they are)
-///             Q     | inner       |     Q
-///             Q     |       +---+ |     Q      Box     cells [x0, x1) x [y0, y1)
-///             Q     |       | s | |     Q      inner   the Box of the cells that are in no absorbing layer; in a
-///        y0   |     | *     +---+ |     |              layer U has two parts, and each loses energy
-///             |     +-------------+     |      Patch   a source s: a Box, the component that it drives, and how
-///             |                         |      *       a probe: a cell whose U is recorded in every step
-///        0    +--P---P---P---P---P---P--+      change  the Box of the cells whose U is computed; in the others U
-///             0    x0            x1     nx             has a value that is given (Dirichlet)
+///       ny +--P---P---P---P---P---P--+
+///          |  layer                  |                 +----P(i, j+1)----+
+///          Q   +---------------+     Q                 |                 |
+///          |   | inner         |     |              Q(i, j)   U(i, j)   Q(i+1, j)
+///          Q   |       +----+  |     Q                 |                 |
+///          |   |       | s  |  |     |                 +-----P(i, j)-----+
+///          Q   |   *   +----+  |     Q
+///          |   |               |     |              cell (i, j): U at its centre, P and Q on its edges;
+///        0 +--P+--P---P---P---P+--P--+              Fields says which of H and E they are in each mode
+///          0                         nx
+///
+/// - Box: cells [x0, x1) x [y0, y1).
+/// - inner: the Box of all cells that are in no absorbing layer. The scene above has layers at the left, at the right
+///   and at the top. In a layer U has two parts, u - v driven by P and v driven by Q, and each has its own loss.
+/// - change: the Box of all cells whose U is computed. In the others, along a side, U has a value that is given.
+/// - Patch: a source (s): a Box, the component that it drives there, and whether it sets or adds.
+/// - A probe (*): a cell whose U is recorded in every step.
+/// - Coefficients: of the medium. They are the same everywhere, or a map has an index of a table for each cell, or each
+///   cell has its own.
+/// - Rules: all these numbers. View: the Rules and the arrays, which a kernel gets.
 ///
 /// Edges on the border of the grid (P in rows 0 and ny, Q in columns 0 and nx) do not change, unless a side is driven:
 /// then a Patch sets them.

@@ -48,7 +48,7 @@ template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwat
     const Book<T> g = book_of(p);
     const FieldBuffers<T> start(p.start);
     FieldBuffers<T> field(p.start);
-    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data();
+    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // in TE mode
     const dim3 grid(gpulab::grid_size(p.nx(), block.x), gpulab::grid_size(p.ny(), block.y));
     watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
     gpulab::watch_stream(

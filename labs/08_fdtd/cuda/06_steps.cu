@@ -6,8 +6,15 @@
 // shuffles, those above and below from the rows that the lane has seen before. So there is no shared memory and no
 // barrier.
 // Index: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
-// above. In each iteration every step advances by one row, and row j - 4 is done with all four. A strip also reaches
-// four rows beyond its lower and upper end, as it does at its sides.
+// above. In each iteration every step advances by one row:
+//
+//     row j      is loaded            and kept in kept[0]
+//     row j - 1  does step 0          and is kept in kept[1]
+//     row j - 2  does step 1          and is kept in kept[2]
+//     row j - 3  does step 2          and is kept in kept[3]
+//     row j - 4  does step 3, its last, and is stored
+//
+// A strip also reaches four rows beyond its lower and upper end, as it does at its sides:
 //
 //     lane    0 1 2 3 4 ........ 27 28 29 30 31
 //     step 0  . # # # # ........ #  #  #  #  .      # right after this step

@@ -55,11 +55,12 @@ __device__ T driven(const View<T>& g, int component, int i, int j, T value, T ga
     // Edges on the border belong to driven sides, which are components of their own.
     if (component == 1 && (j == 0 || j == g.rules.ny)) component = 3;
     if (component == 2 && (i == 0 || i == g.rules.nx)) component = 4;
-    // EXERCISE media-and-sources
-    //| // TODO: go through the sources, patch_of(g, s), of this component whose box holds the cell. source_in() gives
-    //| // the number of source s there. A hard source sets the value, a soft one adds gain times its number where
-    //| // may_add says so.
-    //| (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add, (void)step;
+        // EXERCISE media-and-sources
+        //| // TODO: go through the sources, patch_of(g, s), of this component whose box holds the cell. source_in()
+        // gives | // the number of source s there. A hard source sets the value, a soft one adds gain times its number
+        // where | // may_add says so. | (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add,
+        //(void)step;
+#pragma unroll 1 // sources are few, and copies of the loop would cost cuda_steps registers
     for (int s = 0; s < g.rules.sources; ++s) {
         const Patch patch = patch_of(g, s);
         if (patch.component != component || !inside(patch.box, i, j)) continue;
