@@ -335,6 +335,24 @@ void OutputFile::prepare(std::string_view text) {
     }
 }
 
+void OutputFile::append(std::string_view text) {
+    if (special_ || stream_ || (temporary_.empty() && !prepared_)) return prepare(text);
+    const std::string packed = packed_ ? gzip(text) : ""; // files of gzip may follow each other
+    const std::string_view content = packed_ ? packed : text;
+    if (prepared_) {
+        content_ += content;
+        return;
+    }
+    errno = 0;
+    std::FILE* const file = std::fopen(temporary_.c_str(), "ab");
+    bool good = file && std::fwrite(content.data(), 1, content.size(), file) == content.size();
+    if (file) good = std::fclose(file) == 0 && good;
+    if (good) return;
+    const std::string why = std::strerror(errno);
+    discard();
+    throw Error(fmt::format("cannot write {}: {}", path_, why));
+}
+
 void OutputFile::commit() {
     if (prepared_) {
         const bool good = overwrite(path_, content_);

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "book.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
@@ -66,24 +67,63 @@ void add_factors(std::vector<T>& to, const Side& low, const Side& high, std::siz
     to.insert(to.end(), gain.begin(), gain.end());
 }
 
+/// Calls body(at, column, row, left, below) for each place of an array: its element, its cell, and the columns and rows
+/// of the cells beside its edges. At the border the cells of the grid that are nearest.
+template <class T, class Body> void each_place(const Problem<T>& p, const Body& body) {
+    for (std::size_t j = 0; j <= p.ny(); ++j)
+        for (std::size_t i = 0; i <= p.nx(); ++i)
+            body(j * p.pitch() + i, std::min(i, p.nx() - 1), std::min(j, p.ny() - 1), i == 0 ? 0 : i - 1,
+                 j == 0 ? 0 : j - 1);
+}
+
 /// The indices of the coefficients of U, P and Q in each cell. An edge lies between two cells and takes the mean of
 /// their media: index high (high + 1) / 2 + low for the materials low <= high.
 template <class T> void fill_map(const Scene& scene, Problem<T>& p) {
-    const std::size_t nx = scene.nx, ny = scene.ny, size = p.array_size();
-    const auto material = [&](std::size_t i, std::size_t j) { return std::size_t{scene.map[j * nx + i]}; };
+    const std::size_t size = p.array_size();
+    const auto material = [&](std::size_t i, std::size_t j) { return std::size_t{scene.map[j * scene.nx + i]}; };
     const auto pair = [](std::size_t a, std::size_t b) {
         const std::size_t high = std::max(a, b), low = std::min(a, b);
         return static_cast<std::uint8_t>(high * (high + 1) / 2 + low);
     };
     p.map.assign(3 * size, 0);
-    for (std::size_t j = 0; j <= ny; ++j)
-        for (std::size_t i = 0; i <= nx; ++i) {
-            const std::size_t at = j * p.pitch() + i, row = std::min(j, ny - 1), column = std::min(i, nx - 1);
-            const std::size_t below = j == 0 ? 0 : j - 1, left = i == 0 ? 0 : i - 1;
-            p.map[at] = static_cast<std::uint8_t>(material(column, row));
-            p.map[size + at] = pair(material(column, below), material(column, row));
-            p.map[2 * size + at] = pair(material(left, row), material(column, row));
-        }
+    each_place(p, [&](std::size_t at, std::size_t column, std::size_t row, std::size_t left, std::size_t below) {
+        p.map[at] = static_cast<std::uint8_t>(material(column, row));
+        p.map[size + at] = pair(material(column, below), material(column, row));
+        p.map[2 * size + at] = pair(material(left, row), material(column, row));
+    });
+}
+
+/// Coefficients of U, P and Q for each cell. An edge takes the mean of the constants of its two cells.
+template <class T> void fill_table(const Scene& scene, Problem<T>& p) {
+    const std::size_t size = p.array_size();
+    p.table.assign(3 * size, Coefficients<T>{});
+    const auto of = [&](std::size_t i, std::size_t j) { return medium(scene.mode, scene.material_at(i, j)); };
+    const auto edge = [&](const Medium& a, const Medium& b) {
+        return coefficients<T>((a.e + b.e) / 2, (a.loss_e + b.loss_e) / 2, p.dx, p.dy, p.dt);
+    };
+    each_place(p, [&](std::size_t at, std::size_t column, std::size_t row, std::size_t left, std::size_t below) {
+        const Medium here = of(column, row);
+        p.table[at] = coefficients<T>(here.m, here.loss_m, p.dx, p.dy, p.dt);
+        p.table[size + at] = edge(of(column, below), here);
+        p.table[2 * size + at] = edge(of(left, row), here);
+    });
+}
+
+/// The start that the scene gives, in cells and on edges that may change.
+template <class T> void add_initial(const Scene& scene, Problem<T>& p) {
+    const Box& change = p.rules.change;
+    for (const Initial& initial : scene.initial) {
+        const Component c = initial.component;
+        std::vector<T>& numbers = c == Component::z ? p.start.u : c == Component::x ? p.start.p : p.start.q;
+        const double sign = scene.mode == Mode::tm && c != Component::z ? -1 : 1;
+        for (int j = c == Component::z ? change.y0 : c == Component::x;
+             j < (c == Component::z ? change.y1 : p.rules.ny); ++j)
+            for (int i = c == Component::z ? change.x0 : c == Component::y;
+                 i < (c == Component::z ? change.x1 : p.rules.nx); ++i) {
+                const auto x = static_cast<std::size_t>(i), y = static_cast<std::size_t>(j);
+                numbers[y * p.pitch() + x] += static_cast<T>(sign * initial.at(scene, x, y));
+            }
+    }
 }
 
 } // namespace
@@ -107,7 +147,11 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     const Medium first_medium = of(0);
     r.u = coefficients<T>(first_medium.m, first_medium.loss_m, p.dx, p.dy, p.dt);
     r.e = coefficients<T>(first_medium.e, first_medium.loss_e, p.dx, p.dy, p.dt);
-    if (!scene.map.empty()) {
+    if (scene.graded()) {
+        r.mapped = r.graded = 1;
+        r.materials_u = static_cast<int>(p.array_size());
+        fill_table(scene, p);
+    } else if (!scene.map.empty()) {
         r.mapped = 1;
         r.materials_u = static_cast<int>(scene.materials.size());
         for (std::size_t i = 0; i < scene.materials.size(); ++i)
@@ -122,7 +166,7 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     // Sides. TE: at a perfect conductor P and Q along the border are 0, and they never change. TM: U is 0 in the
     // outermost cells.
     const auto fixed = [&](const Side& side) {
-        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
+        return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && scene.mode == Mode::tm);
     };
     const auto layer = [](const Side& side) { return side.kind == Side::Kind::pml ? static_cast<int>(side.cells) : 0; };
     r.change = {fixed(scene.left), fixed(scene.bottom), r.nx - fixed(scene.right), r.ny - fixed(scene.top)};
@@ -136,27 +180,40 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
             add_factors(p.layers, scene.bottom, scene.top, scene.ny, offset, p.dy, speed, p.dt);
     }
 
-    // Rules have room for most_sources sources, and for as many probes.
-    static_assert(std::size(Rules<T>{}.patch) == most_sources && std::size(Rules<T>{}.probe_x) == most_sources);
-
     // Sources. U goes from time k - 1 to k in step k, so its current is that of k - 1/2; P and Q go from k - 1/2 to
     // k + 1/2, with the current of k. In TM mode P and Q are -Hx and -Hy.
-    r.sources = static_cast<int>(scene.sources.size());
-    for (std::size_t s = 0; s < scene.sources.size(); ++s) {
-        const Source& source = scene.sources[s];
-        r.patch[s] = {box_of(source), static_cast<int>(source.component), source.hard};
-        r.driven = around(r.driven, r.patch[s].box);
+    const auto add_source = [&](const Patch& patch, const Waveform& waveform, double sign, double shift) {
+        p.patches.push_back(patch);
+        r.driven = around(r.driven, patch.box);
+        for (std::size_t k = 1; k <= p.steps(); ++k)
+            p.values.push_back(static_cast<T>(sign * waveform.at(static_cast<double>(first + k) + shift, p.dt)));
+    };
+    // A driven side sets the tangential E: P or Q on the border in TE, U in the outermost cells in TM.
+    const bool te = scene.mode == Mode::te;
+    const auto drive = [&](const Side& side, const Box& edges, int component, const Box& cells) {
+        if (side.kind != Side::Kind::driven) return;
+        add_source({te ? edges : cells, te ? component : 0, 1}, side.waveform, 1, te ? 0.5 : 0);
+    };
+    drive(scene.left, {0, 0, 1, r.ny}, 4, {0, 0, 1, r.ny});
+    drive(scene.right, {r.nx, 0, r.nx + 1, r.ny}, 4, {r.nx - 1, 0, r.nx, r.ny});
+    drive(scene.bottom, {0, 0, r.nx, 1}, 3, {0, 0, r.nx, 1});
+    drive(scene.top, {0, r.ny, r.nx, r.ny + 1}, 3, {0, r.ny - 1, r.nx, r.ny});
+    for (const Source& source : scene.sources) {
+        Patch patch{box_of(source), static_cast<int>(source.component), source.hard};
+        if (!source.strength.empty()) patch.strengths = static_cast<int>(p.strengths.size());
+        for (const double x : source.strength) p.strengths.push_back(static_cast<T>(x));
         const bool z = source.component == Component::z;
         const double sign = (source.hard ? 1.0 : -1.0) * (scene.mode == Mode::tm && !z ? -1.0 : 1.0);
         const double shift = z ? (source.hard ? 0 : -0.5) : (source.hard ? 0.5 : 0);
-        for (std::size_t k = 1; k <= p.steps(); ++k)
-            p.values.push_back(static_cast<T>(sign * source.waveform.at(static_cast<double>(first + k) + shift, p.dt)));
+        add_source(patch, source.waveform, sign, shift);
     }
-    r.probes = static_cast<int>(scene.probes.size());
-    for (std::size_t i = 0; i < scene.probes.size(); ++i) {
-        r.probe_x[i] = static_cast<int>(scene.probes[i].x), r.probe_y[i] = static_cast<int>(scene.probes[i].y);
-        r.probed = around(r.probed, {r.probe_x[i], r.probe_y[i], r.probe_x[i] + 1, r.probe_y[i] + 1});
+    r.sources = static_cast<int>(p.patches.size());
+    for (const Probe& probe : scene.probes) {
+        const ProbeCell cell{static_cast<int>(probe.x), static_cast<int>(probe.y)};
+        p.probes.push_back(cell);
+        r.probed = around(r.probed, {cell.x, cell.y, cell.x + 1, cell.y + 1});
     }
+    r.probes = static_cast<int>(p.probes.size());
 
     // The start.
     p.start.u.assign(p.array_size(), 0), p.start.p = p.start.q = p.start.u;
@@ -168,7 +225,39 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     };
     set(scene.left, 0, 0, 1, scene.ny), set(scene.right, scene.nx - 1, 0, scene.nx, scene.ny);
     set(scene.bottom, 0, 0, scene.nx, 1), set(scene.top, 0, scene.ny - 1, scene.nx, scene.ny);
+    add_initial(scene, p);
+    // Driven sides hold the value of the start: P and Q are half a step later than U.
+    std::size_t s = 0;
+    for (const Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) {
+        if (side->kind != Side::Kind::driven) continue;
+        const Patch& patch = p.patches[s++];
+        std::vector<T>& numbers = patch.component == 0 ? p.start.u : patch.component == 3 ? p.start.p : p.start.q;
+        const double value = side->waveform.at(static_cast<double>(first) + (te ? 0.5 : 0), p.dt);
+        for (int j = patch.box.y0; j < patch.box.y1; ++j)
+            for (int i = patch.box.x0; i < patch.box.x1; ++i)
+                numbers[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)] = static_cast<T>(value);
+    }
     return p;
+}
+
+template <class T> bool is_books(const Problem<T>& p) {
+    const Rules<T>& r = p.rules;
+    const auto point = [](const Patch& s) {
+        return s.component == 0 && s.hard && s.strengths < 0 && s.box.x1 == s.box.x0 + 1 && s.box.y1 == s.box.y0 + 1;
+    };
+    const bool all_change = r.change.x0 == 0 && r.change.y0 == 0 && r.change.x1 == r.nx && r.change.y1 == r.ny;
+    return p.mode == Mode::te && !r.mapped && !r.layers && all_change && r.probes == 0 &&
+           (r.sources == 0 || (r.sources == 1 && point(p.patches[0])));
+}
+
+template <class T> Book<T> book_of(const Problem<T>& p) {
+    if (!is_books(p))
+        throw gpulab::Unsupported(
+            "computes the book's problem only: TE, one medium, a conductor, one hard source in one "
+            "cell; cpu_scene, opencl_scene and cuda_scene compute the others");
+    const Rules<T>& r = p.rules;
+    const Box source = r.sources ? p.patches[0].box : Box{-1, -1, 0, 0};
+    return {r.u.keep, r.u.x, r.u.y, r.e.keep, r.e.x, r.e.y, r.nx, r.ny, r.pitch, source.x0, source.y0};
 }
 
 template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
@@ -246,6 +335,8 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 #define FDTD_FOR(T)                                                                                \
     template void poison(Output<T>&);                                                              \
     template Problem<T> make_problem(const Scene&, std::size_t, std::size_t);                      \
+    template bool is_books(const Problem<T>&);                                                     \
+    template Book<T> book_of(const Problem<T>&);                                                   \
     template void randomise(Problem<T>&, std::uint64_t);                                           \
     template Output<T> make_output(const Problem<T>&);                                             \
     template double tolerance<T>(std::size_t);                                                     \

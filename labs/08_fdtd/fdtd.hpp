@@ -11,7 +11,7 @@
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 #include "rules.hpp"
-#include "scene.hpp"
+#include "scene/scene.hpp"
 
 /// Lab 08: Yee's scheme.
 namespace fdtd {
@@ -47,13 +47,18 @@ template <class T> struct Problem {
     Mode mode = Mode::te;
     double dx = 0, dy = 0, dt = 0;
     std::vector<std::uint8_t> map; ///< index of the coefficients in `table` for U, then for P, then for Q; or empty
-    std::vector<Coefficients<T>> table; ///< for U, then for P and Q (their indices count from materials_u)
+    /// For U, then for P and Q (their indices count from materials_u). With graded media array_size() entries for U,
+    /// then for P, then for Q: those of cell (i, j) at j * pitch + i.
+    std::vector<Coefficients<T>> table;
     /// Factors of the absorbing layers, 1 outside them: for each column keep and gain of U, then of Q (4 (nx + 1)
     /// numbers), then for each row keep and gain of U, then of P (4 (ny + 1) numbers). Empty without layers.
     std::vector<T> layers;
-    std::vector<T> values;  ///< of source s in step k: element s * steps + k
-    Fields<T> start;        ///< the field before the first step
-    unsigned block_x = 256; ///< threads of a block along a row, in the variants that let one choose
+    std::vector<Patch> patches;    ///< the sources, driven sides first
+    std::vector<T> values;         ///< of source s in step k: element s * steps + k
+    std::vector<T> strengths;      ///< of all sources that differ from cell to cell
+    std::vector<ProbeCell> probes; ///< in the order of the scene
+    Fields<T> start;               ///< the field before the first step
+    unsigned block_x = 256;        ///< threads of a block along a row, in the variants that let one choose
     unsigned block_y = 1;
 
     std::size_t nx() const { return static_cast<std::size_t>(rules.nx); }

@@ -1,14 +1,17 @@
 /// @file
 /// Lab 08, FDTD: computes a scene with every variant on every device, and writes pictures, fields and probes.
+#include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <optional>
 
-#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/terminal.hpp"
+#include "scene/files.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
 
@@ -25,25 +28,35 @@ struct Wishes {
     }
 };
 
-/// Computes the scene once more, in parts, and writes what the user asked for.
+/// Computes the scene once more, in parts, and writes what the user asked for as it comes.
 template <class T>
 void write_results(const fdtd::Scene& scene, const Wishes& wishes, fdtd::Run<T>* run, gpulab::OutputFile& field,
                    gpulab::OutputFile& probes) {
     const bool show = gpulab::terminal_of_stdout().progress;
-    const fdtd::Recording all = fdtd::simulate<T>(scene, run, wishes.keep(), [&](std::size_t done) {
-        if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
+    const auto simulate = [&](fdtd::Keep keep, const std::function<void(const fdtd::Snapshot&)>& take) {
+        const auto recorded = fdtd::simulate<T>(scene, run, keep, take, [&](std::size_t done) {
+            if (show) fmt::print(stderr, "\rstep {} of {} ", done, scene.steps);
+        });
+        if (show) fmt::print(stderr, "\r{:40}\r", "");
+        return recorded;
+    };
+    double scale = scene.frame_scale;
+    if (!wishes.frames.empty() && scale == 0) // the scale of the first picture depends on the last one
+        simulate(fdtd::Keep::pictures, [&](const fdtd::Snapshot& s) { scale = std::max(scale, fdtd::largest(s)); });
+
+    const std::size_t count = fdtd::snapshots_of(scene, wishes.keep());
+    std::optional<fdtd::FrameFiles> frames;
+    std::optional<fdtd::VtkFiles> vtk;
+    if (!wishes.frames.empty()) frames.emplace(wishes.frames, scene, scale > 0 ? scale : 1, count);
+    if (!wishes.vtk.empty()) vtk.emplace(wishes.vtk, scene, count);
+    const std::vector<double> recorded = simulate(wishes.keep(), [&](const fdtd::Snapshot& s) {
+        if (frames) frames->add(s);
+        if (vtk) vtk->add(s);
+        if (field && s.step == scene.steps) field.write(fdtd::field_csv(scene, s));
     });
-    if (show) fmt::print(stderr, "\r{:40}\r", "");
-    if (!wishes.frames.empty()) {
-        fdtd::write_frames(wishes.frames, scene, all.snapshots);
-        fmt::print("{}: {} pictures and animation.png\n", wishes.frames, all.snapshots.size());
-    }
-    if (!wishes.vtk.empty()) {
-        fdtd::write_vtk(wishes.vtk, scene, all.snapshots);
-        fmt::print("{}: {} .vti files and series.pvd\n", wishes.vtk, all.snapshots.size());
-    }
-    if (field) field.write(fdtd::field_csv(scene, all.snapshots.back()));
-    if (probes) probes.write(fdtd::probes_csv(scene, all.recorded));
+    if (frames) fmt::print("{}: {} pictures and animation.png\n", wishes.frames, count);
+    if (vtk) fmt::print("{}: {} .vti files and series.pvd\n", wishes.vtk, count);
+    if (probes) probes.write(fdtd::probes_csv(scene, recorded));
 }
 
 /// Every chosen variant with numbers of type T.
@@ -54,13 +67,14 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
     auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
-    double files = wishes.any() ? fdtd::bytes_of_snapshots(scene, wishes.keep()) : 0;
-    if (!wishes.frames.empty()) files += fdtd::bytes_of_pictures(scene);
+    double files = wishes.any() ? fdtd::bytes_of_snapshot(scene, wishes.keep()) : 0;
+    if (!wishes.frames.empty()) files += fdtd::bytes_of_picture(scene);
     if (!wishes.probes.empty()) files += fdtd::bytes_of_probes_file(scene);
     const double field_bytes = fdtd::bytes_of_field(scene, sizeof(T)),
                  series_bytes = fdtd::bytes_of_series(scene, sizeof(T));
-    gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 6 * field_bytes + 3 * series_bytes + files,
-                         wishes.scene);
+    const double media_bytes = fdtd::bytes_of_media(scene, sizeof(T));
+    gpulab::check_memory(options, 3.5 * field_bytes + media_bytes + series_bytes,
+                         6 * field_bytes + 2 * media_bytes + 3 * series_bytes + files, wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},
@@ -100,8 +114,9 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     const int code = report.finish();
     if (!wishes.any()) return code;
     if (!fastest && too_slow && !failed) {
-        fmt::print("\nNo variant was measured, because that takes long; cpu_threads computes the files, unchecked:\n");
-        write_results<T>(scene, wishes, gpulab::run_of(fdtd::variants<T>(), "cpu_threads"), field, probes);
+        fmt::print("\nNo variant was measured, because that takes long; cpu_scene_threads computes the files, "
+                   "unchecked:\n");
+        write_results<T>(scene, wishes, gpulab::run_of(fdtd::variants<T>(), "cpu_scene_threads"), field, probes);
         return code;
     }
     if (!fastest) throw gpulab::Error("no variant gave a right result, so there is nothing to write");
@@ -119,7 +134,7 @@ int main(int argc, char** argv) try {
     std::size_t nx = 0, ny = 0, steps = 0;
     gpulab::Options options("fdtd", "Maxwell's equations in two dimensions, step by step in time");
     options.text("--scene", wishes.scene,
-                 "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous");
+                 "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous, lens");
     options.size("--nx", nx, 3, "cells along x instead of the scene's; in a study: the largest grid", fdtd::most_cells);
     options.size("--ny", ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
     options.size("--steps", steps, 1, "time steps instead of the scene's", fdtd::most_steps);

@@ -88,9 +88,17 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     const bool te = scene.mode == Mode::te;
     const Real dx = static_cast<Real>(scene.dx), dy = static_cast<Real>(scene.dy),
                dt = static_cast<Real>(scene.time_step());
-    const auto material = [&](std::size_t i, std::size_t j) -> const Material& {
-        return scene.materials[scene.map.empty() ? 0 : scene.map[j * nx + i]];
-    };
+    const CellMedia& own = scene.media;
+    std::vector<Material> of_cell; // the constants of each cell
+    for (std::size_t cell = 0; cell < nx * ny; ++cell) {
+        Material m = scene.materials[scene.map.empty() ? 0 : scene.map[cell]];
+        if (!own.eps_r.empty()) m.eps_r = own.eps_r[cell];
+        if (!own.mu_r.empty()) m.mu_r = own.mu_r[cell];
+        if (!own.sigma.empty()) m.sigma = own.sigma[cell];
+        if (!own.sigma_m.empty()) m.sigma_m = own.sigma_m[cell];
+        of_cell.push_back(m);
+    }
+    const auto material = [&](std::size_t i, std::size_t j) -> const Material& { return of_cell[j * nx + i]; };
     // The constant and the loss of the z component (mu and sigma* of TE) and of the other two (epsilon and sigma).
     const auto z_constant = [&](const Material& m) {
         return te ? Real(m.mu_r) * Real(mu_0) : Real(m.eps_r) * Real(eps_0);
@@ -115,7 +123,7 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             loss_y[half].push_back(loss_rate(scene.bottom, scene.top, ny, Real(j) + offset, scene.dy, speed));
     }
     const auto fixed = [&](const Side& side) {
-        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && !te);
+        return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && !te);
     };
 
     // Z in two parts, driven by x and by y differences; X lies on the lower edges, Y on the left ones. Signs are those
@@ -147,14 +155,38 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     for (std::size_t j = 0; j < ny; ++j) give(scene.left, 0, j), give(scene.right, nx - 1, j);
     for (std::size_t i = 0; i < nx; ++i) give(scene.bottom, i, 0), give(scene.top, i, ny - 1);
 
+    // Tangential E at driven sides: Ez in the outermost cells at a time, or Ex and Ey on the border's edges.
+    const auto drive_sides = [&](Real time) {
+        const auto z_at = [&](std::size_t i, std::size_t j, Real value) { zy(i, j) = value - zx(i, j); };
+        for (const bool upper : {false, true}) { // bottom and top have the corners
+            const Side& side = upper ? scene.right : scene.left;
+            if (side.kind != Side::Kind::driven) continue;
+            const Real value = value_of(side.waveform, time, dt);
+            for (std::size_t j = 0; j < ny; ++j)
+                te ? void(y(upper ? nx : 0, j) = value) : z_at(upper ? nx - 1 : 0, j, value);
+        }
+        for (const bool upper : {false, true}) {
+            const Side& side = upper ? scene.top : scene.bottom;
+            if (side.kind != Side::Kind::driven) continue;
+            const Real value = value_of(side.waveform, time, dt);
+            for (std::size_t i = 0; i < nx; ++i)
+                te ? void(x(i, upper ? ny : 0) = value) : z_at(i, upper ? ny - 1 : 0, value);
+        }
+    };
+    drive_sides(te ? Real(0.5) : Real(0));
+
     Reference<T> result{make_output(p), 0, 0};
     Real z_scale = 0, xy_scale = 0;
     const auto drive = [&](Component component, std::size_t k, const auto& set, const auto& add) {
         for (const Source& source : scene.sources) {
             if (source.component != component) continue;
             const Real value = driving_value(source, scene.mode, k + 1, dt);
+            auto strength = source.strength.begin();
             for (std::size_t j = source.y0; j < source.y1; ++j)
-                for (std::size_t i = source.x0; i < source.x1; ++i) source.hard ? set(i, j, value) : add(i, j, value);
+                for (std::size_t i = source.x0; i < source.x1; ++i) {
+                    const Real here = source.strength.empty() ? value : value * Real(*strength++);
+                    source.hard ? set(i, j, here) : add(i, j, here);
+                }
         }
     };
     for (std::size_t k = 0; k < p.steps(); ++k) {
@@ -182,6 +214,7 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                 zy(i, j) = a * (1 - ry) / (1 + ry) * zy(i, j) + from_y;
                 if (!(split && in_layer(i, j))) zy(i, j) += zx(i, j), zx(i, j) = 0;
             }
+        if (!te) drive_sides(Real(k) + 1);
         drive(
             Component::z, k, [&](std::size_t i, std::size_t j, Real value) { zy(i, j) = value - zx(i, j); },
             [&](std::size_t i, std::size_t j, Real value) {
@@ -211,7 +244,8 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                 xy_scale = std::max(xy_scale, std::abs(y(i, j)) + d / dx * (std::abs(z(i, j)) + std::abs(z(i - 1, j))));
                 y(i, j) = c * y(i, j) - d * (z(i, j) - z(i - 1, j)) / dx;
             }
-        // Border edges (j = 0, i = 0) are a conductor's: a source there does nothing.
+        if (te) drive_sides(Real(k) + Real(1.5));
+        // Border edges (j = 0, i = 0) belong to the side: a source there does nothing.
         drive(
             Component::x, k,
             [&](std::size_t i, std::size_t j, Real value) {

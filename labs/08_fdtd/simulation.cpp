@@ -4,16 +4,19 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "book.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/too_slow.hpp"
 
 namespace fdtd {
 
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::function<void(std::size_t)>& progress) {
+std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
+                             const std::function<void(const Snapshot&)>& take,
+                             const std::function<void(std::size_t)>& progress) {
     // TM: P and Q are -Hx and -Hy. Subtracting from 0 never gives -0.
     const auto component = [&](T edge) { return static_cast<float>(scene.mode == Mode::te ? edge : 0 - edge); };
-    Recording all;
+    std::vector<double> recorded;
     Fields<T> field;
     for (std::size_t done = 0; done < scene.steps;) {
         const std::size_t count = std::min(scene.frame_every, scene.steps - done);
@@ -38,9 +41,9 @@ Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::functi
                     snapshot.x.push_back(component(out.field.p[at]));
                     snapshot.y.push_back(component(out.field.q[at]));
                 }
-            all.snapshots.push_back(std::move(snapshot));
+            take(snapshot);
         }
-        all.recorded.insert(all.recorded.end(), out.recorded.begin(), out.recorded.end());
+        recorded.insert(recorded.end(), out.recorded.begin(), out.recorded.end());
         field = std::move(out.field);
         // Padding is not part of a field, and may hold anything.
         for (std::size_t j = 0; j <= p.ny(); ++j)
@@ -52,7 +55,7 @@ Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::functi
             }
         if (progress) progress(done);
     }
-    return all;
+    return recorded;
 }
 
 template <class T> Reference<T> as_reference(const Problem<T>& p, Output<T> out) {
@@ -82,16 +85,16 @@ std::string_view compared_with(std::string_view variant, const gpulab::Device& d
         return variant == one ? other : one;
     };
     const bool on_cpu = device.backend == gpulab::Backend::cpu || device.is_cpu;
-    if (on_cpu || cell_steps <= limits.cpu) return unless_itself("cpu_threads", "cpu_sequential");
-    if (device.backend == gpulab::Backend::opencl) return unless_itself("opencl_local_tile", "opencl_plain");
-    return unless_itself("cuda_fused", "cuda_coalesced");
+    if (on_cpu || cell_steps <= limits.cpu) return unless_itself("cpu_scene_threads", "cpu_scene");
+    if (device.backend == gpulab::Backend::opencl) return unless_itself("opencl_scene", "opencl_steps");
+    return unless_itself("cuda_scene", "cuda_steps");
 }
 
 std::string note_of_comparison(double cell_steps) {
     const JudgesLimits limits;
     if (cell_steps <= limits.reference) return "";
-    return fmt::format("Above {:.2g} cell updates variants are compared with cpu_threads, and cpu_threads with "
-                       "cpu_sequential, instead of the reference in extended precision; above {:.2g}, on a GPU, with "
+    return fmt::format("Above {:.2g} cell updates variants are compared with cpu_scene_threads, and this one with "
+                       "cpu_scene, instead of the reference in extended precision; above {:.2g}, on a GPU, with "
                        "another rung of their back end.",
                        limits.reference, limits.cpu);
 }
@@ -128,10 +131,10 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
 }
 
 template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
-    if (!run) run = gpulab::run_of(variants<T>(), "cpu_sequential");
     const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
     const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
     const Problem<T> p = make_problem<T>(scene, 0, std::min(steps, scene.steps));
+    if (!run) run = gpulab::run_of(variants<T>(), is_books(p) ? "cpu_sequential" : "cpu_scene");
     Output<T> out = make_output(p);
     const double ms = gpulab::sequential_ms(run, p, out, Stopwatch(0, 3, 2));
     return ms * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
@@ -140,6 +143,12 @@ template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
 double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
     return 4 * (static_cast<double>(scene.nx) + 17) * (static_cast<double>(scene.ny) + 1) *
            static_cast<double>(number_bytes);
+}
+
+double bytes_of_media(const Scene& scene, std::size_t number_bytes) {
+    const double cells = (static_cast<double>(scene.nx) + 17) * (static_cast<double>(scene.ny) + 1);
+    if (scene.graded()) return 3 * 4 * cells * static_cast<double>(number_bytes); // of U, P and Q
+    return scene.map.empty() ? 0 : 3 * cells;
 }
 
 double bytes_of_series(const Scene& scene, std::size_t number_bytes) {
@@ -154,28 +163,26 @@ double bytes_of_probes_file(const Scene& scene) {
     return 2 * static_cast<double>(scene.steps) * (25 + probes * (25 + sizeof(double)));
 }
 
-namespace {
-/// The cells of all snapshots.
-double cells_of_snapshots(const Scene& scene, Keep keep) {
-    const std::size_t count =
-        keep == Keep::last_field ? 1 : scene.steps / scene.frame_every + (scene.steps % scene.frame_every != 0);
-    return static_cast<double>(count) * static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
-}
-} // namespace
-
-double bytes_of_snapshots(const Scene& scene, Keep keep) {
-    return cells_of_snapshots(scene, keep) * static_cast<double>((keep == Keep::pictures ? 1 : 3) * sizeof(float));
+std::size_t snapshots_of(const Scene& scene, Keep keep) {
+    if (keep == Keep::last_field) return 1;
+    return scene.steps / scene.frame_every + (scene.steps % scene.frame_every != 0);
 }
 
-double bytes_of_pictures(const Scene& scene) {
+double bytes_of_snapshot(const Scene& scene, Keep keep) {
+    return static_cast<double>(scene.nx) * static_cast<double>(scene.ny) * (keep == Keep::pictures ? 1 : 3) *
+           sizeof(float);
+}
+
+double bytes_of_picture(const Scene& scene) {
     const auto pixels = static_cast<double>(pixels_of_cell(scene.nx, scene.ny)); // of three bytes
-    return 2 * 3 * pixels * pixels * cells_of_snapshots(scene, Keep::pictures);
+    return 4 * 3 * pixels * pixels * static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
 }
 
-#define FDTD_FOR(T)                                                                                    \
-    template Recording simulate(const Scene&, Run<T>*, Keep, const std::function<void(std::size_t)>&); \
-    template class Judge<T>;                                                                           \
-    template Reference<T> as_reference(const Problem<T>&, Output<T>);                                  \
+#define FDTD_FOR(T)                                                                                                 \
+    template std::vector<double> simulate(const Scene&, Run<T>*, Keep, const std::function<void(const Snapshot&)>&, \
+                                          const std::function<void(std::size_t)>&);                                 \
+    template class Judge<T>;                                                                                        \
+    template Reference<T> as_reference(const Problem<T>&, Output<T>);                                               \
     template double sequential_ms<T>(const Scene&, Run<T>*);
 FDTD_FOR(float)
 FDTD_FOR(double)

@@ -9,21 +9,15 @@
 #include <vector>
 
 #include "fdtd.hpp"
-#include "frames.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
+#include "scene/frames.hpp"
 
 namespace fdtd {
 
-/// What a scene looks like over time.
-struct Recording {
-    std::vector<Snapshot> snapshots; ///< those that Keep names
-    std::vector<double> recorded;    ///< as in Output, of all steps
-};
-
-/// Which snapshots a recording has.
+/// Which snapshots of a scene somebody wants.
 enum class Keep {
     pictures,  ///< every frame_every steps and after the last, the component along z only
     fields,    ///< the same with all three components
@@ -32,9 +26,16 @@ enum class Keep {
 
 /// Computes a scene with one variant on the current device, in parts of frame_every steps. Each part starts with the
 /// field that the part before has left.
+/// @param take called with each snapshot that Keep names, before the next part is computed
 /// @param progress called with the number of steps that are done
+/// @return what the probes have recorded, as in Output, of all steps
 template <class T>
-Recording simulate(const Scene& scene, Run<T>* run, Keep keep, const std::function<void(std::size_t)>& progress = {});
+std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
+                             const std::function<void(const Snapshot&)>& take,
+                             const std::function<void(std::size_t)>& progress = {});
+
+/// How many snapshots there are.
+std::size_t snapshots_of(const Scene& scene, Keep keep);
 
 /// Up to how many cell updates a judge computes the right answer itself.
 struct JudgesLimits {
@@ -86,12 +87,15 @@ inline constexpr double patience = 1e9;
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double cell_steps);
 
-/// The time of cpu_sequential for all steps in milliseconds; measured with fewer steps where it takes long.
-/// @param run what is timed instead of cpu_sequential; null: nothing else
+/// The time of one core for all steps in milliseconds; measured with fewer steps where it takes long.
+/// @param run what is timed; null: cpu_sequential, or cpu_scene where that does not compute the scene
 template <class T> double sequential_ms(const Scene& scene, Run<T>* run = nullptr);
 
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);
+
+/// Bytes of the coefficients of all cells, where they differ.
+double bytes_of_media(const Scene& scene, std::size_t number_bytes);
 
 /// Bytes of the values of all sources over time, and of one record of all probes.
 double bytes_of_series(const Scene& scene, std::size_t number_bytes);
@@ -99,10 +103,10 @@ double bytes_of_series(const Scene& scene, std::size_t number_bytes);
 /// Bytes that the file of the probes takes, at most: the record of all steps, and its text.
 double bytes_of_probes_file(const Scene& scene);
 
-/// Bytes of all snapshots of a recording.
-double bytes_of_snapshots(const Scene& scene, Keep keep);
+/// Bytes of one snapshot.
+double bytes_of_snapshot(const Scene& scene, Keep keep);
 
-/// Bytes that write_frames() takes, at most: the pictures of all snapshots, and the animation made of them.
-double bytes_of_pictures(const Scene& scene);
+/// Bytes that FrameFiles takes for a picture, at most: its pixels, the file, and the part of the animation.
+double bytes_of_picture(const Scene& scene);
 
 } // namespace fdtd

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 
-#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/report.hpp"
+#include "scene/files.hpp"
 #include "simulation.hpp"
 
 namespace fdtd {
@@ -80,7 +81,7 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
                 gpulab::Parameters all = parameters(p);
                 all.push_back({"block_x", p.block_x});
                 report.begin(all);
-                some_variants(options, report, judge, p, {"cuda_block_shape"});
+                some_variants(options, report, judge, p, {layers ? "cuda_scene" : "cuda_block_shape"});
             }
         }
 }
@@ -97,9 +98,10 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
         }
     };
     const bool cuda = !options.devices(Backend::cuda).empty();
-    const std::string parallel = cuda ? "cuda_block_shape" : "cpu_threads";
     std::vector<std::string> summaries; // after all rows: they would stand among those of the next boundary
     for (const bool layers : {false, true}) {
+        const std::string parallel =
+            cuda ? (layers ? "cuda_scene" : "cuda_block_shape") : (layers ? "cpu_scene_threads" : "cpu_threads");
         Range sequential, fast, gain;
         for (const std::size_t n : sides(settings)) {
             const Scene scene = square(n, settings.steps, layers);
@@ -152,15 +154,16 @@ template <class T> void figure_4_4(const Options& options, Report& report, const
                   {"type", sizeof(T) == 8 ? "double" : "float"}});
     Judge<T> judge(scene, p);
     some_variants(options, report, judge, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
-    const Recording recording = simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"), Keep::pictures);
+    const std::size_t count = snapshots_of(scene, Keep::pictures);
+    std::optional<FrameFiles> frames;
+    if (!settings.frames.empty()) frames.emplace(settings.frames, scene, scene.frame_scale, count);
     std::string text = "largest |Hz| after step";
-    for (const Snapshot& s : recording.snapshots)
-        text += fmt::format(" {}: {:.3f}{}", s.step, largest({s}), &s == &recording.snapshots.back() ? "" : ",");
+    simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"), Keep::pictures, [&](const Snapshot& s) {
+        text += fmt::format(" {}: {:.3f}{}", s.step, largest(s), s.step == scene.steps ? "" : ",");
+        if (frames) frames->add(s);
+    });
     report.say(text);
-    if (!settings.frames.empty()) {
-        write_frames(settings.frames, scene, recording.snapshots);
-        report.say(fmt::format("{}: {} pictures and animation.png", settings.frames, recording.snapshots.size()));
-    }
+    if (frames) report.say(fmt::format("{}: {} pictures and animation.png", settings.frames, count));
 }
 
 template <class T> void ladder(const Options& options, Report& report, const StudySettings& settings) {
@@ -175,7 +178,7 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
             report.begin(parameters(p));
             report.sequential_ms(sequential_ms<T>(scene));
             Judge<T> judge(scene, p);
-            some_variants(options, report, judge, p, {}, "cuda_coalesced");
+            some_variants(options, report, judge, p, {}, layers ? "cuda_scene" : "cuda_coalesced");
         }
 }
 
@@ -206,8 +209,8 @@ std::vector<gpulab::StudySummary> study_list() {
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
     const bool book = options.study() == "figure-4-4";
     const Scene largest_scene = book ? book_of(settings) : square(settings.largest, settings.steps, true);
-    double files = book ? bytes_of_snapshots(largest_scene, Keep::pictures) : 0;
-    if (!settings.frames.empty()) files += bytes_of_pictures(largest_scene);
+    double files = book ? bytes_of_snapshot(largest_scene, Keep::pictures) : 0;
+    if (!settings.frames.empty()) files += bytes_of_picture(largest_scene);
     const double field_bytes = bytes_of_field(largest_scene, sizeof(T)),
                  series_bytes = bytes_of_series(largest_scene, sizeof(T));
     gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 5 * field_bytes + 3 * series_bytes + files);

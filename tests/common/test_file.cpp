@@ -12,6 +12,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/input_file.hpp"
 #include "gpulab_testing/program.hpp"
 
 #if !defined(_WIN32)
@@ -41,6 +42,22 @@ TEST_CASE("a file appears whole and under its own name only") {
     file.write("complete\n");
     CHECK(bytes_of(folder.path("a.json")) == "complete\n");
     CHECK(folder.files() == 1);
+}
+
+TEST_CASE("a file in parts appears when the last one is there, compressed where its name says so") {
+    const Folder folder;
+    for (const std::string name : {"a.txt", "a.txt.gz"}) {
+        gpulab::OutputFile file(folder.path(name));
+        for (const char* const part : {"one ", "two ", "three"}) file.append(part);
+        CHECK(!fs::exists(folder.path(name)));
+        file.commit();
+        CHECK(gpulab::content_of(folder.path(name), 100) == "one two three");
+        CHECK((bytes_of(folder.path(name)) == "one two three") == (name == "a.txt"));
+    }
+    gpulab::OutputFile given_up(folder.path("b"));
+    given_up.append("one");
+    given_up = {};
+    CHECK(folder.files() == 2);
 }
 
 TEST_CASE("a file that is never written leaves nothing behind and an old one untouched") {

@@ -43,6 +43,10 @@ public:
     /// @throws Error when the disk is full, or no program reads the pipe
     void prepare(std::string_view content);
 
+    /// Adds to what prepare() or append() has written: for a content that comes in parts.
+    /// @throws Error as prepare() does
+    void append(std::string_view content);
+
     /// Gives the prepared file its name. @throws Error when it cannot be renamed
     void commit();
 

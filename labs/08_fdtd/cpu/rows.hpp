@@ -9,32 +9,34 @@
 
 namespace fdtd {
 
-/// A hard source sets the number, a soft one adds gain times its value. Sources act in the order of the scene.
-template <class T>
-T driven(const Problem<T>& p, int component, int i, int j, T value, T gain, bool may_add, std::size_t step) {
-    const Rules<T>& r = p.rules;
-    for (int s = 0; s < r.sources; ++s) {
-        const Patch& patch = r.patch[s];
-        const Box& b = patch.box;
-        if (patch.component != component || i < b.x0 || i >= b.x1 || j < b.y0 || j >= b.y1) continue;
-        const T x = p.values[static_cast<std::size_t>(s) * p.steps() + step];
-        if (patch.hard) value = x;
-        else if (may_add) value += gain * x;
-    }
-    return value;
-}
-
-/// Applies the sources of one component to row j of its array.
+/// Applies the sources to row j of the array of a component (0 z, 1 x, 2 y): a hard one sets the number, a soft one
+/// adds gain(i) times its value. Sources act in the order of the scene. Edges on the border belong to driven sides
+/// only.
 template <class T, class Gain>
 void drive_row(const Problem<T>& p, int component, int j, T* row, std::size_t step, const Gain& gain) {
     const Rules<T>& r = p.rules;
     if (j < r.driven.y0 || j >= r.driven.y1) return;
-    for (int i = r.driven.x0; i < r.driven.x1; ++i) {
-        const bool border = (component == 1 && j == 0) || (component == 2 && i == 0);
-        if (border) continue;
-        const bool may_add =
-            component != 0 || (i >= r.change.x0 && i < r.change.x1 && j >= r.change.y0 && j < r.change.y1);
-        row[i] = driven(p, component, i, j, row[i], gain(i), may_add, step);
+    const auto border = [&](int i) {
+        return (component == 1 && (j == 0 || j == r.ny)) || (component == 2 && (i == 0 || i == r.nx));
+    };
+    const auto may_add = [&](int i) {
+        return component != 0 || (i >= r.change.x0 && i < r.change.x1 && j >= r.change.y0 && j < r.change.y1);
+    };
+    for (int s = 0; s < r.sources; ++s) {
+        const Patch& patch = p.patches[static_cast<std::size_t>(s)];
+        const Box& b = patch.box;
+        if (j < b.y0 || j >= b.y1) continue;
+        const T value = p.values[static_cast<std::size_t>(s) * p.steps() + step];
+        for (int i = b.x0; i < b.x1; ++i) {
+            if (patch.component != (border(i) ? component + 2 : component)) continue;
+            T x = value;
+            if (patch.strengths >= 0) {
+                const auto in_box = std::int64_t{j - b.y0} * (b.x1 - b.x0) + (i - b.x0);
+                x *= p.strengths[static_cast<std::size_t>(patch.strengths + in_box)];
+            }
+            if (patch.hard) row[i] = x;
+            else if (may_add(i)) row[i] += gain(i) * x;
+        }
     }
 }
 
@@ -46,7 +48,11 @@ template <class T> void update_u_row(const Problem<T>& p, Output<T>& out, int j,
     const T* const q = out.field.q.data() + at;
     const T* const p0 = out.field.p.data() + at;
     const T* const p1 = p0 + p.pitch();
-    const auto medium = [&](int i) { return r.mapped ? p.table[p.map[at + static_cast<std::size_t>(i)]] : r.u; };
+    const auto medium = [&](int i) {
+        if (!r.mapped) return r.u;
+        const std::size_t cell = at + static_cast<std::size_t>(i);
+        return p.table[r.graded ? cell : p.map[cell]];
+    };
 
     if (j >= r.change.y0 && j < r.change.y1) {
         const bool row_in_layer = j < r.inner.y0 || j >= r.inner.y1;
@@ -78,8 +84,8 @@ template <class T> void update_u_row(const Problem<T>& p, Output<T>& out, int j,
     }
     if (r.sources) drive_row(p, 0, j, u, step, [&](int i) { return medium(i).add; });
     for (int s = 0; s < r.probes; ++s)
-        if (r.probe_y[s] == j)
-            out.recorded[step * static_cast<std::size_t>(r.probes) + static_cast<std::size_t>(s)] = u[r.probe_x[s]];
+        if (const ProbeCell& probe = p.probes[static_cast<std::size_t>(s)]; probe.y == j)
+            out.recorded[step * static_cast<std::size_t>(r.probes) + static_cast<std::size_t>(s)] = u[probe.x];
 }
 
 /// P and Q of row j, half a step later. @pre U of rows j and j - 1 is done
@@ -95,8 +101,8 @@ template <class T> void update_edges_row(const Problem<T>& p, Output<T>& out, in
     const T keep_y = r.layers ? rows[j] : T{1}, gain_y = r.layers ? rows[m + j] : T{1};
     const auto medium = [&](std::size_t component, int i) {
         if (!r.mapped) return r.e;
-        return p.table[static_cast<std::size_t>(r.materials_u) +
-                       p.map[component * size + at + static_cast<std::size_t>(i)]];
+        const std::size_t place = component * size + at + static_cast<std::size_t>(i);
+        return p.table[r.graded ? place : static_cast<std::size_t>(r.materials_u) + p.map[place]];
     };
 
     if (j > 0) { // row 0 of P is the border
@@ -124,6 +130,7 @@ template <class T> void update_edges_row(const Problem<T>& p, Output<T>& out, in
     if (r.sources) {
         drive_row(p, 1, j, edge, step, [&](int i) { return medium(1, i).add * gain_y; });
         drive_row(p, 2, j, q, step, [&](int i) { return medium(2, i).add * (r.layers ? columns[n + i] : T{1}); });
+        if (j + 1 == r.ny) drive_row(p, 1, r.ny, edge + r.pitch, step, [](int) { return T{0}; }); // the upper border
     }
 }
 

@@ -5,11 +5,11 @@
 // its last row, E_y without its last column.
 // Corrected: the book's program 4.2 adds the upper neighbour to DxHz instead of DyHz, which spoils both components.
 // Kept: the source is hard; it pins H_z to 0 after its pulse.
-// Only what the book has: TE mode, one medium, a conductor on all sides, at most one source, a hard one in one
-// cell.
+// This rung and the next three compute the book's problem only (book.hpp): TE mode, one medium, a conductor on all
+// sides, one hard source in one cell.
 // Limit: threadIdx.x counts i, so neighbouring threads of a warp access numbers that are ny apart.
-#include "device.hpp"
-#include "gpulab/error.hpp"
+#include "book.hpp"
+#include "fields.hpp"
 
 namespace fdtd {
 
@@ -61,16 +61,8 @@ template <class T, class Copy> void each_number(const Problem<T>& p, const Copy&
 } // namespace
 
 template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const Rules<T>& r = p.rules;
-    const bool whole = r.change.x0 == 0 && r.change.y0 == 0 && r.change.x1 == r.nx && r.change.y1 == r.ny;
-    if (p.mode != Mode::te || r.mapped || r.layers || !whole)
-        throw gpulab::Unsupported("computes TE mode in one medium within a conductor, as printed");
-    const Box& b = r.patch[0].box;
-    const bool point =
-        r.sources == 1 && r.patch[0].component == 0 && r.patch[0].hard && b.x1 == b.x0 + 1 && b.y1 == b.y0 + 1;
-    if ((r.sources > 0 && !point) || r.probes > 0)
-        throw gpulab::Unsupported("takes one hard source in one cell and no probes, as printed");
-
+    const Book<T> g = book_of(p);
+    const T b = p.rules.u.add, d = p.rules.e.add, dx = static_cast<T>(p.dx), dy = static_cast<T>(p.dy); // not divided
     const std::size_t nx = p.nx(), ny = p.ny();
     std::vector<T> hz(nx * ny), ex(nx * (ny - 1)), ey((nx - 1) * ny);
     each_number(p, [&](int which, std::size_t ours, std::size_t books) {
@@ -83,16 +75,13 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
     const dim3 block(32, 8);
     const dim3 grid(gpulab::grid_size(nx, 32), gpulab::grid_size(ny, 8));
     watch.tile(32, "nx"), watch.tile(8, "ny");
-    const T dx = static_cast<T>(p.dx), dy = static_cast<T>(p.dy);
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {
             for (std::size_t n = 0; n < p.steps(); ++n) {
-                const T source = r.sources ? p.values[n] : T{0};
-                update_h<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), r.u.keep, r.u.add, r.nx,
-                                                     r.ny, dx, dy, r.sources ? b.x0 : -1, b.y0, source);
-                update_e<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), r.e.keep, r.e.add, r.nx,
-                                                     r.ny, dx, dy);
+                update_h<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), g.a, b, g.nx, g.ny, dx, dy,
+                                                     g.source_i, g.source_j, source_value(p, n));
+                update_e<<<grid, block, 0, stream>>>(d_ex.data(), d_ey.data(), d_hz.data(), g.c, d, g.nx, g.ny, dx, dy);
             }
         },
         [&](cudaStream_t stream) {

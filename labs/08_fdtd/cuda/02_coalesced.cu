@@ -1,50 +1,43 @@
-// Rung 2: two kernels per step with threads along the rows, and any block. (Alfaro Vigo & Rossetto,
-// exercises 4.3 and 4.4, and section 4.4.2)
+// Rung 2: two kernels per step with threads along the rows, and any block. (Alfaro Vigo & Rossetto, section 4.4.2)
 //
 // Changed: threadIdx.x counts i, and cells with neighbouring i are neighbours in memory: at = j * pitch + i. The
 // pitch is a multiple of 16, so that each row begins at a multiple of 128 bytes (of 64 in float). A warp loads 32
-// neighbours.
-// From here on, rungs solve all the lab's problems: both modes, media per cell, several sources, all boundaries,
-// probes.
+// neighbours. Ex and Ey have their edges on the border, too, so no cell asks whether it has a neighbour above or to the
+// right; book.hpp has the equations and says which number is where.
 // cuda_coalesced has blocks of 32 x 8; cuda_block_shape takes block_x x block_y from the problem, 256 x 1 by default.
-// Limit: memory. update_u reads U, P, Q and writes U; update_edges reads U, P, Q and writes P, Q: 9 numbers, 72
+// Limit: memory. update_h reads Hz, Ex, Ey and writes Hz; update_e reads Hz, Ex, Ey and writes Ex, Ey: 9 numbers, 72
 // bytes in double, per cell and step.
-#include "device.hpp"
+#include "book.hpp"
+#include "fields.hpp"
 #include "gpulab/error.hpp"
 
 namespace fdtd {
 
-/// Any grid; one thread per cell.
-template <class T> __global__ void update_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
+/// Hz from time step n to n + 1. Any grid; one thread per cell.
+template <class T> __global__ void update_h(Book<T> g, T* hz, const T* ex, const T* ey, T source) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
-    if (i >= g.rules.nx || j >= g.rules.ny) return;
-    const std::size_t at = std::size_t(j) * g.rules.pitch + i;
-    const bool layer = in_layer(g, i, j);
-    T v = layer ? f.v[at] : T(0);
+    if (i >= g.nx || j >= g.ny) return;
+    const std::size_t at = std::size_t(j) * g.pitch + i;
     // EXERCISE update
-    //| // TODO: U one time step later, by next_u(), from the four edges of the cell.
-    //| (void)step;
-    //| const T u = f.u[at];
-    const T u = next_u(g, i, j, f.u[at], v, f.p[at], f.p[at + g.rules.pitch], f.q[at], f.q[at + 1], step);
-    f.u[at] = u;
+    //| // TODO: Hz one time step later, from the four edges of the cell; in the source's cell it is `source`.
+    //| (void)at, (void)source;
+    const T h = g.a * hz[at] + (g.b_dy * (ex[at + g.pitch] - ex[at]) - g.b_dx * (ey[at + 1] - ey[at]));
+    hz[at] = i == g.source_i && j == g.source_j ? source : h;
     // END EXERCISE
-    if (layer) f.v[at] = v;
-    record(g, i, j, u, step);
 }
 
-/// Any grid; one thread per cell. P in row 0 and Q in column 0 are border edges and stay.
-template <class T> __global__ void update_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
+/// Ex and Ey from half a step before Hz to half a step after it. Any grid; one thread per cell.
+template <class T> __global__ void update_e(Book<T> g, const T* hz, T* ex, T* ey) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
-    if (i >= g.rules.nx || j >= g.rules.ny) return;
-    const std::size_t at = std::size_t(j) * g.rules.pitch + i;
-    const T u = f.u[at];
+    if (i >= g.nx || j >= g.ny) return;
+    const std::size_t at = std::size_t(j) * g.pitch + i;
     // EXERCISE update
-    //| // TODO: P on the lower edge and Q on the left edge, by next_p() and next_q(). Edges on the border stay.
-    //| (void)u, (void)step;
-    if (j > 0) f.p[at] = next_p(g, i, j, f.p[at], u, f.u[at - g.rules.pitch], step);
-    if (i > 0) f.q[at] = next_q(g, i, j, f.q[at], u, f.u[at - 1], step);
+    //| // TODO: Ex on the lower edge of the cell and Ey on its left edge. Edges on the border stay as they are.
+    //| (void)at;
+    if (j > 0) ex[at] = g.c * ex[at] + g.d_dy * (hz[at] - hz[at - g.pitch]);
+    if (i > 0) ey[at] = g.c * ey[at] - g.d_dx * (hz[at] - hz[at - 1]);
     // END EXERCISE
 }
 
@@ -52,14 +45,22 @@ namespace {
 
 template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwatch& watch, dim3 block) {
     if (block.x * block.y > 1024) throw gpulab::Unsupported("a block has at most 1024 threads");
+    const Book<T> g = book_of(p);
+    const FieldBuffers<T> start(p.start);
+    FieldBuffers<T> field(p.start);
+    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // in TE mode
     const dim3 grid(gpulab::grid_size(p.nx(), block.x), gpulab::grid_size(p.ny(), block.y));
     watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
-    run_in_place(p, out, watch, [&](cudaStream_t stream, const View<T>& g, FieldPointers<T> field) {
-        for (int step = 0; step < p.rules.steps; ++step) {
-            update_u<<<grid, block, 0, stream>>>(g, field, step);
-            update_edges<<<grid, block, 0, stream>>>(g, field, step);
-        }
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            for (std::size_t step = 0; step < p.steps(); ++step) {
+                update_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, source_value(p, step));
+                update_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
+            }
+        },
+        [&](cudaStream_t stream) { copy_async(start, field, stream); }); // a fresh start: the steps overwrite it
+    field.copy_to(out.field);
 }
 
 } // namespace

@@ -1,11 +1,12 @@
 // Rung 3: tiles in shared memory. (Alfaro Vigo & Rossetto, section 4.4, which used such a version)
 //
 // Changed: a block loads the numbers of its 32 x 8 cells into shared memory, and one more row or column where it
-// needs a neighbour: P above, Q to the right, for update_u; U below and to the left for update_edges. Each number
+// needs a neighbour: Ex above, Ey to the right, for update_h; Hz below and to the left for update_e. Each number
 // then comes from global memory once per block instead of twice.
 // Limit: memory, as before. The second of two neighbouring loads mostly found its number in the L1 cache, so there
 // was little to save; the barrier and the copies are extra work.
-#include "device.hpp"
+#include "book.hpp"
+#include "fields.hpp"
 
 namespace fdtd {
 
@@ -14,65 +15,65 @@ constexpr int tile_x = 32, tile_y = 8;
 }
 
 template <class T>
-__global__ void __launch_bounds__(tile_x* tile_y)
-    shared_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
-    __shared__ T p_tile[tile_y + 1][tile_x];
-    __shared__ T q_tile[tile_y][tile_x + 1];
-    const Rules<T>& r = g.rules;
+__global__ void __launch_bounds__(tile_x* tile_y) shared_h(Book<T> g, T* hz, const T* ex, const T* ey, T source) {
+    __shared__ T ex_tile[tile_y + 1][tile_x];
+    __shared__ T ey_tile[tile_y][tile_x + 1];
     const int x = threadIdx.x, y = threadIdx.y;
     const int i = blockIdx.x * tile_x + x, j = blockIdx.y * tile_y + y;
-    const std::size_t at = std::size_t(j) * r.pitch + i;
-    const bool column = i < r.nx, row = j < r.ny;
+    const std::size_t at = std::size_t(j) * g.pitch + i;
+    const bool column = i < g.nx, row = j < g.ny;
 
-    if (column && j <= r.ny) p_tile[y][x] = f.p[at];
-    if (column && y == tile_y - 1 && row) p_tile[tile_y][x] = f.p[at + r.pitch];
-    if (row && i <= r.nx) q_tile[y][x] = f.q[at];
-    if (row && x == tile_x - 1 && column) q_tile[y][tile_x] = f.q[at + 1];
+    if (column && j <= g.ny) ex_tile[y][x] = ex[at]; // row ny has edges, but no cells
+    if (column && y == tile_y - 1 && row) ex_tile[tile_y][x] = ex[at + g.pitch];
+    if (row && i <= g.nx) ey_tile[y][x] = ey[at];
+    if (row && x == tile_x - 1 && column) ey_tile[y][tile_x] = ey[at + 1];
     __syncthreads(); // the tiles are complete
     if (!column || !row) return;
 
     // ANSWER update
-    const bool layer = in_layer(g, i, j);
-    T v = layer ? f.v[at] : T(0);
-    const T u = next_u(g, i, j, f.u[at], v, p_tile[y][x], p_tile[y + 1][x], q_tile[y][x], q_tile[y][x + 1], step);
-    f.u[at] = u;
-    if (layer) f.v[at] = v;
-    record(g, i, j, u, step);
+    const T h =
+        g.a * hz[at] + (g.b_dy * (ex_tile[y + 1][x] - ex_tile[y][x]) - g.b_dx * (ey_tile[y][x + 1] - ey_tile[y][x]));
+    hz[at] = i == g.source_i && j == g.source_j ? source : h;
     // END ANSWER
 }
 
-template <class T>
-__global__ void __launch_bounds__(tile_x* tile_y)
-    shared_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
-    __shared__ T u_tile[tile_y + 1][tile_x + 1]; // row 0 and column 0 belong to the neighbours
-    const Rules<T>& r = g.rules;
+template <class T> __global__ void __launch_bounds__(tile_x* tile_y) shared_e(Book<T> g, const T* hz, T* ex, T* ey) {
+    __shared__ T hz_tile[tile_y + 1][tile_x + 1]; // row 0 and column 0 belong to the neighbours
     const int x = threadIdx.x, y = threadIdx.y;
     const int i = blockIdx.x * tile_x + x, j = blockIdx.y * tile_y + y;
-    const std::size_t at = std::size_t(j) * r.pitch + i;
-    const bool cell = i < r.nx && j < r.ny;
+    const std::size_t at = std::size_t(j) * g.pitch + i;
+    const bool cell = i < g.nx && j < g.ny;
 
-    if (cell) u_tile[y + 1][x + 1] = f.u[at];
-    if (cell && y == 0 && j > 0) u_tile[0][x + 1] = f.u[at - r.pitch];
-    if (cell && x == 0 && i > 0) u_tile[y + 1][0] = f.u[at - 1];
+    if (cell) hz_tile[y + 1][x + 1] = hz[at];
+    if (cell && y == 0 && j > 0) hz_tile[0][x + 1] = hz[at - g.pitch];
+    if (cell && x == 0 && i > 0) hz_tile[y + 1][0] = hz[at - 1];
     __syncthreads(); // the tile is complete
     if (!cell) return;
     // ANSWER update
-    const T u = u_tile[y + 1][x + 1];
-    if (j > 0) f.p[at] = next_p(g, i, j, f.p[at], u, u_tile[y][x + 1], step);
-    if (i > 0) f.q[at] = next_q(g, i, j, f.q[at], u, u_tile[y + 1][x], step);
+    const T h = hz_tile[y + 1][x + 1];
+    if (j > 0) ex[at] = g.c * ex[at] + g.d_dy * (h - hz_tile[y][x + 1]);
+    if (i > 0) ey[at] = g.c * ey[at] - g.d_dx * (h - hz_tile[y + 1][x]);
     // END ANSWER
 }
 
 template <class T> void cuda_shared(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
+    const Book<T> g = book_of(p);
+    const FieldBuffers<T> start(p.start);
+    FieldBuffers<T> field(p.start);
+    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data();
     const dim3 block(tile_x, tile_y);
     const dim3 grid(gpulab::grid_size(p.nx(), tile_x), gpulab::grid_size(p.ny(), tile_y));
     watch.tile(tile_x, "nx"), watch.tile(tile_y, "ny");
-    run_in_place(p, out, watch, [&](cudaStream_t stream, const View<T>& g, FieldPointers<T> field) {
-        for (int step = 0; step < p.rules.steps; ++step) {
-            shared_u<<<grid, block, 0, stream>>>(g, field, step);
-            shared_edges<<<grid, block, 0, stream>>>(g, field, step);
-        }
-    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            for (std::size_t step = 0; step < p.steps(); ++step) {
+                shared_h<<<grid, block, 0, stream>>>(g, hz, ex, ey, source_value(p, step));
+                shared_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
+            }
+        },
+        [&](cudaStream_t stream) { copy_async(start, field, stream); });
+    field.copy_to(out.field);
 }
 
 template void cuda_shared(const Problem<float>&, Output<float>&, Stopwatch&);

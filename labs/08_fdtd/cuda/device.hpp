@@ -1,90 +1,37 @@
 /// @file
-/// A problem in device memory: what the host half of every CUDA rung has in common.
+/// Any scene in device memory: what the host half of cuda_scene and of the rungs after it have in common.
 #pragma once
 
-#include "fdtd.hpp"
-#include "gpulab/cuda/buffer.hpp"
-#include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
-#include "gpulab/poisoning.hpp"
-#include "yee.cuh"
+#include <algorithm>
+
+#include "fields.hpp"
 
 namespace fdtd {
-
-/// The arrays of one field on the device.
-template <class T> struct FieldBuffers {
-    gpulab::DeviceBuffer<T> u, p, q, v;
-
-    explicit FieldBuffers(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
-    /// A field to be computed. No kernel writes the elements that hold no number, and copy_to() copies whole arrays; so
-    /// they are set here. Those that hold a number are left to the kernels, and a tool for uninitialised memory finds
-    /// one that a kernel forgets.
-    explicit FieldBuffers(const Problem<T>& problem)
-        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {
-        const Rules<T>& r = problem.rules;
-        const auto fill = [&](gpulab::DeviceBuffer<T>& buffer, int x0, int y0, int x1, int y1) {
-            if (buffer.size() == 0 || x0 >= x1 || y0 >= y1) return;
-            const auto width = static_cast<std::size_t>(x1 - x0) * sizeof(T);
-            CUDA_CHECK(cudaMemset2D(buffer.data() + std::size_t(y0) * r.pitch + x0, r.pitch * sizeof(T), 0xFF, width,
-                                    static_cast<std::size_t>(y1 - y0))); // NaN
-        };
-        for (auto* cells : {&u, &q, &v}) fill(*cells, 0, r.ny, r.pitch, r.ny + 1); // they have one row less than P
-        for (auto* cells : {&u, &p, &v}) fill(*cells, r.nx, 0, r.pitch, r.ny + 1); // and these one column less than Q
-        fill(q, r.nx + 1, 0, r.pitch, r.ny);
-        fill(v, r.inner.x0, r.inner.y0, r.inner.x1, r.inner.y1);
-        CUDA_CHECK(cudaDeviceSynchronize()); // a non-blocking stream would not wait for these fills
-    }
-
-    FieldPointers<T> pointers() { return {u.data(), p.data(), q.data(), v.data()}; }
-    void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
-};
-
-/// Copies a field within the device.
-template <class T> void copy_async(const FieldBuffers<T>& from, FieldBuffers<T>& to, cudaStream_t stream) {
-    const auto copy = [&](const gpulab::DeviceBuffer<T>& a, gpulab::DeviceBuffer<T>& b) {
-        CUDA_CHECK(cudaMemcpyAsync(b.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
-    };
-    copy(from.u, to.u), copy(from.p, to.p), copy(from.q, to.q), copy(from.v, to.v);
-}
 
 /// Media, layers, sources and records of a problem on the device.
 template <class T> class DeviceProblem {
 public:
     explicit DeviceProblem(const Problem<T>& p)
-        : rules_(p.rules), plane_(p.array_size()), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
-          recorded(p.recorded_size()) {}
-
-    View<T> view() {
-        return {rules_, map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data(), plane_};
+        : map_(p.map), table_(p.table), layers_(p.layers), values_(p.values), strengths_(p.strengths),
+          patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()) {
+        view_ = {p.rules,        map_.data(),       table_.data(),  layers_.data(),  patches_.data(),
+                 values_.data(), strengths_.data(), probes_.data(), recorded.data(), p.array_size()};
+        std::copy_n(p.patches.begin(), std::min(p.patches.size(), std::size(view_.first)), view_.first);
     }
 
+    const View<T>& view() const { return view_; }
+
 private:
-    Rules<T> rules_;
-    std::size_t plane_;
+    View<T> view_;
     gpulab::DeviceBuffer<std::uint8_t> map_;
     gpulab::DeviceBuffer<Coefficients<T>> table_;
-    gpulab::DeviceBuffer<T> layers_, values_;
+    gpulab::DeviceBuffer<T> layers_, values_, strengths_;
+    gpulab::DeviceBuffer<Patch> patches_;
+    gpulab::DeviceBuffer<ProbeCell> probes_;
 
 public:
     gpulab::DeviceBuffer<T> recorded;
 };
-
-/// The whole run of a rung that computes each step in place: copy in, run all steps, copy out.
-/// @param body `body(stream, view, field)` launches the kernels of all steps
-template <class T, class Body>
-void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
-    DeviceProblem<T> problem(p);
-    const FieldBuffers<T> start(p.start);
-    FieldBuffers<T> field(p.start);
-    gpulab::watch_stream(
-        watch, [&](cudaStream_t stream) { body(stream, problem.view(), field.pointers()); },
-        [&](cudaStream_t stream) { // a fresh start: the steps overwrite it
-            copy_async(start, field, stream);
-            gpulab::poison(problem.recorded, stream);
-        });
-    field.copy_to(out.field);
-    problem.recorded.copy_to(out.recorded);
-}
 
 /// The whole run of a rung that reads one field and writes another, in turn.
 /// @param body `body(stream, view, from, to)` launches all steps and returns whether the last result is in `to`
@@ -102,11 +49,6 @@ void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const B
         });
     (in_other ? other : one).copy_to(out.field);
     problem.recorded.copy_to(out.recorded);
-}
-
-/// Blocks of `x` x `y` cells that cover the grid with its border edges: (nx + 1) x (ny + 1) cells.
-template <class T> dim3 blocks_over(const Rules<T>& r, unsigned x, unsigned y) {
-    return dim3(gpulab::grid_size(std::size_t(r.nx) + 1, x), gpulab::grid_size(std::size_t(r.ny) + 1, y));
 }
 
 } // namespace fdtd

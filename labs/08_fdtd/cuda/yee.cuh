@@ -1,28 +1,13 @@
 /// @file
-/// One cell of Yee's scheme on the device, shared by all CUDA rungs from cuda_coalesced on.
+/// One cell of Yee's scheme on the device, shared by the CUDA rungs that compute any scene; rules.hpp says what a scene
+/// consists of.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 
 #include "rules.hpp"
 
 namespace fdtd {
-
-/// The rules of a problem and the device arrays they refer to; see Problem. Kernels take it as a `__grid_constant__`
-/// parameter: all threads read the one copy in constant memory.
-template <class T> struct View {
-    Rules<T> rules;
-    const std::uint8_t* map = nullptr;
-    const Coefficients<T>* table = nullptr;
-    const T* layers = nullptr;
-    const T* values = nullptr;
-    T* recorded = nullptr;
-    std::size_t plane = 0; ///< numbers in an array of cells
-};
-
-/// The arrays of a field, in device memory.
-template <class T> struct FieldPointers { T *u, *p, *q, *v; };
 
 __device__ inline bool inside(const Box& box, int i, int j) {
     return i >= box.x0 && i < box.x1 && j >= box.y0 && j < box.y1;
@@ -30,9 +15,11 @@ __device__ inline bool inside(const Box& box, int i, int j) {
 
 /// Coefficients of U, of P and of Q in a cell. @param at j * pitch + i
 template <class T> __device__ Coefficients<T> medium_u(const View<T>& g, std::size_t at) {
-    return g.rules.mapped ? g.table[g.map[at]] : g.rules.u;
+    if (!g.rules.mapped) return g.rules.u;
+    return g.table[g.rules.graded ? at : g.map[at]];
 }
 template <class T> __device__ Coefficients<T> medium_p(const View<T>& g, std::size_t at) {
+    if (g.rules.graded) return g.table[g.plane + at];
     // EXERCISE media-and-sources
     //| // TODO: g.rules.e in a uniform medium; where g.rules.mapped, the entry of the table that the map of P names.
     //| // Indices of P and Q count from g.rules.materials_u on, and the map of P stands g.plane after that of U.
@@ -41,6 +28,7 @@ template <class T> __device__ Coefficients<T> medium_p(const View<T>& g, std::si
     // END EXERCISE
 }
 template <class T> __device__ Coefficients<T> medium_q(const View<T>& g, std::size_t at) {
+    if (g.rules.graded) return g.table[2 * g.plane + at];
     // EXERCISE media-and-sources
     //| // TODO: the same for Q, whose map follows that of P.
     //| return g.rules.e;
@@ -48,18 +36,35 @@ template <class T> __device__ Coefficients<T> medium_q(const View<T>& g, std::si
     // END EXERCISE
 }
 
+template <class T> __device__ Patch patch_of(const View<T>& g, int s) {
+    if (s < View<T>::few) return g.first[s];
+    return g.patches[s];
+}
+
+/// The number of source s in a cell of its box.
+template <class T> __device__ T source_in(const View<T>& g, int s, const Patch& patch, int i, int j, int step) {
+    const T x = g.values[std::size_t(s) * g.rules.steps + step];
+    if (patch.strengths < 0) return x;
+    const Box& b = patch.box;
+    return x * g.strengths[std::size_t(patch.strengths) + std::size_t(j - b.y0) * (b.x1 - b.x0) + (i - b.x0)];
+}
+
 /// A hard source sets the number, a soft one adds gain times its value. Sources act in the order of the scene.
 template <class T>
 __device__ T driven(const View<T>& g, int component, int i, int j, T value, T gain, bool may_add, int step) {
-    // EXERCISE media-and-sources
-    //| // TODO: go through the sources of this component whose box holds the cell. values[s * steps + step] is the
-    //| // number of source s. A hard source sets the value, a soft one adds gain times its number where may_add says
-    //| // so.
-    //| (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add, (void)step;
+    // Edges on the border belong to driven sides, which are components of their own.
+    if (component == 1 && (j == 0 || j == g.rules.ny)) component = 3;
+    if (component == 2 && (i == 0 || i == g.rules.nx)) component = 4;
+        // EXERCISE media-and-sources
+        //| // TODO: go through the sources, patch_of(g, s), of this component whose box holds the cell. source_in()
+        // gives | // the number of source s there. A hard source sets the value, a soft one adds gain times its number
+        // where | // may_add says so. | (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add,
+        //(void)step;
+#pragma unroll 1 // sources are few, and copies of the loop would cost cuda_steps registers
     for (int s = 0; s < g.rules.sources; ++s) {
-        const Patch& patch = g.rules.patch[s];
+        const Patch patch = patch_of(g, s);
         if (patch.component != component || !inside(patch.box, i, j)) continue;
-        const T x = g.values[std::size_t(s) * g.rules.steps + step];
+        const T x = source_in(g, s, patch, i, j, step);
         if (patch.hard) value = x;
         else if (may_add) value += gain * x;
     }
@@ -92,28 +97,29 @@ template <class T> __device__ T next_u(const View<T>& g, int i, int j, T u, T& v
     return u;
 }
 
-/// P on the lower edge of cell (i, j), half a step after U. Edges on the border and outside the grid stay.
+/// P on the lower edge of cell (i, j), half a step after U. Edges on the border stay, unless their side is driven;
+/// those outside the grid stay.
 template <class T> __device__ T next_p(const View<T>& g, int i, int j, T p, T u, T u_below, int step) {
     const Rules<T>& r = g.rules;
-    if (j < 1 || j >= r.ny || i < 0 || i >= r.nx) return p;
+    if (j < 0 || j > r.ny || i < 0 || i >= r.nx) return p;
     const std::size_t at = std::size_t(j) * r.pitch + i;
     const Coefficients<T> k = medium_p(g, at);
     const T* const rows = g.layers + 4 * (r.nx + 1) + 2 * (r.ny + 1);
     const T keep = r.layers ? rows[j] : T(1), gain = r.layers ? rows[r.ny + 1 + j] : T(1);
-    p = k.keep * keep * p + k.y * gain * (u - u_below);
+    if (j > 0 && j < r.ny) p = k.keep * keep * p + k.y * gain * (u - u_below);
     if (inside(r.driven, i, j)) p = driven(g, 1, i, j, p, k.add * gain, true, step);
     return p;
 }
 
-/// Q on the left edge of cell (i, j), half a step after U. Edges on the border and outside the grid stay.
+/// Q on the left edge of cell (i, j), half a step after U; the same for its edges.
 template <class T> __device__ T next_q(const View<T>& g, int i, int j, T q, T u, T u_left, int step) {
     const Rules<T>& r = g.rules;
-    if (i < 1 || i >= r.nx || j < 0 || j >= r.ny) return q;
+    if (i < 0 || i > r.nx || j < 0 || j >= r.ny) return q;
     const std::size_t at = std::size_t(j) * r.pitch + i;
     const Coefficients<T> k = medium_q(g, at);
     const T* const columns = g.layers + 2 * (r.nx + 1);
     const T keep = r.layers ? columns[i] : T(1), gain = r.layers ? columns[r.nx + 1 + i] : T(1);
-    q = k.keep * keep * q - k.x * gain * (u - u_left);
+    if (i > 0 && i < r.nx) q = k.keep * keep * q - k.x * gain * (u - u_left);
     if (inside(r.driven, i, j)) q = driven(g, 2, i, j, q, k.add * gain, true, step);
     return q;
 }
@@ -127,7 +133,7 @@ template <class T> __device__ bool in_layer(const View<T>& g, int i, int j) {
 template <class T> __device__ void record(const View<T>& g, int i, int j, T u, int step) {
     if (!inside(g.rules.probed, i, j)) return;
     for (int s = 0; s < g.rules.probes; ++s)
-        if (g.rules.probe_x[s] == i && g.rules.probe_y[s] == j) g.recorded[std::size_t(step) * g.rules.probes + s] = u;
+        if (g.probes[s].x == i && g.probes[s].y == j) g.recorded[std::size_t(step) * g.rules.probes + s] = u;
 }
 
 } // namespace fdtd

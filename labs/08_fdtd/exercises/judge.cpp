@@ -1,7 +1,7 @@
 /// @file
 /// The judge of this lab's exercises. Fields of a case: type, mode ("te" or "tm"), nx, ny, steps, media (how many
-/// materials the cells have), sources (of every component and kind in turn), probes, and layers (cells of the absorbing
-/// layer on each side).
+/// materials the cells have), lossy (one medium with losses), sources (of every component and kind in turn), point (one
+/// hard source of the component along z, in one cell), probes, and layers (cells of the absorbing layer on each side).
 #include "gpulab/grading/judge.hpp"
 
 #include <algorithm>
@@ -30,6 +30,15 @@ Scene scene_of(const Case& c, std::uint64_t seed) {
         scene.map.resize(scene.nx * scene.ny);
         for (std::size_t i = 0; i < scene.map.size(); ++i)
             scene.map[i] = static_cast<std::uint8_t>(random(1000 + i, media));
+    }
+    if (field<bool>(c, "lossy", false))
+        scene.materials = {{"lossy", 1 + gpulab::random_unit<double>(seed, 901), 1, 0.05, 900}};
+    if (field<bool>(c, "point", false)) {
+        Source source;
+        source.x0 = random(4, scene.nx), source.y0 = random(5, scene.ny);
+        source.x1 = source.x0 + 1, source.y1 = source.y0 + 1;
+        source.waveform.amplitude = 1 + gpulab::random_unit<double>(seed, 801);
+        scene.sources.push_back(source);
     }
     for (std::size_t s = 0; s < field<std::size_t>(c, "sources", 0); ++s) {
         Source source;

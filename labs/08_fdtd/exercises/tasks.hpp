@@ -12,7 +12,8 @@ template <class T> struct Steps {
     using Output = fdtd::Output<T>;
     template <class Archive> static void field(Archive& archive, Fields<T>& f) { archive(f.u, f.p, f.q, f.v); }
     template <class Archive> static void fields(Archive& archive, Problem& p) {
-        archive(p.rules, p.mode, p.dx, p.dy, p.dt, p.map, p.table, p.layers, p.values, p.block_x, p.block_y);
+        archive(p.rules, p.mode, p.dx, p.dy, p.dt, p.map, p.table, p.layers, p.patches, p.values, p.strengths, p.probes,
+                p.block_x, p.block_y);
         field(archive, p.start);
     }
     template <class Archive> static void fields(Archive& archive, Output& out) {

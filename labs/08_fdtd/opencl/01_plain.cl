@@ -1,47 +1,26 @@
 // Two kernels per step, one work-item per cell: the counterpart of cuda_coalesced. Item 0 counts along the rows.
 // `restrict` promises that the arrays do not overlap.
-kernel void update_u(PROBLEM, global REAL* restrict u, global const REAL* restrict p, global const REAL* restrict q,
-                     global REAL* restrict v, int4 region, int4 hole, int step) {
+kernel void update_h(Book g, global REAL* restrict hz, global const REAL* restrict ex, global const REAL* restrict ey,
+                     REAL source) {
     const int i = get_global_id(0), j = get_global_id(1);
-    const int x0 = get_group_id(0) * LX, y0 = get_group_id(1) * LY;
-    const size_t at = (size_t)j * r->pitch + i;
+    if (i >= g.nx || j >= g.ny) return;
+    const size_t at = (size_t)j * g.pitch + i;
     // EXERCISE update
-    //| // TODO: U one time step later. next_u() computes it in every cell, and in a layer also the part that v[at]
-    //| // holds; record() keeps what a probe sees. Where is_plain() holds for the whole group, there is one medium,
-    //| // and no border, layer, source or probe: there the equation in the hand-out suffices, and is faster.
-    //| (void)x0, (void)y0, (void)at;
-    if (is_plain(region, hole, x0, y0, x0 + LX, y0 + LY)) { // the same for the whole group
-        const Coefficients k = r->u;
-        u[at] = k.keep * u[at] + (k.y * (p[at + r->pitch] - p[at]) - k.x * (q[at + 1] - q[at]));
-    } else if (i < r->nx && j < r->ny) {
-        REAL part = 0;
-        if (in_layer(r, i, j)) part = v[at];
-        const REAL next =
-            next_u(PROBLEM_ARGUMENTS, i, j, u[at], &part, p[at], p[at + r->pitch], q[at], q[at + 1], step);
-        u[at] = next;
-        if (in_layer(r, i, j)) v[at] = part;
-        record(PROBLEM_ARGUMENTS, i, j, next, step);
-    }
+    //| // TODO: Hz one time step later, from the four edges of the cell; in the source's cell it is `source`.
+    //| (void)at, (void)source;
+    const REAL h = g.a * hz[at] + (g.b_dy * (ex[at + g.pitch] - ex[at]) - g.b_dx * (ey[at + 1] - ey[at]));
+    hz[at] = i == g.source_i && j == g.source_j ? source : h;
     // END EXERCISE
 }
 
-kernel void update_edges(PROBLEM, global const REAL* restrict u, global REAL* restrict p, global REAL* restrict q,
-                         int4 region, int4 hole, int step) {
+kernel void update_e(Book g, global const REAL* restrict hz, global REAL* restrict ex, global REAL* restrict ey) {
     const int i = get_global_id(0), j = get_global_id(1);
-    const int x0 = get_group_id(0) * LX, y0 = get_group_id(1) * LY;
-    const size_t at = (size_t)j * r->pitch + i;
+    if (i >= g.nx || j >= g.ny) return;
+    const size_t at = (size_t)j * g.pitch + i;
     // EXERCISE update
-    //| // TODO: P on the lower edge and Q on the left edge, half a step after U, by next_p() and next_q(), and by the
-    //| // equations alone where is_plain() holds. Edges on the border stay.
-    //| (void)x0, (void)y0, (void)at;
-    if (is_plain(region, hole, x0, y0, x0 + LX, y0 + LY)) {
-        const Coefficients k = r->e;
-        p[at] = k.keep * p[at] + k.y * (u[at] - u[at - r->pitch]);
-        q[at] = k.keep * q[at] - k.x * (u[at] - u[at - 1]);
-    } else if (i < r->nx && j < r->ny) {
-        const REAL here = u[at];
-        if (j > 0) p[at] = next_p(PROBLEM_ARGUMENTS, i, j, p[at], here, u[at - r->pitch], step);
-        if (i > 0) q[at] = next_q(PROBLEM_ARGUMENTS, i, j, q[at], here, u[at - 1], step);
-    }
+    //| // TODO: Ex on the lower edge of the cell and Ey on its left edge. Edges on the border stay as they are.
+    //| (void)at;
+    if (j > 0) ex[at] = g.c * ex[at] + g.d_dy * (hz[at] - hz[at - g.pitch]);
+    if (i > 0) ey[at] = g.c * ey[at] - g.d_dx * (hz[at] - hz[at - 1]);
     // END EXERCISE
 }

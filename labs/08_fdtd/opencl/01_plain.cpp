@@ -1,46 +1,41 @@
 // Rung 1: two kernels per step, one work-item per cell, OpenCL's counterpart of cuda_coalesced.
 //
-// update_u computes U, update_edges P and Q; the queue runs one kernel after the other, so all of U is there when P
-// and Q are computed. The kernels are compiled for the problem at run time, without the features that it does not have
-// (layers, media per cell, sources).
+// update_h computes Hz, update_e Ex and Ey; the queue runs one kernel after the other, so all of Hz is there when Ex
+// and Ey are computed. This rung and the next compute the book's problem only (book.hpp).
 // Limit: memory: 9 numbers per cell and step, as in cuda_coalesced; and two launches per step.
 #include "01_plain.cl.hpp"
-#include "launch.hpp"
+#include "book.cl.hpp"
+#include "book.hpp"
+#include "fields.hpp"
+#include "gpulab/math.hpp"
 
 namespace fdtd {
 
 template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    ClProblem<T> problem(p);
-    constexpr std::size_t local_x = 64, local_y = 4;
-    const std::string group = fmt::format("-DLX={} -DLY={}", local_x, local_y);
-    cl::Kernel u_kernel = problem.kernel(plain_cl, "update_u", group);
-    cl::Kernel edges_kernel = problem.kernel(plain_cl, "update_edges", group);
+    const Book<T> g = book_of(p);
+    const std::string source = std::string(book_cl) + plain_cl, options = gpulab::real_option<T>();
+    cl::Kernel h_kernel = gpulab::opencl_kernel(source, "update_h", options);
+    cl::Kernel e_kernel = gpulab::opencl_kernel(source, "update_e", options);
     const ClFields<T> start(p.start);
     ClFields<T> field(p.start);
-    check_group(u_kernel, local_x * local_y);
+    constexpr std::size_t local_x = 64, local_y = 4;
+    check_group(h_kernel, local_x * local_y);
     const cl::NDRange local(local_x, local_y),
         global(gpulab::round_up(p.nx(), local_x), gpulab::round_up(p.ny(), local_y));
-    ClProblem<T>::set_more(u_kernel, field.u.data(), field.p.data(), field.q.data(), field.v.data(), region_of(p.rules),
-                           hole_of(p.rules));
-    ClProblem<T>::set_more(edges_kernel, field.u.data(), field.p.data(), field.q.data(), region_of(p.rules),
-                           hole_of(p.rules));
     watch.tile(local_x, "nx"), watch.tile(local_y, "ny");
+    gpulab::set_args(e_kernel, g, field.u.data(), field.p.data(), field.q.data());
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            for (cl_int step = 0; step < p.rules.steps; ++step) {
-                u_kernel.setArg(12, step), edges_kernel.setArg(11, step);
+            for (std::size_t step = 0; step < p.steps(); ++step) {
+                gpulab::set_args(h_kernel, g, field.u.data(), field.p.data(), field.q.data(), source_value(p, step));
                 // Two events are enough: the time runs from the first kernel to the last.
-                gpulab::enqueue(queue, u_kernel, global, local, step == 0 ? events.add() : nullptr);
-                gpulab::enqueue(queue, edges_kernel, global, local, step == p.rules.steps - 1 ? events.add() : nullptr);
+                gpulab::enqueue(queue, h_kernel, global, local, step == 0 ? events.add() : nullptr);
+                gpulab::enqueue(queue, e_kernel, global, local, step + 1 == p.steps() ? events.add() : nullptr);
             }
         },
-        [&](const cl::CommandQueue& queue) { // a fresh start: the steps overwrite it
-            copy(start, field, queue);
-            gpulab::poison(problem.recorded, queue);
-        });
+        [&](const cl::CommandQueue& queue) { copy(start, field, queue); }); // a fresh start: the steps overwrite it
     field.copy_to(out.field);
-    problem.recorded.copy_to(out.recorded);
 }
 
 template void opencl_plain(const Problem<float>&, Output<float>&, Stopwatch&);

@@ -1,5 +1,5 @@
 /// @file
-/// A problem on an OpenCL device: what the host half of every OpenCL rung has in common.
+/// Any scene on an OpenCL device: what the host half of opencl_scene and of the rungs after it have in common.
 #pragma once
 
 #include <algorithm>
@@ -7,51 +7,31 @@
 #include <string>
 #include <utility>
 
-#include "fdtd.hpp"
-#include "gpulab/error.hpp"
+#include "fields.hpp"
 #include "gpulab/math.hpp"
-#include "gpulab/opencl/buffer.hpp"
-#include "gpulab/opencl/real.hpp"
-#include "gpulab/opencl/timing.hpp"
 #include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
 
 namespace fdtd {
-
-/// The arrays of one field.
-template <class T> struct ClFields {
-    gpulab::ClBuffer<T> u, p, q, v;
-
-    explicit ClFields(const Problem<T>& problem)
-        : u(problem.array_size()), p(problem.array_size()), q(problem.array_size()), v(problem.layered_size()) {}
-    explicit ClFields(const Fields<T>& host) : u(host.u), p(host.p), q(host.q), v(host.v) {}
-    void copy_to(Fields<T>& host) const { u.copy_to(host.u), p.copy_to(host.p), q.copy_to(host.q), v.copy_to(host.v); }
-};
-
-/// Copies a field within the device.
-template <class T> void copy(const ClFields<T>& from, const ClFields<T>& to, const cl::CommandQueue& queue) {
-    const auto one = [&](const gpulab::ClBuffer<T>& a, const gpulab::ClBuffer<T>& b) {
-        if (a.size() > 0) queue.enqueueCopyBuffer(a.data(), b.data(), 0, 0, a.bytes());
-    };
-    one(from.u, to.u), one(from.p, to.p), one(from.q, to.q), one(from.v, to.v);
-}
 
 /// Media, layers, sources and records of a problem on the device, and kernels built for it.
 template <class T> class ClProblem {
 public:
     explicit ClProblem(const Problem<T>& p)
         : rules_(std::vector<Rules<T>>{p.rules}), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
-          recorded(p.recorded_size()), options_(options_for(p)) {}
+          strengths_(p.strengths), patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()),
+          options_(options_for(p)) {}
 
     /// A kernel with the problem as its first arguments.
     cl::Kernel kernel(const char* source, const char* name, const std::string& more_options = "") {
         cl::Kernel k = gpulab::opencl_kernel(std::string(yee_cl) + source, name, options_ + more_options);
-        gpulab::set_args(k, rules_.data(), map_.data(), table_.data(), layers_.data(), values_.data(), recorded.data());
+        gpulab::set_args(k, rules_.data(), map_.data(), table_.data(), layers_.data(), patches_.data(), values_.data(),
+                         strengths_.data(), probes_.data(), recorded.data());
         return k;
     }
     /// Sets the arguments after those of the problem.
     template <class... Args> static void set_more(cl::Kernel& kernel, const Args&... args) {
-        cl_uint index = 6;
+        cl_uint index = 9;
         (kernel.setArg(index++, args), ...);
     }
 
@@ -59,13 +39,16 @@ private:
     static std::string options_for(const Problem<T>& p) {
         if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
             throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
-        return fmt::format("{} -DMAPPED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(), p.rules.mapped,
-                           p.rules.layers, p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
+        return fmt::format("{} -DMAPPED={} -DGRADED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(),
+                           p.rules.mapped, p.rules.graded, p.rules.layers,
+                           p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
     }
     gpulab::ClBuffer<Rules<T>> rules_;
     gpulab::ClBuffer<std::uint8_t> map_;
     gpulab::ClBuffer<Coefficients<T>> table_;
-    gpulab::ClBuffer<T> layers_, values_;
+    gpulab::ClBuffer<T> layers_, values_, strengths_;
+    gpulab::ClBuffer<Patch> patches_;
+    gpulab::ClBuffer<ProbeCell> probes_;
 
 public:
     gpulab::ClBuffer<T> recorded;
@@ -89,13 +72,6 @@ template <class T> cl_int4 hole_of(const Rules<T>& r) {
     if (r.sources == 0 && r.probes == 0) return {{0, 0, 0, 0}};
     const Box &a = r.sources ? r.driven : r.probed, &b = r.probes ? r.probed : r.driven;
     return {{std::min(a.x0, b.x0), std::min(a.y0, b.y0), std::max(a.x1, b.x1), std::max(a.y1, b.y1)}};
-}
-
-/// Checks that the device takes groups of this size for the kernel.
-inline void check_group(const cl::Kernel& kernel, std::size_t items) {
-    if (items > gpulab::opencl().max_work_group(kernel))
-        throw gpulab::Unsupported(
-            fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
 }
 
 /// The whole run of a rung whose passes read one field and write another, in turn.

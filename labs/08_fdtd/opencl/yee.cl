@@ -1,6 +1,7 @@
-// One cell of Yee's scheme, for all OpenCL rungs. The host builds it for the problem: REAL is float or double, MAPPED
-// says whether cells differ in their medium, LAYERS whether there are absorbing layers, DRIVEN whether there are
-// sources or probes. What a problem does not have costs nothing.
+// One cell of Yee's scheme, for the OpenCL rungs that compute any scene; rules.hpp says what a scene consists of. The
+// host builds it for the problem: REAL is float or double, MAPPED says whether cells differ in their medium, GRADED
+// whether each has coefficients of its own, LAYERS whether there are absorbing layers, DRIVEN whether there are sources
+// or probes. What a problem does not have costs nothing.
 #if defined(REAL_IS_DOUBLE)
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif
@@ -15,25 +16,28 @@ typedef struct {
 
 typedef struct {
     Box box;
-    int component, hard;
+    int component, hard, strengths;
 } Patch;
+
+typedef struct {
+    int x, y;
+} ProbeCell;
 
 // The same layout as Rules in rules.hpp.
 typedef struct {
     Coefficients u, e;
     int nx, ny, pitch;
     Box change, inner;
-    int layers, mapped, materials_u, steps, sources, probes;
+    int layers, mapped, graded, materials_u, steps, sources, probes;
     Box driven, probed;
-    Patch patch[16];
-    int probe_x[16], probe_y[16];
 } Rules;
 
 // The first arguments of every kernel. OpenCL 1.2 has no pointers in structures that come from the host.
-#define PROBLEM                                                                                              \
-    constant Rules *restrict r, global const uchar *restrict map, global const Coefficients *restrict table, \
-        global const REAL *restrict layers, global const REAL *restrict values, global REAL *restrict recorded
-#define PROBLEM_ARGUMENTS r, map, table, layers, values, recorded
+#define PROBLEM                                                                                                       \
+    constant Rules *restrict r, global const uchar *restrict map, global const Coefficients *restrict table,          \
+        global const REAL *restrict layers, global const Patch *restrict patches, global const REAL *restrict values, \
+        global const REAL *restrict strengths, global const ProbeCell *restrict probes, global REAL *restrict recorded
+#define PROBLEM_ARGUMENTS r, map, table, layers, patches, values, strengths, probes, recorded
 
 bool inside(Box box, int i, int j) { return i >= box.x0 && i < box.x1 && j >= box.y0 && j < box.y1; }
 
@@ -42,8 +46,9 @@ bool in_layer(constant Rules* r, int i, int j) { return LAYERS && !inside(r->inn
 // Numbers in an array of cells.
 size_t plane_of(constant Rules* r) { return (size_t)r->pitch * (r->ny + 1); }
 
-Coefficients medium_u(PROBLEM, size_t at) { return MAPPED ? table[map[at]] : r->u; }
+Coefficients medium_u(PROBLEM, size_t at) { return GRADED ? table[at] : MAPPED ? table[map[at]] : r->u; }
 Coefficients medium_edge(PROBLEM, int component, size_t at) {
+    if (GRADED) return table[component * plane_of(r) + at];
     // EXERCISE media-and-sources
     //| // TODO: the coefficients of P (component 1) or Q (component 2) at `at`. In a uniform medium (MAPPED is 0) they
     //| // are r->e, else the entry of the table that the map names. Indices of P and Q count from r->materials_u on.
@@ -52,16 +57,27 @@ Coefficients medium_edge(PROBLEM, int component, size_t at) {
     // END EXERCISE
 }
 
+// The number of source s in a cell of its box.
+REAL source_in(PROBLEM, int s, int i, int j, int step) {
+    const REAL x = values[(size_t)s * r->steps + step];
+    if (patches[s].strengths < 0) return x;
+    const Box b = patches[s].box;
+    return x * strengths[(size_t)patches[s].strengths + (size_t)(j - b.y0) * (b.x1 - b.x0) + (i - b.x0)];
+}
+
 // A hard source sets the number, a soft one adds gain times its value.
 REAL driven(PROBLEM, int component, int i, int j, REAL value, REAL gain, bool may_add, int step) {
+    // Edges on the border belong to driven sides, which are components of their own.
+    if (component == 1 && (j == 0 || j == r->ny)) component = 3;
+    if (component == 2 && (i == 0 || i == r->nx)) component = 4;
     // EXERCISE media-and-sources
-    //| // TODO: go through the sources of this component whose box holds the cell. values[s * r->steps + step] is the
-    //| // number of source s. A hard source sets the value, a soft one adds gain times its number where may_add says
-    //| // so.
+    //| // TODO: go through the sources patches[s] of this component whose box holds the cell. source_in() gives the
+    //| // number of source s there. A hard source sets the value, a soft one adds gain times its number where may_add
+    //| // says so.
     for (int s = 0; s < r->sources; ++s) {
-        if (r->patch[s].component != component || !inside(r->patch[s].box, i, j)) continue;
-        const REAL x = values[(size_t)s * r->steps + step];
-        if (r->patch[s].hard) value = x;
+        if (patches[s].component != component || !inside(patches[s].box, i, j)) continue;
+        const REAL x = source_in(PROBLEM_ARGUMENTS, s, i, j, step);
+        if (patches[s].hard) value = x;
         else if (may_add) value += gain * x;
     }
     // END EXERCISE
@@ -98,24 +114,25 @@ REAL next_u(PROBLEM, int i, int j, REAL u, REAL* v, REAL p0, REAL p1, REAL q0, R
     return u;
 }
 
-// P on the lower edge of cell (i, j), half a step after U. Edges on the border and outside the grid stay.
+// P on the lower edge of cell (i, j), half a step after U. Edges on the border stay, unless their side is driven; those
+// outside the grid stay.
 REAL next_p(PROBLEM, int i, int j, REAL p, REAL u, REAL u_below, int step) {
-    if (j < 1 || j >= r->ny || i < 0 || i >= r->nx) return p;
+    if (j < 0 || j > r->ny || i < 0 || i >= r->nx) return p;
     const Coefficients k = medium_edge(PROBLEM_ARGUMENTS, 1, (size_t)j * r->pitch + i);
     global const REAL* rows = layers + 4 * (r->nx + 1) + 2 * (r->ny + 1);
     const REAL keep = LAYERS ? rows[j] : (REAL)1, gain = LAYERS ? rows[r->ny + 1 + j] : (REAL)1;
-    p = k.keep * keep * p + k.y * gain * (u - u_below);
+    if (j > 0 && j < r->ny) p = k.keep * keep * p + k.y * gain * (u - u_below);
     if (DRIVEN && inside(r->driven, i, j)) p = driven(PROBLEM_ARGUMENTS, 1, i, j, p, k.add * gain, true, step);
     return p;
 }
 
-// Q on the left edge of cell (i, j), half a step after U. Edges on the border and outside the grid stay.
+// Q on the left edge of cell (i, j), half a step after U; the same for its edges.
 REAL next_q(PROBLEM, int i, int j, REAL q, REAL u, REAL u_left, int step) {
-    if (i < 1 || i >= r->nx || j < 0 || j >= r->ny) return q;
+    if (i < 0 || i > r->nx || j < 0 || j >= r->ny) return q;
     const Coefficients k = medium_edge(PROBLEM_ARGUMENTS, 2, (size_t)j * r->pitch + i);
     global const REAL* columns = layers + 2 * (r->nx + 1);
     const REAL keep = LAYERS ? columns[i] : (REAL)1, gain = LAYERS ? columns[r->nx + 1 + i] : (REAL)1;
-    q = k.keep * keep * q - k.x * gain * (u - u_left);
+    if (i > 0 && i < r->nx) q = k.keep * keep * q - k.x * gain * (u - u_left);
     if (DRIVEN && inside(r->driven, i, j)) q = driven(PROBLEM_ARGUMENTS, 2, i, j, q, k.add * gain, true, step);
     return q;
 }
@@ -124,5 +141,5 @@ REAL next_q(PROBLEM, int i, int j, REAL q, REAL u, REAL u_left, int step) {
 void record(PROBLEM, int i, int j, REAL u, int step) {
     if (!DRIVEN || !inside(r->probed, i, j)) return;
     for (int s = 0; s < r->probes; ++s)
-        if (r->probe_x[s] == i && r->probe_y[s] == j) recorded[(size_t)step * r->probes + s] = u;
+        if (probes[s].x == i && probes[s].y == j) recorded[(size_t)step * r->probes + s] = u;
 }

@@ -82,6 +82,30 @@ void quarter_per_step(const Problem<double>& p, Output<double>&, Stopwatch& watc
 
 } // namespace
 
+namespace {
+/// What a scene looks like over time.
+struct Recording {
+    std::vector<Snapshot> snapshots;
+    std::vector<double> recorded;
+};
+std::size_t parts_computed = 0;
+void counted_scene(const Problem<double>& p, Output<double>& out, Stopwatch& watch) {
+    ++parts_computed;
+    cpu_scene<double>(p, out, watch);
+}
+/// All of it, each snapshot taken before the next part was computed.
+Recording recording_of(const Scene& scene, Keep keep) {
+    Recording all;
+    parts_computed = 0;
+    all.recorded = simulate<double>(scene, counted_scene, keep, [&](const Snapshot& s) {
+        all.snapshots.push_back(s);
+        CHECK((keep == Keep::last_field || parts_computed == all.snapshots.size()));
+    });
+    CHECK(all.snapshots.size() == snapshots_of(scene, keep));
+    return all;
+}
+} // namespace
+
 TEST_CASE("the tolerance is 4 N epsilon of the largest terms for every array") {
     check_tolerance<float>();
     check_tolerance<double>();
@@ -154,9 +178,9 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
         const auto whole = make_problem<double>(scene);
         Output<double> out = make_output(whole);
         Stopwatch once;
-        cpu_sequential<double>(whole, out, once);
+        cpu_scene<double>(whole, out, once);
         scene.frame_every = 7;
-        const Recording recording = simulate<double>(scene, cpu_sequential<double>, Keep::fields);
+        const Recording recording = recording_of(scene, Keep::fields);
         REQUIRE(recording.snapshots.size() == 3);
         CHECK(recording.recorded == out.recorded);
         const Snapshot& last = recording.snapshots.back();
@@ -169,19 +193,17 @@ TEST_CASE("a scene computed in parts gives the same field and the same record", 
                 REQUIRE(last.y[cell] == static_cast<float>(sign * out.field.q[at]));
                 REQUIRE(!(last.x[cell] == 0 && std::signbit(last.x[cell]))); // files do not say -0
             }
-        const Recording pictures = simulate<double>(scene, cpu_sequential<double>, Keep::pictures);
+        const Recording pictures = recording_of(scene, Keep::pictures);
         CHECK(pictures.snapshots.back().values == last.values);
         CHECK((pictures.snapshots.back().x.empty() && pictures.snapshots.back().y.empty()));
-        const Recording end = simulate<double>(scene, cpu_sequential<double>, Keep::last_field);
+        const Recording end = recording_of(scene, Keep::last_field);
         REQUIRE(end.snapshots.size() == 1);
         CHECK((end.snapshots[0].step == 20 && end.snapshots[0].x == last.x && end.snapshots[0].values == last.values));
         CHECK(end.recorded == out.recorded);
-        for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field}) {
-            double bytes = 0;
-            for (const Snapshot& s : simulate<double>(scene, cpu_sequential<double>, keep).snapshots)
-                bytes += 4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size());
-            CHECK(bytes_of_snapshots(scene, keep) == bytes);
-        }
+        for (const Keep keep : {Keep::pictures, Keep::fields, Keep::last_field})
+            for (const Snapshot& s : recording_of(scene, keep).snapshots)
+                CHECK(bytes_of_snapshot(scene, keep) ==
+                      4.0 * static_cast<double>(s.values.size() + s.x.size() + s.y.size()));
     }
 }
 
@@ -194,7 +216,7 @@ TEST_CASE("what a snapshot holds next to a source has the direction that Maxwell
         source.x0 = source.y0 = 4, source.x1 = source.y1 = 5;
         source.waveform.kind = Waveform::Kind::sine, source.waveform.phase = 1.5; // U = sin(1.5) in the cell (4, 4)
         scene.sources = {source};
-        const Snapshot s = simulate<double>(scene, cpu_sequential<double>, Keep::fields).snapshots.back();
+        const Snapshot s = recording_of(scene, Keep::fields).snapshots.back();
         // TE: eps dEx/dt = dHz/dy and eps dEy/dt = -dHz/dx. TM: mu dHx/dt = -dEz/dy and mu dHy/dt = dEz/dx.
         const float x = mode == Mode::te ? 1.0f : -1.0f;
         const std::size_t here = 4 * 9 + 4;
@@ -223,7 +245,7 @@ TEST_CASE("no variant is compared with itself") {
                 CHECK(row->backend == (same ? v.backend : Backend::cpu));
             }
     CHECK(note_of_comparison(1e6) == "");
-    CHECK(note_of_comparison(1e8).find("cpu_sequential") != std::string::npos);
+    CHECK(note_of_comparison(1e8).find("cpu_scene_threads") != std::string::npos);
 }
 
 TEST_CASE("above every limit the judge of the program accepts right answers and rejects a wrong one", "[cpu]") {
@@ -235,7 +257,7 @@ TEST_CASE("above every limit the judge of the program accepts right answers and 
     for (const JudgesLimits& limits : {JudgesLimits{}, JudgesLimits{0, 1e9}, JudgesLimits{0, 0}}) {
         Judge<double> judge(scene, p, limits);
         for (auto job : gpulab::jobs(variants<double>(), options)) {
-            if (!job.skip.empty() || job.variant.name == "cuda_as_printed") continue; // which computes no layers
+            if (!job.skip.empty() || fdtd::testing::core_rungs().contains(job.variant.name)) continue;
             INFO(job.variant.name << ", limits " << limits.reference << " and " << limits.cpu);
             Output<double> out = make_output(p);
             gpulab::use(job.devices);
@@ -279,7 +301,7 @@ TEST_CASE("a side with given values keeps them, and no other side has them", "[c
             const auto p = make_problem<double>(scene);
             Output<double> out = make_output(p);
             Stopwatch once;
-            cpu_sequential<double>(p, out, once);
+            cpu_scene<double>(p, out, once);
             return [u = out.field.u, pitch = p.pitch()](std::size_t i, std::size_t j) { return u[j * pitch + i]; };
         };
         double value = 1;
@@ -309,6 +331,59 @@ TEST_CASE("the reference takes a side's values from the scene", "[cpu]") {
     const auto answer = reference(scene, p);
     for (std::size_t j = 0; j < 7; ++j) CHECK(answer.out.field.u[j * p.pitch()] == 0.5);
     for (std::size_t i = 0; i < 11; ++i) CHECK(answer.out.field.u[7 * p.pitch() + i] == -0.25);
+}
+
+TEST_CASE("the field at the start is what the scene says, where the boundary does not decide", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        const bool te = mode == Mode::te;
+        Scene scene;
+        scene.mode = mode, scene.nx = 9, scene.ny = 7, scene.steps = 1;
+        scene.right.kind = Side::Kind::dirichlet, scene.right.value = -3;
+        Initial bell;
+        bell.amplitude = 2, bell.x = 4.5, bell.y = 3.5, bell.width_x = 2, bell.width_y = 4;
+        Initial other = bell;
+        other.component = Component::x, other.kind = Initial::Kind::numbers, other.numbers.assign(63, 0.5);
+        scene.initial = {bell, bell, other};
+        check_scene(scene);
+        const auto p = make_problem<double>(scene);
+        const auto u = [&](std::size_t i, std::size_t j) { return p.start.u[j * p.pitch() + i]; };
+        CHECK(u(4, 3) == 4); // twice
+        CHECK(std::abs(u(6, 3) - 4 * std::exp(-1.0)) < 1e-14);
+        CHECK(std::abs(u(4, 5) - 4 * std::exp(-0.25)) < 1e-14);
+        CHECK(u(8, 3) == -3);
+        CHECK((te ? u(0, 0) > 0 : u(0, 0) == 0));
+        CHECK(p.start.p[p.pitch() + 2] == (te ? 1 : -1)); // -Hx
+        CHECK((p.start.p[2] == 0 && p.start.p[7 * p.pitch() + 2] == 0));
+        CHECK(std::ranges::count(p.start.q, 0.0) == static_cast<std::ptrdiff_t>(p.array_size()));
+
+        scene.right = Side{};
+        Initial mode_of_box;
+        mode_of_box.kind = Initial::Kind::mode, mode_of_box.m = 2, mode_of_box.n = 1;
+        scene.initial = {mode_of_box};
+        const auto q = make_problem<double>(scene);
+        const double pi = std::numbers::pi;
+        const double here =
+            te ? std::cos(2 * pi * 1.5 / 9) * std::cos(pi * 2.5 / 7) : std::sin(2 * pi * 1 / 8) * std::sin(pi * 2 / 6);
+        CHECK(std::abs(q.start.u[2 * q.pitch() + 1] - here) < 1e-14);
+    }
+}
+
+TEST_CASE("a scene with initial fields and driven sides computed in parts gives the same field", "[cpu]") {
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene scene = fdtd::testing::scene_of(Kind::driven, mode, 30, 25, 20);
+        scene.initial.resize(1);
+        scene.initial[0].x = scene.initial[0].y = 12, scene.initial[0].width_x = scene.initial[0].width_y = 3;
+        const auto whole = make_problem<double>(scene);
+        Output<double> out = make_output(whole);
+        Stopwatch once;
+        cpu_scene<double>(whole, out, once);
+        CHECK(compare(whole, reference(scene, whole), out).message == "");
+        scene.frame_every = 7;
+        const Snapshot last = recording_of(scene, Keep::last_field).snapshots.back();
+        for (std::size_t j = 0; j < scene.ny; ++j)
+            for (std::size_t i = 0; i < scene.nx; ++i)
+                REQUIRE(last.values[j * scene.nx + i] == static_cast<float>(out.field.u[j * whole.pitch() + i]));
+    }
 }
 
 TEST_CASE("sources have the sign of their component and the time at which it is computed") {
@@ -355,7 +430,7 @@ TEST_CASE("only materials that are in the grid limit the time step", "[cpu]") {
     const auto p = make_problem<double>(scene);
     Output<double> out = make_output(p);
     Stopwatch once;
-    cpu_sequential<double>(p, out, once);
+    cpu_scene<double>(p, out, once);
     CHECK(compare(p, reference(scene, p), out).message == "");
 }
 
@@ -367,7 +442,7 @@ TEST_CASE("the first steps of every scene are as accurate as the others", "[cpu]
             const auto p = make_problem<double>(scene);
             Output<double> out = make_output(p);
             Stopwatch once;
-            cpu_sequential<double>(p, out, once);
+            cpu_scene<double>(p, out, once);
             INFO(name << ", " << steps << " steps");
             CHECK(compare(p, reference(scene, p), out).message == "");
         }

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 #include <limits>
 
-#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab_testing/png.hpp"
 #include "gpulab_testing/program.hpp"
+#include "scene/files.hpp"
 
 using namespace fdtd;
 using gpulab::testing::png_chunk;
@@ -81,6 +81,19 @@ Rgb colour_of(double share) {
     return {c[0], c[1], c[2]};
 }
 
+/// The whole file of an animation.
+std::string animated_png(const std::vector<gpulab::Image>& pictures) {
+    Animation animation(pictures.size(), 100);
+    std::string all;
+    for (const gpulab::Image& image : pictures) all += animation.next(gpulab::encoded_png(image));
+    return all;
+}
+
+void write_frames(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots) {
+    FrameFiles files(folder, scene, scene.frame_scale, snapshots.size());
+    for (const Snapshot& s : snapshots) files.add(s);
+}
+
 } // namespace
 
 TEST_CASE("colours go from blue over white to red, and NaN is black") {
@@ -104,8 +117,8 @@ TEST_CASE("a picture has the first row of cells at the bottom, and outlines betw
 }
 
 TEST_CASE("an animation has one control chunk for each picture, and checksums that a reader accepts") {
-    const std::string png = animated_png(
-        {draw(small(), snapshot(), 6), draw(small(), snapshot(-1), 6), draw(small(), snapshot(0.5f), 6)}, 100);
+    const std::string png =
+        animated_png({draw(small(), snapshot(), 6), draw(small(), snapshot(-1), 6), draw(small(), snapshot(0.5f), 6)});
     const std::vector<Chunk> all = chunks(png);
     const std::vector<std::string> types = {"IHDR", "acTL", "fcTL", "IDAT", "fcTL", "fdAT", "fcTL", "fdAT", "IEND", ""};
     REQUIRE(std::ranges::equal(all, types, {}, &Chunk::type));
@@ -123,26 +136,28 @@ TEST_CASE("an animation has one control chunk for each picture, and checksums th
     gpulab::OutputFile(file.path()).write(png);
     CHECK(gpulab::read_png(file.path()).pixels ==
           draw(small(), snapshot(), 6).pixels); // the first picture; all checksums hold
-    CHECK_THROWS_AS(animated_png({}, 100), gpulab::Error);
+    CHECK_THROWS_AS(Animation(0, 100).next(gpulab::encoded_png(draw(small(), snapshot(), 6))), gpulab::Error);
+    Animation of_one_size(2, 100);
+    of_one_size.next(gpulab::encoded_png({4, 3, 3, std::vector<unsigned char>(36)}));
+    CHECK_THROWS_AS(of_one_size.next(gpulab::encoded_png({3, 4, 3, std::vector<unsigned char>(36)})), gpulab::Error);
 }
 
-TEST_CASE("the largest value is that of all snapshots, without its sign and without what is not finite") {
-    CHECK(largest({snapshot()}) == 6);
-    CHECK(largest({snapshot(), snapshot(-2), snapshot(0.5f)}) == 12);
+TEST_CASE("the largest value has no sign, and what is not finite does not count") {
+    CHECK(largest(snapshot()) == 6);
+    CHECK(largest(snapshot(-2)) == 12);
     Snapshot broken = snapshot();
     broken.values[3] = std::numeric_limits<float>::infinity(), broken.values[4] = std::nanf("");
-    CHECK(largest({broken}) == 6);
-    CHECK(largest({snapshot(0)}) == 1);
+    CHECK(largest(broken) == 6);
+    CHECK(largest(snapshot(0)) == 0);
 }
 
-TEST_CASE("all frames have one scale: the scene's, or the largest value of all of them") {
+TEST_CASE("all frames have one scale, and the animation shows them") {
     // -6 to 5, then 3 to -2.5, then -1.5 to 1.25.
     std::vector<Snapshot> snapshots = {snapshot(), snapshot(-0.5f), snapshot(0.25f)};
     for (std::size_t k = 0; k < 3; ++k) snapshots[k].step = 20 * (k + 1);
-    for (const double given : {0.0, 12.0, 3.0}) {
+    for (const double scale : {6.0, 12.0, 3.0}) {
         Scene scene = small();
-        scene.frame_scale = given;
-        const double scale = given > 0 ? given : 6;
+        scene.frame_scale = scale;
         INFO("scale " << scale);
         const gpulab::testing::ScratchFolder folder;
         write_frames(folder.path(), scene, snapshots);
@@ -185,7 +200,7 @@ TEST_CASE("CSV and VTK files hold every number") {
     magnetic.mode = Mode::tm;
     CHECK(field_csv(magnetic, snapshot()).starts_with("x,y,Ez,Hx,Hy\n"));
     CHECK(field_vti(magnetic, snapshot()).find("Name=\"Hy\" format=\"ascii\">\n0 -0.25 ") != std::string::npos);
-    const std::string pvd = series_pvd(small(), {snapshot()}, {"a.vti"});
+    const std::string pvd = series_pvd(small(), {20}, {"a.vti"});
     CHECK(pvd.find(fmt::format("timestep=\"{:.9g}\" part=\"0\" file=\"a.vti\"", 20 * small().time_step())) !=
           std::string::npos);
 }
@@ -203,6 +218,30 @@ TEST_CASE("a folder that cannot be made is refused, and nothing is left behind")
     const gpulab::testing::ScratchFile file;
     file.write("not a folder");
     CHECK_THROWS_AS(write_frames(file.path() + "/inside", small(), {snapshot()}), gpulab::UsageError);
-    CHECK_THROWS_AS(write_vtk(file.path(), small(), {snapshot()}), gpulab::UsageError);
+    CHECK_THROWS_AS(VtkFiles(file.path(), small(), 1), gpulab::UsageError);
     CHECK(file.text() == "not a folder");
+}
+
+TEST_CASE("each picture and each field is there before the next comes, and the files of all after the last") {
+    const gpulab::testing::ScratchFolder folder;
+    const Scene scene = small();
+    FrameFiles frames(folder.path("frames"), scene, 6, 3);
+    VtkFiles vtk(folder.path("vtk"), scene, 3);
+    for (const std::size_t step : {20, 40, 60}) {
+        Snapshot s = snapshot();
+        s.step = step;
+        frames.add(s), vtk.add(s);
+        CHECK(std::filesystem::exists(folder.path(fmt::format("frames/frame-{:06}.png", step))));
+        CHECK(std::filesystem::exists(folder.path(fmt::format("vtk/field-{:06}.vti", step))));
+        CHECK(std::filesystem::exists(folder.path("frames/animation.png")) == (step == 60));
+        CHECK(std::filesystem::exists(folder.path("vtk/series.pvd")) == (step == 60));
+    }
+    {
+        FrameFiles given_up(folder.path("given up"), scene, 6, 3);
+        given_up.add(snapshot());
+    }
+    std::vector<std::string> left;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path("given up")))
+        left.push_back(entry.path().filename().string());
+    CHECK(left == std::vector<std::string>{"frame-000020.png"});
 }

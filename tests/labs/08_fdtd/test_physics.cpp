@@ -17,7 +17,7 @@ namespace {
 Output<double> computed(const Problem<double>& p) {
     Output<double> out = make_output(p);
     Stopwatch once;
-    cpu_sequential<double>(p, out, once);
+    cpu_scene<double>(p, out, once);
     return out;
 }
 
@@ -412,4 +412,57 @@ TEST_CASE("a hard source along a side gives that side values that change with ti
     INFO("at the side " << at_side << ", inside " << inside);
     CHECK(at_side < 1e-12);
     CHECK(inside < 0.02);
+}
+
+TEST_CASE("a wave that a driven side sends in has that side's E, and H by the impedance of vacuum", "[cpu]") {
+    // A plane wave along x. TE: between two conductors, E_y is given on the left side. TM: E_z, in one period of which
+    // nothing comes back from above and below.
+    for (const Mode mode : {Mode::te, Mode::tm}) {
+        Scene s;
+        s.mode = mode;
+        s.nx = 600, s.ny = mode == Mode::te ? 3 : 1203, s.steps = 700;
+        s.right.kind = Side::Kind::pml;
+        const double dt = s.time_step(), c = 1 / std::sqrt(eps_0 * mu_0), impedance = std::sqrt(mu_0 / eps_0);
+        s.left.kind = Side::Kind::driven;
+        s.left.waveform = pulse(0, 0, 1, 1, 40, dt, 2).waveform;
+        s.probes = {{"inside", 300, s.ny / 2}};
+        const auto record = computed(make_problem<double>(s)).recorded;
+        // TE: H_z at the centre, half a cell further; TM: E_z in the outermost cells, whole cells apart.
+        const double late = (mode == Mode::te ? 300.5 : 300.0) * s.dx / (c * dt);
+        double worst = 0;
+        for (std::size_t k = 0; k < 700; ++k) {
+            const double given = 2 * std::exp(-std::pow((static_cast<double>(k + 1) - late - 160) / 40, 2));
+            gpulab::raise(worst, std::abs(record[k] - (mode == Mode::te ? given / impedance : given)));
+        }
+        INFO((mode == Mode::te ? "TE: " : "TM: ") << worst);
+        CHECK(worst < 0.02 * (mode == Mode::te ? 1 / impedance : 1)); // 1 % of the peak
+    }
+}
+
+TEST_CASE("a graded layer reflects less than a jump between the same media", "[cpu]") {
+    const auto reflected = [](bool graded) {
+        const auto record = [&](double eps_r) {
+            Scene s;
+            s.nx = 1200, s.ny = 3, s.steps = 1900;
+            s.left.kind = s.right.kind = Side::Kind::pml;
+            s.sources = {pulse(200, 0, 201, 3, 40, Scene{}.time_step(), 1e5)};
+            s.probes = {{"before", 400, 1}};
+            s.dt = Scene{}.time_step();
+            s.media.eps_r.assign(1200 * 3, 1);
+            for (std::size_t cell = 0; cell < 1200 * 3; ++cell) {
+                const double share = (static_cast<double>(cell % 1200) - 550) / 300;
+                s.media.eps_r[cell] =
+                    1 + (eps_r - 1) * (graded ? std::clamp(share, 0.0, 1.0) : static_cast<double>(cell % 1200 >= 600));
+            }
+            return computed(make_problem<double>(s)).recorded;
+        };
+        const auto alone = record(1), with = record(4);
+        std::vector<double> difference;
+        for (std::size_t k = 0; k < alone.size(); ++k) difference.push_back(with[k] - alone[k]);
+        return peak(difference) / peak(alone);
+    };
+    const double jump = reflected(false), smooth = reflected(true);
+    INFO(jump << " and " << smooth);
+    CHECK(std::abs(jump - 1.0 / 3) < 0.01 / 3); // Fresnel
+    CHECK(smooth < 0.2 * jump);
 }

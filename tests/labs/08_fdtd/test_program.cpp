@@ -19,6 +19,7 @@
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
+#include "simulation.hpp"
 #include "studies.hpp"
 
 using gpulab::Backend;
@@ -33,8 +34,28 @@ const gpulab::testing::Program program("fdtd", FDTD_PROGRAM);
 /// Excuses the rungs that are wrong by their own test.
 gpulab::testing::KnownWrong wrong_rungs() {
     return gpulab::testing::known_wrong(fdtd::variants<double>(), [](fdtd::Run<double>* run) {
-        return fdtd::testing::every_kind_fault<double>({run, Backend::cuda, true});
+        for (const auto& v : fdtd::variants<double>())
+            if (v.run == run) return fdtd::testing::every_kind_fault(fdtd::testing::rung_of<double>(v));
+        return std::string();
     });
+}
+
+/// Takes away the rows of Core rungs. What is wrong with them, or "": each must have been left out with the reason that
+/// the scene is not the book's.
+std::string core_fault(nlohmann::json& run) {
+    nlohmann::json others = nlohmann::json::array();
+    for (const auto& row : run.at("variants")) {
+        if (!fdtd::testing::core_rungs().contains(row.at("name").get<std::string>())) {
+            others.push_back(row);
+            continue;
+        }
+        const std::string reason = row.value("reason", "");
+        const bool no_device = row.at("backend") == "cuda" && gpulab::devices(Backend::cuda).empty();
+        if (row.at("status") != "skipped" || (!no_device && !reason.starts_with("computes the book's problem only")))
+            return "not left out: " + row.dump();
+    }
+    run["variants"] = others;
+    return "";
 }
 
 /// What is wrong with the figures of a row, or "": each must follow from the times in the same file.
@@ -75,7 +96,8 @@ std::string study_figures_fault(const nlohmann::json& runs, const Words& names, 
             if (row.at("kernel_ms").is_null()) continue;
             ++timed;
             const std::string device = row.at("device");
-            if (run.at("study") == "ladder" && row.at("name") == "cuda_coalesced")
+            const bool layers = run.at("problem").value("boundary", "") == "pml";
+            if (run.at("study") == "ladder" && row.at("name") == (layers ? "cuda_scene" : "cuda_coalesced"))
                 base[device] = row.at("kernel_ms").at("median");
             if (const std::string fault = figures_fault(run, row, names, base[device]); !fault.empty()) return fault;
         }
@@ -96,6 +118,27 @@ std::vector<double> numbers_in(const std::string& text) {
 TEST_CASE("the README's ladder is the variant table") {
     CHECK(gpulab::testing::variants_in_ladder(FDTD_README) == names_of(fdtd::variants<double>()));
     CHECK(names_of(fdtd::variants<float>()) == names_of(fdtd::variants<double>()));
+}
+
+TEST_CASE("the Core rungs of the README's ladder are those that compute the book's problem only") {
+    const std::string page = gpulab::testing::bytes_of(FDTD_README);
+    const std::size_t core = page.find("**Core**"), further = page.find("**Further**");
+    REQUIRE((core != std::string::npos && core < further && further != std::string::npos));
+    for (const std::string& name : names_of(fdtd::variants<double>())) {
+        const std::size_t row = page.find("| `" + name + "` |");
+        INFO(name);
+        CHECK((row > core && row < further) == fdtd::testing::core_rungs().contains(name));
+    }
+}
+
+TEST_CASE("a Core rung that is asked for a scene beyond the book's says in one line which rungs compute it") {
+    for (const std::string name : {"cpu_sequential", "cpu_threads"}) {
+        const auto run = program("--scene scatterer --variant " + name);
+        CHECK(run.exit_code == 2);
+        CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+        CHECK(run.err.find(name + ": computes the book's problem only") != std::string::npos);
+        CHECK(run.err.find("cpu_scene, opencl_scene and cuda_scene compute the others") != std::string::npos);
+    }
 }
 
 TEST_CASE("the README names every study and every scene") {
@@ -159,11 +202,12 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
     }
 }
 
-TEST_CASE("every scene passes on every variant that can run it") {
+TEST_CASE("every scene passes on every variant that can run it, and Core rungs leave all but the book's to others") {
     for (const std::string& scene : fdtd::scene_names()) {
         INFO(scene);
-        const auto run = program.results("--scene " + scene + " --nx 80 --ny 72 --steps 40 --repeat 1");
+        auto run = program.results("--scene " + scene + " --nx 80 --ny 72 --steps 40 --repeat 1");
         CHECK(run["problem"]["scene"] == scene);
+        if (scene != "book") CHECK(core_fault(run) == "");
         CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
     }
 }
@@ -171,7 +215,7 @@ TEST_CASE("every scene passes on every variant that can run it") {
 TEST_CASE("pictures, fields and probes are written") {
     const ScratchFolder folder;
     const std::string arguments =
-        "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_sequential --repeat 1 --frames " +
+        "--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --frames " +
         folder.path("pictures") + " --vtk " + folder.path("vtk") + " --field " + folder.path("field.csv") +
         " --probes " + folder.path("probes.csv");
     CHECK(program(arguments).exit_code == 0);
@@ -210,8 +254,7 @@ TEST_CASE("a scene is read compressed, through links and pipes, and what is writ
     gpulab::OutputFile(folder.path("scene.json")).write(text);
     gpulab::OutputFile(folder.path("scene.json.gz")).write(text);
     std::filesystem::create_symlink("scene.json.gz", folder.path("link"));
-    const std::string options =
-        "--variant cpu_sequential --repeat 1 --probes " + folder.path("probes.csv.gz") + " --scene ";
+    const std::string options = "--variant cpu_scene --repeat 1 --probes " + folder.path("probes.csv.gz") + " --scene ";
     // Through a pipe, files that the scene names are looked for in the current folder.
     const std::string absolute = text.substr(0, text.find("numbers.gz")) + folder.path("numbers.gz") + "\"}}]}";
     gpulab::OutputFile(folder.path("absolute.json.gz")).write(absolute);
@@ -247,7 +290,7 @@ TEST_CASE("no output overwrites a file that the scene is read from") {
         R"({"nx": 12, "ny": 10, "dx": 0.01, "steps": 9, "map": "frames/frame-000001.png", "sources": [
         {"field": "Hz", "at": [5, 5], "waveform": {"type": "column", "file": "animation.png"}}]})";
     gpulab::OutputFile(scene).write(text);
-    const std::string options = "--scene " + scene + " --variant cpu_sequential --repeat 1 ";
+    const std::string options = "--scene " + scene + " --variant cpu_scene --repeat 1 ";
     for (const std::string& output : {"--field " + scene, "--csv " + scene, "--field " + map, "--csv " + numbers,
                                       "--frames " + folder.path(), "--frames " + folder.path("frames")}) {
         INFO(output);
@@ -261,7 +304,8 @@ TEST_CASE("no output overwrites a file that the scene is read from") {
     CHECK(program(options + "--frames " + folder.path("others") + " --vtk " + folder.path("frames")).exit_code == 0);
 }
 
-TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_threads, and a line says so", "[cpu]") {
+TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_scene_threads, and a line says so",
+          "[cpu]") {
     const ScratchFolder folder;
     gpulab::OutputFile(folder.path("long.json"))
         .write(R"({"nx": 300, "ny": 300, "dx": 0.01, "steps": 11500, "frames": {"every": 11500},
@@ -272,7 +316,7 @@ TEST_CASE("files of a simulation that takes long on a CPU are written by cpu_thr
                              folder.path("probes.csv") + " --vtk " + folder.path("vtk"));
     INFO(run.out << run.err);
     CHECK(run.exit_code == 0);
-    CHECK(run.out.find("cpu_threads computes the files") != std::string::npos);
+    CHECK(run.out.find("cpu_scene_threads computes the files") != std::string::npos);
     CHECK(run.out.find("take long on a CPU") != std::string::npos);
     CHECK(gpulab::content_of(folder.path("field.csv"), 1 << 24).starts_with("x,y,Hz,Ex,Ey\n"));
     const std::string probes = gpulab::content_of(folder.path("probes.csv"), 1 << 24);
@@ -304,23 +348,44 @@ TEST_CASE("a folder that cannot be written is refused before anything is compute
     CHECK(std::filesystem::exists(folder.path("new/folder/animation.png")));
 }
 
-TEST_CASE("pictures and fields that the memory cannot hold are refused before anything is computed") {
+TEST_CASE("a field that the memory cannot hold is refused before anything is computed, many pictures are not") {
+    // A grid of the largest size takes 36 GiB for each field; the number of pictures does not count.
+    fdtd::Scene scene;
+    scene.nx = scene.ny = 2000, scene.steps = 10'000'000, scene.frame_every = 1;
+    CHECK(fdtd::bytes_of_snapshot(scene, fdtd::Keep::fields) == 3 * 4 * 4e6);
+    CHECK(fdtd::bytes_of_picture(scene) == 12 * 4e6);
+    CHECK(fdtd::bytes_of_media(scene, 8) == 0);
+    scene.map.assign(4'000'000, 0);
+    CHECK(fdtd::bytes_of_media(scene, 8) == 3.0 * 2017 * 2001);
+    scene.media.eps_r.assign(4'000'000, 1);
+    CHECK(fdtd::bytes_of_media(scene, 8) == 96.0 * 2017 * 2001);
+    if (6 * 4 * 32785.0 * 32769 * 8 < static_cast<double>(gpulab::host_memory_bytes())) return;
     const ScratchFolder folder;
-    gpulab::OutputFile(folder.path("long.json"))
-        .write(R"({"nx": 2000, "ny": 2000, "dx": 0.01, "steps": 10000000, "frames": {"every": 1},
-                   "sources": [{"field": "Hz", "at": [150, 150], "waveform": {"type": "book", "amplitude": 1e4}}]})");
-    for (const auto& [option, gib] : {std::pair("--frames ", "needs 3725"), std::pair("--vtk ", "needs 4470")}) {
-        const auto run = program("--backend cpu --scene " + folder.path("long.json ") + option + folder.path("out"));
+    for (const char* const option : {"--frames ", "--vtk "}) {
+        const auto run = program("--backend cpu --nx 32768 --ny 32768 --steps 1 " + (option + folder.path("out")));
         INFO(run.out << run.err);
         CHECK(run.exit_code == 2);
         CHECK(run.out == "");
         CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
-        CHECK(run.err.find(gib) != std::string::npos);
+        CHECK(run.err.find("of main memory") != std::string::npos);
     }
-    const auto study = program("--study figure-4-4 --backend cpu --steps 100000000");
-    CHECK(study.exit_code == 2);
-    CHECK(study.out == "");
-    CHECK(study.err.find("of main memory") != std::string::npos);
+}
+
+TEST_CASE("without a scale in the scene, the strongest colour of all pictures stands for the largest value of all") {
+    const ScratchFolder folder;
+    gpulab::OutputFile(folder.path("pulse.json"))
+        .write(R"({"nx": 30, "ny": 30, "dx": 0.01, "steps": 60, "frames": {"every": 10},
+                   "sources": [{"field": "Hz", "at": [15, 15], "kind": "hard", "waveform": {"type": "book"}}]})");
+    REQUIRE(
+        program("--backend cpu --repeat 1 --scene " + folder.path("pulse.json") + " --frames " + folder.path("frames"))
+            .exit_code == 0);
+    // The source is 1 after step 20, more than anywhere else and ever after; its cell is the darkest red there.
+    const auto red_of_source = [&](const char* step) {
+        const gpulab::Image image = gpulab::read_png(folder.path(std::string("frames/frame-") + step + ".png"));
+        return int{image.pixels[((29 - 15) * 10 * image.width + 15 * 10) * 3]};
+    };
+    CHECK(red_of_source("000020") == 103);
+    CHECK(red_of_source("000010") > 103);
 }
 
 TEST_CASE("records and sources that the memory cannot hold are refused before anything is computed") {
@@ -367,7 +432,7 @@ TEST_CASE("table-4-2 gives mean and range of its rows for both boundaries, after
         for (const auto& one : runs) {
             if (one["problem"]["boundary"] != boundary) continue;
             for (const auto& row : one["variants"]) {
-                REQUIRE(row["name"] == "cpu_threads");
+                REQUIRE(row["name"] == (boundary == std::string("pml") ? "cpu_scene_threads" : "cpu_threads"));
                 sequential.push_back(row["sequential_mcells_per_s"]);
                 fast.push_back(row["mcells_per_s"]);
                 gain.push_back(one["sequential_ms"].get<double>() / row["kernel_ms"]["median"].get<double>());

@@ -13,7 +13,7 @@
 #include "gpulab/input.hpp"
 #include "gpulab_testing/png.hpp"
 #include "gpulab_testing/program.hpp"
-#include "scene.hpp"
+#include "scene/scene.hpp"
 
 using namespace fdtd;
 using gpulab::testing::png_chunk;
@@ -147,6 +147,33 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
              "sources[0].waveform.file: "},
             {with(R"("sources": [{"field": "Hz", "at": [1, 1], "waveform": {"type": "book", "width": 1}}])"),
              "sources[0].waveform.width: is not a key"},
+            {with(R"("media": 3)"), "media: must be an object"},
+            {with(R"("media": {"density": 3})"), "media.density: is not a key"},
+            {with(R"("media": {"eps_r": 3})"), "media.eps_r: must be an object"},
+            {with(R"("media": {"eps_r": "none.txt"})"), "media.eps_r: "},
+            {with(R"("media": {"eps_r": ""})"), "media.eps_r: is empty"},
+            {with(R"("media": {"sigma": {"from": 1}})"), "media.sigma.to: is missing"},
+            {with(R"("media": {"sigma": {"from": -1, "to": 2}})"), "media.sigma.from: -1 is not"},
+            {with(R"("media": {"mu_r": {"from": 1, "to": 0}})"), "media.mu_r.to: 0 is not"},
+            {with(R"("media": {"mu_r": {"from": 1, "to": 2, "along": "z"}})"), "media.mu_r.along: "},
+            {with(R"("dt": 2e-11, "media": {"eps_r": {"from": 0.1, "to": 2}})"), "dt: 2e-11 s is longer"},
+            {with(R"("initial": {})"), "initial: must be a list"},
+            {with(R"("initial": [{"type": "gaussian"}])"), "initial[0].field: is missing"},
+            {with(R"("initial": [{"field": "Hz", "type": "step"}])"), "initial[0].type: \"step\" is not one of"},
+            {with(R"("initial": [{"field": "Hz", "type": "gaussian", "width": 1}])"), "initial[0].at: is missing"},
+            {with(R"("initial": [{"field": "Hz", "type": "gaussian", "at": [1], "width": 1}])"), "initial[0].at: must"},
+            {with(R"("initial": [{"field": "Hz", "type": "gaussian", "at": [1, 2], "width": 0}])"),
+             "initial[0].width: 0 is not"},
+            {with(R"("initial": [{"field": "Ex", "type": "mode"}])"), "initial[0].field: a mode is one of Hz"},
+            {with(R"("initial": [{"field": "Hz", "type": "mode", "m": -1}])"), "initial[0].m: -1"},
+            {with(R"("initial": [{"field": "Hz", "type": "numbers"}])"), "initial[0].file: is missing"},
+            {with(R"("boundary": {"left": "driven"})"), "boundary.left: a driven side needs"},
+            {with(R"("boundary": {"left": {"type": "driven"}})"), "boundary.left.waveform: is missing"},
+            {with(R"("boundary": {"left": {"type": "driven", "waveform": {"type": "sine"}}})"),
+             "boundary.left.waveform.frequency: is missing"},
+            {with(
+                 R"("sources": [{"field": "Hz", "at": [1, 1], "strength": "none.txt", "waveform": {"type": "book"}}])"),
+             "sources[0].strength: "},
             {with(R"("probes": [{"name": "a"}])"), "probes[0].at: is missing"},
             {with(R"("probes": [{"at": [1, 10]}])"), "probes[0].at[1]: 10"},
             {with(R"("frames": {"every": 0})"), "frames.every: 0"},
@@ -162,8 +189,10 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
     CHECK(refusal(with(source)) == "");
     CHECK(refusal(with("")) == "");
     std::string many = source.substr(0, source.size() - 1);
-    for (int i = 0; i < 16; ++i) many += R"(, {"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}})";
-    CHECK(refusal(with(many + "]")).starts_with("sources: 17 sources"));
+    for (int i = 0; i < 4095; ++i) many += R"(, {"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}})";
+    CHECK(refusal(with(many + "]")) == "");
+    CHECK(refusal(with(many + R"(, {"field": "Hz", "at": [1, 1], "waveform": {"type": "book"}}])"))
+              .starts_with("sources: 4097 sources"));
     CHECK(refusal(with(""), {.nx = 2}).starts_with("nx: 2 is not"));
     CHECK(refusal(with(R"("dt": 2e-11)"), {.nx = 40}).starts_with("dt: ")); // finer cells need shorter steps
 }
@@ -395,6 +424,90 @@ TEST_CASE("a column of numbers drives a source") {
     CHECK(complaint("\x1b[31m\xff\n") == begin + "1: '?[31m?' is not a finite number");
     column.write("");
     CHECK_THROWS_AS(scene_with(), gpulab::UsageError);
+}
+
+TEST_CASE("a file of numbers has the top row first, and each fault in it is one line") {
+    const gpulab::testing::ScratchFolder folder;
+    const auto write = [&](const std::string& text) { gpulab::OutputFile(folder.path("n.txt")).write(text); };
+    const auto parsed = [&](const std::string& keys, const Overrides& overrides = {}) {
+        return parse_scene(R"({"nx": 4, "ny": 3, "dx": 1, )" + keys + "}", folder.path(), overrides);
+    };
+    const auto said_of = [&](const std::string& keys) {
+        try {
+            parsed(keys);
+        } catch (const gpulab::UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    using Numbers = std::vector<double>;
+    const std::string media = R"("media": {"eps_r": "n.txt"})";
+    write("# a comment\n9 10 11 12\n\n5 6 7 8\n  1 2\t3 4\r\n");
+    Scene scene = parsed(media);
+    CHECK(scene.graded());
+    CHECK(scene.media.eps_r == Numbers{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+    CHECK((scene.material_at(1, 2).eps_r == 10 && scene.material_at(1, 2).mu_r == 1));
+    CHECK(scene.files.front() == folder.path("n.txt"));
+    CHECK(std::abs(largest_speed(scene) * std::sqrt(eps_0 * mu_0) - 1) < 1e-12); // where eps_r is 1
+    scene = parsed(media, {.nx = 8, .ny = 6});
+    CHECK((scene.media.eps_r.size() == 48 && scene.media.eps_r[3] == 2 && scene.media.eps_r[8 * 5 + 7] == 12));
+    scene = parsed(R"("initial": [{"field": "Ex", "type": "numbers", "file": "n.txt", "amplitude": 2}])");
+    CHECK(scene.initial[0].at(scene, 2, 1) == 14);
+    CHECK(parsed(R"("media": {"sigma": {"from": 0, "to": 8}})").media.sigma ==
+          Numbers{1, 3, 5, 7, 1, 3, 5, 7, 1, 3, 5, 7});
+    CHECK(parsed(R"("media": {"sigma": {"from": 0, "to": 6, "along": "y"}})").media.sigma ==
+          Numbers{1, 1, 1, 1, 3, 3, 3, 3, 5, 5, 5, 5});
+
+    const std::string source =
+        R"("sources": [{"field": "Hz", "region": [1, 1, 3, 3], "strength": "n.txt", "waveform": {"type": "book"}}])";
+    CHECK(said_of(source).starts_with("sources[0].strength: ")); // 2 x 2 numbers are needed
+    write("3 -4\n1 2\n");
+    CHECK(parsed(source).sources[0].strength == Numbers{1, 2, 3, -4});
+
+    const std::string begin = "media.eps_r: " + folder.path("n.txt") + ":";
+    for (const auto& [text, what] : std::vector<std::pair<std::string, std::string>>{
+             {"", " 0 rows, not 3"},
+             {"1 2 3 4\n1 2 3 4\n", " 2 rows, not 3"},
+             {"1 2 3 4\n1 2 3\n1 2 3 4\n", "2: 3 numbers, not 4"},
+             {"1 2 3 4 5\n", "1: more than 4 numbers"},
+             {"1 2 3 4\n1 2 3 4\n1 2 3 4\n1 2 3 4\n", "4: more than 3 rows"},
+             {"1 2 3 x\n", "1: 'x' is not a finite number"},
+             {"1 2 3 nan\n", "1: 'nan' is not a finite number"},
+             {"1 2 3 1e999\n", "1: '1e999' is not a finite number"},
+             {"\x1b[31m\xff 2 3 4\n", "1: '?[31m?' is not a finite number"},
+             {"1 2 3 0\n", "1: 0 is not from 1e-06 to 1e+06"},
+             {"1 2 3 -2\n", "1: -2 is not from 1e-06 to 1e+06"}}) {
+        write(text);
+        CHECK(said_of(media) == begin + what);
+    }
+}
+
+TEST_CASE("a scene made by a program is refused when its planes have another size, or hold what is no number") {
+    const auto said_of = [](const auto& change) {
+        Scene scene;
+        scene.nx = 4, scene.ny = 3;
+        scene.sources.resize(1);
+        change(scene);
+        try {
+            check_scene(scene);
+        } catch (const gpulab::UsageError& e) {
+            return std::string(e.what());
+        }
+        return std::string();
+    };
+    const double nan = std::nan("");
+    CHECK(said_of([](Scene&) {}) == "");
+    CHECK(said_of([](Scene& s) { s.media.mu_r.assign(12, 2); }) == "");
+    CHECK(said_of([](Scene& s) { s.media.mu_r.assign(11, 2); }) == "media.mu_r: 11 numbers for 12 cells");
+    CHECK(said_of([](Scene& s) { s.media.eps_r.assign(12, 0); }).starts_with("media.eps_r: 0 is not"));
+    CHECK(said_of([&](Scene& s) { s.media.sigma.assign(12, nan); }).starts_with("media.sigma: nan is not"));
+    CHECK(said_of([](Scene& s) { s.media.sigma_m.assign(12, -1); }).starts_with("media.sigma_m: -1 is not"));
+    CHECK(said_of([](Scene& s) { s.sources[0].strength.assign(2, 1); }) ==
+          "sources[0].strength: 2 numbers for 1 cells");
+    CHECK(said_of([](Scene& s) {
+              s.initial.resize(1);
+              s.initial[0].kind = Initial::Kind::numbers;
+          }) == "initial[0].file: holds no numbers");
 }
 
 TEST_CASE("no damaged scene does harm: it is read, or refused with one line") {

@@ -23,8 +23,8 @@ struct Snapshot {
     std::vector<float> x = {}, y = {}; ///< along x and y; empty where nobody needs them
 };
 
-/// The largest absolute value in all snapshots; 1 where there is none but 0.
-double largest(const std::vector<Snapshot>& snapshots);
+/// The largest absolute value along z that is finite; 0 where there is none.
+double largest(const Snapshot& snapshot);
 
 /// A colour for value / scale in [-1, 1]: blue for -1, white for 0, red for 1. Beyond, the colour of the end; black for
 /// NaN. @param rgb three bytes
@@ -40,8 +40,21 @@ inline std::size_t pixels_of_cell(std::size_t nx, std::size_t ny) {
 /// @param scale the value of the strongest colour, above 0
 gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale);
 
-/// An animated PNG (APNG) of pictures of one size with three channels, repeated for ever.
-/// @param delay_ms how long each is shown, at most 65535
-std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned delay_ms);
+/// An animated PNG (APNG), repeated for ever, in parts: one for each picture, as it comes.
+class Animation {
+public:
+    /// @param pictures how many there will be @param delay_ms how long each is shown, at most 65535
+    Animation(std::size_t pictures, unsigned delay_ms);
+    /// The next part of the file; with the last picture also its end.
+    /// @param png the bytes of a PNG file, of the same size and channels each time
+    /// @throws gpulab::Error for another size, or more pictures than announced
+    std::string next(const std::string& png);
+
+private:
+    std::size_t pictures_, done_ = 0;
+    unsigned delay_ms_;
+    unsigned sequence_ = 0;
+    std::string header_; ///< IHDR of the first picture
+};
 
 } // namespace fdtd

@@ -1,4 +1,4 @@
-// Rung 6: one launch for all steps; the grid stays on the chip.
+// Rung 7: one launch for all steps; the grid stays on the chip.
 //
 // Changed: each block loads its tile into shared memory once, and writes it once, after the last step. In between,
 // blocks exchange the cells near their borders: after every four steps a block writes the outer four rows and columns
@@ -76,10 +76,10 @@ __global__ void __launch_bounds__(persistent_threads, 1)
     const ColumnFacts<T> column = facts_of_column<layers>(g, i);
     bool driven_here = false, probed_here = false; // a source in the tile or its ring, a probe in the tile
     for (int s = 0; s < r.sources; ++s) {
-        const Box& b = r.patch[s].box;
+        const Box b = patch_of(g, s).box;
         driven_here |= left < b.x1 && left + width > b.x0 && bottom < b.y1 && bottom + height > b.y0;
     }
-    for (int s = 0; s < r.probes; ++s) probed_here |= inside(Box{x0, y0, x1, y1}, r.probe_x[s], r.probe_y[s]);
+    for (int s = 0; s < r.probes; ++s) probed_here |= inside(Box{x0, y0, x1, y1}, g.probes[s].x, g.probes[s].y);
 
     // Calls body(j, c) for the thread's cells, c being the place in shared memory; neighbouring threads have
     // neighbouring places.
@@ -135,8 +135,8 @@ __global__ void __launch_bounds__(persistent_threads, 1)
                 T next_p = step_p(column, row, kp, p[c], u[c], u[c - width]);
                 T next_q = step_q(column, row, kq, q[c], u[c] - u[c - 1]);
                 if (driven_here && inside(r.driven, i, j)) {
-                    if (row.p) next_p = driven(g, 1, i, j, next_p, kp.add * row.gain_p, true, step);
-                    if (column.q) next_q = driven(g, 2, i, j, next_q, kq.add * column.gain_q, true, step);
+                    next_p = driven(g, 1, i, j, next_p, kp.add * row.gain_p, true, step);
+                    next_q = driven(g, 2, i, j, next_q, kq.add * column.gain_q, true, step);
                 }
                 p[c] = next_p, q[c] = next_q;
             });

@@ -4,17 +4,17 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <zlib.h>
 
 #include "gpulab/error.hpp"
 
 namespace fdtd {
 
-double largest(const std::vector<Snapshot>& snapshots) {
+double largest(const Snapshot& snapshot) {
     double most = 0;
-    for (const Snapshot& s : snapshots)
-        for (const float x : s.values)
-            if (std::isfinite(x)) most = std::max(most, std::abs(static_cast<double>(x)));
-    return most > 0 ? most : 1;
+    for (const float x : snapshot.values)
+        if (std::isfinite(x)) most = std::max(most, std::abs(static_cast<double>(x)));
+    return most;
 }
 
 void colour(double share, unsigned char* rgb) {
@@ -69,16 +69,6 @@ gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale) {
 
 namespace {
 
-/// CRC-32 as PNG chunks have it (PNG specification, annex D).
-std::uint32_t crc_of(const std::string& bytes) {
-    std::uint32_t c = 0xFFFFFFFFu;
-    for (const char byte : bytes) {
-        c ^= static_cast<unsigned char>(byte);
-        for (int bit = 0; bit < 8; ++bit) c = c & 1 ? 0xEDB88320u ^ (c >> 1) : c >> 1;
-    }
-    return ~c;
-}
-
 void add_number(std::string& to, std::uint32_t x, int bytes = 4) {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8) to += static_cast<char>(x >> shift & 0xFF);
 }
@@ -87,7 +77,8 @@ void add_chunk(std::string& to, const char* type, const std::string& data) {
     add_number(to, static_cast<std::uint32_t>(data.size()));
     const std::string checked = type + data;
     to += checked;
-    add_number(to, crc_of(checked));
+    add_number(to, static_cast<std::uint32_t>(
+                       crc32(0, reinterpret_cast<const Bytef*>(checked.data()), static_cast<uInt>(checked.size()))));
 }
 
 /// The chunks of one type in a PNG file, one after the other.
@@ -107,42 +98,38 @@ std::string chunks_of(const std::string& png, const std::string& type) {
 // An APNG is a PNG whose further pictures are in chunks that other readers skip (APNG specification, PNG third
 // edition): acTL announces the number of pictures, fcTL the size and time of each, fdAT is an IDAT with a number in
 // front. fcTL and fdAT are numbered together from 0. The compressed pixels come from gpulab::encoded_png().
-std::string animated_png(const std::vector<gpulab::Image>& pictures, unsigned delay_ms) {
-    if (pictures.empty()) throw gpulab::Error("an animation needs a picture");
-    std::string file = "\x89PNG\r\n\x1a\n";
-    std::uint32_t sequence = 0;
-    for (std::size_t k = 0; k < pictures.size(); ++k) {
-        const gpulab::Image& image = pictures[k];
-        if (image.width != pictures[0].width || image.height != pictures[0].height ||
-            image.channels != pictures[0].channels)
-            throw gpulab::Error("the pictures of an animation differ in size");
-        const std::string png = gpulab::encoded_png(image);
-        if (k == 0) {
-            add_chunk(file, "IHDR", chunks_of(png, "IHDR"));
-            std::string control;
-            add_number(control, static_cast<std::uint32_t>(pictures.size()));
-            add_number(control, 0); // for ever
-            add_chunk(file, "acTL", control);
-        }
-        std::string frame;
-        add_number(frame, sequence++);
-        add_number(frame, static_cast<std::uint32_t>(image.width));
-        add_number(frame, static_cast<std::uint32_t>(image.height));
-        add_number(frame, 0), add_number(frame, 0); // its place
-        add_number(frame, delay_ms, 2), add_number(frame, 1000, 2);
-        frame += '\0', frame += '\0'; // leave it, replace what is there
-        add_chunk(file, "fcTL", frame);
-        const std::string data = chunks_of(png, "IDAT");
-        if (k == 0) {
-            add_chunk(file, "IDAT", data);
-        } else {
-            std::string numbered;
-            add_number(numbered, sequence++);
-            add_chunk(file, "fdAT", numbered + data);
-        }
+Animation::Animation(std::size_t pictures, unsigned delay_ms) : pictures_(pictures), delay_ms_(delay_ms) {}
+
+std::string Animation::next(const std::string& png) {
+    if (done_ == pictures_) throw gpulab::Error("an animation has more pictures than were announced");
+    std::string part;
+    const std::string header = chunks_of(png, "IHDR"), data = chunks_of(png, "IDAT");
+    if (done_ == 0) {
+        header_ = header;
+        part = png.substr(0, 8); // the signature
+        add_chunk(part, "IHDR", header);
+        std::string control;
+        add_number(control, static_cast<std::uint32_t>(pictures_));
+        add_number(control, 0); // for ever
+        add_chunk(part, "acTL", control);
     }
-    add_chunk(file, "IEND", "");
-    return file;
+    if (header != header_) throw gpulab::Error("the pictures of an animation differ in size");
+    std::string frame;
+    add_number(frame, sequence_++);
+    frame += header.substr(0, 8);               // width and height
+    add_number(frame, 0), add_number(frame, 0); // its place
+    add_number(frame, delay_ms_, 2), add_number(frame, 1000, 2);
+    frame += '\0', frame += '\0'; // leave it, replace what is there
+    add_chunk(part, "fcTL", frame);
+    if (done_ == 0) {
+        add_chunk(part, "IDAT", data);
+    } else {
+        std::string numbered;
+        add_number(numbered, sequence_++);
+        add_chunk(part, "fdAT", numbered + data);
+    }
+    if (++done_ == pictures_) add_chunk(part, "IEND", "");
+    return part;
 }
 
 } // namespace fdtd

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <set>
 #include <sstream>
 
@@ -129,7 +131,9 @@ std::string in_folder(const std::string& folder, const std::string& file, const 
     return (std::filesystem::path(folder) / file).string();
 }
 
-std::vector<double> column_of(const std::string& path, const std::string& key) {
+/// Calls body(line, at) for each line that is not empty and no comment (#), without the spaces around it; at counts
+/// from 1.
+template <class Body> void each_line(const std::string& path, const std::string& key, const Body& body) {
     std::istringstream text([&] {
         try {
             return gpulab::content_of(path, most_text);
@@ -137,26 +141,72 @@ std::vector<double> column_of(const std::string& path, const std::string& key) {
             fault(key, e.what());
         }
     }());
-    std::vector<double> numbers;
     std::size_t at = 0;
     for (std::string line; std::getline(text, line);) {
         ++at;
         const std::size_t begin = line.find_first_not_of(" \t\r");
         if (begin == std::string::npos || line[begin] == '#') continue;
-        const std::string word = line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
-        std::size_t used = 0;
-        double x = 0;
-        try {
-            x = std::stod(word, &used);
-        } catch (const std::exception&) {
-            used = 0;
-        }
-        if (used != word.size() || !std::isfinite(x))
-            fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, at, printable(word.substr(0, 40))));
-        numbers.push_back(x);
+        body(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin), at);
     }
+}
+
+/// The number that a word is, within [least, most].
+double number_in(const std::string& word, const std::string& path, std::size_t line, const std::string& key,
+                 double least = -1e300, double most = 1e300) {
+    std::size_t used = 0;
+    double x = 0;
+    try {
+        x = std::stod(word, &used);
+    } catch (const std::exception&) {
+        used = 0;
+    }
+    if (used != word.size() || !std::isfinite(x))
+        fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, line, printable(word.substr(0, 40))));
+    if (!(x >= least && x <= most))
+        fault(key, fmt::format("{}:{}: {:g} is not from {:g} to {:g}", path, line, x, least, most));
+    return x;
+}
+
+std::vector<double> column_of(const std::string& path, const std::string& key) {
+    std::vector<double> numbers;
+    each_line(path, key,
+              [&](const std::string& line, std::size_t at) { numbers.push_back(number_in(line, path, at, key)); });
     if (numbers.empty()) fault(key, path + ": holds no numbers");
     return numbers;
+}
+
+/// Columns and rows of numbers.
+struct Extent {
+    std::size_t columns, rows;
+};
+
+/// A file with a line of numbers for each row, the top row first, drawn over `to` cells: a cell has the number at its
+/// lower left corner. @param from columns and rows in the file @return row y = 0 first
+std::vector<double> plane_of(const std::string& path, const std::string& key, const Extent& from, const Extent& to,
+                             double least, double most) {
+    std::vector<double> numbers;
+    each_line(path, key, [&](const std::string& line, std::size_t at) {
+        std::istringstream words(line);
+        const std::size_t before = numbers.size();
+        for (std::string word; words >> word;) {
+            if (numbers.size() - before == from.columns)
+                fault(key, fmt::format("{}:{}: more than {} numbers", path, at, from.columns));
+            numbers.push_back(number_in(word, path, at, key, least, most));
+        }
+        if (const std::size_t found = numbers.size() - before; found < from.columns)
+            fault(key, fmt::format("{}:{}: {} numbers, not {}", path, at, found, from.columns));
+        if (numbers.size() > from.columns * from.rows)
+            fault(key, fmt::format("{}:{}: more than {} rows", path, at, from.rows));
+    });
+    if (numbers.size() < from.columns * from.rows)
+        fault(key, fmt::format("{}: {} rows, not {}", path, numbers.size() / from.columns, from.rows));
+    std::vector<double> plane;
+    plane.reserve(to.columns * to.rows);
+    for (std::size_t j = 0; j < to.rows; ++j)
+        for (std::size_t i = 0; i < to.columns; ++i)
+            plane.push_back(
+                numbers[(from.rows - 1 - j * from.rows / to.rows) * from.columns + i * from.columns / to.columns]);
+    return plane;
 }
 
 Waveform waveform_of(const Json& json, const std::string& where, const std::string& folder,
@@ -190,14 +240,16 @@ Waveform waveform_of(const Json& json, const std::string& where, const std::stri
     return w;
 }
 
-Side side_of(const Json& json, const std::string& where) {
+Side side_of(const Json& json, const std::string& where, const std::string& folder, std::vector<std::string>& files) {
     Side side;
-    const std::vector<std::string> kinds = {"conductor", "dirichlet", "pml"};
+    const std::vector<std::string> kinds = {"conductor", "dirichlet", "pml", "driven"};
     if (json.is_string()) {
         side.kind = static_cast<Side::Kind>(Object::word_of(json, where, kinds));
+        if (side.kind == Side::Kind::driven) fault(where, "a driven side needs an object with a waveform");
         return side;
     }
-    if (!json.is_object()) fault(where, "must be one of conductor, dirichlet, pml, or an object with such a type");
+    if (!json.is_object())
+        fault(where, "must be one of conductor, dirichlet, pml, driven, or an object with such a type");
     Object o(json, where);
     o.need("type");
     side.kind = static_cast<Side::Kind>(o.word("type", kinds, 0));
@@ -207,6 +259,8 @@ Side side_of(const Json& json, const std::string& where) {
         side.grading = o.number("grading", side.grading, 0, 10);
         side.reflection = o.number("reflection", side.reflection, 1e-30, 0.9999);
     }
+    if (side.kind == Side::Kind::driven)
+        side.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder, files);
     o.no_other_keys();
     return side;
 }
@@ -256,8 +310,77 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
     }
     s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
     s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder, files);
+    if (o.find("strength")) {
+        files.push_back(in_folder(folder, o.text("strength", ""), o.key("strength")));
+        s.strength = plane_of(files.back(), o.key("strength"), {c[2] - c[0], c[3] - c[1]}, {s.x1 - s.x0, s.y1 - s.y0},
+                              -1e30, 1e30);
+    }
     o.no_other_keys();
     return s;
+}
+
+/// One of the media's constants in each cell: a file of numbers, or a straight line from one side to the other.
+std::vector<double> constants_of(Object& media, const std::string& name, double least, double most,
+                                 const Scaling& scaling, const std::string& folder, std::vector<std::string>& files) {
+    const Json* json = media.find(name);
+    if (!json) return {};
+    const Extent to{scaling.to_x, scaling.to_y};
+    if (json->is_string()) {
+        files.push_back(in_folder(folder, media.text(name, ""), media.key(name)));
+        return plane_of(files.back(), media.key(name), {scaling.from_x, scaling.from_y}, to, least, most);
+    }
+    Object o(*json, media.key(name));
+    o.need("from"), o.need("to");
+    const double first = o.number("from", 0, least, most), last = o.number("to", 0, least, most);
+    const bool along_x = o.word("along", {"x", "y"}, 0) == 0;
+    o.no_other_keys();
+    std::vector<double> plane;
+    plane.reserve(to.columns * to.rows);
+    for (std::size_t j = 0; j < to.rows; ++j)
+        for (std::size_t i = 0; i < to.columns; ++i) {
+            const double share = along_x ? (static_cast<double>(i) + 0.5) / static_cast<double>(to.columns)
+                                         : (static_cast<double>(j) + 0.5) / static_cast<double>(to.rows);
+            plane.push_back(first + (last - first) * share);
+        }
+    return plane;
+}
+
+Initial initial_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling,
+                   const std::string& folder, std::vector<std::string>& files) {
+    Object o(json, where);
+    Initial initial;
+    o.need("field"), o.need("type");
+    std::vector<std::string> names;
+    for (const Component c : {Component::z, Component::x, Component::y}) names.emplace_back(name_of(mode, c));
+    initial.component = static_cast<Component>(o.word("field", names, 0));
+    initial.kind = static_cast<Initial::Kind>(o.word("type", {"gaussian", "mode", "numbers"}, 0));
+    initial.amplitude = o.number("amplitude", 1, -1e30, 1e30);
+    const double per_x = static_cast<double>(scaling.to_x) / static_cast<double>(scaling.from_x),
+                 per_y = static_cast<double>(scaling.to_y) / static_cast<double>(scaling.from_y);
+    switch (initial.kind) {
+    case Initial::Kind::gaussian: {
+        const Json& at = o.need("at");
+        if (!at.is_array() || at.size() != 2) fault(o.key("at"), "must be [x, y] in cells");
+        initial.x = per_x * Object::number_of(at[0], o.key("at") + "[0]", -1e6, 1e6);
+        initial.y = per_y * Object::number_of(at[1], o.key("at") + "[1]", -1e6, 1e6);
+        o.need("width");
+        const double width = o.number("width", 1, 1e-3, 1e6);
+        initial.width_x = per_x * width, initial.width_y = per_y * width;
+        break;
+    }
+    case Initial::Kind::mode:
+        if (initial.component != Component::z) fault(o.key("field"), "a mode is one of " + names[0]);
+        initial.m = o.size("m", 1, 0, most_cells), initial.n = o.size("n", 1, 0, most_cells);
+        break;
+    case Initial::Kind::numbers:
+        o.need("file");
+        files.push_back(in_folder(folder, o.text("file", ""), o.key("file")));
+        initial.numbers = plane_of(files.back(), o.key("file"), {scaling.from_x, scaling.from_y},
+                                   {scaling.to_x, scaling.to_y}, -1e30, 1e30);
+        break;
+    }
+    o.no_other_keys();
+    return initial;
 }
 
 Material material_of(const Json& json, const std::string& where) {
@@ -337,7 +460,7 @@ bool acts(const Scene& scene, const Source& s) {
     if (s.component == Component::y) return s.x1 > 1;
     if (s.hard) return true;
     const auto fixed = [&](const Side& side) -> std::size_t {
-        return side.kind == Side::Kind::dirichlet || (side.kind == Side::Kind::conductor && scene.mode == Mode::tm);
+        return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && scene.mode == Mode::tm);
     };
     return s.x1 > fixed(scene.left) && s.x0 < scene.nx - fixed(scene.right) && s.y1 > fixed(scene.bottom) &&
            s.y0 < scene.ny - fixed(scene.top);
@@ -394,6 +517,22 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     }
     for (std::size_t i = 0; i < shapes.size(); ++i) draw(scene, shapes[i], fmt::format("shapes[{}]", i), scaling);
 
+    if (const Json* constants = o.find("media")) {
+        Object media(*constants, "media");
+        const auto read = [&](const char* name, double least, double most) {
+            return constants_of(media, name, least, most, scaling, folder, scene.files);
+        };
+        scene.media = {read("eps_r", 1e-6, 1e6), read("mu_r", 1e-6, 1e6), read("sigma", 0, 1e12),
+                       read("sigma_m", 0, 1e18)};
+        media.no_other_keys();
+    }
+    const Json& initial = o.list("initial");
+    if (initial.size() > most_sources)
+        fault("initial", fmt::format("{} parts; {} is the most", initial.size(), most_sources));
+    for (std::size_t i = 0; i < initial.size(); ++i)
+        scene.initial.push_back(
+            initial_of(initial[i], fmt::format("initial[{}]", i), scene.mode, scaling, folder, scene.files));
+
     if (const Json* boundary = o.find("boundary")) {
         Object sides(*boundary, "boundary");
         const Json* all = sides.find("all");
@@ -401,8 +540,8 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
                                          {"right", &scene.right},
                                          {"bottom", &scene.bottom},
                                          {"top", &scene.top}}) {
-            if (all) *side = side_of(*all, "boundary.all");
-            if (const Json* own = sides.find(name)) *side = side_of(*own, sides.key(name));
+            if (all) *side = side_of(*all, "boundary.all", folder, scene.files);
+            if (const Json* own = sides.find(name)) *side = side_of(*own, sides.key(name), folder, scene.files);
         }
         sides.no_other_keys();
     }
@@ -436,14 +575,60 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
 
 } // namespace
 
+bool Scene::graded() const {
+    return !(media.eps_r.empty() && media.mu_r.empty() && media.sigma.empty() && media.sigma_m.empty());
+}
+
+Material Scene::material_at(std::size_t i, std::size_t j) const {
+    const std::size_t cell = j * nx + i;
+    const Material& m = materials[map.empty() ? 0 : map[cell]];
+    const auto own = [&](const std::vector<double>& plane, double otherwise) {
+        return plane.empty() ? otherwise : plane[cell];
+    };
+    return {m.name, own(media.eps_r, m.eps_r), own(media.mu_r, m.mu_r), own(media.sigma, m.sigma),
+            own(media.sigma_m, m.sigma_m)};
+}
+
+double Initial::at(const Scene& scene, std::size_t i, std::size_t j) const {
+    constexpr double pi = std::numbers::pi;
+    const double half_x = component == Component::y ? 0 : 0.5, half_y = component == Component::x ? 0 : 0.5;
+    const double px = static_cast<double>(i) + half_x, py = static_cast<double>(j) + half_y;
+    switch (kind) {
+    case Kind::gaussian: {
+        const double a = (px - x) / width_x, b = (py - y) / width_y;
+        return amplitude * std::exp(-a * a - b * b);
+    }
+    case Kind::mode: { // TE: walls are the outermost edges. TM: the centres of the outermost cells.
+        const double mx = pi * static_cast<double>(m), ny_ = pi * static_cast<double>(n);
+        if (scene.mode == Mode::te)
+            return amplitude * std::cos(mx * px / static_cast<double>(scene.nx)) *
+                   std::cos(ny_ * py / static_cast<double>(scene.ny));
+        return amplitude * std::sin(mx * static_cast<double>(i) / static_cast<double>(scene.nx - 1)) *
+               std::sin(ny_ * static_cast<double>(j) / static_cast<double>(scene.ny - 1));
+    }
+    case Kind::numbers: return amplitude * numbers[j * scene.nx + i];
+    }
+    return 0;
+}
+
 double largest_speed(const Scene& scene) {
+    const auto speed_in = [](double eps_r, double mu_r) { return 1 / std::sqrt(eps_r * eps_0 * mu_r * mu_0); };
+    if (!scene.media.eps_r.empty() || !scene.media.mu_r.empty()) {
+        double speed = 0;
+        for (std::size_t j = 0; j < scene.ny; ++j)
+            for (std::size_t i = 0; i < scene.nx; ++i) {
+                const Material m = scene.material_at(i, j);
+                speed = std::max(speed, speed_in(m.eps_r, m.mu_r));
+            }
+        return speed;
+    }
     std::array<bool, 256> drawn = {};
     drawn[0] = scene.map.empty(); // the first material fills a grid without a map
     for (const std::uint8_t index : scene.map) drawn[index] = true;
     double speed = 0;
     for (std::size_t i = 0; i < scene.materials.size(); ++i) {
         const Material& m = scene.materials[i];
-        if (drawn[i]) speed = std::max(speed, 1 / std::sqrt(m.eps_r * eps_0 * m.mu_r * mu_0));
+        if (drawn[i]) speed = std::max(speed, speed_in(m.eps_r, m.mu_r));
     }
     return speed;
 }
@@ -477,6 +662,25 @@ void check_scene(const Scene& scene) {
     if (!scene.map.empty() && scene.map.size() != scene.nx * scene.ny) fault("map", "must have nx * ny cells");
     for (const std::uint8_t index : scene.map)
         if (index >= scene.materials.size()) fault("map", fmt::format("there is no material {}", index));
+    const auto plane = [&](const std::string& key, const std::vector<double>& numbers, std::size_t cells,
+                           double least) {
+        if (!numbers.empty() && numbers.size() != cells)
+            fault(key, fmt::format("{} numbers for {} cells", numbers.size(), cells));
+        for (const double x : numbers)
+            if (!(std::isfinite(x) && x >= least))
+                fault(key, fmt::format("{:g} is not a number from {:g} on", x, least));
+    };
+    constexpr double any = std::numeric_limits<double>::lowest(), above_0 = std::numeric_limits<double>::min();
+    const std::size_t all_cells = scene.nx * scene.ny;
+    plane("media.eps_r", scene.media.eps_r, all_cells, above_0),
+        plane("media.mu_r", scene.media.mu_r, all_cells, above_0);
+    plane("media.sigma", scene.media.sigma, all_cells, 0), plane("media.sigma_m", scene.media.sigma_m, all_cells, 0);
+    for (std::size_t i = 0; i < scene.initial.size(); ++i) {
+        const Initial& initial = scene.initial[i];
+        plane(fmt::format("initial[{}].file", i), initial.numbers, all_cells, any);
+        if (initial.kind == Initial::Kind::numbers && initial.numbers.empty())
+            fault(fmt::format("initial[{}].file", i), "holds no numbers");
+    }
     const double limit = largest_stable_dt(scene), dt = scene.time_step();
     if (!(dt > 0 && std::isfinite(dt))) fault("dt", "must be above 0");
     if (dt > limit * (1 + 1e-12))
@@ -503,11 +707,16 @@ void check_scene(const Scene& scene) {
     layers(scene.left, scene.right, scene.nx, "left", "right");
     layers(scene.bottom, scene.top, scene.ny, "bottom", "top");
     if (scene.sources.size() > most_sources) fault("sources", "there are too many");
+    std::size_t strengths = 0; // Patch counts them with an int
     for (std::size_t i = 0; i < scene.sources.size(); ++i) {
         const Source& s = scene.sources[i];
+        strengths += s.strength.size();
+        if (strengths > std::size_t{std::numeric_limits<int>::max()})
+            fault(fmt::format("sources[{}].strength", i), "all sources together have too many");
         if (s.x0 >= s.x1 || s.y0 >= s.y1 || s.x1 > scene.nx || s.y1 > scene.ny)
             fault(fmt::format("sources[{}].region", i), fmt::format("[{}, {}, {}, {}] is not within {} x {} cells",
                                                                     s.x0, s.y0, s.x1, s.y1, scene.nx, scene.ny));
+        plane(fmt::format("sources[{}].strength", i), s.strength, (s.x1 - s.x0) * (s.y1 - s.y0), any);
     }
     if (scene.probes.size() > most_sources) fault("probes", "there are too many");
     for (std::size_t i = 0; i < scene.probes.size(); ++i)
@@ -546,7 +755,9 @@ Scene parse_scene(const std::string& text, const std::string& folder, const Over
     }
 }
 
-std::vector<std::string> scene_names() { return {"book", "scatterer", "waveguide", "double-slit", "heterogeneous"}; }
+std::vector<std::string> scene_names() {
+    return {"book", "scatterer", "waveguide", "double-slit", "heterogeneous", "lens"};
+}
 
 Scene read_scene(const std::string& name, const Overrides& overrides) {
     const std::vector<std::string> known = scene_names();

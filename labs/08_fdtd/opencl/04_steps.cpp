@@ -1,11 +1,11 @@
-// Rung 3: four steps per pass over the memory, in local memory; the counterpart of cuda_steps.
+// Rung 4: four steps per pass over the memory, in local memory; the counterpart of cuda_steps.
 //
 // Changed: a group loads its cells into local memory and computes four steps before it writes them. It has one
 // work-item per cell, but completes only the cells at least four away from its edge. Groups have 64 x 32 items where
 // the device allows that many, otherwise 32 x 32, or 16 x 16.
 // Limit: cells that are computed more than once (64 x 32 for 56 x 24 completed: half as many again), and on a GPU
 // the barriers, two per step.
-#include "03_steps.cl.hpp"
+#include "04_steps.cl.hpp"
 #include "launch.hpp"
 
 namespace fdtd {

@@ -1,4 +1,4 @@
-// Rung 4: one work-item per band of rows, for a device that is a CPU; the counterpart of cpu_threads.
+// Rung 5: one work-item per band of rows, for a device that is a CPU; the counterpart of cpu_threads.
 //
 // Changed: a CPU device runs the items of a group in a loop, one after the other, and a work-item per cell leaves the
 // tests for borders, layers and sources in that loop. Here the loops are in the kernel: along a row, without tests
@@ -8,7 +8,7 @@
 // at the same time, from copies that they made after the previous step.
 // Limit: on a CPU, its memory or cache, and a launch per step. On a GPU neighbouring items access numbers that are
 // rows apart, and there are few items.
-#include "04_rows.cl.hpp"
+#include "05_rows.cl.hpp"
 #include "launch.hpp"
 
 namespace fdtd {
@@ -20,7 +20,7 @@ template <class T> void opencl_rows(const Problem<T>& p, Output<T>& out, Stopwat
     const std::size_t rows = gpulab::ceil_div(p.ny(), wanted), bands = gpulab::ceil_div(p.ny(), rows);
     const ClFields<T> start(p.start);
     ClFields<T> field(p.start);
-    constexpr std::size_t copies = 5; // of each band: see 04_rows.cl
+    constexpr std::size_t copies = 5; // of each band: see 05_rows.cl
     gpulab::ClBuffer<T> one(copies * bands * p.pitch()), other(copies * bands * p.pitch());
     // The hole in the region without tests. Probes are not in it: they are only read, and a box around sources and
     // probes can be a large part of the grid.

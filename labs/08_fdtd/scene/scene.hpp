@@ -28,21 +28,6 @@ struct Material {
 inline constexpr double eps_0 = 8.854e-12;                        ///< F/m, with the digits of the book
 inline constexpr double mu_0 = 4 * 3.14159265358979323846 * 1e-7; ///< H/m
 
-/// What happens at one side of the grid.
-struct Side {
-    /// Kinds of boundaries.
-    enum class Kind {
-        conductor, ///< perfect conductor: the tangential electric field is 0
-        dirichlet, ///< the component along z has a given value in the outermost cells
-        pml        ///< Berenger's split-field layer in front of a conductor: absorbs waves
-    };
-    Kind kind = Kind::conductor;
-    double value = 0;         ///< dirichlet: the value; in a corner that of the bottom or the top counts
-    std::size_t cells = 25;   ///< pml: thickness; the layer is a part of the nx x ny cells
-    double grading = 3;       ///< pml: the loss grows as this power of the depth
-    double reflection = 1e-8; ///< pml: the share of a wave's amplitude that comes back at normal incidence, in theory
-};
-
 /// The value of a source over time. Times are in seconds.
 struct Waveform {
     /// Shapes of the pulse.
@@ -67,6 +52,23 @@ struct Waveform {
     double at(double n, double dt) const;
 };
 
+/// What happens at one side of the grid.
+struct Side {
+    /// Kinds of boundaries.
+    enum class Kind {
+        conductor, ///< perfect conductor: the tangential electric field is 0
+        dirichlet, ///< the component along z has a given value in the outermost cells
+        pml,       ///< Berenger's split-field layer in front of a conductor: absorbs waves
+        driven     ///< the tangential electric field is given over time (section 4.2.1 of the book)
+    };
+    Kind kind = Kind::conductor;
+    double value = 0;         ///< dirichlet: the value; in a corner that of the bottom or the top counts
+    std::size_t cells = 25;   ///< pml: thickness; the layer is a part of the nx x ny cells
+    double grading = 3;       ///< pml: the loss grows as this power of the depth
+    double reflection = 1e-8; ///< pml: the share of a wave's amplitude that comes back at normal incidence, in theory
+    Waveform waveform = {};   ///< driven: E_x or E_y on the side's edges in TE, E_z in the outermost cells in TM
+};
+
 /// A component of the field by its direction. Which field it belongs to follows from the mode.
 enum class Component : int { z = 0, x = 1, y = 2 };
 
@@ -78,6 +80,36 @@ struct Source {
     /// density (M or J of the book's equation 4.2.1), which adds to what arrives.
     bool hard = true;
     Waveform waveform = {};
+    /// Factors of the waveform, one per cell, row by row from y0 on; empty: 1 everywhere (exercise 4.4 of the book).
+    std::vector<double> strength = {};
+};
+
+struct Scene;
+
+/// A part of the field at the start, lines 55 and 56 of the book's program 4.3. Parts add up. The component along z is
+/// that of time 0, the others are those of dt / 2.
+struct Initial {
+    /// Shapes of a part.
+    enum class Kind {
+        gaussian, ///< exp(-((X - x) / width_x)^2 - ((Y - y) / width_y)^2)
+        mode,     ///< of a box of conductors: a product of m half waves along x and n along y, of the component along z
+        numbers   ///< one per cell
+    };
+    Component component = Component::z;
+    Kind kind = Kind::gaussian;
+    double amplitude = 1;
+    double x = 0, y = 0, width_x = 1, width_y = 1; ///< in cells; cell (i, j) has its centre at (i + 1/2, j + 1/2)
+    std::size_t m = 0, n = 0;
+    std::vector<double> numbers = {}; ///< nx * ny, row y = 0 first
+
+    /// The value in a cell: at its centre, on its lower edge (x) or on its left edge (y).
+    double at(const Scene& scene, std::size_t i, std::size_t j) const;
+};
+
+/// Constants of the media by cell, as in Material: nx * ny numbers each, row y = 0 first. Where one is empty, that of
+/// the cell's material counts. (Exercise 4.3 of the book.)
+struct CellMedia {
+    std::vector<double> eps_r, mu_r, sigma, sigma_m;
 };
 
 /// A cell in which the component along z is recorded in every step.
@@ -96,15 +128,19 @@ struct Scene {
     std::size_t steps = 200;
     std::vector<Material> materials = {Material{}}; ///< 1 to most_materials; the first fills the grid
     std::vector<std::uint8_t> map = {};             ///< nx * ny indices of materials, row y = 0 first; empty: uniform
+    CellMedia media = {};
     Side left = {}, right = {}, bottom = {}, top = {};
+    std::vector<Initial> initial = {};
     std::vector<Source> sources = {};
     std::vector<Probe> probes = {};
     std::size_t frame_every = 10; ///< steps from one picture to the next
     double frame_scale = 0;       ///< the value of the strongest colour; 0: the largest in all frames
 
-    std::vector<std::string> files = {}; ///< that the scene was read from: its own, the map, columns of numbers
+    std::vector<std::string> files = {}; ///< that the scene was read from: its own, the map, numbers
 
     double time_step() const; ///< dt, or what `courant` gives
+    bool graded() const;      ///< whether cells have media of their own
+    Material material_at(std::size_t i, std::size_t j) const;
 };
 
 /// The speed of a wave in the fastest of the materials in the grid, in m/s.
@@ -115,7 +151,7 @@ double largest_speed(const Scene& scene);
 double largest_stable_dt(const Scene& scene);
 
 /// The most sources, and the most probes, of a scene.
-inline constexpr std::size_t most_sources = 16;
+inline constexpr std::size_t most_sources = 4096;
 /// The most materials: pairs of them then still have an index of one byte.
 inline constexpr std::size_t most_materials = 22;
 /// The most cells along a side of the grid.

@@ -92,14 +92,14 @@ std::string field_vti(const Scene& scene, const Snapshot& snapshot) {
     return text + "</CellData>\n</Piece>\n</ImageData>\n</VTKFile>\n";
 }
 
-std::string series_pvd(const Scene& scene, const std::vector<Snapshot>& snapshots,
+std::string series_pvd(const Scene& scene, const std::vector<std::size_t>& steps,
                        const std::vector<std::string>& files) {
     std::string text = "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\" "
                        "byte_order=\"LittleEndian\">\n<Collection>\n";
     const double dt = scene.time_step();
-    for (std::size_t k = 0; k < snapshots.size(); ++k)
+    for (std::size_t k = 0; k < steps.size(); ++k)
         text += fmt::format("<DataSet timestep=\"{:.9g}\" part=\"0\" file=\"{}\"/>\n",
-                            static_cast<double>(snapshots[k].step) * dt, files[k]);
+                            static_cast<double>(steps[k]) * dt, files[k]);
     return text + "</Collection>\n</VTKFile>\n";
 }
 
@@ -121,26 +121,30 @@ std::string probes_csv(const Scene& scene, const std::vector<double>& recorded) 
     return text;
 }
 
-void write_frames(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots) {
+FrameFiles::FrameFiles(const std::string& folder, const Scene& scene, double scale, std::size_t pictures)
+    : scene_(scene), folder_(folder), scale_(scale), left_(pictures), animation_(pictures, 100) {
     make_folder(folder, "--frames");
-    const double scale = scene.frame_scale > 0 ? scene.frame_scale : largest(snapshots);
-    std::vector<gpulab::Image> pictures;
-    for (const Snapshot& s : snapshots) {
-        pictures.push_back(draw(scene, s, scale));
-        gpulab::OutputFile file(in(folder, fmt::format("frame-{:06}.png", s.step)));
-        gpulab::write_png(file, pictures.back());
-    }
-    gpulab::OutputFile(in(folder, "animation.png")).write(animated_png(pictures, 100));
+    file_ = gpulab::OutputFile(in(folder, "animation.png"));
 }
 
-void write_vtk(const std::string& folder, const Scene& scene, const std::vector<Snapshot>& snapshots) {
+void FrameFiles::add(const Snapshot& snapshot) {
+    const std::string png = gpulab::encoded_png(draw(scene_, snapshot, scale_));
+    gpulab::OutputFile(in(folder_, fmt::format("frame-{:06}.png", snapshot.step))).write(png);
+    file_.append(animation_.next(png));
+    if (--left_ == 0) file_.commit();
+}
+
+VtkFiles::VtkFiles(const std::string& folder, const Scene& scene, std::size_t snapshots)
+    : scene_(scene), folder_(folder), count_(snapshots) {
     make_folder(folder, "--vtk");
-    std::vector<std::string> names;
-    for (const Snapshot& s : snapshots) {
-        names.push_back(fmt::format("field-{:06}.vti", s.step));
-        gpulab::OutputFile(in(folder, names.back())).write(field_vti(scene, s));
-    }
-    gpulab::OutputFile(in(folder, "series.pvd")).write(series_pvd(scene, snapshots, names));
+}
+
+void VtkFiles::add(const Snapshot& snapshot) {
+    steps_.push_back(snapshot.step);
+    names_.push_back(fmt::format("field-{:06}.vti", snapshot.step));
+    gpulab::OutputFile(in(folder_, names_.back())).write(field_vti(scene_, snapshot));
+    if (steps_.size() == count_)
+        gpulab::OutputFile(in(folder_, "series.pvd")).write(series_pvd(scene_, steps_, names_));
 }
 
 } // namespace fdtd

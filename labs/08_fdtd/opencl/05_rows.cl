@@ -114,9 +114,13 @@ kernel void step_of_band(PROBLEM, global REAL* u, global REAL* p, global REAL* q
         global const REAL* p_above = of_next ? copy_of(before, b + 1, copy_first_p, pitch) : p + at + pitch;
         u_of_row(PROBLEM_ARGUMENTS, j, part, u + at, p + at, p_above, q + at, LAYERS ? v + at : v, step);
         for (int s = 0; DRIVEN && s < r->probes; ++s)
-            if (r->probe_y[s] == j) recorded[(size_t)step * r->probes + s] = u[at + r->probe_x[s]];
+            if (probes[s].y == j) recorded[(size_t)step * r->probes + s] = u[at + probes[s].x];
         edges_of_row(PROBLEM_ARGUMENTS, j, part, u + at, u_below, p + at, q + at, step);
         u_below = u + at;
+    }
+    if (DRIVEN && last == ny) { // a driven side sets P on the upper border
+        const size_t at = (size_t)ny * pitch;
+        for (int i = 0; i < nx; ++i) p[at + i] = next_p(PROBLEM_ARGUMENTS, i, ny, p[at + i], 0, 0, step);
     }
     copy_ends(b, first, last, nx, pitch, u, p, q, v, after);
 }

@@ -1,0 +1,36 @@
+/// @file
+/// One step of any scene: the kernels of cuda_scene, and the steps that cuda_steps leaves over.
+#pragma once
+
+#include "yee.cuh"
+
+namespace fdtd {
+
+/// Any grid; one thread per cell.
+template <class T> __global__ void update_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i >= g.rules.nx || j >= g.rules.ny) return;
+    const std::size_t at = std::size_t(j) * g.rules.pitch + i;
+    const bool layer = in_layer(g, i, j);
+    T v = layer ? f.v[at] : T(0);
+    const T u = next_u(g, i, j, f.u[at], v, f.p[at], f.p[at + g.rules.pitch], f.q[at], f.q[at + 1], step);
+    f.u[at] = u;
+    if (layer) f.v[at] = v;
+    record(g, i, j, u, step);
+}
+
+/// Any grid; one thread for each of the (nx + 1) x (ny + 1) places that hold numbers, because a driven side sets the
+/// edges on the upper and the right border, too.
+template <class T> __global__ void update_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i > g.rules.nx || j > g.rules.ny) return;
+    const std::size_t at = std::size_t(j) * g.rules.pitch + i;
+    const bool column = i < g.rules.nx, row = j < g.rules.ny;
+    const T u = column && row ? f.u[at] : T(0);
+    if (column) f.p[at] = next_p(g, i, j, f.p[at], u, j > 0 ? f.u[at - g.rules.pitch] : T(0), step);
+    if (row) f.q[at] = next_q(g, i, j, f.q[at], u, i > 0 ? f.u[at - 1] : T(0), step);
+}
+
+} // namespace fdtd
