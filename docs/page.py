@@ -201,7 +201,8 @@ class Page:
         if not self.has_lab(self.lab):
             return ""
         self.find_variants(self.lab)
-        return self.convert(text) + (self.files_of_lab() if self.file.name == "README.md" else "")
+        is_hand_out = self.path == f"labs/{self.lab}/README.md"
+        return self.convert(text) + (self.files_of_lab() if is_hand_out else "")
 
 
 if __name__ == "__main__":

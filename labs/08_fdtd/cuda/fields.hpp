@@ -1,5 +1,6 @@
 /// @file
-/// A field in device memory.
+/// A field in device memory: what the host half of every CUDA rung copies in, restores before each run, and copies
+/// out.
 #pragma once
 
 #include "fdtd.hpp"

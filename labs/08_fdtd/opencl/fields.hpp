@@ -1,5 +1,5 @@
 /// @file
-/// A field on an OpenCL device.
+/// A field on an OpenCL device: what the host half of every rung copies in, restores before each run, and copies out.
 #pragma once
 
 #include <fmt/format.h>
