@@ -105,12 +105,13 @@ def mistake_of(row: dict, path: Path) -> Mistake:
     edits = row.get("edits", [{field: row[field] for field in ("text", "by") if field in row}])
     if unknown := row.keys() - FIELDS:
         raise Fault(f"{name}: unknown field {min(unknown)}")
-    if missing := {"id", "file", "finder", "student"} - row.keys():
+    if missing := {"id", "file", "student"} - row.keys():
         raise Fault(f"{name}: no {min(missing)}")
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", row["id"]):
         raise Fault(f"{name}: an id has lower case, digits and hyphens")
-    if row["finder"] not in FINDERS:
-        raise Fault(f"{name}: unknown finder {row['finder']!r}, not one of: {', '.join(FINDERS)}")
+    finder = row.get("finder", FINDERS[0])
+    if finder not in FINDERS:
+        raise Fault(f"{name}: unknown finder {finder!r}, not one of: {', '.join(FINDERS)}")
     if ("edits" in row) == ("text" in row or "by" in row) or any(edit.keys() != {"text", "by"} for edit in edits):
         raise Fault(f"{name}: give text and by, or edits of text and by")
     if not edits or any(edit["text"] in ("", edit["by"]) for edit in edits):
@@ -120,7 +121,7 @@ def mistake_of(row: dict, path: Path) -> Mistake:
     rung = row.get("rung", [])
     return Mistake(id=row["id"], lab=re.sub(r"^\d+_", "", folder), rungs=tuple([rung] if isinstance(rung, str) else rung),
                    file=row["file"] if inside else f"labs/{folder}/{row['file']}",
-                   edits=tuple((edit["text"], edit["by"]) for edit in edits), finder=row["finder"], student=row["student"],
+                   edits=tuple((edit["text"], edit["by"]) for edit in edits), finder=finder, student=row["student"],
                    check=row.get("check", ""), accepted=row.get("accepted", ""))
 
 

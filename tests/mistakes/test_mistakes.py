@@ -45,12 +45,12 @@ def test_fits(mistake):
     assert not set(mistake.rungs) - set(ladder(mistake.lab) if mistake.rungs else [])
 
 
-ROW = '[[mistake]]\nid = "a"\nfile = "x.cl"\ntext = "1"\nby = "2"\nfinder = "values"\nstudent = "says two"\n'
+ROW = '[[mistake]]\nid = "a"\nfile = "x.cl"\ntext = "1"\nby = "2"\nfinder = "late"\nstudent = "says two"\n'
 
 
 @pytest.mark.parametrize("old, new, fault", [
     ('id = "a"', 'id = "A b"', "A b: an id has lower case"),
-    ('"values"', '"chance"', "a: unknown finder 'chance'"),
+    ('"late"', '"chance"', "a: unknown finder 'chance'"),
     ("finder", "found", "a: unknown field found"),
     ('student = "says two"', "", "a: no student"),
     ('by = "2"', 'by = "1"', "a: it replaces nothing"),
@@ -67,7 +67,7 @@ def test_a_row_that_is_not_as_it_should_be_is_named(scratch, old, new, fault):
 
 def mistake(**fields):
     row = {"id": "a", "file": "opencl/02_one_item.cl", "rung": "opencl_one_item", "text": "k * a[i] + b[i]", "by": "0",
-           "finder": "values", "student": "writes 0", **fields}
+           "student": "writes 0", **fields}
     return plant.mistake_of(row, Path("01_saxpy.toml"))
 
 
@@ -157,7 +157,7 @@ def write_rows(folder, names):
     text = ""
     for name in names:
         row = {"id": name, "file": "opencl/02_one_item.cl", "rung": "opencl_one_item", "text": "k * a[i] + b[i]", "by": "0",
-               "finder": "values", "student": "does so", **PLANTED[name][0]}
+               "student": "does so", **PLANTED[name][0]}
         text += "[[mistake]]\n" + "".join(f"{field} = '{value}'\n" for field, value in row.items())
     (folder / "01_saxpy.toml").write_text(text, encoding="utf-8")
 
