@@ -16,7 +16,7 @@
 /// - Box: cells [x0, x1) x [y0, y1).
 /// - inner: the Box of all cells that are in no absorbing layer. The scene above has layers at the left, at the right
 ///   and at the top. In a layer U has two parts, u - v driven by P and v driven by Q, and each has its own loss.
-/// - change: the Box of all cells whose U is computed. In the others, along a side, U has a value that is given.
+/// - change: the Box of all cells whose U is computed. In the other cells, along a side, U is fixed.
 /// - Patch: a source (s): a Box, the component that it drives there, and whether it sets or adds.
 /// - A probe (*): a cell whose U is recorded in every step.
 /// - Coefficients: of the medium. They are the same everywhere, or a map has an index of a table for each cell, or each
@@ -32,7 +32,11 @@
 
 namespace fdtd {
 
-/// Coefficients of one medium: new = keep * old + x * (difference in x) + y * (difference in y) + add * (source).
+/// Coefficients of one medium:
+///   - new U = keep * U - x * (Q at the right - Q at the left) + y * (P above - P below) + add * source
+///   - new P = keep * P + y * (U - U below) + add * source
+///   - new Q = keep * Q - x * (U - U at the left) + add * source
+///
 /// For the component along z they are a, b/dx, b/dy and b of the book's equation 4.2.10, for the others c, d/dx, d/dy
 /// and d. @tparam T float or double
 template <class T> struct Coefficients { T keep, x, y, add; };
@@ -47,7 +51,7 @@ struct Patch {
     Box box;
     int component = 0;
     int hard = 0;
-    int strengths = -1; ///< where its strengths begin, one per cell, row by row; -1: 1 in each cell
+    int strengths = -1; ///< where its numbers begin in View::strengths, one per cell, row by row; -1: 1 in each cell
 };
 
 /// The cell of a probe.
@@ -55,7 +59,8 @@ struct ProbeCell {
     int x = 0, y = 0;
 };
 
-/// A problem without its arrays. The same layout in C++ and in OpenCL: first the numbers, then the integers.
+/// The sizes, flags and constants of a problem, without its arrays. The same layout in C++ and in OpenCL: first the
+/// numbers, then the integers.
 ///
 /// Arrays of cells have `pitch` numbers in a row, and ny + 1 rows: cell (i, j) is at j * pitch + i. So there are nx x
 /// ny of U, nx x (ny + 1) of P and (nx + 1) x ny of Q.
@@ -68,7 +73,7 @@ template <class T> struct Rules {
     int mapped = 0;      ///< whether cells differ in their medium
     int graded = 0;      ///< then: whether each has coefficients of its own, instead of an index in the map
     int materials_u = 0; ///< entries of the table for U; those for P and Q follow
-    int steps = 0;       ///< steps of this run, and values of each source
+    int steps = 0;       ///< of this run; each source has one value per step
     int sources = 0, probes = 0;
     Box driven; ///< a box around all sources
     Box probed; ///< a box around all probes
@@ -80,7 +85,7 @@ template <class T> struct View {
     Rules<T> rules;
     const std::uint8_t* map = nullptr;
     const Coefficients<T>* table = nullptr;
-    const T* layers = nullptr;
+    const T* layers = nullptr; ///< keep and gain of U and of Q per column, and per row: see Problem::layers
     const Patch* patches = nullptr;
     const T* values = nullptr;
     const T* strengths = nullptr;
@@ -88,7 +93,7 @@ template <class T> struct View {
     T* recorded = nullptr;
     std::size_t plane = 0; ///< numbers in an array of cells
     static constexpr int few = 8;
-    Patch first[few] = {}; ///< the first patches once more: in constant memory a kernel does not wait for them
+    Patch first[few] = {}; ///< a copy of the first patches: a kernel reads its parameters faster than an array
 };
 
 /// The arrays of a field, in device memory; see Fields.

@@ -1,19 +1,20 @@
-// Rung 2: two kernels per step with threads along the rows, and any block. (Alfaro Vigo & Rossetto, section 4.4.2)
+// Rung 2: two kernels per step; a warp works along a row. (Alfaro Vigo & Rossetto, section 4.4.2)
 //
-// Changed: threadIdx.x counts i, and cells with neighbouring i are neighbours in memory: at = j * pitch + i. The
-// pitch is a multiple of 16, so that each row begins at a multiple of 128 bytes (of 64 in float). A warp loads 32
-// neighbours. Ex and Ey have their edges on the border, too, so no cell asks whether it has a neighbour above or to the
-// right; book.hpp has the equations and says which number is where.
+// Changed: the layout of the arrays. threadIdx.x still counts i, but cell (i, j) is at j * pitch + i and no longer at
+// i * ny + j, so the 32 threads of a warp access 32 neighbouring numbers. The pitch is a multiple of 16, so that each
+// row begins at a multiple of 128 bytes (of 64 in float). The arrays also hold the edges on the border, so update_h
+// tests for no missing neighbour. book.hpp has the equations and says which number is where.
+// As before there are two kernels: E needs the new Hz of all neighbours, and the end of a kernel is the barrier.
 // cuda_coalesced has blocks of 32 x 8; cuda_block_shape takes block_x x block_y from the problem, 256 x 1 by default.
 // Limit: memory. update_h reads Hz, Ex, Ey and writes Hz; update_e reads Hz, Ex, Ey and writes Ex, Ey: 9 numbers, 72
-// bytes in double, per cell and step.
+// bytes in double, per cell and step; caches serve what a neighbouring thread has read.
 #include "book.hpp"
 #include "fields.hpp"
 #include "gpulab/error.hpp"
 
 namespace fdtd {
 
-/// Hz from time step n to n + 1. Any grid; one thread per cell.
+/// Hz from time step n to n + 1. One thread per cell; the launch must cover all nx x ny cells.
 template <class T> __global__ void update_h(Book<T> g, T* hz, const T* ex, const T* ey, T source) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -27,7 +28,7 @@ template <class T> __global__ void update_h(Book<T> g, T* hz, const T* ex, const
     // END EXERCISE
 }
 
-/// Ex and Ey from half a step before Hz to half a step after it. Any grid; one thread per cell.
+/// Ex and Ey from half a step before Hz to half a step after it. One thread per cell, as above.
 template <class T> __global__ void update_e(Book<T> g, const T* hz, T* ex, T* ey) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -48,7 +49,7 @@ template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwat
     const Book<T> g = book_of(p);
     const FieldBuffers<T> start(p.start);
     FieldBuffers<T> field(p.start);
-    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // in TE mode
+    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // TE mode
     const dim3 grid(gpulab::grid_size(p.nx(), block.x), gpulab::grid_size(p.ny(), block.y));
     watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
     gpulab::watch_stream(

@@ -1,11 +1,12 @@
 // Rung 6: four steps per pass over the memory, in registers.
 //
-// Changed: a warp owns a strip of 24 columns and moves through it row by row. It loads 32 columns: four more on
+// Changed: a warp owns a band, 24 columns wide, of a strip of the grid (areas.hpp), and moves up through it row by row.
+// It loads 32 columns: four more on
 // each side, because after each step the outermost column on both sides is no longer right (its neighbour is
 // missing). Each lane holds one column. The numbers to the left and right come from the neighbouring lanes by
 // shuffles, those above and below from the rows that the lane has seen before. So there is no shared memory and no
 // barrier.
-// Index: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
+// Order: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
 // above. In each iteration every step advances by one row:
 //
 //     row j      is loaded            and kept in kept[0]
@@ -14,7 +15,8 @@
 //     row j - 3  does step 2          and is kept in kept[3]
 //     row j - 4  does step 3, its last, and is stored
 //
-// A strip also reaches four rows beyond its lower and upper end, as it does at its sides:
+// The warp also loads four more rows below and above its band, for the same reason. Which lanes are right after each
+// step:
 //
 //     lane    0 1 2 3 4 ........ 27 28 29 30 31
 //     step 0  . # # # # ........ #  #  #  #  .      # right after this step
@@ -23,12 +25,14 @@
 //     step 3  . . . . # ........ #  .  .  .  .      lanes 4 to 27 have done four steps: these are stored
 //
 // A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. Facts about
-// the column are looked up once (facts.cuh), facts about the row once per row. In each iteration the warp takes the
-// shortest of three versions of the code that is right there: without any tests, for borders and layers, or also for
-// sources and probes. Absorbing layers are a frame around the grid: its warps run the code for layers and get fewer
-// rows (areas.hpp), all others run the code without layers. Steps left over, three at most, are those of cuda_scene.
-// Limit: memory, on large grids. There is one pass per four steps, but it also reads the columns on each side. On small
-// grids there are few warps, and the time that a warp takes for a row decides.
+// the column are looked up once (facts.cuh), facts about the row once per row. For each row the warp
+// takes the shortest version of advance() that is correct there: inner (no tests), border (tests for borders and
+// layers) or special (also sources and probes). Absorbing layers form a frame around the grid: warps in the frame run
+// the version with layers and get fewer rows (areas.hpp), all others the version without. The last one to three steps,
+// if any, use the kernels of cuda_scene. On a first reading take `mapped` and `layers` as false, and only the branch
+// Place::inner. Limit: memory, on large grids. A pass of four steps writes each number once; it reads 32/24 of the
+// columns and (rows + 8)/rows of the rows of a band. On small grids there are few warps, and the time of a warp for one
+// row decides.
 #include <algorithm>
 #include <climits>
 
@@ -49,17 +53,18 @@ constexpr int warps = 4; // per block; they are independent of each other
 template <class T> struct Cell {
     T u = 0, p = 0, q = 0;
     T v = 0;            ///< in the layers: the part of U that Q drives
-    unsigned media = 0; ///< where media differ: the indices of U, P and Q, one byte each; graded: the place of the cell
+    unsigned media = 0; ///< where media differ: the indices of U, P and Q, one byte each; graded: the index of the cell
 };
 
-/// What a step must consider in a row.
+/// Which tests a row needs.
 enum class Place {
-    inner,  ///< nothing: all numbers change, and nothing drives them
-    border, ///< numbers that do not change, and layers
-    special ///< and sources and probes
+    inner,  ///< none: each number is updated
+    border, ///< for edges and cells that are fixed, and for layers
+    special ///< as border, and for sources and probes
 };
 
-/// A warp's strip: columns [x0, x0 + 32 - 2 steps) are completed. @tparam steps per pass
+/// The band of a strip that one warp computes: it completes columns [x0, x0 + 32 - 2 steps), rows [y0, y1). @tparam
+/// steps per pass
 template <int steps, bool mapped, bool layers, class T> class Strip {
 public:
     __device__ Strip(const View<T>& view, int x0, int y0, int y1, int first_step)
@@ -70,7 +75,8 @@ public:
         const auto most = [](int a, int b, int c) { return max(a, max(b, c)); };
         const auto least = [](int a, int b, int c) { return min(a, min(b, c)); };
         const bool inner = left >= most(1, r.change.x0, r.inner.x0) && right <= least(r.nx, r.change.x1, r.inner.x1);
-        inner_y0 = inner ? most(1, r.change.y0, r.inner.y0) : r.ny + 1; // or no row at all
+        inner_y0 =
+            inner ? most(1, r.change.y0, r.inner.y0) : r.ny + 1; // otherwise beyond the last row: no row is inner
         inner_y1 = least(r.ny, r.change.y1, r.inner.y1);
         for (int s = 0; s < r.sources; ++s)
             if (const Box b = patch_of(g, s).box; left < b.x1 && right > b.x0) extend_special(b.y0, b.y1);
@@ -112,6 +118,8 @@ public:
     /// Row j has been loaded: each step advances by one row.
     /// @return row j - steps, with all steps done
     __device__ Cell<T> advance(const Cell<T>& loaded, int j) {
+        // All lanes of the warp take the same branch, because the bounds are those of the band: so shuffles of all 32
+        // lanes are safe.
         const int low = j - steps; // rows low to j - 1 are computed
         if (low < special_y1 && j > special_y0) return advance<Place::special>(loaded, j);
         if (low >= inner_y0 && j <= inner_y1) return advance<Place::inner>(loaded, j);
@@ -126,11 +134,11 @@ private:
     template <Place place> __device__ Cell<T> advance(Cell<T> above, int j) {
         constexpr unsigned all = 0xFFFFFFFFu;
         const Rules<T>& r = g.rules;
-#pragma unroll
+#pragma unroll                            // so that t is a constant, and kept[t] a register
         for (int t = 0; t < steps; ++t) { // step t of row j - t - 1; `above` is the row above it, before that step
             const int row = j - t - 1, step = first_step_ + t;
             Cell<T> c = kept[t];
-            // After this step, as c.u will be: the row below has passed step t in the iteration before.
+            // U of the row below after step t, which that row did in the iteration before.
             const T below = t + 1 < steps ? kept[t + 1 < steps ? t + 1 : 0].u : u_below;
             Coefficients<T> k = r.u, kp = r.e, kq = r.e;
             if (mapped && r.graded) {
@@ -141,7 +149,8 @@ private:
             }
             const T dq = __shfl_down_sync(all, c.q, 1) - c.q;
             if constexpr (place == Place::inner) {
-                // From step to step only P above is late: it enters U last, and U enters P last.
+                // above.p comes from the step before in this loop, all else was known earlier. So it enters U in the
+                // last operation, and U enters P in the last one: the rest is computed while they are awaited.
                 const T u_rest = k.keep * c.u - k.x * dq - k.y * c.p;
                 const T p_rest = kp.keep * c.p - kp.y * below;
                 c.u = k.y * above.p + u_rest;
@@ -174,7 +183,7 @@ private:
     const View<T>& g;
     const int i; ///< the lane's column
     const int y0_, y1_, first_step_;
-    const bool mine; ///< the lane's column is completed here
+    const bool mine; ///< this lane stores its column
     const ColumnFacts<T> column;
     int inner_y0, inner_y1;                   ///< rows that are inner
     int special_y0 = INT_MAX, special_y1 = 0; ///< rows from the first source or probe of the strip to the last
@@ -191,13 +200,14 @@ __device__ void march(const View<T>& g, const FieldPointers<T>& from, const Fiel
 #pragma unroll 1
     for (int j = y0 - steps; j < y1 + steps; ++j) {
         const Cell<T> now = next;
-        if (j + 1 < y1 + steps) next = strip.load(from, j + 1); // on its way during the arithmetic
+        if (j + 1 < y1 + steps) next = strip.load(from, j + 1); // it arrives while advance() computes
         strip.store(to, j - steps, strip.advance(now, j));
     }
 }
 
-/// Four steps from one field to another; any grid. With five blocks on a multiprocessor each thread has up to 96
-/// registers. The code for layers could use more and keeps some numbers in local memory, but few warps run it.
+/// Four steps from one field to another. The launch needs areas.warps() warps or more. With five blocks on a
+/// multiprocessor each thread has up to 96 registers. The code for layers could use more and keeps some numbers in
+/// local memory, but few warps run it.
 template <bool mapped, bool layers, class T>
 __global__ void __launch_bounds__(32 * warps, 5)
     steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
@@ -244,7 +254,7 @@ template <class T> void cuda_steps(const Problem<T>& p, Output<T>& out, Stopwatc
             kernel<<<blocks, 32 * warps, 0, stream>>>(g, from, to, step, areas);
             std::swap(from, to), in_other = !in_other;
         }
-        for (; step < r.steps; ++step) { // in place
+        for (; step < r.steps; ++step) { // one at a time, in place
             update_u<<<grid, block, 0, stream>>>(g, from, step);
             update_edges<<<grid, block, 0, stream>>>(g, from, step);
         }

@@ -18,7 +18,7 @@ struct Area {
     int bands() const { return (y1 - y0 + rows - 1) / rows; }
 };
 
-/// Areas that have every cell of the (nx + 1) x (ny + 1) once. The slow ones come first.
+/// Areas that together cover each of the (nx + 1) x (ny + 1) cells once. The slow ones come first.
 struct Areas {
     Area area[5];
     int end[5] = {}; ///< number of the first warp after those of the area
@@ -32,16 +32,16 @@ struct Areas {
     int warps() const { return count == 0 ? 0 : end[count - 1]; }
 };
 
-/// Rows of a band at most: more save little, and a large grid has enough warps without them.
+/// The most rows of a band. Longer bands would save little; a large grid has enough warps anyway.
 inline constexpr int most_rows = 64;
 
 /// Areas for bands of at most `rows` rows. In the frame a band has fewer, so that its warps take as long as the others.
-/// @param steps per pass: a warp reads so many cells beyond its band on each side
+/// @param steps per pass: a warp reads this many cells beyond its band on each side
 template <class T> Areas areas_with(const Rules<T>& r, int steps, int rows) {
     const int width = 32 - 2 * steps, strips = (r.nx + width) / width; // to column nx
     // A row in a layer takes about 2.2 times as long as another (MEASURED.md).
     const int frame_rows = std::max((rows + 2 * steps) * 5 / 11 - 2 * steps, 4);
-    // Strips and rows from which no cell is read that is in a layer. Without a layer there, they begin at the border.
+    // Strips and rows whose warps read no cell of a layer. Without a layer there, they begin at the border.
     const int x0 = r.inner.x0 == 0 ? 0 : (r.inner.x0 + steps + width - 1) / width;
     const int x1 = r.inner.x1 == r.nx ? strips : (r.inner.x1 - steps) / width;
     const int y0 = r.inner.y0 == 0 ? 0 : r.inner.y0 + steps, y1 = r.inner.y1 == r.ny ? r.ny + 1 : r.inner.y1 - steps;
@@ -58,8 +58,8 @@ template <class T> Areas areas_with(const Rules<T>& r, int steps, int rows) {
     return all;
 }
 
-/// Areas for a device: bands have few rows, so that all warps run at the same time, but not so few that most rows are
-/// computed twice.
+/// Areas for a device: bands with the fewest rows, 4 to 64, with which all warps run at the same time. Fewer rows mean
+/// more warps; a grid that is too large for that has bands of 64.
 /// @param resident warps that run at the same time
 template <class T> Areas areas_for(const Rules<T>& r, int steps, int resident) {
     for (int rows = 4; rows < most_rows; ++rows)

@@ -6,7 +6,7 @@
 
 namespace fdtd {
 
-/// Any grid; one thread per cell.
+/// One thread per cell; the launch must cover all nx x ny cells.
 template <class T> __global__ void update_u(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
     const int j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -20,7 +20,7 @@ template <class T> __global__ void update_u(const __grid_constant__ View<T> g, F
     record(g, i, j, u, step);
 }
 
-/// Any grid; one thread for each of the (nx + 1) x (ny + 1) places that hold numbers, because a driven side sets the
+/// One thread for each of the (nx + 1) x (ny + 1) places that hold numbers, because a driven side sets the
 /// edges on the upper and the right border, too.
 template <class T> __global__ void update_edges(const __grid_constant__ View<T> g, FieldPointers<T> f, int step) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -22,7 +22,7 @@ template <class T> __device__ Coefficients<T> medium_p(const View<T>& g, std::si
     if (g.rules.graded) return g.table[g.plane + at];
     // EXERCISE media-and-sources
     //| // TODO: g.rules.e in a uniform medium; where g.rules.mapped, the entry of the table that the map of P names.
-    //| // Indices of P and Q count from g.rules.materials_u on, and the map of P stands g.plane after that of U.
+    //| // The map of P begins at g.map + g.plane. Index k in it means g.table[g.rules.materials_u + k].
     //| return g.rules.e;
     return g.rules.mapped ? g.table[g.rules.materials_u + g.map[g.plane + at]] : g.rules.e;
     // END EXERCISE
@@ -50,18 +50,19 @@ template <class T> __device__ T source_in(const View<T>& g, int s, const Patch& 
 }
 
 /// A hard source sets the number, a soft one adds gain times its value. Sources act in the order of the scene.
+/// @param may_add false in a cell whose U is given: soft sources do nothing there
 template <class T>
 __device__ T driven(const View<T>& g, int component, int i, int j, T value, T gain, bool may_add, int step) {
-    // Edges on the border belong to driven sides, which are components of their own.
+    // Only a driven side can set an edge on the border. Patch numbers these components 3 (P) and 4 (Q).
     if (component == 1 && (j == 0 || j == g.rules.ny)) component = 3;
     if (component == 2 && (i == 0 || i == g.rules.nx)) component = 4;
-        // EXERCISE media-and-sources
-        //| // TODO: go through the sources, patch_of(g, s), of this component whose box holds the cell. source_in()
-        // gives | // the number of source s there. A hard source sets the value, a soft one adds gain times its number
-        // where | // may_add says so. | (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add,
-        //(void)step;
-#pragma unroll 1 // sources are few, and copies of the loop would cost cuda_steps registers
-    for (int s = 0; s < g.rules.sources; ++s) {
+    // EXERCISE media-and-sources
+    //| // TODO: for each source s, in order: take patch_of(g, s). If it has this component and its box holds the cell,
+    //| // a hard source sets value to source_in(), a soft one adds gain * source_in() where may_add says so.
+    //| (void)g, (void)component, (void)i, (void)j, (void)gain, (void)may_add, (void)step;
+    const int sources = g.rules.sources; // few, and copies of the loop would cost cuda_steps registers
+#pragma unroll 1
+    for (int s = 0; s < sources; ++s) {
         const Patch patch = patch_of(g, s);
         if (patch.component != component || !inside(patch.box, i, j)) continue;
         const T x = source_in(g, s, patch, i, j, step);
@@ -111,7 +112,7 @@ template <class T> __device__ T next_p(const View<T>& g, int i, int j, T p, T u,
     return p;
 }
 
-/// Q on the left edge of cell (i, j), half a step after U; the same for its edges.
+/// Q on the left edge of cell (i, j), half a step after U. Edges on the border and outside stay, as in next_p().
 template <class T> __device__ T next_q(const View<T>& g, int i, int j, T q, T u, T u_left, int step) {
     const Rules<T>& r = g.rules;
     if (i < 0 || i > r.nx || j < 0 || j >= r.ny) return q;

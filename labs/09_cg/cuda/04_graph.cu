@@ -2,7 +2,8 @@
 //
 // Changed: only how the kernels of rung 3 are launched. A *graph* is a list of kernels with their arguments, recorded
 // once ("captured" from a stream) and launched with a single call; the device then goes from kernel to kernel by
-// itself. That works because the host decides nothing between the kernels: alpha, beta and the end are on the device.
+// itself. That works because the host decides nothing between the kernels: alpha, beta and the decision to stop are on
+// the device, and the kernels have the same arguments in every iteration.
 //
 // Limit: memory; for small systems the start and the end of three kernels per iteration.
 #include "fused.cuh"
@@ -19,7 +20,7 @@ class Graph {
 public:
     /// @param record `record(stream)` puts kernels into a stream; they are recorded and do not run
     template <class Record> explicit Graph(const Record& record) {
-        const gpulab::Stream stream;
+        const gpulab::Stream stream; // only for recording: the graph can be launched in any stream
         cudaGraph_t graph = nullptr;
         CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
         record(static_cast<cudaStream_t>(stream));
@@ -50,8 +51,8 @@ template <class T> void cuda_graph(const Problem<T>& problem, Output<T>& out, St
         watch,
         [&](cudaStream_t stream) {
             system.begin(stream);
-            system.state().until_stopped(stream, system.limit(), [&](std::size_t) {
-                graph.launch(stream); // those beyond the limit do nothing
+            system.state().until_stopped(stream, system.limit(), [&](std::size_t /*left*/) {
+                graph.launch(stream); // always 16: after the end, or the limit, its kernels return at once
                 return graph_iterations;
             });
         },

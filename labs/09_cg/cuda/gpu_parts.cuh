@@ -52,10 +52,10 @@ struct Placement {
 };
 
 /// The parts of this process: all of them, or that of a rank.
-/// @tparam Post Slots or FlaggedSlots
-template <class T, class Post> class GpuParts {
+/// @tparam Exchange Slots or FlaggedSlots
+template <class T, class Exchange> class GpuParts {
 public:
-    using Gpu = GpuPart<T, Post>;
+    using Gpu = GpuPart<T, Exchange>;
 
     GpuParts(const Problem<T>& problem, std::span<const Part<T>> parts, const Placement& where)
         : rules_(rules_of(problem)), limit_(problem.limit) {
@@ -78,7 +78,7 @@ public:
     void first_residual() {
         each("first residual", [](Gpu& g) {
             first_residual_kernel<<<g.first_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.b.data(), g.p.data(), g.weights(), g.r.data(), g.partial.data(), g.post,
+                g.matrix.view(), g.b.data(), g.p.data(), g.weights(), g.r.data(), g.partial.data(), g.exchange,
                 g.state.data());
         });
     }
@@ -94,13 +94,13 @@ public:
         each("border rows", [](Gpu& g) {
             border_kernel<<<g.border_blocks, block_threads, 0, g.stream>>>(
                 g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
-                g.inner_blocks, g.post, g.state.data());
+                g.inner_blocks, g.exchange, g.state.data());
         });
     }
     void next_r() {
         each("residual", [](Gpu& g) {
             part_residual_kernel<<<g.residual_blocks, block_threads, 0, g.stream>>>(
-                g.q.data(), g.weights(), g.r.data(), g.rows, g.partial.data(), g.post, g.state.data());
+                g.q.data(), g.weights(), g.r.data(), g.rows, g.partial.data(), g.exchange, g.state.data());
         });
     }
     void next_p() { next(false); }
@@ -141,7 +141,7 @@ public:
     std::size_t limit() const { return limit_; }
     /// Rows that one part can have under way.
     static std::size_t rows_at_a_time() {
-        return std::size_t{gpulab::resident_blocks(part_residual_kernel<T, Post>, block_threads)} * block_threads;
+        return std::size_t{gpulab::resident_blocks(part_residual_kernel<T, Exchange>, block_threads)} * block_threads;
     }
 
 protected:
@@ -165,7 +165,7 @@ private:
     void next(bool first) {
         each("next x and p", [&](Gpu& g) {
             part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.r.data(), g.weights(), g.x.data(),
-                                                                            g.p.data(), g.rows, first, g.post,
+                                                                            g.p.data(), g.rows, first, g.exchange,
                                                                             g.state.data(), g.state.history(), rules_);
         });
     }

@@ -11,7 +11,7 @@ namespace cg {
 
 /// A part in the memory of the current device: its vectors, and what else its kernels need. Every part has a state of
 /// its own; all compute the same scalars.
-template <class T, class Post> struct GpuPart : DeviceVectors<T> {
+template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     /// @param parts number of all parts @param my_number that of this one
     /// @param rounds blocks of inner_kernel per block that can run at a time. With more than one round, a kernel of a
     ///        stream with high priority can start when a block ends
@@ -21,14 +21,14 @@ template <class T, class Post> struct GpuPart : DeviceVectors<T> {
                            problem.jacobi() ? piece(problem.inverse_diagonal, own) : std::vector<T>(), own.halo.size()),
           device(number), me(my_number), stream(its_stream), part(own), rows(own.rows()), matrix(own.matrix),
           which(own.send), send(which.size()), pq(parts), residual(2 * parts), state(problem.limit),
-          first_blocks(blocks_for(first_residual_kernel<T, Post>, rows)),
+          first_blocks(blocks_for(first_residual_kernel<T, Exchange>, rows)),
           pack_blocks(std::min(gpulab::grid_size(which.size(), block_threads), 1024u)),
           inner_blocks(std::min(rounds * gpulab::resident_blocks(inner_kernel<T>, block_threads),
                                 gpulab::grid_size(own.inner_end - own.inner_begin, block_threads))),
-          border_blocks(blocks_for(border_kernel<T, Post>, rows - (own.inner_end - own.inner_begin))),
-          residual_blocks(blocks_for(part_residual_kernel<T, Post>, rows)),
-          next_blocks(blocks_for(part_next_kernel<T, Post>, rows)), partial(partial_sums()) {
-        post.pq = pq.data(), post.residual = residual.data(), post.parts = parts, post.me = me;
+          border_blocks(blocks_for(border_kernel<T, Exchange>, rows - (own.inner_end - own.inner_begin))),
+          residual_blocks(blocks_for(part_residual_kernel<T, Exchange>, rows)),
+          next_blocks(blocks_for(part_next_kernel<T, Exchange>, rows)), partial(partial_sums()) {
+        exchange.pq = pq.data(), exchange.residual = residual.data(), exchange.parts = parts, exchange.me = me;
     }
 
     /// One number per block of the product, or two per block of the other kernels.
@@ -56,13 +56,13 @@ template <class T, class Post> struct GpuPart : DeviceVectors<T> {
     const Part<T>& part;
     std::size_t rows;
     DeviceSliced<T> matrix;
-    gpulab::DeviceBuffer<int> which;
-    gpulab::DeviceBuffer<T> send;
+    gpulab::DeviceBuffer<int> which;           ///< part.send on the device
+    gpulab::DeviceBuffer<T> send;              ///< these elements of p, packed
     gpulab::DeviceBuffer<double> pq, residual; ///< shares of the sums, of all parts
     DeviceState state;
     unsigned first_blocks, pack_blocks, inner_blocks, border_blocks, residual_blocks, next_blocks;
     gpulab::DeviceBuffer<double> partial;
-    Post post{};
+    Exchange exchange{};
     GpuTrace trace;
 };
 

@@ -21,10 +21,10 @@ struct Slots {
     __device__ bool pq_is_here(State*) const { return true; }
     __device__ bool residual_is_here(State*) const { return true; }
     /// Leaves this part's shares. Called by all threads of the last block.
-    __device__ void leave_pq(double mine) const {
+    __device__ void send_pq(double mine) const {
         if (threadIdx.x == 0) pq[me] = mine;
     }
-    __device__ void leave_residual(double rr, double rho) const {
+    __device__ void send_residual(double rr, double rho) const {
         if (threadIdx.x == 0) residual[2 * me] = rr, residual[2 * me + 1] = rho;
     }
 };
@@ -37,11 +37,11 @@ template <class T> __global__ void pack_kernel(const T* p, const int* which, T* 
 }
 
 /// r = b - A p, where p holds x_0. @param partial two numbers per block
-template <class T, class Post>
+template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    first_residual_kernel(SlicedRows<T> a, const T* b, const T* p, const T* inverse, T* r, double* partial, Post post,
-                          State* s) {
-    if (!post.halo_is_here(s)) return;
+    first_residual_kernel(SlicedRows<T> a, const T* b, const T* p, const T* inverse, T* r, double* partial,
+                          Exchange exchange, State* s) {
+    if (!exchange.halo_is_here(s)) return;
     T rr = 0, rho = 0;
     for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < a.rows;
          i += gridDim.x * std::size_t{block_threads}) {
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
     if (!is_last_block(&s->tickets)) return;
     const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
-    post.leave_residual(all_rr, all_rho);
+    exchange.send_residual(all_rr, all_rho);
 }
 
 /// q = A p for the inner rows. @param partial one number per block
@@ -75,10 +75,10 @@ __global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, s
 
 /// q = A p for the rows before `begin` and from `end` on, and p . q of all rows.
 /// @param partial the sums of inner_kernel's blocks, and behind them room for one number per block of this kernel
-template <class T, class Post>
+template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
     border_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
-                  unsigned inner_blocks, Post post, State* s) {
+                  unsigned inner_blocks, Exchange exchange, State* s) {
     if (s->stop != go_on) return;
     const std::size_t rows = begin + (a.rows - end);
     T dot = 0;
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x == 0) partial[inner_blocks + blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
     const double all = sum_of(partial, inner_blocks + gridDim.x);
-    post.leave_pq(all);
+    exchange.send_pq(all);
 }
 
 #if __CUDA_ARCH__ == 750
@@ -106,11 +106,11 @@ constexpr int full_blocks = 2048 / block_threads;
 
 /// q = A p: first the rows [begin, end), which need no halo, then the others. A multiprocessor has as many threads as
 /// it can have, so that many loads are under way.
-/// @tparam Post FlaggedSlots @param partial one number per block
-template <class T, class Post>
+/// @tparam Exchange FlaggedSlots @param partial one number per block
+template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads, full_blocks)
     product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
-                             Post post, State* s) {
+                             Exchange exchange, State* s) {
     if (s->stop != go_on) return;
     const std::size_t inner = end - begin, stride = gridDim.x * std::size_t{block_threads};
     std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
@@ -121,22 +121,22 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
         dot += p[i] * product;
     };
     for (; k < inner; k += stride) multiply(begin + k);
-    if (k < a.rows) post.wait_for_halo(s);
+    if (k < a.rows) exchange.wait_for_halo(s);
     for (; k < a.rows; k += stride) multiply(k - inner < begin ? k - inner : k - inner - begin + end);
     const double block_dot = block_sum(static_cast<double>(dot));
     if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
     const double all = sum_of(partial, gridDim.x);
-    post.leave_pq(all);
+    exchange.send_pq(all);
 }
 
 /// alpha, and r -= alpha q. @param partial two numbers per block
-template <class T, class Post>
-__global__ void __launch_bounds__(block_threads)
-    part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, double* partial, Post post, State* s) {
-    if (s->stop != go_on || !post.pq_is_here(s)) return;
+template <class T, class Exchange>
+__global__ void __launch_bounds__(block_threads) part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n,
+                                                                      double* partial, Exchange exchange, State* s) {
+    if (s->stop != go_on || !exchange.pq_is_here(s)) return;
     double pq = 0;
-    for (unsigned part = 0; part < post.parts; ++part) pq += __ldcg(&post.pq[part]);
+    for (unsigned part = 0; part < exchange.parts; ++part) pq += __ldcg(&exchange.pq[part]);
     if (!has_curvature(pq, s)) { // all blocks of all parts see that
         if (blockIdx.x == 0 && threadIdx.x == 0) note_product(s, pq);
         return;
@@ -148,18 +148,18 @@ __global__ void __launch_bounds__(block_threads)
     if (!is_last_block(&s->tickets)) return;
     const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
     if (threadIdx.x == 0) s->alpha = alpha; // the shares may change before part_next_kernel runs
-    post.leave_residual(all_rr, all_rho);
+    exchange.send_residual(all_rr, all_rho);
 }
 
 /// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
-template <class T, class Post>
+template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Post post, State* s,
+    part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Exchange exchange, State* s,
                      double* history, Rules rules) {
-    if (s->stop != go_on || !post.residual_is_here(s)) return;
+    if (s->stop != go_on || !exchange.residual_is_here(s)) return;
     double rr = 0, rho = 0;
-    for (unsigned part = 0; part < post.parts; ++part)
-        rr += __ldcg(&post.residual[2 * part]), rho += __ldcg(&post.residual[2 * part + 1]);
+    for (unsigned part = 0; part < exchange.parts; ++part)
+        rr += __ldcg(&exchange.residual[2 * part]), rho += __ldcg(&exchange.residual[2 * part + 1]);
     if (first) {
         for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
              i += gridDim.x * std::size_t{block_threads})

@@ -99,7 +99,9 @@ public:
 
     /// Launches iterations until the device has ended. The host looks at a copy of the state that is one launch old, so
     /// that the device never waits for it; what is launched after the end does nothing.
-    /// @param launch `launch(count)` puts at most `count` iterations into the stream and returns how many
+    /// @param launch `launch(left)` puts iterations into the stream and returns how many. It may put in more than
+    /// `left`:
+    ///        the device stops at the limit
     /// @param wait `wait(event)` returns when the event has been reached, or throws
     template <class Launch, class Wait>
     void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch, const Wait& wait) {

@@ -1,9 +1,11 @@
 /// @file
-/// Flags: how a kernel tells another GPU that what it has stored in that GPU's memory is there, and how it waits.
+/// Flags: a kernel stores data in another GPU's memory, and then raises a flag there. A kernel that needs the data
+/// waits for the flag.
 ///
 ///   - Order: the numbers are stored first, then the flag (release); the flag is loaded first, then the numbers
 ///     (acquire). Both apply to the whole system and not only to one device (thread_scope_system).
-///   - A flag holds the number of a step, which only grows: nobody clears it before the next solution.
+///   - A flag holds the number of the last exchange that has arrived: 1 in begin(), then one more in each iteration. It
+///     only grows until the next solution, so nobody has to clear it in between.
 #pragma once
 
 #include <cuda/atomic>
@@ -12,68 +14,71 @@
 
 namespace cg {
 
-/// What the parts write into the memory of one of them.
+/// Where all parts store in the memory of one part.
 struct Inbox {
     double* pq;       ///< as in Slots
     double* residual; ///< as in Slots
-    unsigned* flags;  ///< per part the last step whose halo it has stored; then of p . q; then of the residual
+    unsigned* flags;  ///< 3 * parts: one per sender for the halo, then for p . q, then for the residual
 };
 
-enum Letter : unsigned { halo_letter = 0, pq_letter = 1, residual_letter = 2 };
+/// What a flag announces: flag [message * parts + sender].
+enum Message : unsigned { halo_message = 0, pq_message = 1, residual_message = 2 };
 
 /// Slots that other GPUs fill while a kernel runs.
 struct FlaggedSlots : Slots {
     const Inbox* inboxes; ///< one per part
-    unsigned* flags;      ///< those of inboxes[me], without a load on the way to them
-    unsigned step;        ///< this one: 1, 2, ...
+    unsigned* flags;      ///< inboxes[me].flags; a copy here saves a load
+    unsigned step;        ///< number of this exchange
 
-    __device__ bool halo_is_here(State* s) const { return all_have_posted(halo_letter, s); }
-    __device__ bool pq_is_here(State* s) const { return all_have_posted(pq_letter, s); }
-    __device__ bool residual_is_here(State* s) const { return all_have_posted(residual_letter, s); }
-    __device__ void leave_pq(double mine) const {
+    __device__ bool halo_is_here(State* s) const { return all_have_sent(halo_message, s); }
+    __device__ bool pq_is_here(State* s) const { return all_have_sent(pq_message, s); }
+    __device__ bool residual_is_here(State* s) const { return all_have_sent(residual_message, s); }
+    /// Stores this part's share of p . q in the slots of all parts, its own too, and raises its flags.
+    __device__ void send_pq(double mine) const {
         for (unsigned part = threadIdx.x; part < parts; part += block_threads) {
             inboxes[part].pq[me] = mine;
-            raise_flag(part, pq_letter);
+            raise_flag(part, pq_message);
         }
     }
-    __device__ void leave_residual(double rr, double rho) const {
+    /// The same of r . r and r . z.
+    __device__ void send_residual(double rr, double rho) const {
         for (unsigned part = threadIdx.x; part < parts; part += block_threads) {
             double* const slot = inboxes[part].residual + 2 * me;
             slot[0] = rr, slot[1] = rho;
-            raise_flag(part, residual_letter);
+            raise_flag(part, residual_message);
         }
     }
 
-    /// Tells a part that what this thread has stored there is there.
-    __device__ void raise_flag(unsigned to, Letter letter) const {
-        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system>(inboxes[to].flags[letter * parts + me])
+    /// Raises this part's flag in the memory of part `to`; what this thread has stored there arrives before it.
+    __device__ void raise_flag(unsigned to, Message message) const {
+        ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system>(inboxes[to].flags[message * parts + me])
             .store(step, ::cuda::memory_order_release);
     }
     /// Waits for a flag of part `from`. @return false when it does not come: about 4 s at 2 GHz
-    __device__ bool wait_for_flag(unsigned from, Letter letter) const {
+    __device__ bool wait_for_flag(unsigned from, Message message) const {
         constexpr long long patience = 1ll << 33; // clock ticks
         const long long begin = clock64();
-        const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system> flag(flags[letter * parts + from]);
+        const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system> flag(flags[message * parts + from]);
         while (flag.load(::cuda::memory_order_acquire) < step)
             if (clock64() - begin > patience) return false;
         return true;
     }
-    /// Waits for the halo, in a thread that is alone with it.
+    /// Waits for the halo. Called by single threads, with no barrier.
     __device__ void wait_for_halo(State* s) const {
         for (unsigned part = 0; part < parts; ++part)
-            if (!wait_for_flag(part, halo_letter)) give_up(s);
+            if (!wait_for_flag(part, halo_message)) give_up(s);
     }
     /// Ends the solution of a part that has waited in vain.
     __device__ static void give_up(State* s) {
         s->end = ended_lost;
         s->stop = stopped;
     }
-    /// Waits for a letter from every part. What the parts have stored before is then visible to the whole block.
+    /// The block waits until this message has come from every part. All its threads may then read what came with it.
     /// @pre all threads of the block call it
-    __device__ bool all_have_posted(Letter letter, State* s) const {
+    __device__ bool all_have_sent(Message message, State* s) const {
         bool here = true;
         for (unsigned part = threadIdx.x; part < parts; part += block_threads)
-            here = wait_for_flag(part, letter) && here;
+            here = wait_for_flag(part, message) && here;
         if (!here) give_up(s);
         return __syncthreads_and(here);
     }
@@ -83,7 +88,7 @@ struct FlaggedSlots : Slots {
 /// @param which own elements @param where for each of them its place in the memory of another part
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    send_kernel(const T* p, const int* which, T* const* where, std::size_t n, FlaggedSlots post, State* s) {
+    send_kernel(const T* p, const int* which, T* const* where, std::size_t n, FlaggedSlots exchange, State* s) {
     if (s->stop != go_on) return;
     // ANSWER halo
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
@@ -93,7 +98,8 @@ __global__ void __launch_bounds__(block_threads)
     __threadfence_system(); // the elements of this thread arrive before any flag
     __syncthreads();        // and so do those of its block
     if (!is_last_block(&s->tickets)) return;
-    for (unsigned part = threadIdx.x; part < post.parts; part += block_threads) post.raise_flag(part, halo_letter);
+    for (unsigned part = threadIdx.x; part < exchange.parts; part += block_threads)
+        exchange.raise_flag(part, halo_message);
 }
 
 } // namespace cg

@@ -1,7 +1,7 @@
 /// @file
 /// Copies through the host: the halo comes down from one OpenCL device and goes up to another. For devices of one
 /// process. An *event* is the end of a command; kernels and copies have a queue each, and an event lets a kernel wait
-/// for a copy in the other queue.
+/// for a copy in the other queue. The sums are in ClParts (opencl/several_devices.hpp).
 ///
 ///     kernels of part 0   | pack | inner rows                            |wait| border rows | dot | ...
 ///     copies of part 0           | halo down |                  | halo up |
@@ -20,7 +20,7 @@ template <class T> class HostCopies : public ClParts<T> {
 public:
     HostCopies(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts,
                const std::vector<Part<T>>& parts)
-        : ClParts<T>(problem, contexts, parts, false) {
+        : ClParts<T>(problem, contexts, parts, /*whole_p=*/false) {
         for (const Part<T>& part : parts) sent_.emplace_back(part.send.size()), halo_.emplace_back(part.halo.size());
     }
 
@@ -30,7 +30,7 @@ public:
     }
     void receive_halo() {
         for (const cl::Event& event : copied_)
-            if (event()) event.wait();
+            if (event()) event.wait(); // null: this device sends nothing
         copied_.clear();
         const auto& devices = this->devices();
         for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -45,8 +45,8 @@ public:
     }
 
 private:
-    std::vector<std::vector<T>> sent_, halo_; // by each device, and for each, on the host
-    std::vector<cl::Event> copied_;           // of what is on its way down
+    std::vector<std::vector<T>> sent_, halo_; // on the host: what device i sends, and what it receives
+    std::vector<cl::Event> copied_;           // of the copies to the host that may still run
 };
 
 } // namespace cg

@@ -2,8 +2,8 @@
 /// The method on several parts: begin() and iterate() stand here once. The other files of this folder are ways to send
 /// what the parts need of each other.
 ///
-/// A *part* is a range of rows on a device, with these elements of all vectors. Behind the own elements of its p lies
-/// the *halo*: the elements of other parts that its rows refer to. An iteration, from top to bottom:
+/// A *part* is a range of rows on one device, with the same range of every vector. Its p has more: behind its own
+/// elements lies the *halo*, the elements of other parts that its rows refer to. An iteration, from top to bottom:
 ///
 ///     part 0                                                      part 1
 ///
@@ -25,11 +25,12 @@
 /// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
 /// part needs to be told when the iteration ends.
 ///
-/// A way is a class with these operations. Those whose arrows cross the middle are its own; it inherits the others:
-///   - from GpuParts (cuda/gpu_parts.cuh), where alpha and beta stay on the devices: PeerCopies, Stores, MpiOnGpu,
-///   Nccl;
-///   - from HostParts (host_parts.hpp), where the host computes them: HostCopies, Mpi, and WholeP of
-///     opencl/03_devices_whole.cpp.
+/// A way is a class with these operations. Each way defines send_halo() and receive_halo(), and most of them share_pq()
+/// and share_residual(); Stores has a product of its own. The rest is in a base class:
+///   - GpuParts (cuda/gpu_parts.cuh), where alpha and beta stay on the devices, for PeerCopies, Stores, MpiOnGpu and
+///     Nccl;
+///   - HostParts (host_parts.hpp), where the host computes them, for Mpi and, through ClParts
+///     (opencl/several_devices.hpp), for HostCopies and WholeP (opencl/03_devices_whole.cpp).
 #pragma once
 
 namespace cg {
@@ -46,8 +47,8 @@ template <class Parts> void begin(Parts& parts) {
 }
 
 /// One iteration; the numbers are those of the method's steps, in the README.
-/// @return false when the host knows that p . q has ended the solution. Where the scalars are on the devices, it does
-///         not know, and commands after the end do nothing
+/// @return false when the host computes the scalars and p . q is not positive: the solution ends. When the devices
+///         compute them always true; after the end their kernels return at once
 template <class Parts> bool iterate(Parts& parts) {
     parts.send_halo();
     parts.multiply_inner(); // 1: q = A p in the rows that need no halo, while it travels

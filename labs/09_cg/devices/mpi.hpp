@@ -1,6 +1,6 @@
 /// @file
-/// MPI: ranks send halo and sums through host memory. Here for devices whose scalars the host computes; mpi_gpu.cu has
-/// the same for GPUs that keep them.
+/// MPI: ranks send halo and sums through host memory. This file is for devices whose alpha and beta the
+/// host computes; for GPUs that compute them see mpi_gpu.cu.
 ///
 ///     rank 0   | halo down | MPI_Isend ...  inner rows ... MPI_Waitall | halo up | border rows | MPI_Allgather | ...
 #pragma once
@@ -37,7 +37,8 @@ private:
     std::vector<MPI_Request> requests_;
 };
 
-/// Brings every rank's share of a sum into its slot on all. @param slots `numbers` for each rank; this rank's are there
+/// Brings every rank's share of a sum into its slot on all. @param slots `numbers` for each rank; this rank's own are
+/// in theirs before
 inline void gather_shares(double* slots, int numbers) {
     MPI_Allgather(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, slots, numbers, MPI_DOUBLE, MPI_COMM_WORLD);
 }

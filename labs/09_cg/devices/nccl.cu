@@ -7,9 +7,8 @@
 //     one kernel. Without that, two ranks that send first would wait for each other for ever.
 //   - The sums: ncclAllGather brings every rank's share into the same slots on all. (ncclAllReduce would add them up in
 //     an order that NCCL chooses.)
-// NCCL runs the commands of its ranks in the order of the calls, also where they are in different streams, so every
-// rank makes the same calls in the same order. All ranks decide alike when they have finished, and none launches more
-// than another.
+// All ranks must make the same NCCL calls in the same order, else they wait for each other for ever. They do: all
+// compute the same scalars and look at the state after the same launch, so they stop alike.
 #include "../cuda/gpu_parts.cuh"
 #include "communicator.hpp"
 
@@ -20,8 +19,6 @@ namespace {
 /// This rank's part.
 template <class T> class Nccl : public GpuParts<T, Slots> {
 public:
-    /// Several rounds of blocks of the inner rows fill the GPU before NCCL's kernel comes. Its stream has high
-    /// priority, so it starts when blocks end; with a single round that would be when all of them end.
     Nccl(const Problem<T>& problem, const Part<T>& part, const Placement& where, const Ranks& ranks, const NcclId& id)
         : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]), comm_(ranks, id) {}
 
@@ -30,7 +27,7 @@ public:
         constexpr ncclDataType_t type = sizeof(T) == 8 ? ncclDouble : ncclFloat;
         this->pack(g_);
         CUDA_CHECK_LAUNCH();
-        packed_.record(g_.stream); // also after the last kernel that reads the old halo
+        packed_.record(g_.stream); // after the border rows of the iteration before: the old halo may go
         CUDA_CHECK(cudaStreamWaitEvent(halo_, packed_, 0));
         NCCL_CHECK(ncclGroupStart());
         for (const auto& to : g_.part.sends)
@@ -92,6 +89,8 @@ std::string nccl_version() {
 template <class T>
 std::unique_ptr<Rank<T>> make_nccl_rank(const Problem<T>& problem, const Part<T>& part, int gpu, const Ranks& ranks,
                                         const NcclId& id) {
+    // NCCL's kernel can start only when a block of the inner rows ends. With one round all blocks end together, at the
+    // end of the kernel; with four rounds the first ones end after a quarter of it.
     return std::make_unique<RankOf<T, Nccl<T>>>(problem, part,
                                                 Placement{.devices = {gpu},
                                                           .parts = static_cast<unsigned>(ranks.count),

@@ -1,11 +1,14 @@
 /// @file
-/// Peer copies: cudaMemcpyPeerAsync copies from GPU to GPU, over NVLink where there is one. Halo and sums travel so.
+/// Peer copies: cudaMemcpyPeerAsync copies halo and sums from GPU to GPU, over NVLink where there is one.
 ///
-/// A stream of one GPU can wait for an event of another's; nothing else synchronises the GPUs. The halo travels in a
-/// stream of its own, so that the inner rows need not wait:
+/// An *event* marks a point in a stream. A stream can wait for an event of another GPU; the GPUs wait for each other in
+/// no other way, and the host does not wait. The halo travels in a stream of its own, beside the inner rows:
 ///
 ///     stream of part 0   | pack |packed| inner rows        |wait for sent of 1| border rows | ...
 ///     copies of part 0          |wait  | halo to 1 |sent|
+///
+/// Nothing is overwritten too early. A part packs again only after it has received r . r of every part, which a part
+/// sends after its border rows. A slot is written again only after its reader has sent a later sum.
 #pragma once
 
 #include <algorithm>

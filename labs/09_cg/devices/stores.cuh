@@ -2,16 +2,17 @@
 /// Stores: a kernel writes halo and sums into the memory of another GPU through an ordinary pointer, and the kernel
 /// that needs them waits for a flag (flags.cuh).
 ///
-///     part 0   | send: elements, flag | inner rows |wait| border rows, share, flag |wait| residual, shares, flag | ...
-///     part 1   | send: elements, flag | inner rows |wait| border rows, share, flag |wait| residual, shares, flag | ...
-///                             \____________/ ^                          \_____/ ^
+///     kernel of a part            what it stores in the other parts   the kernel that waits for it
+///     send_kernel                 elements of p, then halo flag       product_with_halo_kernel, before the border rows
+///     product_with_halo_kernel    share of p . q, then its flag       part_residual_kernel
+///     part_residual_kernel        r . r and r . z, then their flag    part_next_kernel
 ///
-/// So receive_halo(), share_pq() and share_residual() have nothing to do: the kernels do it. Inner rows and rows at the
-/// border are in one kernel, in which only a thread that reaches the border waits for the halo.
-/// A slot is written again only in the next iteration. By then its reader has sent the writer a later sum, so it has
-/// read the slot.
-/// A kernel that waits occupies its device, so what it waits for must not be queued behind it: parts on the same device
-/// use one stream, in which every step of all parts comes before the next step of any.
+/// So multiply_inner(), receive_halo(), share_pq() and share_residual() are empty: the kernels do their work. The
+/// product is one kernel, in which only a thread that reaches the border rows waits for the halo.
+/// Nothing is overwritten too early: halo and slots are written again in the next iteration only. By then every part
+/// that reads them has sent a later sum to the part that writes them.
+/// A kernel that waits occupies its device. What it waits for must therefore be in front of it: parts on one device
+/// share a stream, and every operation is launched for all parts before the next one.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,7 @@ public:
             }
             where_.emplace_back(where);
             inboxes_.emplace_back(inboxes);
-            g.post.inboxes = inboxes_.back().data(), g.post.flags = inboxes[g.me].flags;
+            g.exchange.inboxes = inboxes_.back().data(), g.exchange.flags = inboxes[g.me].flags;
             g.pack_blocks = blocks_for(send_kernel<T>, g.which.size());
             g.inner_blocks = blocks_for(product_with_halo_kernel<T, FlaggedSlots>, g.rows), g.border_blocks = 0;
             g.partial = gpulab::DeviceBuffer<double>(g.partial_sums());
@@ -60,17 +61,17 @@ public:
 
     void reset() {
         this->each([&](Gpu& g) {
-            g.post.step = 0;
-            CUDA_CHECK(cudaMemsetAsync(g.post.flags, 0, flags_[g.me].bytes(), g.stream));
+            g.exchange.step = 0;
+            CUDA_CHECK(cudaMemsetAsync(g.exchange.flags, 0, flags_[g.me].bytes(), g.stream));
         });
         GpuParts<T, FlaggedSlots>::reset();
     }
     void send_halo() {
         this->each([&](Gpu& g) {
-            ++g.post.step;
+            ++g.exchange.step;
             g.trace.begin("send", "kernel", '>', g.stream);
             send_kernel<<<g.pack_blocks, block_threads, 0, g.stream>>>(g.p.data(), g.which.data(), where_[g.me].data(),
-                                                                       g.which.size(), g.post, g.state.data());
+                                                                       g.which.size(), g.exchange, g.state.data());
             g.trace.end(g.stream);
         });
     }
@@ -79,8 +80,8 @@ public:
     void multiply_border() {
         this->each("product", [](Gpu& g) {
             product_with_halo_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(), g.post,
-                g.state.data());
+                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
+                g.exchange, g.state.data());
         });
     }
     bool share_pq() { return true; }
