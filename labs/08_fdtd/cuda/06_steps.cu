@@ -1,11 +1,11 @@
 // Rung 6: four steps per pass over the memory, in registers.
 //
 // Changed: a warp owns a band, 24 columns wide, of a strip of the grid (areas.hpp), and moves up through it row by row.
-// It loads 32 columns: four more on
-// each side, because after each step the outermost column on both sides is no longer right (its neighbour is
-// missing). Each lane holds one column. The numbers to the left and right come from the neighbouring lanes by
-// shuffles, those above and below from the rows that the lane has seen before. So there is no shared memory and no
-// barrier.
+// It loads 32 columns: four more on each side, because after each step the outermost column on both sides is no longer
+// right (its neighbour is missing). Each lane holds one column. The numbers to the left and right come from the
+// neighbouring lanes by shuffles, those above and below from the rows that the lane has seen before. So there is no
+// shared memory and no barrier.
+//
 // Order: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
 // above. In each iteration every step advances by one row:
 //
@@ -25,13 +25,14 @@
 //     step 3  . . . . # ........ #  .  .  .  .      lanes 4 to 27 have done four steps: these are stored
 //
 // A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. Facts about
-// the column are looked up once (facts.cuh), facts about the row once per row. For each row the warp
-// takes the shortest version of advance() that is correct there: inner (no tests), border (tests for borders and
-// layers) or special (also sources and probes). Absorbing layers form a frame around the grid: warps in the frame run
-// the version with layers and get fewer rows (areas.hpp), all others the version without. The last one to three steps,
-// if any, use the kernels of cuda_scene. On a first reading take `mapped` and `layers` as false, and only the branch
-// Place::inner. Limit: memory, on large grids. A pass of four steps writes each number once; it reads 32/24 of the
-// columns and (rows + 8)/rows of the rows of a band. On small grids there are few warps, and the time of a warp for one
+// the column are looked up once (facts.cuh), facts about the row once per row. For each row the warp takes the shortest
+// version of advance() that is correct there: inner (no tests), border (tests for borders and layers) or special (also
+// sources and probes). Absorbing layers form a frame around the grid: warps in the frame run the version with layers
+// and get fewer rows (areas.hpp), all others the version without. The last one to three steps, if any, use the kernels
+// of cuda_scene. On a first reading take `mapped` and `layers` as false, and only the branch Place::inner.
+//
+// Limit: memory, on large grids. A pass of four steps writes each number once; it reads 32/24 of the columns and
+// (rows + 8)/rows of the rows of a band. On small grids there are few warps, and the time that a warp takes for one
 // row decides.
 #include <algorithm>
 #include <climits>
