@@ -12,7 +12,7 @@ _gpulab_words() {
         return
     fi
     case $2 in
-        run | test | handout | grade | package-autograder | package-classroom)
+        run | explain | test | handout | grade | package-autograder | package-classroom)
             if [[ $# -eq 2 ]]; then
                 for folder in "$root"/labs/[0-9][0-9]_*; do
                     folder=${folder##*/}
@@ -24,7 +24,10 @@ _gpulab_words() {
     if [[ $2 =~ ^(test|setup)$ && $previous != --variant ]]; then
         "$root/lab" "$2" --help | grep -oE '\[(LAB \[)?--?[a-z]+' | grep -oE -- '-.*'
     fi
-    [[ $2 == run || ($2 == test && $previous == --variant) ]] || return 0
+    if [[ $2 == explain && $previous != --* ]]; then
+        printf '%s\n' --variant --compare --warp --page --json --csv --cuda
+    fi
+    [[ $2 == run || ($2 =~ ^(test|explain)$ && $previous == --variant) ]] || return 0
     program=$root/build/default/bin/$3
     [[ -x $program ]] || return 0
     case $previous in

@@ -66,11 +66,14 @@ struct Event {
 struct Site {
     Kind kind = Kind::load;
     unsigned space = 0;
+    std::size_t width = 0; // bytes for one lane
     std::uint64_t requests = 0, lanes = 0, splits = 0;
     std::uint64_t bytes = 0;                   // that the lanes asked for, each counted once in a request
     std::uint64_t sectors = 0, least_sectors = 0; // global
     std::uint64_t passes = 0, least_passes = 0;   // local
-    std::uint64_t same = 0;                    // atomics: the most lanes of a request on one address, summed up
+    std::uint64_t same = 0; // atomics: the most lanes of a request on one address, summed up
+    std::uint64_t excess = 0;                                 // of the request that `worst` shows
+    std::vector<std::pair<std::size_t, std::size_t>> worst; // lanes and addresses of the request furthest from the least
 };
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
@@ -107,10 +110,9 @@ class Counts : public oclgrind::Plugin {
 
     bool isThreadSafe() const override { return false; } // Oclgrind then runs one group after the other
 
-    void kernelBegin(const oclgrind::KernelInvocation* launch) override {
+    void kernelBegin(const oclgrind::KernelInvocation*) override {
         sites_.clear(), places_.clear(), steps_ = json::array();
         groups_ = barriers_ = idle_ = warps_ = 0;
-        (void)launch;
     }
 
     void workGroupBegin(const oclgrind::WorkGroup* group) override {
@@ -169,7 +171,8 @@ class Counts : public oclgrind::Plugin {
                        {"steps", steps_}};
         for (const auto& [instruction, s] : sites_) {
             const auto& where = instruction->getDebugLoc();
-            if (!where) continue;
+            if (!where || !s.requests) continue;
+            if (s.kind == Kind::branch && instruction->getNumSuccessors() < 2) continue; // only a way to the next line
             kernel["sites"].push_back({{"file", llvm::cast<llvm::DIScope>(where.getScope())->getFilename().str()},
                                        {"line", where.getLine()},
                                        {"column", where.getCol()},
@@ -183,7 +186,10 @@ class Counts : public oclgrind::Plugin {
                                        {"least_sectors", s.least_sectors},
                                        {"passes", s.passes},
                                        {"least_passes", s.least_passes},
-                                       {"same", s.same}});
+                                       {"same", s.same},
+                                       {"width", s.width},
+                                       {"excess", s.excess},
+                                       {"worst", s.worst}});
         }
         std::ofstream(std::getenv("GPULAB_EXPLAIN_FILE"), std::ios::app) << kernel << '\n';
     }
@@ -262,7 +268,7 @@ class Counts : public oclgrind::Plugin {
     void count(std::size_t warp, const std::vector<std::pair<std::size_t, const Event*>>& together) {
         const Event& e = *together.front().second;
         Site& s = sites_[e.instruction];
-        s.kind = e.kind, s.space = e.space;
+        s.kind = e.kind, s.space = e.space, s.width = e.bytes;
         ++s.requests;
         s.lanes += together.size();
         if (e.kind == Kind::branch) {
@@ -273,12 +279,15 @@ class Counts : public oclgrind::Plugin {
         for (const auto& [lane, event] : together) lanes.push_back(event);
         const std::size_t bytes = pieces(lanes, 1).size();
         s.bytes += bytes;
-        if (e.space == oclgrind::AddrSpaceLocal) {
-            s.passes += passes_of(together, warp_);
-            s.least_passes += ceil_div(bytes, banks * word_bytes);
-        } else {
-            s.sectors += pieces(lanes, sector_bytes).size();
-            s.least_sectors += ceil_div(bytes, sector_bytes);
+        const bool local = e.space == oclgrind::AddrSpaceLocal;
+        const std::uint64_t took = local ? passes_of(together, warp_) : pieces(lanes, sector_bytes).size();
+        const std::uint64_t least = ceil_div(bytes, local ? banks * word_bytes : sector_bytes);
+        (local ? s.passes : s.sectors) += took;
+        (local ? s.least_passes : s.least_sectors) += least;
+        if (s.worst.empty() || took - least > s.excess) {
+            s.excess = took - least;
+            s.worst.clear();
+            for (const auto& [lane, event] : together) s.worst.emplace_back(lane, event->at);
         }
         if (e.kind == Kind::atomic) {
             std::map<std::size_t, std::uint64_t> on;

@@ -218,6 +218,7 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     for name in TOOLS:
         shutil.copy(Path(__file__).parent / name, grading / name)
     shutil.copy(root / "tools" / "setup.sh", target / "tools" / "setup.sh")
+    copy_tree(root, root / "tools" / "explain", target / "tools" / "explain")
     shutil.copy(STUDENT / "lab", target / "lab")
     (target / "lab").chmod(0o755)
     shutil.copy(STUDENT / "gitignore", target / ".gitignore")

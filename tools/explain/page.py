@@ -1,0 +1,38 @@
+"""A page that shows where the lanes of each warp read and write: one file, which needs no network."""
+
+import json
+from pathlib import Path
+
+from explain import report
+
+
+def page(root, lab, all_explained):
+    text = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
+    content = json.dumps({"lab": lab, "variants": [of_variant(root, one) for one in all_explained]}, separators=(",", ":"))
+    return text.replace("{{title}}", f"{lab}: {', '.join(one.variant for one in all_explained)}").replace(
+        "{{content}}", content.replace("<", "\\u003c"))
+
+
+def of_variant(root, one):
+    """What the page shows of a variant: the text of its kernels with counts, and the steps of each kernel's first group."""
+    files = {}
+    for line in one.lines:
+        lines = files.setdefault(line.file, {"name": Path(line.file).name, "text": [], "counts": {}})
+        counted = lines["counts"].setdefault(line.line, [])
+        a, b, c, d = report.cells(line)
+        counted.append({"what": line.what, "requests": a, "lanes": b, "sectors": c, "passes": d,
+                        "waste": line.counts["sectors"] - line.counts["least_sectors"] + line.counts["passes"] -
+                        line.counts["least_passes"] + line.counts["splits"]})
+    for name, file in files.items():
+        try:
+            file["text"] = (Path(root) / name).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError):
+            pass
+    kernels = {}
+    for launch in one.launches:
+        if launch["kernel"] not in kernels and launch["steps"]:
+            file = next(site["file"] for site in launch["sites"])
+            kernels[launch["kernel"]] = {"name": launch["kernel"], "file": file, "group": launch["group"],
+                                         "arrays": launch["arrays"], "steps": launch["steps"]}
+    return {"variant": one.variant, "options": " ".join(one.options), "warp": one.warp, "summary": report.summary(one),
+            "findings": [text for _, text, _ in report.findings(one)[:6]], "files": files, "kernels": list(kernels.values())}
