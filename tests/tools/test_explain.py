@@ -1,0 +1,296 @@
+"""./lab explain: what it counts is held against formulas that were worked out by hand from the kernels' text."""
+
+import csv
+import json
+import math
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+from conftest import ROOT, passed, refused
+
+sys.path.insert(0, str(ROOT / "tools"))
+from explain import report, run as explain_run  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
+WARP, SECTOR = 32, 32
+
+
+def explain(lab, *words, **environment):
+    return [sys.executable, "-B", "-m", "explain", ROOT, BUILD, lab, *words], {"PYTHONPATH": ROOT / "tools", **environment}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def simulator():
+    if not shutil.which("oclgrind"):
+        pytest.skip("no oclgrind (./lab setup)")
+    try:
+        explain_run.plugin(ROOT, BUILD)
+    except explain_run.Fault as fault:
+        if "headers" in str(fault):
+            pytest.skip(str(fault))
+        raise
+
+
+class Counts:
+    """The counts of one run of a variant, found by a piece of the line's text and by the kind of access."""
+
+    def __init__(self, lab, variant, *options):
+        if not (BUILD / "bin" / lab).is_file():
+            pytest.skip(f"{lab} has not been built")
+        launches, outcome = explain_run.launches(ROOT, BUILD, lab, variant, list(options))
+        assert outcome["status"] == "passed", outcome
+        self.launches = launches
+        self.one = report.explained(variant, list(options), WARP, launches)
+
+    def of(self, text, what):
+        """The counts of the lines with this text."""
+        found = [line for line in self.one.lines if text in report.source_of(ROOT, line) and line.what == what]
+        assert found, f"no {what} where '{text}' stands"
+        total = found[0].counts.copy()
+        for line in found[1:]:
+            total.update(line.counts)
+        return total
+
+    def all(self, space, name):
+        return self.one.sums[f"{space}_{name}"]
+
+
+def test_saxpy_asks_for_each_number_once_whatever_an_item_takes():
+    n = 1 << 12
+    for variant, per_request in (("opencl_one_item", 1), ("opencl_grid_stride", 1), ("opencl_vectorised", 4)):
+        c = Counts("saxpy", variant, "--n", str(n))
+        assert c.all("global", "requests") == 3 * n / (WARP * per_request), variant  # two loads and a store
+        assert c.all("global", "sectors") == c.all("global", "least_sectors") == 3 * 4 * n / SECTOR, variant
+        assert c.one.sums["splits"] == c.one.sums["idle"] == c.one.sums["barriers"] == 0, variant
+
+
+def test_packed_points_take_three_times_the_sectors_and_aligned_ones_one_load():
+    n = 1 << 12
+    packed = Counts("saxpy", "opencl_distances_packed", "--op", "distances", "--n", str(n))
+    loads = [line.counts for line in packed.one.lines if line.what == "global load"]
+    assert sum(c["requests"] for c in loads) == 3 * n / WARP
+    assert sum(c["sectors"] for c in loads) == 3 * n / WARP * 12  # 32 times 12 bytes lie in 12 sectors
+    assert sum(c["least_sectors"] for c in loads) == 3 * n / WARP * 4
+    aligned = Counts("saxpy", "opencl_distances_aligned", "--op", "distances", "--n", str(n))
+    loads = [line.counts for line in aligned.one.lines if line.what == "global load"]
+    assert sum(c["requests"] for c in loads) == n / WARP
+    assert sum(c["sectors"] for c in loads) == sum(c["least_sectors"] for c in loads) == n / WARP * 16
+
+
+def tree_requests(group, interleaved):
+    """Warps that add in a tree over the elements of a group, summed over its steps; and the lanes that do."""
+    requests = lanes = 0
+    distance = 1
+    while distance < group:
+        adding = [i for i in range(group) if (i % (2 * distance) == 0 if interleaved else i < distance)]
+        requests += len({i // WARP for i in adding})
+        lanes += len(adding)
+        distance *= 2
+    return requests, lanes
+
+
+def test_the_trees_ask_as_often_as_warps_have_a_lane_that_adds():
+    n, group = 1 << 10, 256
+    groups = n // group
+    for variant, interleaved, by_hand in (("opencl_tree_interleaved", True, 47), ("opencl_tree_sequential", False, 12)):
+        c = Counts("reduction", variant, "--n", str(n))
+        requests, lanes = tree_requests(group, interleaved)
+        assert (requests, lanes) == (by_hand, group - 1)
+        first = [site for site in c.launches[0]["sites"] if site["space"] == "local" and site["lanes"] == groups * lanes]
+        loads = [site for site in first if site["kind"] == "load"]
+        stores = [site for site in first if site["kind"] == "store"]
+        assert len(loads) == 2 and len(stores) == 1, variant  # x[me] += x[me + distance]
+        for site in loads + stores:
+            assert site["requests"] == site["passes"] == groups * by_hand, variant
+        assert c.launches[0]["barriers"] == groups * (1 + math.log2(group)), variant
+        assert c.launches[0]["groups"] == groups and c.launches[0]["warps"] == n / WARP
+
+
+def test_more_elements_per_item_ask_global_memory_as_often_and_the_tree_less():
+    n = 1 << 10
+    for variant, wide in (("opencl_grid_stride", 1), ("opencl_vectorised", 4)):
+        c = Counts("reduction", variant, "--n", str(n))
+        first = c.launches[0]
+        loads = [site for site in first["sites"] if site["kind"] == "load" and site["space"] == "global"]
+        assert sum(site["sectors"] for site in loads) == sum(site["least_sectors"] for site in loads) == 4 * n / SECTOR, variant
+        assert sum(site["requests"] for site in loads) == n / (WARP * wide), variant
+
+
+def test_matmul_in_tiles_asks_global_memory_sixteen_times_less():
+    m, k, n, tile = 64, 16, 64, 16
+    sizes = ("--m", str(m), "--k", str(k), "--n", str(n))
+    warps = m * n // WARP  # each of two rows of 16 columns
+    naive = Counts("matmul", "opencl_naive", *sizes)
+    loads = naive.of("sum += a[", "global load")
+    assert loads["requests"] == warps * 2 * k
+    assert loads["sectors"] == warps * k * (2 + 2)  # two rows of A, one number each; 16 numbers of B are 64 bytes
+    assert naive.of("c[", "global store")["sectors"] == warps * 4
+    tiles = Counts("matmul", "opencl_local_tile", *sizes)
+    for name in ("a_tile[y][x] =", "b_tile[y][x] ="):
+        assert tiles.of(name, "global load")["requests"] == warps * k / tile
+        assert tiles.of(name, "global load")["sectors"] == warps * k / tile * 4
+        assert tiles.of(name, "local store")["passes"] == warps * k / tile
+    inner = tiles.of("sum += a_tile", "local load")
+    assert inner["requests"] == inner["passes"] == inner["least_passes"] == warps * 2 * k  # a broadcast is one pass
+    assert tiles.one.sums["barriers"] / tiles.one.sums["groups"] == 2 * k / tile
+    assert naive.all("global", "lanes") == loads["lanes"] + m * n and loads["lanes"] == 16 * 2 * (m * k * n) / 16
+
+
+def test_items_with_eight_by_eight_elements_ask_local_memory_once_for_eight():
+    m, k, n, each, side = 64, 16, 64, 8, 64
+    c = Counts("matmul", "opencl_register_tile", "--m", str(m), "--k", str(k), "--n", str(n))
+    assert c.one.sums["groups"] == m * n / side**2
+    stores = [line for line in c.one.lines if line.what == "global store"]
+    # a float8 is two accesses of 16 bytes; each item stores eight of them, and a warp's lie in four rows of 64 columns
+    assert sum(line.counts["requests"] for line in stores) == 2 * each * (m * n / each**2) / WARP
+    assert sum(line.counts["bytes"] for line in stores) == 4 * m * n
+
+
+def test_spmv_by_rows_is_spread_over_32_sectors_and_ELL_over_4():
+    rows, length = 256, 8
+    matrix = ("--generate", f"random:{rows}:{length}")
+    warps = rows // WARP
+    csr = Counts("spmv", "opencl_thread_per_row", *matrix)
+    loads = csr.of("sum += value[k]", "global load")
+    assert loads["requests"] == warps * (1 + (length + 1) + 3 * length)  # k = ..., k < ..., value, column and x
+    spread = sorted(site["sectors"] / site["requests"] for site in csr.launches[0]["sites"]
+                    if site["kind"] == "load" and site["requests"] == warps * length)
+    assert spread[-2:] == [32, 32]  # value and column: a lane's row begins 32 bytes after the row before
+    ell = Counts("spmv", "opencl_ell", *matrix)
+    columns = ell.of("const int j = column[", "global load")
+    assert columns["requests"] == warps * length and columns["sectors"] == columns["least_sectors"] == 4 * warps * length
+    assert csr.of("y[i] = sum", "global store")["sectors"] == ell.of("y[i] = sum", "global store")["sectors"] == 4 * warps
+    slices = Counts("spmv", "opencl_slice_per_row", *matrix)
+    width = slices.one.sums["items"] // rows
+    assert slices.of("partial[item] = sum", "local store")["requests"] == rows * width / WARP
+    tree = slices.of("partial[item] += ", "local store")
+    assert tree["requests"] == rows * width / WARP * math.log2(width) and tree["lanes"] == rows * (width - 1)
+
+
+def test_thomas_reads_each_system_from_its_own_sector():
+    n, systems = 64, 32
+    c = Counts("tridiagonal", "opencl_thomas", "--n", str(n), "--systems", str(systems))
+    down = c.of("const REAL pivot =", "global load")  # a in all rows but the first, b in all
+    assert down["requests"] == 2 * n - 1 and down["sectors"] == 32 * (2 * n - 1) == 4 * down["least_sectors"]
+    up = c.of("x_after = x[begin + i]", "global load")
+    assert up["requests"] == 2 * (n - 1)
+
+
+def cr_passes(n, step, items=1 << 30):
+    """Passes of one local access of the equations that step `step` of CR eliminates in: doubles, halves of a warp."""
+    passes = requests = 0
+    rows = list(range(2 * step - 1, n, 2 * step))
+    for first in range(0, len(rows), WARP):
+        requests += 1
+        for half in (rows[first:first + 16], rows[first + 16:first + WARP]):
+            banks = {}
+            for i in half:
+                for word in (2 * i, 2 * i + 1):
+                    banks.setdefault(word % 32, set()).add(word)
+            passes += max(map(len, banks.values()), default=0)
+    return requests, passes
+
+
+def test_cyclic_reduction_has_the_bank_conflicts_of_its_stride_and_PCR_has_none():
+    n, systems = 64, 4
+    options = ("--n", str(n), "--systems", str(systems))
+    cr = Counts("tridiagonal", "opencl_cr", *options)
+    stores = cr.of("a[i] = new_a", "local store")
+    steps = [cr_passes(n, 1 << s) for s in range(int(math.log2(n)))]
+    assert stores["requests"] == systems * 4 * sum(requests for requests, _ in steps)
+    assert stores["passes"] == systems * 4 * sum(passes for _, passes in steps)
+    assert stores["passes"] > 2 * stores["least_passes"]
+    pcr = Counts("tridiagonal", "opencl_pcr", *options)
+    assert pcr.all("local", "passes") == pcr.all("local", "least_passes")
+    assert pcr.of("= -alpha * a[left]", "local load")["lanes"] == systems * sum(n - (1 << s) for s in range(int(math.log2(n))))
+
+
+def test_a_loop_of_different_length_in_each_lane_keeps_the_lanes_of_one_pass_together():
+    """The rows have different lengths: a warp's k-th pass has the lanes whose rows have more than k entries."""
+    rows = 64
+    c = Counts("spmv", "opencl_thread_per_row", "--generate", "laplace2d:8")
+    lengths = [1 + (i % 8 > 0) + (i % 8 < 7) + (i // 8 > 0) + (i // 8 < 7) for i in range(rows)]
+    passes = sum(max(lengths[first:first + WARP]) for first in range(0, rows, WARP))
+    values = [s for s in c.launches[0]["sites"] if s["kind"] == "load" and s["lanes"] == sum(lengths)]
+    assert len(values) == 3 and {s["requests"] for s in values} == {passes}
+
+
+def test_a_wider_warp_halves_the_requests():
+    found = []
+    for warp in (32, 64):
+        launches, _ = explain_run.launches(ROOT, BUILD, "saxpy", "opencl_one_item", ["--n", "4096"], warp)
+        found.append(sum(site["requests"] for site in launches[0]["sites"] if site["kind"] != "branch"))
+    assert found == [384, 192]
+
+
+def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scratch):
+    words, environment = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "a.json", "--csv",
+                                 scratch / "a.csv", "--page", scratch / "a.html")
+    said = passed(*words, **environment).stdout
+    assert "a warp's 32 loads lie 12 bytes apart: 12 sectors where 4 would do" in said and "#coalesced" in said
+    first = json.loads((scratch / "a.json").read_text())
+    rows = list(csv.DictReader((scratch / "a.csv").open()))
+    assert first[0]["variant"] == "opencl_distances_packed" and first[0]["findings"]
+    assert [int(row["sectors"]) for row in rows] == [line["sectors"] for line in first[0]["lines"]]
+    page = (scratch / "a.html").read_text()
+    assert "distances_packed" in page and "http" not in page.replace("http-equiv", "")
+    words, environment = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "b.json")
+    passed(*words, **environment)
+    assert json.loads((scratch / "b.json").read_text()) == first
+
+
+def test_two_variants_stand_side_by_side():
+    words, environment = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential", "--n", "1024")
+    said = passed(*words, **environment).stdout
+    rows = [line.split() for line in said.splitlines() if line.startswith("opencl_tree")]
+    assert {row[0] for row in rows} == {"opencl_tree_interleaved", "opencl_tree_sequential"}
+
+
+@pytest.mark.parametrize("words, said", [
+    (("--variant", "cuda_one"), "--cuda"), (("--variant", "opencl_none"), "there are: "), (("--n", "many"), "many"),
+    (("--variant", "opencl_one_item", "--json", "/nowhere/a.json"), "/nowhere/a.json"),
+    (("--variant", "opencl_one_item", "--page", "/nowhere/a.html"), "/nowhere/a.html")])
+def test_bad_input_ends_with_2_and_a_line(words, said):
+    if "--n" in words:
+        words = ("--variant", "opencl_one_item", *words)
+    command, environment = explain("saxpy", *words)
+    done = explain_done(command, environment)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done
+
+
+def test_without_Oclgrind_a_line_says_what_to_install(scratch):
+    words, environment = explain("saxpy", PATH=scratch)
+    refused(explain_done(words, environment), "oclgrind")
+
+
+def explain_done(words, environment):
+    from conftest import run as run_command
+    return run_command(*words, **environment)
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch, dark):
+    sys.path.insert(0, str(ROOT / "tests/docs"))
+    import browser
+    path = browser.find_chromium()
+    if not path:
+        pytest.skip("no Chromium to open the page with (Debian's package chromium)")
+    words, environment = explain("reduction", "--variant", "opencl_tree_interleaved", "--page", scratch / "a.html")
+    passed(*words, **environment)
+    with browser.Browser(path, dark=dark) as chromium:
+        for width in (1280, 390):
+            chromium.resize(width, 844)
+            chromium.open((scratch / "a.html").as_uri())
+            assert not chromium.faults
+            assert chromium.run("document.documentElement.scrollWidth") <= width
+            chromium.run("document.getElementById('step').focus()")
+            said = chromium.run("document.getElementById('said').textContent")
+            for kind in ("keyDown", "keyUp"):
+                chromium.call("Input.dispatchKeyEvent", type=kind, key="ArrowRight", code="ArrowRight", windowsVirtualKeyCode=39)
+            moved = chromium.run("document.getElementById('said').textContent")
+            assert said.startswith("Step 1 of ") and moved.startswith("Step 2 of "), (said, moved)
+            assert chromium.run("document.querySelectorAll('#memory span').length") > 32
+            assert chromium.run("document.querySelectorAll('tr.now').length") == 1
