@@ -299,21 +299,22 @@ cuda_parts=nvcc,crt,nvvm,cudart,cccl,cuobjdump,nvdisasm,cublas,cusparse,cusolver
 
 # Installs it into $root/.cuda, in the folders that NVIDIA's own installer makes. pip's settings say where from.
 install_cuda() {
-    local python="" candidate library new=$root/.cuda.new
+    local library new=$root/.cuda.new
     [[ ! -x $root/.cuda/bin/nvcc ]] || return 0
     [[ ${GPULAB_INSTALL:-} != no ]] || die "--cuda: GPULAB_INSTALL is no"
-    for candidate in /usr/bin/python3 python3; do # the last one that has pip
-        if "$candidate" -m pip --version >/dev/null 2>&1; then python=$candidate; fi
-    done
-    [[ $python ]] || die "--cuda: pip is not installed (on Debian and Ubuntu the package python3-pip)"
+    python3 -m pip --version >/dev/null 2>&1 ||
+        die "--cuda: this python3 has no pip (on Debian and Ubuntu the package python3-pip)"
     say "installing the CUDA toolkit $cuda_release into .cuda, with pip (1.5 GB)"
     rm -rf "$new"
-    if ! watch "$python" -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
+    if ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
         "cuda-toolkit[$cuda_parts]==$cuda_release"; then
         rm -rf "$new"
         die "--cuda: pip could not install it: $(grep -i error "$log" | tail -n 1)"
     fi
-    [[ -x $new/nvidia/cu13/bin/nvcc ]] || die "--cuda: there is no CUDA compiler for this machine"
+    if [[ ! -x $new/nvidia/cu13/bin/nvcc ]]; then
+        rm -rf "$new"
+        die "--cuda: PyPI has no CUDA compiler for this kind of machine"
+    fi
     ln -s lib "$new/nvidia/cu13/lib64"
     for library in "$new"/nvidia/cu13/lib/*.so.*; do # the linker looks for libcublas.so
         ln -sf "${library##*/}" "${library%%.so.*}.so"

@@ -16,7 +16,6 @@ import csv
 import dataclasses
 import itertools
 import json
-import math
 import os
 import pathlib
 import re
@@ -26,124 +25,10 @@ import subprocess
 import sys
 import tempfile
 
-
-class Refusal(Exception):
-    """Bad input, or something that is missing: one line."""
-
-
-# ---- Occupancy --------------------------------------------------------------------------------------------------------------
-
-
-@dataclasses.dataclass(frozen=True)
-class Limits:
-    """What one multiprocessor has. Sizes of shared memory are in bytes."""
-    warps: int
-    blocks: int
-    shared: int
-    shared_per_block: int
-    shared_reserved: int = 1024  # for each block, by the driver
-    shared_unit: int = 128
-
-
-# From the tables "Technical Specifications per Compute Capability" of NVIDIA's CUDA C++ Programming Guide, and, for the units
-# of allocation, from cuda_occupancy.h of the CUDA toolkit.
-KIB = 1024
-LIMITS = {
-    (7, 5): Limits(warps=32, blocks=16, shared=64 * KIB, shared_per_block=64 * KIB, shared_reserved=0, shared_unit=256),
-    (8, 0): Limits(warps=64, blocks=32, shared=164 * KIB, shared_per_block=163 * KIB),
-    (8, 6): Limits(warps=48, blocks=16, shared=100 * KIB, shared_per_block=99 * KIB),
-    (8, 9): Limits(warps=48, blocks=24, shared=100 * KIB, shared_per_block=99 * KIB),
-    (9, 0): Limits(warps=64, blocks=32, shared=228 * KIB, shared_per_block=227 * KIB),
-}
-# The same for all of them.
-WARP = 32
-MOST_THREADS = 1024  # per block
-MOST_REGISTERS = 255  # per thread
-REGISTERS = 65536  # of a multiprocessor, and the most that a block may have
-REGISTER_UNIT = 256  # a warp's registers are a multiple of it
-PARTS = 4  # of a multiprocessor, each with a quarter of the registers; a warp lives in one of them
-
-DEVICES = {"t4": (7, 5), "rtx2080": (7, 5), "a100": (8, 0), "a10": (8, 6), "rtx3060": (8, 6), "rtx3070": (8, 6),
-           "rtx3080": (8, 6), "rtx3090": (8, 6), "l4": (8, 9), "rtx4060": (8, 9), "rtx4070": (8, 9), "rtx4080": (8, 9),
-           "rtx4090": (8, 9), "h100": (9, 0), "h200": (9, 0)}
-USUAL_DEVICE = "h200"
-USUAL_BLOCK = 256
-
-
-def round_up(value, unit):
-    return -(-value // unit) * unit
-
-
-def blocks_by(device, registers, block, shared):
-    """For each resource the number of blocks of which one multiprocessor has enough: the least of them fit.
-
-    device: Limits; registers: per thread; block: threads; shared: bytes per block, static and dynamic ones."""
-    warps = -(-block // WARP)
-    blocks = {"warps": device.warps // warps if block <= MOST_THREADS else 0, "blocks": device.blocks}
-    per_warp = round_up(registers * WARP, REGISTER_UNIT)
-    if registers > MOST_REGISTERS or per_warp * round_up(warps, PARTS) > REGISTERS:
-        blocks["registers"] = 0
-    elif registers > 0:
-        blocks["registers"] = REGISTERS // PARTS // per_warp * PARTS // warps
-    allocated = round_up(shared + device.shared_reserved, device.shared_unit)
-    if allocated > device.shared_per_block + device.shared_reserved:
-        blocks["shared memory"] = 0
-    elif allocated > 0:
-        blocks["shared memory"] = device.shared // allocated
-    return blocks
-
-
-def resident_blocks(device, registers, block, shared):
-    """The blocks that one multiprocessor holds at a time."""
-    return min(blocks_by(device, registers, block, shared).values())
-
-
-def needs_of_one_more(device, registers, block, shared):
-    """What one block more would need, as a list of words: the most registers, shared memory and threads with which it fits."""
-    wanted = resident_blocks(device, registers, block, shared) + 1
-    short = [name for name, blocks in blocks_by(device, registers, block, shared).items() if blocks < wanted]
-    if "blocks" in short:
-        return []  # there are no more on this device
-
-    def most(name, values, arguments):
-        return next((value for value in values if blocks_by(device, *arguments(value)).get(name, wanted) >= wanted), None)
-
-    needs = []
-    if "registers" in short:
-        found = most("registers", range(registers, 0, -1), lambda value: (value, block, shared))
-        needs.append(f"at most {found} registers" if found else "smaller blocks")
-    if "shared memory" in short:
-        found = most("shared memory", range(shared, -1, -1), lambda value: (registers, block, value))
-        needs.append(f"at most {found} bytes of shared memory" if found is not None else "no block more fits")
-    if "warps" in short:
-        found = most("warps", range(round_up(block, WARP), 0, -WARP), lambda value: (registers, value, shared))
-        needs.append(f"at most {found} threads per block")
-    return needs
-
-
-# ---- Devices ----------------------------------------------------------------------------------------------------------------
-
-
-def capability_of(name):
-    """The compute capability of a device: "h100" and "9.0" are (9, 0)."""
-    plain = name.lower().replace(" ", "").replace("-", "").replace("_", "")
-    number = re.fullmatch(r"(\d+)\.(\d)", plain)
-    capability = (int(number[1]), int(number[2])) if number else DEVICES.get(plain)
-    if capability not in LIMITS:
-        raise Refusal(f"--on: no device '{name}' in the table; there are: {' '.join(DEVICES)}, or a compute capability: "
-                      + " ".join(f"{major}.{minor}" for major, minor in LIMITS))
-    return capability
-
-
-def device_here():
-    """The GPU of this machine if the table has it, else the usual device."""
-    if shutil.which("nvidia-smi"):
-        told = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], text=True, check=False,
-                              capture_output=True).stdout.split()
-        if told and tuple(map(int, told[0].split("."))) in LIMITS:
-            return told[0]
-    return USUAL_DEVICE
-
+from launches import launched_block, launches_of
+from machine_code import counts_of, innermost_loop, parse_ptx, parse_ptxas, parse_sass
+from occupancy import (DEVICES, LIMITS, MOST_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, Refusal, blocks_by, capability_of,
+                       device_here, next_step, resident_blocks)
 
 # ---- The rungs of a lab -----------------------------------------------------------------------------------------------------
 
@@ -268,197 +153,6 @@ def ptx_of_source(toolkit, rung, capability, scratch):
     return file, file.read_text(encoding="utf-8")
 
 
-# ---- What the tools print ---------------------------------------------------------------------------------------------------
-
-
-def parse_ptxas(text):
-    """ptxas -v: {kernel: registers, spill_stores, spill_loads, stack, static_shared}, all but the first in bytes."""
-    kernels, kernel, function = {}, None, None
-    for line in text.splitlines():
-        if match := re.search(r"Compiling entry function '(\w+)'", line):
-            kernel = kernels.setdefault(match[1], {"registers": 0, "spill_stores": 0, "spill_loads": 0, "stack": 0,
-                                                   "static_shared": 0})
-            entry = match[1]
-        elif match := re.search(r"Function properties for (\w+)", line):
-            function = match[1]
-        elif kernel is None:
-            continue
-        elif match := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads", line):
-            if function == entry:  # not of a function that it calls
-                kernel["stack"], kernel["spill_stores"], kernel["spill_loads"] = map(int, match.groups())
-        elif match := re.search(r"Used (\d+) registers", line):
-            kernel["registers"] = int(match[1])
-            shared = re.search(r"(\d+) bytes smem", line)
-            kernel["static_shared"] = int(shared[1]) if shared else 0
-    return kernels
-
-
-def parse_ptx(text):
-    """{kernel: threads, the most per block by its launch bounds or None; dynamic, whether it uses shared memory whose size
-    the launch chooses}"""
-    dynamic = re.findall(r"^\.extern \.shared .*?(\w+)\[\]", text, re.MULTILINE)
-    kernels = {}
-    for name, head, body in re.findall(r"^(?:\.visible |\.weak )*\.entry (\w+)\((.*?)^\{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
-        bounds = re.search(r"\.(?:maxntid|reqntid) (\d+)(?:, (\d+))?(?:, (\d+))?", head)
-        kernels[name] = {"threads": math.prod(int(n) for n in bounds.groups() if n) if bounds else None,
-                         "dynamic": any(re.search(rf"\b{array}\b", body) for array in dynamic)}
-    return kernels
-
-
-@dataclasses.dataclass
-class Instruction:
-    address: int
-    predicate: str  # "@P0", or nothing
-    name: str  # with its suffixes
-    operands: str
-
-
-INSTRUCTION = re.compile(r"^\s+/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;]*?)\s*;", re.MULTILINE)
-
-
-def parse_sass(text):
-    """cuobjdump -sass: {kernel: its instructions}"""
-    parts = re.split(r"^\s*Function : (\w+)$", text, flags=re.MULTILINE)
-    return {name: [Instruction(int(address, 16), predicate, operation, operands)
-                   for address, predicate, operation, operands in INSTRUCTION.findall(code)]
-            for name, code in zip(parts[1::2], parts[2::2])}
-
-
-# ---- Loops ------------------------------------------------------------------------------------------------------------------
-
-
-def basic_blocks(code):
-    """(blocks, next): lists of instructions that run one after the other, and for each the numbers of the blocks that may
-    follow. A call comes back, so it is like any other instruction."""
-    def target(instruction):
-        found = re.search(r"0x([0-9a-f]+)$", instruction.operands)
-        return int(found[1], 16) if found else None
-
-    def ends(instruction):
-        return instruction.name.split(".")[0] in ("BRA", "BRX", "JMX", "JMP", "EXIT", "RET", "BREAK")
-
-    def goes_on(instruction):  # with a predicate before it, one among its operands, or on divergence only
-        kind = instruction.name.split(".")
-        return bool(instruction.predicate) or kind[0] == "BREAK" or (
-            kind[0] == "BRA" and ("," in instruction.operands or len(kind) > 1))
-
-    starts = {code[0].address} if code else set()
-    for instruction, after in zip(code, code[1:] + [None]):
-        if ends(instruction):
-            starts.add(target(instruction))
-            if after:
-                starts.add(after.address)
-    blocks = []
-    for instruction in code:
-        if instruction.address in starts:
-            blocks.append([])
-        blocks[-1].append(instruction)
-    number = {block[0].address: k for k, block in enumerate(blocks)}
-    following = []
-    for k, block in enumerate(blocks):
-        last, after = block[-1], []
-        if ends(last) and last.name.split(".")[0] == "BRA" and target(last) in number:
-            after.append(number[target(last)])
-        if (not ends(last) or goes_on(last)) and k + 1 < len(blocks):
-            after.append(k + 1)
-        following.append(after)
-    return blocks, following
-
-
-def dominators(following):
-    """For each block that can be reached the block that every way to it passes last (its immediate dominator), as Cooper,
-    Harvey and Kennedy find it; the first block has itself."""
-    order, seen, stack = [], {0}, [(0, iter(following[0]))]
-    while stack:  # depth first, blocks after all that follow them
-        block, rest = stack[-1]
-        step = next((k for k in rest if k not in seen), None)
-        if step is None:
-            order.append(stack.pop()[0])
-        else:
-            seen.add(step)
-            stack.append((step, iter(following[step])))
-    place = {block: k for k, block in enumerate(order)}
-    before = {block: [] for block in order}
-    for block in order:
-        for after in following[block]:
-            before[after].append(block)
-    over = {0: 0}
-    changed = True
-    while changed:
-        changed = False
-        for block in reversed(order[:-1]):
-            common = None
-            for other in (other for other in before[block] if other in over):
-                if common is None:
-                    common = other
-                    continue
-                while common != other:
-                    if place[common] < place[other]:
-                        common = over[common]
-                    else:
-                        other = over[other]
-            if over.get(block) != common:
-                over[block], changed = common, True
-    return over, before
-
-
-def innermost_loop(code):
-    """The instructions of one of the loops that contain no other one, or nothing: that with the most multiply-adds, and of
-    these the longest. A loop is what can come back to a block that every way to it passes: a mere branch backwards, as from
-    code that was moved to the end, is none."""
-    if not code:
-        return []
-    blocks, following = basic_blocks(code)
-    over, before = dominators(following)
-
-    def passes(block, head):
-        while block != head and block != 0:
-            block = over[block]
-        return block == head
-
-    loops = {}
-    for block in over:
-        for head in following[block]:
-            if passes(block, head):
-                body = loops.setdefault(head, {head})
-                rest = [block]
-                while rest:
-                    inside = rest.pop()
-                    if inside not in body:
-                        body.add(inside)
-                        rest += before[inside]
-    innermost = [body for body in loops.values() if len(body & loops.keys()) == 1]
-    bodies = [[instruction for block in sorted(body) for instruction in blocks[block]] for body in innermost]
-
-    def work(body):
-        counts = counts_of(body)
-        return counts["fma"] + counts["mma"], len(body)
-
-    return max(bodies, key=work, default=[])
-
-
-WIDTHS = (1, 2, 4, 8, 16)  # bytes per thread
-
-
-def counts_of(code):
-    """What a piece of code consists of: multiply-adds, and loads by their bytes per thread."""
-    counts = {"instructions": len(code), "fma": 0, "mma": 0,
-              "global_loads": dict.fromkeys(WIDTHS, 0), "shared_loads": dict.fromkeys(WIDTHS, 0)}
-    for instruction in code:
-        kind, *suffixes = instruction.name.split(".")
-        width = next((bytes_ for suffix, bytes_ in (("128", 16), ("64", 8), ("U16", 2), ("S16", 2), ("U8", 1), ("S8", 1))
-                      if suffix in suffixes), 4)
-        if kind in ("FFMA", "FFMA2", "DFMA") or (kind == "HFMA2" and "-RZ, RZ" not in instruction.operands):
-            counts["fma"] += 1  # HFMA2 of zeros only loads a constant
-        elif re.fullmatch("[A-Z]+MMA", kind):
-            counts["mma"] += 1
-        elif kind in ("LDG", "LD", "LDGSTS"):  # the last copies to shared memory
-            counts["global_loads"][width] += 1
-        elif kind == "LDS":
-            counts["shared_loads"][width] += 1
-    return counts
-
-
 # ---- The kernels ------------------------------------------------------------------------------------------------------------
 
 
@@ -496,9 +190,11 @@ def kernels_of(toolkit, rung, capability):
         code = parse_sass(toolkit.run(toolkit.cuobjdump, "-sass", cubin)) if toolkit.cuobjdump else {}
     known, bounds = parse_ptxas(told), parse_ptx(ptx)
     names = short_names(list(known))
+    plain, launches = {name: short.split("<")[0] for name, short in names.items()}, launches_of(rung.source)
     kernels = []
     for name in sorted(known, key=lambda name: list(bounds).index(name) if name in bounds else 0):
-        kernel = {"kernel": names[name], **known[name], **bounds.get(name, {"threads": None, "dynamic": False})}
+        kernel = {"kernel": names[name], **known[name], **bounds.get(name, {"max_threads": None, "dynamic": False})}
+        kernel["launched"] = launched_block(plain[name], set(plain.values()), launches)
         kernel["code"] = kernel["loop"] = None
         if name in code:
             loop = innermost_loop(code[name])
@@ -509,20 +205,21 @@ def kernels_of(toolkit, rung, capability):
 
 def with_occupancy(kernel, device, block, shared):
     """Adds what follows from the launch. block, shared: what the user says of it, or None."""
-    kernel["block"] = block or kernel["threads"] or USUAL_BLOCK
-    kernel["block_from"] = "--block" if block else "launch bounds" if kernel["threads"] else "assumed"
+    kernel["block"] = block or kernel["launched"] or kernel["max_threads"] or USUAL_BLOCK
+    kernel["block_from"] = ("--block" if block else "launch" if kernel["launched"] else
+                            "launch bounds" if kernel["max_threads"] else "assumed")
     kernel["dynamic_shared"] = shared if shared is not None and kernel["dynamic"] else 0
     launch = kernel["registers"], kernel["block"], kernel["static_shared"] + kernel["dynamic_shared"]
     blocks = blocks_by(device, *launch)
-    if kernel["threads"] and kernel["block"] > kernel["threads"]:
+    if kernel["max_threads"] and kernel["block"] > kernel["max_threads"]:
         blocks["launch bounds"] = 0
     least = min(blocks.values())
     kernel["blocks"] = least
     kernel["occupancy"] = 100 * least * -(-kernel["block"] // WARP) / device.warps
     kernel["limited_by"] = [name for name, number in blocks.items() if number == least]
-    kernel["one_more_needs"] = []
+    kernel["next_blocks"], kernel["next_needs"] = 0, []
     if kernel["occupancy"] < 100 and "launch bounds" not in blocks:
-        kernel["one_more_needs"] = needs_of_one_more(device, *launch)
+        kernel["next_blocks"], kernel["next_needs"] = next_step(device, *launch)
     return kernel
 
 
@@ -548,8 +245,8 @@ def limit_of(kernel):
     words = " and ".join(kernel["limited_by"])
     if kernel["occupancy"] == 100:
         return "-"
-    if kernel["one_more_needs"]:
-        return f"{words}; for {kernel['blocks'] + 1} blocks {', '.join(kernel['one_more_needs'])}"
+    if kernel["next_needs"]:
+        return f"{words}; {kernel['next_blocks']} blocks with {' and '.join(kernel['next_needs'])}"
     return words
 
 
@@ -569,7 +266,7 @@ def show(rungs):
                          f"{kernel['block']}{'?' if assumed else ''}", str(kernel["blocks"]), f"{kernel['occupancy']:.0f} %",
                          limit_of(kernel)])
             if assumed:
-                notes["block"] = f"block ?: the code does not fix the threads per block, {USUAL_BLOCK} are assumed: --block N"
+                notes["block"] = f"block ?: no constant in the code, so {USUAL_BLOCK} threads are assumed: --block N"
             if dynamic and not kernel["dynamic_shared"]:
                 notes["shared"] = "shared +?: more is chosen at the launch, none is assumed: --shared BYTES"
             if spill:
@@ -630,6 +327,9 @@ def write_csv(path, rows):
 
 
 class Parser(argparse.ArgumentParser):
+    def __init__(self, **options):
+        super().__init__(allow_abbrev=False, **options)
+
     def error(self, message):
         raise Refusal(message)
 
@@ -655,7 +355,8 @@ def explain(root, build, lab, arguments):
     parser.add_argument("--on", metavar="DEVICE", help=f"for which device: {', '.join(DEVICES)}, or a compute capability as "
                         f"9.0 (default: this machine's, else {USUAL_DEVICE})")
     parser.add_argument("--block", metavar="N", type=whole_number(1),
-                        help=f"threads per block of the launch (default: those of the launch bounds, else {USUAL_BLOCK})")
+                        help=f"threads per block of the launch (default: those of the launch in the "
+                        f"source, else of the launch bounds, else {USUAL_BLOCK})")
     parser.add_argument("--shared", metavar="BYTES", type=whole_number(0),
                         help="shared memory that the launch adds, where a kernel uses such (default: 0)")
     parser.add_argument("--json", metavar="FILE", help="also write the figures to this file")
@@ -694,7 +395,7 @@ def explain(root, build, lab, arguments):
         write_csv(options.csv, [flat(variants, kernel) for variants, kernels in shown for kernel in kernels])
 
 
-def occupancy(arguments):
+def only_occupancy(arguments):
     parser = Parser(prog="resources.py", add_help=False)
     parser.add_argument("--occupancy", required=True)
     parser.add_argument("--registers", type=numbers(0), required=True)
@@ -713,6 +414,8 @@ def refusing(function, *arguments):
     except Refusal as refusal:
         print(f"explain: {refusal}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader, such as head, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 
 
@@ -724,7 +427,7 @@ def main(root, build, lab, arguments):
 if __name__ == "__main__":
     words = sys.argv[1:]
     if any(word.split("=")[0] == "--occupancy" for word in words):
-        sys.exit(refusing(occupancy, words))
+        sys.exit(refusing(only_occupancy, words))
     if len(words) < 2 or words[0].startswith("-") or words[1].startswith("-"):
         if words in (["-h"], ["--help"]):
             print(__doc__.strip())
