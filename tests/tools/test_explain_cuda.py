@@ -64,7 +64,8 @@ def test_what_more_blocks_need_is_what_was_computed_by_hand(registers, block, sh
 
 
 def test_the_formula_alone_prints_a_line_for_each_launch():
-    done = passed(sys.executable, "-B", PROGRAM, "--occupancy", "H100", "--registers", "32,33", "--block", "256", "--shared", "0,1024")
+    done = passed(sys.executable, "-B", PROGRAM, "--occupancy", "H100", "--registers", "32,33", "--block", "256",
+                  "--shared", "0,1024")
     assert done.stdout == "32 256 0 8\n32 256 1024 8\n33 256 0 6\n33 256 1024 6\n"
 
 
@@ -143,7 +144,8 @@ def test_the_innermost_loop_is_found():
 
 
 def test_of_several_loops_the_one_that_computes_is_taken():
-    two = ["LDG.E R2, [R4]", "STS [R3], R2", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x0", "FFMA R1, R2, R2, R1", "@P1 BRA 0x40", "EXIT"]
+    two = ["LDG.E R2, [R4]", "STS [R3], R2", "IADD3 R3, R3, 0x4, RZ", "@P0 BRA 0x0",
+           "FFMA R1, R2, R2, R1", "@P1 BRA 0x40", "EXIT"]
     assert loop(*two) == [4, 5]
     two[4] = "FADD R1, R2, R1"
     assert loop(*two) == [0, 1, 2, 3]
@@ -162,8 +164,8 @@ def test_loads_by_width_and_multiply_adds_are_counted():
     code = machine_code.parse_sass(sass(
         "LDG.E R2, [R4]", "@P0 LDG.E.64.CONSTANT R2, [R4]", "@!P0 LDG.E.128 R2, [R4]", "LDG.E.U8 R2, [R4]", "LD.E R2, [R4]",
         "LDGSTS.E.BYPASS.128 [R1], [R2]", "LDS R1, [R2]", "LDS.U.128 R1, [R2]", "LDS.64 R1, [R2]", "FFMA R1, R2, R3, R1",
-        "DFMA R2, R4, R6, R2", "HFMA2.MMA R3, -RZ, RZ, 0, 0", "HFMA2 R3, R4, R5, R3", "DMMA.884 R2, R4, R6, R2", "IMAD R1, R2, R3, R4",
-        "STG.E.128 [R2], R4", "LDL R2, [R1]"))["kernel"]
+        "DFMA R2, R4, R6, R2", "HFMA2.MMA R3, -RZ, RZ, 0, 0", "HFMA2 R3, R4, R5, R3", "DMMA.884 R2, R4, R6, R2",
+        "IMAD R1, R2, R3, R4", "STG.E.128 [R2], R4", "LDL R2, [R1]"))["kernel"]
     assert machine_code.counts_of(code) == {
         "instructions": 17, "fma": 3, "mma": 1, "global_loads": {1: 1, 2: 0, 4: 2, 8: 1, 16: 2},
         "shared_loads": {1: 0, 2: 0, 4: 1, 8: 1, 16: 1}}
@@ -221,14 +223,16 @@ def lab(scratch):
         source.write_text(f"void cuda_{name}(int n) {{\n}}\n")
         output.touch()
         entries.append({"directory": str(build), "file": str(source),
-                        "command": f"{tools}/nvcc --generate-code=arch=compute_80,code=[sm_80] -O3 -MD -MF x.d -c {source} -o {output.name}"})
+                        "command": f"{tools}/nvcc --generate-code=arch=compute_80,code=[sm_80] -O3 -MD -MF x.d "
+                                   f"-c {source} -o {output.name}"})
     (build / "compile_commands.json").write_text(json.dumps(entries))
     (build / "CMakeCache.txt").write_text(f"CMAKE_CUDA_COMPILER:FILEPATH={tools}/nvcc\n")
     (scratch / "a.ptx").write_text(PTX)
     (scratch / "ptxas.txt").write_text(PTXAS)
-    (scratch / "sass.txt").write_text(sass("MOV R1, R2", "FFMA R1, R2, R2, R1", "@P0 BRA 0x10", "EXIT").replace("kernel", "_Z4fillPf"))
+    fill = sass("MOV R1, R2", "FFMA R1, R2, R2, R1", "@P0 BRA 0x10", "EXIT").replace("kernel", "_Z4fillPf")
+    (scratch / "sass.txt").write_text(fill)
     for program, script in (("nvcc", NVCC_SAYS_PTX), ("ptxas", 'cat "$scratch/ptxas.txt" >&2'),
-                            ("cuobjdump", '[ "$1" = -sass ] && cat "$scratch/sass.txt" || cp "$scratch/a.ptx" ./a.sm_80.ptx')):
+                            ("cuobjdump", 'if [ "$1" = -sass ]; then cat "$scratch/sass.txt"; else cp "$scratch/a.ptx" .; fi')):
         (tools / program).write_text(f'#!/bin/sh\nscratch={scratch}\necho {program} "$@" >>"$scratch/called"\n{script}\n')
         (tools / program).chmod(0o755)
     return scratch
@@ -248,7 +252,8 @@ def test_each_kernel_is_shown_with_what_limits_it(lab, capsys):
     lines = said.out.splitlines()
     assert "a on H200 (compute capability 9.0)" in lines[0]
     names = [line.split() for line in lines if line.startswith("  ")]
-    assert names[0] == ["add<float>", "96", "292", "72", "8192+?", "128", "5", "31", "%", *"registers; 6 blocks with at most 80 registers".split()]
+    assert names[0] == ["add<float>", "96", "292", "72", "8192+?", "128", "5", "31", "%",
+                        *"registers; 6 blocks with at most 80 registers".split()]
     assert names[1] == ["fill", "10", "0", "0", "0", "256?", "8", "100", "%", "-"]
     assert names[2] == ["fill", "4", "2", "1", "50", "%", "-", "-"]
     for note in ("block ?:", "shared +?:", "spill:"):
@@ -256,11 +261,13 @@ def test_each_kernel_is_shown_with_what_limits_it(lab, capsys):
 
 
 def test_block_and_shared_memory_of_the_launch_can_be_told(lab, capsys):
-    _, said, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 64, "--shared", 90000, "--json", lab / "x.json", "--csv", lab / "x.csv")
+    _, said, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 64, "--shared", 90000, "--on", "h200",
+                         "--json", lab / "x.json", "--csv", lab / "x.csv")
     assert "?" not in said.out, said.out
     kernels = json.loads((lab / "x.json").read_text())["kernels"]
     told = [(k["kernel"], k["block"], k["block_from"], k["dynamic_shared"], k["blocks"], k["limited_by"]) for k in kernels]
-    assert told == [("add<float>", 64, "--block", 90000, 2, ["shared memory"]), ("fill", 64, "--block", 0, 32, ["warps", "blocks"])]
+    assert told == [("add<float>", 64, "--block", 90000, 2, ["shared memory"]),
+                    ("fill", 64, "--block", 0, 32, ["warps", "blocks"])]
     rows = list(csv.DictReader((lab / "x.csv").open()))
     assert [(row["variant"], row["kernel"], row["blocks"], row["loop_fma"]) for row in rows] == [
         ("cuda_add", "add<float>", "2", ""), ("cuda_add", "fill", "32", "1")]
@@ -280,11 +287,13 @@ def test_what_the_object_does_not_hold_is_compiled_for_the_device(lab, capsys):
     def compiled(variant, device):
         code, said, called = explain(lab, capsys, "--variant", variant, "--on", device)
         assert code == 0 and ("compiled for this device now" in said.out) == ("nvcc" in called), said
+        assert said.err.count("explain: compiling") == called.count("nvcc"), said
         return [line for line in called.splitlines() if line.startswith("nvcc")]
 
     assert not compiled("cuda_add", "h100")
     call, = compiled("cuda_add", "t4")  # PTX for 8.0 is too new
-    assert "-arch=compute_75 -ptx" in call and "-O3" in call and not any(word in call for word in ("sm_80", ".cu.o", "-MD", "x.d")), call
+    assert "-arch=compute_75 -ptx" in call and "-O3" in call, call
+    assert not any(word in call for word in ("sm_80", ".cu.o", "-MD", "x.d")), call
     assert compiled("cuda_new", "h100"), "PTX for 8.0 lacks what the rung needs 9.0 for"
     os.utime(lab / "build/add.cu.o", (0, 0))
     assert compiled("cuda_add", "h100"), "the source is newer than its object"

@@ -32,7 +32,8 @@ def parse_ptx(text):
     the launch chooses}"""
     dynamic = re.findall(r"^\.extern \.shared .*?(\w+)\[\]", text, re.MULTILINE)
     kernels = {}
-    for name, head, body in re.findall(r"^(?:\.visible |\.weak )*\.entry (\w+)\((.*?)^\{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+    entry = re.compile(r"^(?:\.visible |\.weak )*\.entry (\w+)\((.*?)^\{(.*?)^\}", re.MULTILINE | re.DOTALL)
+    for name, head, body in entry.findall(text):
         bounds = re.search(r"\.(?:maxntid|reqntid) (\d+)(?:, (\d+))?(?:, (\d+))?", head)
         kernels[name] = {"max_threads": math.prod(int(n) for n in bounds.groups() if n) if bounds else None,
                          "dynamic": any(re.search(rf"\b{array}\b", body) for array in dynamic)}

@@ -148,6 +148,7 @@ def ptx_of_source(toolkit, rung, capability, scratch):
                 not re.match("(--generate-code|-gencode|-arch|--gpu-architecture)=", word):
             words.append(word)
         left_out = word in ("-o", "-MT", "-MF", "-gencode", "--generate-code", "-arch")
+    print(f"explain: compiling {rung.source.name} for compute capability {capability[0]}.{capability[1]}", file=sys.stderr)
     file = scratch / "compiled.ptx"
     toolkit.run(*words, f"-arch=compute_{capability[0]}{capability[1]}", "-ptx", "-o", file, cwd=rung.directory)
     return file, file.read_text(encoding="utf-8")
@@ -285,8 +286,9 @@ def show(rungs):
     if all(len(row) == 1 or row[5] == "0" for row in code_rows[1:]):
         code_rows = [row[:5] + row[6:] for row in code_rows]
     if any(len(row) > 1 for row in code_rows[1:]):
-        lines += ["", "Instructions: of all the code, and of its innermost loop (if several, that with the most multiply-adds, then",
-                  "the longest); in this loop multiply-adds (MMA: on tensor cores), and loads as number x bytes per thread.", "",
+        lines += ["", "Instructions: of all the code, and of its innermost loop (if several, that with the most multiply-adds,",
+                  "then the longest); in this loop multiply-adds (MMA: on tensor cores), and loads as number x bytes per",
+                  "thread.", "",
                   *table(code_rows, {0, len(code_rows[0]) - 2, len(code_rows[0]) - 1})]
     return lines + ([""] if notes else []) + list(notes.values())
 
@@ -377,7 +379,8 @@ def explain(root, build, lab, arguments):
 
     from_source = [", ".join(rung.variants) for rung, (_, origin) in zip(able, made) if origin == "source"]
     capability_text = f"{capability[0]}.{capability[1]}"
-    title = f"{lab} on {name.upper()}" + (f" (compute capability {capability_text})" if name != capability_text else "")
+    device = f"compute capability {capability_text}"
+    title = f"{lab} on {device if name == capability_text else f'{name.upper()} ({device})'}"
     print(f"{title}: at most {LIMITS[capability].warps} warps and {LIMITS[capability].blocks} blocks per multiprocessor\n")
     for line in show(shown) if shown else []:
         print(line)
@@ -385,7 +388,7 @@ def explain(root, build, lab, arguments):
         if rung not in able:
             print(f"{', '.join(rung.variants)}: needs compute capability {rung.needs[0]}.{rung.needs[1]}")
     if from_source:
-        print(f"compiled for this device now, because the build has no up-to-date code for it: {', '.join(from_source)}")
+        print(f"compiled for this device now, not taken from the build: {', '.join(from_source)}")
     if options.json:
         write(options.json, json.dumps({
             "lab": lab, "device": name, "compute_capability": capability_text,
