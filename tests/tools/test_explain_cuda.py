@@ -31,16 +31,16 @@ def blocks(device, registers, block, shared):
     ("t4", 64, 256, 0, 4), ("t4", 65, 256, 0, 3),
     # 128 registers: 4096 per warp, 4 per quarter, 16 warps. 129: 3 per quarter, so 12 warps and one block of 8.
     ("h200", 128, 256, 0, 2), ("h200", 129, 256, 0, 1),
-    # A block's registers are reckoned with its warps rounded up to 4: 5 warps as 8, of 8192 registers each, fill all 65536.
-    ("h200", 255, 160, 0, 1), ("h200", 255, 288, 0, 0), ("h200", 255, 1024, 0, 0), ("h200", 64, 1024, 0, 1),
+    # 33 registers, 2 warps: 12 per quarter are 48 warps, though 65536 / 1280 is 51. 255: 8192 per warp, 2 per quarter.
+    ("h200", 33, 64, 0, 24), ("h200", 255, 160, 0, 1), ("h200", 255, 288, 0, 0), ("h200", 255, 1024, 0, 0), ("h200", 64, 1024, 0, 1),
     ("h200", 65, 1024, 0, 0), ("h200", 256, 32, 0, 0),
     # Warps, and blocks. A warp that is not full counts as one.
     ("h200", 0, 1024, 0, 2), ("t4", 16, 1024, 0, 1), ("rtx3090", 16, 1024, 0, 1), ("rtx4090", 16, 768, 0, 2),
     ("h200", 16, 32, 0, 32), ("a100", 16, 32, 0, 32), ("rtx3090", 16, 32, 0, 16), ("rtx4090", 16, 32, 0, 24),
     ("t4", 16, 32, 0, 16), ("h200", 16, 1, 0, 32), ("h200", 16, 33, 0, 32), ("h200", 16, 65, 0, 21), ("h200", 16, 1025, 0, 0),
-    # Shared memory: 228 / (32 + 1) = 6.9, 164 / 33 = 4.97, 100 / 33 = 3.03, 64 / 32 = 2.
+    # Shared memory: on a T4 4992 bytes take 20 units of 256, and 64 KiB are 256 units. 228 / (32 + 1) = 6.9, 164 / 33 = 4.97, 100 / 33 = 3.03, 64 / 32 = 2.
     ("h200", 16, 128, 32768, 6), ("a100", 16, 128, 32768, 4), ("rtx3090", 16, 128, 32768, 3), ("rtx4090", 16, 128, 32768, 3),
-    ("t4", 16, 128, 32768, 2), ("t4", 16, 128, 32769, 1), ("t4", 16, 128, 65536, 1), ("t4", 16, 128, 65537, 0),
+    ("t4", 16, 32, 4992, 12), ("t4", 16, 128, 32768, 2), ("t4", 16, 128, 32769, 1), ("t4", 16, 128, 65536, 1), ("t4", 16, 128, 65537, 0),
     ("h200", 16, 128, 227 * 1024, 1), ("h200", 16, 128, 227 * 1024 + 1, 0), ("a100", 16, 128, 163 * 1024, 1),
     ("a100", 16, 128, 163 * 1024 + 1, 0), ("rtx3090", 16, 128, 99 * 1024 + 1, 0), ("h200", 16, 128, 113 * 1024, 2),
     ("h200", 16, 128, 113 * 1024 + 1, 1),
@@ -56,7 +56,7 @@ def test_the_blocks_that_fit_are_those_computed_by_hand(device, registers, block
     (64, 256, 49152, (5, "at most 48 registers", "at most 45568 bytes of shared memory")),
     (16, 768, 0, (3, "at most 672 threads per block")),  # 21 warps
     (16, 32, 0, (0,)),  # 32 blocks: a multiprocessor holds no more
-    (255, 288, 0, (1, "at most 168 registers")),  # 9 warps count as 12: 65536 / 12 = 5461, so 5376 = 32 x 168
+    (255, 288, 0, (1, "at most 168 registers")),  # 9 warps, 3 in one quarter: 16384 / 3 = 5461, so 5376 = 32 x 168
     (16, 1025, 0, (2, "at most 1024 threads per block")),
 ])
 def test_what_more_blocks_need_is_what_was_computed_by_hand(registers, block, shared, expected):

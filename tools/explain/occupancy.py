@@ -35,7 +35,7 @@ LIMITS = {
 WARP = 32
 MOST_THREADS = 1024  # per block
 MOST_REGISTERS = 255  # per thread
-REGISTERS = 65536  # of a multiprocessor, and the most that a block may have
+REGISTERS = 65536  # of a multiprocessor
 REGISTER_UNIT = 256  # a warp's registers are a multiple of it
 PARTS = 4  # of a multiprocessor, each with a quarter of the registers; a warp lives in one of them
 
@@ -57,7 +57,7 @@ def blocks_by(device, registers, block, shared):
     warps = -(-block // WARP)
     blocks = {"warps": device.warps // warps if block <= MOST_THREADS else 0, "blocks": device.blocks}
     per_warp = round_up(registers * WARP, REGISTER_UNIT)
-    if registers > MOST_REGISTERS or per_warp * round_up(warps, PARTS) > REGISTERS:
+    if registers > MOST_REGISTERS:
         blocks["registers"] = 0
     elif registers > 0:
         blocks["registers"] = REGISTERS // PARTS // per_warp * PARTS // warps
