@@ -6,8 +6,13 @@ include(${CMAKE_CURRENT_LIST_DIR}/LinkFolders.cmake)
 set(GPULAB_CUDA_NEEDED 12.4)
 set(GPULAB_WITH_CUDA OFF)
 if(GPULAB_CUDA)
-    if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX} AND EXISTS /usr/local/cuda/bin/nvcc)
-        set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc) # installed, but not on the PATH
+    if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+        find_program(gpulab_nvcc nvcc NO_CACHE)
+        if(EXISTS /usr/local/cuda/bin/nvcc)
+            set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc) # installed, but not on the PATH
+        elseif(NOT gpulab_nvcc AND EXISTS ${GPULAB_ROOT}/.cuda/bin/nvcc)
+            set(CMAKE_CUDA_COMPILER ${GPULAB_ROOT}/.cuda/bin/nvcc) # by ./lab setup --cuda
+        endif()
     endif()
     if(CMAKE_CUDA_COMPILER MATCHES "NOTFOUND$")
         unset(CMAKE_CUDA_COMPILER CACHE) # look again: it may have been installed since

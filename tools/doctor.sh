@@ -3,8 +3,8 @@
 # Run it as ./lab doctor. It only looks: it installs nothing, and missing things are no failure.
 # shellcheck disable=SC1091
 set -uo pipefail
-PATH=$PATH:/usr/local/cuda/bin
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+PATH=$PATH:/usr/local/cuda/bin:$root/.cuda/bin
 
 . "$root/tools/setup.sh"
 line() { printf '%-8s %-17s %s\n' "$1" "$2" "$3"; }
@@ -37,7 +37,7 @@ if have nvcc; then
     fi
 else
     absent "CUDA toolkit" "CUDA variants are left out of the programs and listed as skipped" \
-        "developer.nvidia.com/cuda-downloads (on Debian 13 also the package nvidia-cuda-toolkit), then ./lab setup"
+        "./lab setup --cuda, without root; or developer.nvidia.com/cuda-downloads, then ./lab setup"
 fi
 
 # The libraries: what CMake finds, with the CMAKE_PREFIX_PATH of the environment or of the build.

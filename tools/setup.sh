@@ -303,6 +303,37 @@ explain_run() {
     PYTHONPATH=$root/tools become python3 -B -m explain "$root" "$build" "$@"
 }
 
+# The CUDA toolkit from PyPI: this release of its package cuda-toolkit names those of all the others.
+cuda_release=13.2.2
+cuda_parts=nvcc,crt,nvvm,cudart,cccl,cuobjdump,nvdisasm,cublas,cusparse,cusolver,nvjitlink
+
+# Installs it into $root/.cuda, in the folders that NVIDIA's own installer makes. pip's settings say where from.
+install_cuda() {
+    local library new=$root/.cuda.new
+    [[ ! -x $root/.cuda/bin/nvcc ]] || return 0
+    [[ ${GPULAB_INSTALL:-} != no ]] || die "--cuda: GPULAB_INSTALL is no"
+    python3 -m pip --version >/dev/null 2>&1 ||
+        die "--cuda: this python3 has no pip (on Debian and Ubuntu the package python3-pip)"
+    say "installing the CUDA toolkit $cuda_release into .cuda, with pip (1.5 GB)"
+    rm -rf "$new"
+    if ! watch python3 -m pip install --disable-pip-version-check --no-cache-dir --target "$new" \
+        "cuda-toolkit[$cuda_parts]==$cuda_release"; then
+        rm -rf "$new"
+        die "--cuda: pip could not install it: $(grep -i error "$log" | tail -n 1)"
+    fi
+    if [[ ! -x $new/nvidia/cu13/bin/nvcc ]]; then
+        rm -rf "$new"
+        die "--cuda: PyPI has no CUDA compiler for this kind of machine"
+    fi
+    ln -s lib "$new/nvidia/cu13/lib64"
+    for library in "$new"/nvidia/cu13/lib/*.so.*; do # the linker looks for libcublas.so
+        ln -sf "${library##*/}" "${library%%.so.*}.so"
+    done
+    rm -rf "$root/.cuda"
+    mv "$new/nvidia/cu13" "$root/.cuda"
+    rm -rf "$new"
+}
+
 # What a configuration depends on beside the sources: what is installed, the CUDA compiler, a GPU.
 machine() {
     # shellcheck disable=SC2086 # a list of words

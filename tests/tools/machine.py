@@ -59,7 +59,7 @@ def machine_with_apt(scratch):
     number of the user; UPDATE, what apt-get update prints (then it fails); INSTALL, the same for apt-get install.
     """
     machine = Machine(scratch)
-    machine.bare("tee touch sort tput chmod cp")
+    machine.bare("tee touch sort tput chmod cp mv ln tail")
     machine.lab("01_a")
     machine.fake("cmake", """
 if [ "$1" = --version ]; then echo cmake version 9.9; exit; fi

@@ -56,7 +56,7 @@ if [ {program} = ctest ]; then echo "100% tests passed, 0 tests failed out of 7"
     return machine
 
 
-CTEST = f"ctest --preset default --parallel {min(os.cpu_count(), 12)}"
+CTEST = f"ctest --preset default --parallel {min(os.cpu_count() * 3 // 2, 12)}"
 
 
 @pytest.mark.parametrize("words, options", [
@@ -214,7 +214,7 @@ def test_completion_in_bash_knows_commands_labs_and_options(copy_of_labs):
         ("./lab test s", ["saxpy", "spmv", "streams"]),
         ("./lab test saxpy -", ["--variant", "--large", "--grading", "-v"]),
         ("./lab test saxpy --g", ["--grading"]),
-        ("./lab setup -", ["--all"]),
+        ("./lab setup -", ["--all", "--cuda"]),
         ("./lab list ", []),
         ("./lab run saxpy --v", []),  # not built: there is nothing to ask
         ("./lab test saxpy --variant c", []),

@@ -1,5 +1,6 @@
 """What ./lab installs and when it configures, on machines made up for it; and what the doctor says of a machine."""
 
+import pathlib
 import re
 import shutil
 
@@ -297,3 +298,51 @@ def test_doctor_finds_the_libraries_that_CMake_finds(scratch):
     text = doctor()
     assert "7.8.9" not in text and str(folder) not in text, "it takes one that is too old"
     assert re.search(r"(?m)^missing *NoSuchLibrary .*\n.*libfmt-dev", text), text
+
+
+PIP = """
+[ "$*" != "-m pip --version" ] || { [ -z "${NO_PIP:-}" ]; exit; }
+echo python3 "$@" >>"$scratch/called"
+while [ "$1" != --target ]; do shift; done
+mkdir -p "$2/cuda_toolkit.dist-info"
+[ -z "${PIP_FAULT:-}" ] || { echo "$PIP_FAULT"; exit 1; }
+[ -z "${NO_WHEEL:-}" ] || exit 0
+mkdir -p "$2/nvidia/cu13/bin" "$2/nvidia/cu13/lib"
+echo "echo release 13.2" >"$2/nvidia/cu13/bin/nvcc"
+chmod +x "$2/nvidia/cu13/bin/nvcc"
+touch "$2/nvidia/cu13/lib/libcublas.so.13"
+"""
+
+
+@pytest.fixture
+def with_pip(machine):
+    machine.fake("python3", PIP)
+    return machine
+
+
+def test_setup_cuda_installs_the_toolkit_once_into_a_folder_of_the_project_and_without_root(with_pip):
+    said = runs(with_pip, "setup", "--cuda", ID=1000).stderr
+    assert "installing the CUDA toolkit" in said and "1.5 GB" in said, said
+    call, = with_pip.calls("python3", forget=True)
+    assert re.search(r" --target \S+/\.cuda\.new cuda-toolkit\[nvcc,\S*cuobjdump\S*\]==13\.\d+\.\d+$", call), call
+    assert "index" not in call and "http" not in call
+    toolkit = with_pip.copy / ".cuda"
+    assert (toolkit / "bin/nvcc").exists() and (toolkit / "lib64/libcublas.so").resolve().name == "libcublas.so.13"
+    assert not (with_pip.copy / ".cuda.new").exists()
+    runs(with_pip, "setup", "--cuda", ID=1000)
+    assert not with_pip.calls("python3"), "it installs again"
+    if not pathlib.Path("/usr/local/cuda/bin/nvcc").exists():  # which comes first
+        assert str(toolkit / "bin/nvcc") in (with_pip.copy / "build/default/machine").read_text(), "it does not find it"
+
+
+def test_setup_cuda_says_in_one_line_what_keeps_it_from_installing_and_leaves_nothing_behind(with_pip):
+    refused(with_pip.run_lab("setup", "--cuda", NO_PIP=1), "this python3 has no pip", "python3-pip")
+    refused(with_pip.run_lab("setup", "--cuda", GPULAB_INSTALL="no"), "GPULAB_INSTALL is no")
+    refused(with_pip.run_lab("setup", "--cuba"), "no option '--cuba'; there are: --all --cuda")
+    for fault, words in (({"PIP_FAULT": "ERROR: No matching distribution"}, "pip could not install it: ERROR: No matching"),
+                         ({"NO_WHEEL": 1}, "no CUDA compiler for this kind of machine")):
+        done = with_pip.run_lab("setup", "--cuda", **fault)
+        assert done.returncode == 2 and words in done.stderr.splitlines()[-1], done
+        assert not list(with_pip.copy.glob(".cuda*")), "it left something behind"
+    (with_pip.bin / "python3").unlink()
+    refused(with_pip.run_lab("setup", "--cuda"), "pip")

@@ -107,8 +107,10 @@ def explain(root, build, words):
 def main(words):
     root, build = Path(words[0]), Path(words[1])
     if "--cuda" in words:
-        from explain import resources
-        return resources.main(root, build, words[2:])
+        sys.path.insert(0, str(Path(__file__).parent))
+        import resources
+        rest = [word for word in words[3:] if word != "--cuda"]
+        return resources.main(root, build, words[2], rest)
     try:
         return explain(root, build, words[2:])
     except Fault as fault:
