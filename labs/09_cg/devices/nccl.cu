@@ -49,11 +49,14 @@ public:
 
     void solve(const Progress& progress) {
         comm_.busy = true;
-        const auto wait = [&](const gpulab::Event& event) { comm_.wait_for(event); };
-        cg::solve(*this, 8, progress, wait);
+        cg::solve(*this, 8, progress);
+        comm_.busy = false;
+    }
+    /// As those of GpuParts, unless another rank is gone.
+    void wait(const gpulab::Event& event) const { comm_.wait_for(event); }
+    void synchronize() {
         finished_.record(g_.stream);
         wait(finished_);
-        comm_.busy = false;
     }
 
 private:
