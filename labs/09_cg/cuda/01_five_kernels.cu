@@ -8,6 +8,7 @@
 // in every iteration and waits twice for sums.
 #include <numeric>
 
+#include "csr.cuh"
 #include "device.hpp"
 #include "gpu_trace.hpp"
 #include "scalars.hpp"

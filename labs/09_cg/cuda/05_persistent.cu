@@ -12,6 +12,7 @@
 #include <string>
 
 #include "device.hpp"
+#include "sliced.cuh"
 #include "state.hpp"
 
 namespace cg {

@@ -1,71 +1,20 @@
 /// @file
-/// A system in device memory: the matrix in CSR form or in slices, the right-hand side, and the vectors of the
-/// iteration, which all CUDA rungs share.
+/// The vectors of the iteration in device memory, which all CUDA rungs share.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "cg.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
-#include "rows.cuh"
 #include "sums.cuh"
 
 namespace cg {
-
-/// CSR on the device.
-template <class T> struct DeviceCsr {
-    explicit DeviceCsr(const gpulab::Csr<T>& a)
-        : rows(a.rows), row_start(narrow_offsets(a)), column(a.column), value(a.value) {}
-    CsrRows<T> view() const { return {row_start.data(), column.data(), value.data(), rows}; }
-
-    std::size_t rows;
-    gpulab::DeviceBuffer<int> row_start, column;
-    gpulab::DeviceBuffer<T> value;
-};
-
-/// Slices of 32 rows on the device; see SlicedRows.
-template <class T> struct DeviceSliced {
-    explicit DeviceSliced(const gpulab::Csr<T>& a) : rows(a.rows) {
-        constexpr std::size_t most = std::numeric_limits<int>::max() - 1024; // a loop may count beyond the end
-        std::vector<int> starts = {0};
-        std::size_t slots = 0;
-        for (std::size_t s = 0; s < gpulab::ceil_div(a.rows, 32); ++s) {
-            std::size_t width = 0;
-            for (std::size_t i = 32 * s; i < std::min(32 * s + 32, a.rows); ++i)
-                width = std::max(width, a.row_length(i));
-            slots += 32 * width;
-            if (slots > most)
-                throw gpulab::Unsupported(
-                    "padded to slices, the matrix has more non-zeros than 32-bit offsets can count");
-            starts.push_back(static_cast<int>(slots));
-        }
-        std::vector<int> columns(slots, -1);
-        std::vector<T> values(slots, T{0});
-        for (std::size_t i = 0; i < a.rows; ++i) {
-            std::size_t slot = static_cast<std::size_t>(starts[i / 32]) + i % 32;
-            for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]);
-                 ++k, slot += 32)
-                columns[slot] = a.column[k], values[slot] = a.value[k];
-        }
-        start = gpulab::DeviceBuffer<int>(starts), column = gpulab::DeviceBuffer<int>(columns);
-        value = gpulab::DeviceBuffer<T>(values);
-    }
-    SlicedRows<T> view() const { return {start.data(), column.data(), value.data(), rows}; }
-
-    std::size_t rows;
-    gpulab::DeviceBuffer<int> start{0}, column{0};
-    gpulab::DeviceBuffer<T> value{0};
-};
 
 /// The vectors on the device: of the whole system, or of a part.
 template <class T> struct DeviceVectors {

@@ -2,7 +2,7 @@
 /// The kernels of one GPU's part of a system. How data comes from other parts is not here but in devices/.
 #pragma once
 
-#include "rows.cuh"
+#include "sliced.cuh"
 #include "state.hpp"
 #include "steps.cuh"
 

@@ -95,8 +95,10 @@ public:
     /// `left`:
     ///        the device stops at the limit
     /// @param wait `wait(event)` returns when the event has been reached, or throws
-    template <class Launch, class Wait>
-    void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch, const Wait& wait) {
+    template <class Launch, class Wait = void (*)(const gpulab::Event&)>
+    void until_stopped(
+        cudaStream_t stream, std::size_t limit, const Launch& launch,
+        const Wait& wait = [](const gpulab::Event& event) { event.synchronize(); }) {
         std::size_t launched = 0;
         for (std::size_t slot = 0; launched < limit; slot = 1 - slot) {
             const bool first = launched == 0;
@@ -108,11 +110,6 @@ public:
             if (seen_[1 - slot].stop != go_on) break;
         }
     }
-    /// The same, where an event is all that there is to wait for.
-    template <class Launch> void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch) {
-        until_stopped(stream, limit, launch, [](const gpulab::Event& event) { event.synchronize(); });
-    }
-
     /// Copies the history and the end out. @pre the streams that use it are empty
     template <class T> void result(Output<T>& out) const {
         State s{};

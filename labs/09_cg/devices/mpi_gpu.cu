@@ -4,6 +4,7 @@
 // all ranks, and they go up again. The halo goes the same way, up in a stream of its own beside the kernel of the inner
 // rows.
 #include "../cuda/gpu_parts.cuh"
+#include "../mpi/rank.hpp"
 #include "mpi.hpp"
 
 namespace cg {

@@ -9,7 +9,10 @@
 //     an order that NCCL chooses.)
 // All ranks must make the same NCCL calls in the same order, else they wait for each other for ever. They do: all
 // compute the same scalars and look at the state after the same launch, so they stop alike.
+#include <cstring>
+
 #include "../cuda/gpu_parts.cuh"
+#include "../mpi/rank.hpp"
 #include "communicator.hpp"
 
 namespace cg {
@@ -19,8 +22,9 @@ namespace {
 /// This rank's part.
 template <class T> class Nccl : public GpuParts<T, Slots> {
 public:
-    Nccl(const Problem<T>& problem, const Part<T>& part, const Placement& where, const Ranks& ranks, const NcclId& id)
-        : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]), comm_(ranks, id) {}
+    Nccl(const Problem<T>& problem, const Part<T>& part, const Placement& where, const ncclUniqueId& id)
+        : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]),
+          comm_(static_cast<int>(where.parts), id, static_cast<int>(where.first)) {}
 
     void send_halo() {
         if (!has_neighbours()) return;
@@ -92,6 +96,9 @@ std::string nccl_version() {
 template <class T>
 std::unique_ptr<Rank<T>> make_nccl_rank(const Problem<T>& problem, const Part<T>& part, int gpu, const Ranks& ranks,
                                         const NcclId& id) {
+    ncclUniqueId unique;
+    static_assert(sizeof unique == sizeof id);
+    std::memcpy(&unique, id.data(), sizeof unique);
     // NCCL's kernel can start only when a block of the inner rows ends. With one round all blocks end together, at the
     // end of the kernel; with four rounds the first ones end after a quarter of it.
     return std::make_unique<RankOf<T, Nccl<T>>>(problem, part,
@@ -99,7 +106,7 @@ std::unique_ptr<Rank<T>> make_nccl_rank(const Problem<T>& problem, const Part<T>
                                                           .parts = static_cast<unsigned>(ranks.count),
                                                           .first = static_cast<unsigned>(ranks.me),
                                                           .rounds = 4},
-                                                ranks, id);
+                                                unique);
 }
 
 template std::unique_ptr<Rank<float>> make_nccl_rank(const Problem<float>&, const Part<float>&, int, const Ranks&,

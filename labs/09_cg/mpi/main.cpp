@@ -16,7 +16,7 @@
 #include <optional>
 #include <thread>
 
-#include "../devices/mpi.hpp"
+#include "../devices/mpi_host.hpp"
 #include "../judge.hpp"
 #include "../program.hpp"
 #include "../runs.hpp"
