@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <fmt/format.h>
 #include <iterator>
 
-#include "gpulab/device.hpp"
+#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
@@ -64,28 +63,6 @@ template <class T> Problem<T> problem_of(const gpulab::Options& options, const C
     std::vector<T> b = c.rhs.empty() ? gpulab::random_vector<T>(matrix.rows, options.seed()) : read_vector<T>(c.rhs);
     std::vector<T> start = c.start.empty() ? std::vector<T>() : read_vector<T>(c.start);
     return make_problem(std::move(matrix), std::move(b), std::move(start), c.settings, c.name());
-}
-
-template <class T> std::vector<T> read_vector(const std::string& path) {
-    const gpulab::Csr<T> table = gpulab::read_matrix_market<T>(path);
-    if (table.columns != 1 && table.rows != 1)
-        throw gpulab::UsageError(fmt::format("{}: {} x {} numbers are no vector", path, table.rows, table.columns));
-    const std::size_t n = table.columns == 1 ? table.rows : table.columns;
-    // A file may announce columns without an entry.
-    if (const std::uint64_t memory = gpulab::host_memory_bytes(); memory > 0 && n > memory / sizeof(T))
-        throw gpulab::UsageError(fmt::format("{}: {} numbers do not fit main memory", path, n));
-    std::vector<T> x(n); // what is not stored is zero
-    for (std::size_t row = 0; row < table.rows; ++row)
-        for (auto k = static_cast<std::size_t>(table.row_start[row]);
-             k < static_cast<std::size_t>(table.row_start[row + 1]); ++k)
-            x[table.columns == 1 ? row : static_cast<std::size_t>(table.column[k])] += table.value[k];
-    return x;
-}
-
-template <class T> std::string to_matrix_market(const std::vector<T>& x) {
-    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
-    for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
-    return text;
 }
 
 gpulab::OutputFile output_file(const std::string& path) {
@@ -168,8 +145,6 @@ std::string conclude(const Problem<T>& p, const Output<T>& out, Files& files, co
 
 #define INSTANTIATE(T)                                                             \
     template Problem<T> problem_of<T>(const gpulab::Options&, const Choice&, int); \
-    template std::vector<T> read_vector(const std::string&);                       \
-    template std::string to_matrix_market(const std::vector<T>&);                  \
     template bool Files::write_solution(const std::vector<T>&);                    \
     template std::string conclude(const Problem<T>&, const Output<T>&, Files&, const std::string&, const std::string&);
 INSTANTIATE(float)

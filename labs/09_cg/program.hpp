@@ -41,14 +41,6 @@ void check_memory(const gpulab::Options& options, const gpulab::MatrixSize& size
 /// @throws gpulab::UsageError for what is wrong with it
 template <class T> Problem<T> problem_of(const gpulab::Options& options, const Choice& c, int processes = 1);
 
-/// Reads a vector: a Matrix Market file with one column, or one row.
-/// @throws gpulab::UsageError or gpulab::Error as read_matrix_market() does, and for more than one column and row
-template <class T> std::vector<T> read_vector(const std::string& path);
-
-/// A vector as the text of a Matrix Market file: `array real general`, every number with as many digits as are needed
-/// to read it back.
-template <class T> std::string to_matrix_market(const std::vector<T>& x);
-
 /// A history, and the variant that has it: "cpu_threads on cpu:0".
 using NamedHistory = std::pair<std::string, std::vector<double>>;
 

@@ -8,11 +8,11 @@
 #include <sstream>
 #include <string>
 
+#include "files.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/program.hpp"
 #include "mpi/link.hpp"
-#include "program.hpp"
 #include "systems.hpp"
 
 using gpulab::testing::Environment;

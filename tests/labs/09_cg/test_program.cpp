@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "files.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
-#include "program.hpp"
 #include "studies.hpp"
 
 using gpulab::testing::names_of;
