@@ -2,6 +2,7 @@
 // threads that begin kernels at the same time can trip an assertion, but not where PoCL itself has one thread, as here.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <span>
 #include <stdexcept>
 #include <thread>
 #include <vector>
