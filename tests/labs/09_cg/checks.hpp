@@ -185,7 +185,7 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
         faults.check("parts by speed", [&] {
             std::vector<Case<T>> cases = {generated<T>("laplace2d:40x50", settings(0, 10), true),
                                           generated<T>("stiffness:2", settings(0, 2), true)};
-            for (Case<T>& c : cases) c.problem.parts = 3, c.problem.balance = Balance::speed;
+            for (Case<T>& c : cases) c.problem.parts = 3, c.problem.by_speed = true;
             return first_fault<T>(v.run, cases);
         });
 }
@@ -198,8 +198,8 @@ template <class T> std::string all_devices_fault(Run<T>* run) {
     cases.push_back(generated<T>("springs:30x40", settings(0, 20, true)));
     cases.push_back(generated<T>("laplace2d:1000x300", settings(0, 10), true));
     for (const std::size_t parts : {0u, 3u, 5u})
-        for (const Balance balance : {Balance::nonzeros, Balance::speed}) {
-            for (Case<T>& c : cases) c.problem.parts = parts, c.problem.balance = balance;
+        for (const bool by_speed : {false, true}) {
+            for (Case<T>& c : cases) c.problem.parts = parts, c.problem.by_speed = by_speed;
             const std::string fault = first_fault<T>(run, cases);
             if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
         }

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "cg.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/testing.hpp"
+#include "judge.hpp"
 
 namespace cg::testing {
 
@@ -105,10 +105,9 @@ template <class T> Case<T> generated(const std::string& what, const Settings& se
 }
 
 /// Settings in one line.
-inline Settings settings(double tolerance, std::size_t limit, bool jacobi = false,
-                         Method method = Method::conjugate_gradients) {
+inline Settings settings(double tolerance, std::size_t limit, bool jacobi = false, bool steepest = false) {
     Settings s;
-    s.tolerance = tolerance, s.limit = limit, s.jacobi = jacobi, s.method = method;
+    s.tolerance = tolerance, s.limit = limit, s.jacobi = jacobi, s.steepest = steepest;
     return s;
 }
 
@@ -135,8 +134,8 @@ template <class T> std::vector<Case<T>> all_systems() {
     cases.push_back(system<T>("random, Jacobi", random_spd<T>(333, 3), settings(small, 200, true), true));
     cases.push_back(system<T>("arrow", arrow<T>(700), settings(small, 50)));
     cases.push_back(system<T>("arrow, Jacobi", arrow<T>(701), settings(small, 50, true)));
-    cases.push_back(generated<T>("laplace2d:11", settings(1e-3, 2000, false, Method::steepest_descent), true));
-    cases.push_back(generated<T>("springs:5x5", settings(0, 20, true, Method::steepest_descent)));
+    cases.push_back(generated<T>("laplace2d:11", settings(1e-3, 2000, false, /*steepest=*/true), true));
+    cases.push_back(generated<T>("springs:5x5", settings(0, 20, true, /*steepest=*/true)));
     cases.push_back(generated<T>("laplace2d:20", settings(1e-30, 1))); // one iteration
     Settings absolute = settings(0.25, 1000);
     absolute.absolute = true;
