@@ -39,10 +39,10 @@ Shapes all_shapes() {
 // Enough work for all threads at a time, and a prime.
 const Shapes large_shapes = {{4097, 40}, {100003, 1}};
 
-// 66 and 1026: a last chunk of two equations, of 64 and of 256.
-const Shapes special_shapes = {{1, 3},   {2, 3},    {3, 1},    {5, 4},    {8, 3},    {16, 5},
-                               {33, 3},  {64, 3},   {65, 1},   {66, 3},   {100, 40}, {257, 3},
-                               {520, 1}, {1000, 2}, {1026, 2}, {1100, 2}, {2100, 2}, {140000, 1}};
+// 66: a last chunk of two equations, for opencl_partition.
+const Shapes special_shapes = {{1, 3},   {2, 3},    {3, 1},    {5, 4},    {8, 3},     {16, 5},
+                               {33, 3},  {64, 3},   {65, 1},   {66, 3},   {100, 40},  {257, 3},
+                               {520, 1}, {1000, 2}, {1100, 2}, {2100, 2}, {140000, 1}};
 
 /// All that one variant must do, on the current device.
 template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
@@ -126,6 +126,17 @@ const VariantCases too_long(
     [](std::string_view name, Backend backend) {
         return backend == Backend::cuda && name.find("_thomas") != std::string_view::npos;
     });
+
+// Above 256 unknowns these have a block for each system.
+const VariantCases blocks(
+    tridiagonal::variants<float>(), "solves more than 65535 systems with a block for each", "[large]",
+    [](const auto& v, Faults& faults) {
+        faults.check("65601 systems of 257 unknowns", [&] {
+            return tridiagonal::testing::fault_with<float>(
+                {v.run, v.name}, tridiagonal::testing::whole_numbers<float>(257, 65'601), true);
+        });
+    },
+    [](std::string_view name, Backend) { return name == "cuda_registers" || name == "cuda_hybrid"; });
 
 // One system for which the coarse systems of the partition method have several levels.
 const VariantCases million(
