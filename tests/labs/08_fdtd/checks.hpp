@@ -303,8 +303,9 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
         if (row[6] != 3) s.sources.push_back(source);
         if (row[9] == 1) s.probes = {{"", source.x0, source.y0}, {"", source.x1 - 1, source.y0}};
         if (row[9] == 2)
-            for (const std::size_t y : {std::size_t{6}, std::size_t{14}, ny - 7})
-                for (const std::size_t x : {std::size_t{4}, nx / 3, nx - 5}) s.probes.push_back({"", x, y});
+            for (const std::size_t y : {6, 10}) // below a source inside, so that neither box holds the other
+                for (const std::size_t x : {std::size_t{4}, std::min(nx / 2 + 20, nx - 2), nx - 5})
+                    s.probes.push_back({"", x, y});
         list.push_back(
             {fmt::format("{} x {} cells, {} steps, {}, {}, {} at the left and below, {} at the right and "
                          "above, {}{}, {}, {}",
