@@ -114,13 +114,16 @@ __global__ void __launch_bounds__(block_threads)
     part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, bool first, double* partial,
                          Exchange exchange, State* s) {
     if (!exchange.pq_is_here(s)) return;
-    double pq = 0;
-    for (unsigned part = 0; part < exchange.parts; ++part) pq += __ldcg(&exchange.pq[part]);
-    if (!first && !has_curvature(pq, s)) { // all blocks of all parts see that
-        if (blockIdx.x == 0 && threadIdx.x == 0) note_product(s, pq);
-        return;
+    double alpha = 1;
+    if (!first) { // the shares of p . q have not been exchanged before
+        double pq = 0;
+        for (unsigned part = 0; part < exchange.parts; ++part) pq += __ldcg(&exchange.pq[part]);
+        if (!has_curvature(pq, s)) { // all blocks of all parts see that
+            if (blockIdx.x == 0 && threadIdx.x == 0) note_product(s, pq);
+            return;
+        }
+        alpha = s->rho / pq;
     }
-    const double alpha = first ? 1 : s->rho / pq;
     const auto [rr, rho] = update_residual(static_cast<T>(alpha), q, inverse, r, n);
     const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
