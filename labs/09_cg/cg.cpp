@@ -98,6 +98,7 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
     check_vector(start, n, "the start", name);
 
     Problem<T> p;
+    static_cast<Settings&>(p) = settings;
     if (settings.jacobi) {
         p.inverse_diagonal.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
@@ -114,44 +115,8 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
     }
     const double norm = checked_norm(b);
     p.matrix = std::move(matrix), p.b = std::move(b), p.start = std::move(start);
-    p.method = settings.method, p.limit = settings.limit, p.parts = settings.parts, p.balance = settings.balance;
-    p.tuning = settings.tuning, p.trace = settings.trace;
     p.stop_at = settings.tolerance * (settings.absolute ? 1 : norm);
     return p;
-}
-
-template <class T> std::string describe_end(const Problem<T>& p, const Output<T>& out) {
-    const double residual = out.history.empty() ? std::numeric_limits<double>::quiet_NaN() : out.history.back();
-    const std::size_t k = out.iterations();
-    switch (out.end) {
-    case End::converged:
-        return fmt::format("converged after {} iterations: residual {:.3g}, wanted {:.3g}", k, residual, p.stop_at);
-    case End::limit:
-        return fmt::format("not converged within {} iterations: residual {:.3g}, wanted {:.3g}", k, residual,
-                           p.stop_at);
-    case End::not_positive:
-        return fmt::format("the matrix is not positive definite: p.Ap = {:.3g} in iteration {}", out.curvature, k + 1);
-    case End::exhausted:
-        return fmt::format("after {} iterations the residual is rounding only: {:.3g}, wanted {:.3g}", k, residual,
-                           p.stop_at);
-    case End::not_finite:
-        return fmt::format("a number became infinite or NaN in iteration {}; the last residual was {:.3g}", k + 1,
-                           out.history.size() > 1 && !std::isfinite(residual) ? out.history[k - 1] : residual);
-    }
-    return "";
-}
-
-template <class T> std::string describe_solution(const Problem<T>& p, const std::vector<T>& x, End end) {
-    const double residual = true_residual(p, x);
-    const bool by_rounding = end == End::converged || end == End::exhausted;
-    return fmt::format(
-        "b - A x has a norm of {:.3g}{}", residual,
-        by_rounding && p.stop_at > 0 && residual > p.stop_at ? ", which rounding keeps above what is wanted" : "");
-}
-
-template <class T> bool is_no_solution(const Problem<T>& p, const std::vector<T>& x) {
-    const double residual = true_residual(p, x);
-    return residual > p.stop_at && residual >= true_residual(p, std::vector<T>(p.n()));
 }
 
 template <class T> bool has_curvature(double pq, const std::vector<double>& history) {
@@ -177,17 +142,9 @@ template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations
     const auto nonzeros = static_cast<double>(p.matrix.nonzeros()), n = static_cast<double>(p.n());
     const auto times = static_cast<double>(iterations);
     // With Jacobi, 1 / a_ii is read and z computed in two passes, and there is r . z besides r . r.
-    const double vectors = p.jacobi() ? 12 : 10, operations = p.jacobi() ? 14 : 10;
+    const double vectors = p.jacobi ? 12 : 10, operations = p.jacobi ? 14 : 10;
     return {.bytes = times * (nonzeros * (sizeof(T) + 4) + n * 4 + vectors * n * sizeof(T)),
             .flops = times * (2 * nonzeros + operations * n)};
-}
-
-template <class T> MemoryNeed memory_need(gpulab::MatrixSize size) {
-    const double rows = static_cast<double>(size.rows), entry = sizeof(T) + 4;
-    const double matrix = size.nonzeros * entry + 8 * rows;
-    // A device: the matrix, perhaps padded by a quarter, and seven vectors. The host: the matrix, its transpose for the
-    // check of symmetry and the parts of several devices; the vectors, and four of the reference in double.
-    return {1.25 * matrix + 7 * rows * sizeof(T), 3 * matrix + rows * (8 * sizeof(T) + 4 * 8)};
 }
 
 template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
@@ -212,13 +169,9 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 #define INSTANTIATE(T)                                                                                \
     template Problem<T> make_problem(gpulab::Csr<T>, std::vector<T>, std::vector<T>, const Settings&, \
                                      const std::string&);                                             \
-    template std::string describe_end(const Problem<T>&, const Output<T>&);                           \
-    template std::string describe_solution(const Problem<T>&, const std::vector<T>&, End);            \
-    template bool is_no_solution(const Problem<T>&, const std::vector<T>&);                           \
     template bool has_curvature<T>(double, const std::vector<double>&);                               \
     template End end_without_curvature<T>(const std::vector<double>&);                                \
     template gpulab::Work work(const Problem<T>&, std::size_t);                                       \
-    template MemoryNeed memory_need<T>(gpulab::MatrixSize);                                           \
     template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);                         \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();
 INSTANTIATE(float)

@@ -32,24 +32,6 @@ template <class T> std::string to_matrix_market(const std::vector<T>& x) {
     return text;
 }
 
-std::string history_csv(const std::vector<NamedHistory>& histories) {
-    std::string text = "variant,iteration,residual\n";
-    for (const NamedHistory& h : histories)
-        for (std::size_t k = 0; k < h.norms.size(); ++k)
-            fmt::format_to(std::back_inserter(text), "{},{},{}\n", h.variant, k, h.norms[k]);
-    return text;
-}
-
-bool Outputs::operator()(const std::function<void()>& write) try {
-    write();
-    return true;
-} catch (const gpulab::UsageError&) {
-    throw;
-} catch (const gpulab::Error&) {
-    gpulab::fail(program_);
-    return all_written_ = false;
-}
-
 template std::vector<float> read_vector(const std::string&);
 template std::vector<double> read_vector(const std::string&);
 template std::string to_matrix_market(const std::vector<float>&);

@@ -1,11 +1,11 @@
-// The reference, and what a solution is checked against.
+#include "judge.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <type_traits>
 
-#include "cg.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/parallel.hpp"
@@ -65,7 +65,7 @@ std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64
     const auto changed = [&](double value, std::uint64_t at) {
         return value * (1 + noise.sum * (2 * gpulab::random_unit(seed, at) - 1));
     };
-    const auto weight = [&](std::size_t i) { return p.jacobi() ? static_cast<double>(p.inverse_diagonal[i]) : 1.0; };
+    const auto weight = [&](std::size_t i) { return p.jacobi ? static_cast<double>(p.inverse_diagonal[i]) : 1.0; };
     double rho = 0;
     std::vector<double> history;
     const auto note = [&](double rr) {
@@ -94,8 +94,8 @@ std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64
         const double alpha = changed(rho / pq, ++draw);
         double next_rho = 0;
         const double rr = sum_over_rows(n, [&](std::size_t i) { return r[i] -= alpha * q[i], r[i] * r[i]; });
-        next_rho = p.jacobi() ? sum_over_rows(n, [&](std::size_t i) { return weight(i) * r[i] * r[i]; }) : rr;
-        const double beta = p.method == Method::steepest_descent ? 0 : changed(next_rho / rho, ++draw);
+        next_rho = p.jacobi ? sum_over_rows(n, [&](std::size_t i) { return weight(i) * r[i] * r[i]; }) : rr;
+        const double beta = p.steepest ? 0 : changed(next_rho / rho, ++draw);
         rho = next_rho;
         more = note(rr);
         sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i] + beta * d[i], 0.0; });
@@ -104,6 +104,27 @@ std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64
 }
 
 } // namespace
+
+template <class T> std::string describe_end(const Problem<T>& p, const Output<T>& out) {
+    const double residual = out.history.empty() ? std::numeric_limits<double>::quiet_NaN() : out.history.back();
+    const std::size_t k = out.iterations();
+    switch (out.end) {
+    case End::converged:
+        return fmt::format("converged after {} iterations: residual {:.3g}, wanted {:.3g}", k, residual, p.stop_at);
+    case End::limit:
+        return fmt::format("not converged within {} iterations: residual {:.3g}, wanted {:.3g}", k, residual,
+                           p.stop_at);
+    case End::not_positive:
+        return fmt::format("the matrix is not positive definite: p.Ap = {:.3g} in iteration {}", out.curvature, k + 1);
+    case End::exhausted:
+        return fmt::format("after {} iterations the residual is rounding only: {:.3g}, wanted {:.3g}", k, residual,
+                           p.stop_at);
+    case End::not_finite:
+        return fmt::format("a number became infinite or NaN in iteration {}; the last residual was {:.3g}", k + 1,
+                           out.history.size() > 1 && !std::isfinite(residual) ? out.history[k - 1] : residual);
+    default: return "no end";
+    }
+}
 
 template <class T> double true_residual(const Problem<T>& p, const std::vector<T>& x) {
     if (x.size() != p.n()) return std::numeric_limits<double>::quiet_NaN();
@@ -240,6 +261,7 @@ template <class T> gpulab::Comparison compare(const Problem<T>& p, const Referen
 }
 
 #define INSTANTIATE(T)                                                       \
+    template std::string describe_end(const Problem<T>&, const Output<T>&);  \
     template double true_residual(const Problem<T>&, const std::vector<T>&); \
     template Reference make_reference(const Problem<T>&, double);            \
     template double residual_gap(const Problem<T>&, const Output<T>&);       \

@@ -6,6 +6,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
+#include "judge.hpp"
 #include "program.hpp"
 #include "runs.hpp"
 #include "studies.hpp"
@@ -35,12 +36,12 @@ template <class T> void tell(const cg::Notes<T>& notes, gpulab::OutputFile& trac
 }
 
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
-    if (!options.study().empty()) return cg::run_study<T>(options, {c.rows, c.settings});
+    if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
 
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
     cg::Files files("cg", c);
-    gpulab::OutputFile trace = c.trace.empty() ? gpulab::OutputFile() : gpulab::OutputFile(c.trace);
+    gpulab::OutputFile trace = cg::output_file(c.trace);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
 
     // What the method itself comes to, before anything is measured.
@@ -51,9 +52,10 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         files.write_histories({{"cpu_sequential on cpu:0", out.history}});
         (void)cg::conclude(problem, out, files, c.name()); // throws
     }
-    gpulab::Report report(options, cg::parameters(problem, c.name(), c.settings));
+    gpulab::Report report(options, cg::parameters(problem, c.name()));
     report.sequential_ms(sequential);
-    cg::Notes<T> notes(report, problem, out);
+    cg::add_columns(report);
+    cg::Notes<T> notes(problem, out);
     const cg::Reference reference = cg::make_reference(problem);
 
     // Each job poisons the output, runs its variant and judges what that leaves.
@@ -63,23 +65,23 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         [&](const auto& job, gpulab::Result& result) {
             notes.add(job, result);
             // The solution is there: who wants no more than that need not wait for the other variants.
-            if (notes.solved.out.end == cg::End::converged && files.solution && is_apart(c.solution))
-                files.write_solution(notes.solved.out.x);
+            if (notes.solution.end == cg::End::converged && is_apart(c.solution))
+                files.write_solution(notes.solution.x);
         });
     int code = gpulab::exit_failure;
     files.write([&] { code = report.finish(); });
     tell(notes, trace, files);
 
-    if (!notes.solved.variant.empty()) {
+    if (!notes.solver.empty()) {
         std::string no_trace;
         if (trace && notes.timelines.empty())
             no_trace = c.trace + ": not written, because no variant that can record a trace made three iterations";
-        const std::string line = cg::conclude(problem, notes.solved.out, files, notes.solved.variant,
-                                              no_trace.empty() ? "" : "; " + no_trace);
-        fmt::print("\n{}: {}\n", notes.solved.variant, line);
+        const std::string line =
+            cg::conclude(problem, notes.solution, files, notes.solver, no_trace.empty() ? "" : "; " + no_trace);
+        fmt::print("\n{}: {}\n", notes.solver, line);
         if (!no_trace.empty()) throw gpulab::Error(no_trace);
-    } else if (files.solution) throw gpulab::Error(c.solution + ": not written, because no variant is right");
-    return files.write.all_written() ? code : gpulab::exit_failure;
+    } else if (!c.solution.empty()) throw gpulab::Error(c.solution + ": not written, because no variant is right");
+    return files.all_written() ? code : gpulab::exit_failure;
 }
 
 } // namespace
@@ -87,14 +89,12 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
 int main(int argc, char** argv) try {
     Choice c;
     gpulab::Options options("cg", "A x = b by conjugate gradients, with a sparse, symmetric and positive definite A");
-    cg::add_options(options, c);
+    cg::add_options(options, c, "", "the parts: equally many non-zeros, or by the measured speed of each device");
     options.output("--trace", c.trace,
                    "write the commands of one iteration to this file (Chrome trace format), and draw them");
     options.output("--write", c.write, "write A to this Matrix Market file");
     options.size("--parts", c.settings.parts, 1,
                  "parts that rungs for several devices cut the rows into; default: as many as devices, at least 2", 64);
-    options.choice("--balance", c.balance, {"nnz", "speed"},
-                   "the parts: equally many non-zeros, or by the measured speed of each device");
     options.output("--tuning", c.settings.tuning,
                    "file that keeps the group counts of tuned OpenCL rungs; it is made when absent");
     options.size("--rows", c.rows, 16, cg::rows_help, std::size_t{1} << 28);

@@ -1,12 +1,14 @@
 /// @file
-/// What the programs `cg` and `cg_mpi` share: the options that describe a system, and what becomes of its solution.
+/// What the programs `cg` and `cg_mpi` share: the options that describe a system, files, and what becomes of a
+/// solution.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cg.hpp"
-#include "files.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/options.hpp"
 
@@ -22,29 +24,49 @@ struct Choice {
     const std::string& name() const { return matrix.empty() ? generate : matrix; }
 };
 
-/// Declares the options of both programs; --balance has a help text of its own in each. @param more about --matrix
-void add_options(gpulab::Options& options, Choice& c, const std::string& more = "");
+/// Declares the options of both programs. @param where more about --matrix @param balance the help of --balance
+void add_options(gpulab::Options& options, Choice& c, const std::string& where, const std::string& balance);
 
 /// Rejects conflicting options, and fills in the defaults and the settings.
 void settle(Choice& c);
+
+/// Counts the memory that a system needs. @param number_bytes of a number @param name of the matrix
+/// @param processes on this computer, each of which has the whole system
+/// @throws gpulab::UsageError when it is more than there is
+void check_memory(const gpulab::Options& options, const gpulab::MatrixSize& size, std::size_t number_bytes,
+                  const std::string& name = "", int processes = 1);
 
 /// Reads or makes the system, after its memory has been counted.
 /// @param processes on this computer, each of which does this
 /// @throws gpulab::UsageError for what is wrong with it
 template <class T> Problem<T> problem_of(const gpulab::Options& options, const Choice& c, int processes = 1);
 
-/// The files of --solution and --history. Each is tried, whatever happens to the other.
-struct Files {
-    Files(const std::string& program, const Choice& c);
-    void write_histories(const std::vector<NamedHistory>& histories);
-    /// @return whether there is such a file, it has not been tried before, and it could be written
-    template <class T> bool write_solution(const std::vector<T>& x);
+/// A history, and the variant that has it: "cpu_threads on cpu:0".
+using NamedHistory = std::pair<std::string, std::vector<double>>;
 
-    std::string path; ///< of the solution
-    gpulab::OutputFile solution, history;
-    bool solution_written = false; ///< or tried
-    Outputs write;
+/// The files of a run. Each is tried, whatever happens to the others: one that cannot be written, because its disk is
+/// full for example, is reported on stderr.
+class Files {
+public:
+    /// @param program its name, for the messages @param c says which files
+    Files(std::string program, const Choice& c);
+    /// Calls `body()`, which writes a file. @return whether it could @throws gpulab::UsageError when it does
+    bool write(const std::function<void()>& body);
+    bool all_written() const { return all_written_; }
+    /// Writes the file of --history: a line for each variant and iteration, with the norm of the residual (CSV).
+    void write_histories(const std::vector<NamedHistory>& histories);
+    /// Writes the file of --solution, unless it has been tried before. @return whether that was done
+    template <class T> bool write_solution(const std::vector<T>& x);
+    const std::string& solution() const { return solution_.path(); } ///< where it is, or ""
+
+private:
+    std::string program_;
+    gpulab::OutputFile solution_, history_;
+    bool solution_tried_ = false, all_written_ = true;
 };
+
+/// The file at a path; none for an empty one.
+gpulab::OutputFile output_file(const std::string& path);
 
 /// Writes the file of --solution, unless that has been done: where the iteration did not end well, with the best x that
 /// it had. @return one line: how it ended

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "gpulab/error.hpp"
+#include "judge.hpp"
 
 namespace cg {
 
@@ -46,12 +47,6 @@ template <class T> gpulab::Parameters iteration_values(const Output<T>& out, dou
     return {{"iterations", out.iterations()}, {"us_per_iteration", 1000 * ms / iterations}};
 }
 
-template <class T>
-Notes<T>::Notes(gpulab::Report& report, const Problem<T>& p, const Output<T>& out)
-    : report_(report), problem_(p), out_(out) {
-    add_columns(report);
-}
-
 template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Result& result) {
     if (result.status != gpulab::Result::Status::passed) return;
     double norm = 0;
@@ -70,9 +65,9 @@ template <class T> void Notes<T>::add(const gpulab::Job<Run<T>>& job, gpulab::Re
         timed.push_back(result);
     }
     const std::string name = result.variant + " on " + result.device.id();
-    if (solved.variant.empty() || (solved.out.end != End::converged && out_.end == End::converged))
-        solved = {name, out_};
-    histories.push_back({name, out_.history});
+    if (solver.empty() || (solution.end != End::converged && out_.end == End::converged))
+        solver = name, solution = out_;
+    histories.emplace_back(name, out_.history);
     if (!out_.timeline.empty()) timelines.emplace_back(name, out_.timeline);
     for (const std::string& note : out_.notes)
         if (std::ranges::find(said, note) == said.end()) said.push_back(note);
@@ -84,79 +79,42 @@ std::string short_ms(double ms) { return fmt::format("{:.{}f}", ms, ms < 9.995 ?
 } // namespace
 
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results) {
-    struct Column {
-        const char* heading;
-        const char* extra; ///< its name in the files; empty: the whole time
-        int width;
-    };
-    const std::vector<Column> columns = {{"all", "", 6},
-                                         {"spmv", "ms_spmv", 6},
-                                         {"dot", "ms_dot", 6},
-                                         {"next_x", "ms_next_x", 7},
-                                         {"next_r", "ms_next_r", 7},
-                                         {"next_p", "ms_next_p", 7},
-                                         {"pack", "ms_pack", 6},
-                                         {"rest", "ms_overhead", 6}};
     std::string text = heading + "\nall: the median of the timed runs; kernels: one more run; rest: the difference\n";
     std::set<std::string> named; // devices
     for (const gpulab::Result& result : results)
         if (named.insert(result.device.id()).second)
             text += fmt::format("{}: {}\n", result.device.id(), result.device.name);
-    text += fmt::format("{:<20} {:<8}", "variant", "device");
-    for (const Column& c : columns) text += fmt::format("{:>{}}", c.heading, c.width);
+    text += fmt::format("{:<20} {:<8}   all  spmv   dot next_x next_r next_p  pack  rest", "variant", "device");
     for (const gpulab::Result& result : results) {
-        text += fmt::format("\n{:<20} {:<8}", result.variant, result.device.id());
-        for (const Column& c : columns) {
-            const auto extra = std::ranges::find(result.extra, c.extra, &gpulab::Parameter::name);
-            std::string cell = "-"; // a kernel that this rung does not have
-            if (c.extra[0] == '\0') cell = short_ms(result.kernel.median);
-            else if (extra != result.extra.end()) cell = short_ms(std::get<double>(extra->value));
-            text += fmt::format("{:>{}}", cell, c.width);
+        text += fmt::format("\n{:<20} {:<8}{:>6}", result.variant, result.device.id(), short_ms(result.kernel.median));
+        for (const char* const kernel : {"spmv", "dot", "next_x", "next_r", "next_p", "pack", "overhead"}) {
+            const auto ms = std::ranges::find(result.extra, std::string("ms_") + kernel, &gpulab::Parameter::name);
+            const std::string cell = ms == result.extra.end() ? "-" : short_ms(std::get<double>(ms->value));
+            text += fmt::format("{:>{}}", cell, std::string_view(kernel).starts_with("next") ? 7 : 6);
         }
     }
-    return text + "\n";
+    return text + "\n"; // a dash: a kernel that this rung does not have
 }
 
-template <class T> Best<T> best_so_far(const Problem<T>& p, const Output<T>& out) {
-    const auto is_finite = [](const std::vector<T>& x) {
-        return std::ranges::all_of(x, [](T value) { return std::isfinite(value); });
-    };
-    std::size_t best = 0; // without a finite residual the start
-    for (std::size_t k = 1; k < out.history.size(); ++k)
-        if (std::isfinite(out.history[k]) && !(out.history[k] > out.history[best])) best = k;
-    if (best == out.iterations() && is_finite(out.x)) return {best, out.x};
-    Output<T> again;
-    if (best > 0) {
-        Problem<T> shorter = p; // in memory that has been counted for the parts of several devices
-        shorter.limit = best;
-        Stopwatch once(0, 1);
-        gpulab::run_of(variants<T>(), "cpu_sequential")(shorter, again, once);
-    }
-    if (best == 0 || !is_finite(again.x)) return {0, p.start};
-    return {best, again.x};
-}
-
-template <class T>
-gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const Settings& settings) {
+template <class T> gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix) {
     return {{"matrix", matrix},
             {"type", sizeof(T) == 8 ? "double" : "float"},
             {"n", p.n()},
             {"nonzeros", p.matrix.nonzeros()},
-            {"method", settings.method == Method::steepest_descent ? "steepest" : "cg"},
-            {"preconditioner", settings.jacobi ? "jacobi" : "none"},
-            {"tolerance", settings.tolerance},
-            {"criterion", settings.absolute ? "absolute" : "relative"},
-            {"limit", settings.limit},
-            {"parts", settings.parts},
-            {"balance", settings.balance == Balance::speed ? "speed" : "nnz"}};
+            {"method", p.steepest ? "steepest" : "cg"},
+            {"preconditioner", p.jacobi ? "jacobi" : "none"},
+            {"tolerance", p.tolerance},
+            {"criterion", p.absolute ? "absolute" : "relative"},
+            {"limit", p.limit},
+            {"parts", p.parts},
+            {"balance", p.by_speed ? "speed" : "nnz"}};
 }
 
 #define INSTANTIATE(T)                                                                      \
     template std::vector<gpulab::Job<Run<T>>> jobs<T>(const gpulab::Options&, std::size_t); \
     template gpulab::Parameters iteration_values(const Output<T>&, double);                 \
     template class Notes<T>;                                                                \
-    template Best<T> best_so_far(const Problem<T>&, const Output<T>&);                      \
-    template gpulab::Parameters parameters(const Problem<T>&, const std::string&, const Settings&);
+    template gpulab::Parameters parameters(const Problem<T>&, const std::string&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 

@@ -8,11 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "cg.hpp"
-#include "files.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
+#include "program.hpp"
 
 namespace cg {
 
@@ -30,12 +29,6 @@ void add_columns(gpulab::Report& report);
 /// The values of these columns. @param ms of the whole solution
 template <class T> gpulab::Parameters iteration_values(const Output<T>& out, double ms);
 
-/// A solution, and who found it.
-template <class T> struct Solved {
-    std::string variant; ///< empty: nobody yet
-    Output<T> out;
-};
-
 /// Adds the lab's own figures to the results, and keeps what is to be written into files.
 ///
 /// Extra values: iterations, us_per_iteration, residual (the true one, relative to the norm of b); the number of
@@ -45,19 +38,18 @@ template <class T> struct Solved {
 /// times are of one run after the timed ones; ms_overhead is the median of the timed ones less these times, at least 0.
 template <class T> class Notes {
 public:
-    /// Gives iterations and us_per_iteration a column.
-    Notes(gpulab::Report& report, const Problem<T>& p, const Output<T>& out);
+    Notes(const Problem<T>& p, const Output<T>& out) : problem_(p), out_(out) {}
     /// A note for gpulab::measure_all().
     void add(const gpulab::Job<Run<T>>& job, gpulab::Result& result);
 
-    Solved<T> solved;                                                ///< by the first variant that has converged
+    std::string solver; ///< the first variant that has converged, or else the first one; empty: none is right
+    Output<T> solution; ///< what it found
     std::vector<NamedHistory> histories;                             ///< of all that are right
     std::vector<std::pair<std::string, gpulab::Timeline>> timelines; ///< of those that recorded one
     std::vector<std::string> said;                                   ///< notes of the rungs, each once
     std::vector<gpulab::Result> timed; ///< of those that time their kernels, for kernel_times()
 
 private:
-    gpulab::Report& report_;
     const Problem<T>& problem_;
     const Output<T>& out_;
 };
@@ -67,18 +59,7 @@ private:
 /// @param heading what is shown, in its unit: milliseconds @param results with the extra values of Notes
 std::string kernel_times(const std::string& heading, const std::vector<gpulab::Result>& results);
 
-/// The best x that an iteration had, and after which iteration.
-template <class T> struct Best {
-    std::size_t iteration = 0;
-    std::vector<T> x; ///< all elements are finite
-};
-
-/// The x with the smallest residual, for iterations that did not converge: the last residual may be larger, or NaN.
-/// Where this x is not the last one, which out.x holds, it is computed again on one core.
-template <class T> Best<T> best_so_far(const Problem<T>& p, const Output<T>& out);
-
 /// The problem's parameters for the report.
-template <class T>
-gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix, const Settings& settings);
+template <class T> gpulab::Parameters parameters(const Problem<T>& p, const std::string& matrix);
 
 } // namespace cg

@@ -60,7 +60,7 @@ public:
 
     /// Takes r . r and r . z of the new residual.
     void next(double rr, double rho) {
-        beta_ = p_.method == Method::steepest_descent ? 0 : rho / rho_;
+        beta_ = p_.steepest ? 0 : rho / rho_;
         rho_ = rho;
         note(rr);
     }

@@ -54,6 +54,20 @@ Split split_by_speed(const gpulab::Csr<T>& matrix, const Split& equal, const std
     return split_rows(matrix, speeds);
 }
 
+template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
+    Part<T> part;
+    const std::size_t first = split.first[index], last = split.first[index + 1];
+    const auto begin = static_cast<std::ptrdiff_t>(matrix.row_start[first]);
+    const auto end = static_cast<std::ptrdiff_t>(matrix.row_start[last]);
+    part.first = first, part.inner_end = last - first;
+    part.matrix.rows = last - first, part.matrix.columns = matrix.columns;
+    part.matrix.row_start.resize(last - first + 1);
+    for (std::size_t i = first; i <= last; ++i) part.matrix.row_start[i - first] = matrix.row_start[i] - begin;
+    part.matrix.column.assign(matrix.column.begin() + begin, matrix.column.begin() + end);
+    part.matrix.value.assign(matrix.value.begin() + begin, matrix.value.begin() + end);
+    return part;
+}
+
 namespace {
 
 /// Row numbers outside a part that its rows refer to, ascending.
@@ -69,36 +83,36 @@ std::vector<std::int32_t> halo_of(const gpulab::Csr<T>& matrix, std::size_t firs
     return halo;
 }
 
-/// The part without what it sends.
-template <class T> Part<T> cut_out(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
-    Part<T> part;
-    const std::size_t first = split.first[index], last = split.first[index + 1], rows = last - first;
-    part.first = first;
-    part.halo = halo_of(matrix, first, last);
+/// The halo of every part.
+template <class T> std::vector<std::vector<std::int32_t>> halos_of(const gpulab::Csr<T>& matrix, const Split& split) {
+    std::vector<std::vector<std::int32_t>> halos;
+    for (std::size_t i = 0; i < split.parts(); ++i)
+        halos.push_back(halo_of(matrix, split.first[i], split.first[i + 1]));
+    return halos;
+}
+
+/// Rows of the matrix of a part in which the column numbers are those of the part's p, and what travels.
+template <class T>
+Part<T> part_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index,
+                const std::vector<std::vector<std::int32_t>>& halos) {
+    Part<T> part = rows_of(matrix, split, index);
+    part.halo = halos[index];
+    part.inner_end = 0;
     gpulab::Csr<T>& a = part.matrix;
-    const auto begin = static_cast<std::size_t>(matrix.row_start[first]);
-    const auto end = static_cast<std::size_t>(matrix.row_start[last]);
-    a.rows = rows;
+    const std::size_t first = part.first, rows = a.rows;
     a.columns = rows + part.halo.size();
-    a.row_start.resize(rows + 1);
-    for (std::size_t i = 0; i <= rows; ++i) a.row_start[i] = matrix.row_start[first + i] - matrix.row_start[first];
-    a.value.assign(matrix.value.begin() + static_cast<std::ptrdiff_t>(begin),
-                   matrix.value.begin() + static_cast<std::ptrdiff_t>(end));
-    a.column.resize(end - begin);
-    std::size_t run = 0;
+    std::size_t run = 0; // the first row of the rows so far that need no halo
     for (std::size_t i = 0; i < rows; ++i) {
-        bool inner = true;
         for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k) {
-            const std::int32_t j = matrix.column[begin + k];
-            if (static_cast<std::size_t>(j) >= first && static_cast<std::size_t>(j) < last) {
+            const std::int32_t j = a.column[k];
+            if (static_cast<std::size_t>(j) >= first && static_cast<std::size_t>(j) < first + rows) {
                 a.column[k] = j - static_cast<std::int32_t>(first);
             } else {
                 const auto at = std::lower_bound(part.halo.begin(), part.halo.end(), j) - part.halo.begin();
                 a.column[k] = static_cast<std::int32_t>(rows + static_cast<std::size_t>(at));
-                inner = false;
+                run = i + 1;
             }
         }
-        if (!inner) run = i + 1;
         if (i + 1 - run > part.inner_end - part.inner_begin) part.inner_begin = run, part.inner_end = i + 1;
     }
     for (std::size_t k = 0; k < part.halo.size(); ++k) {
@@ -106,50 +120,29 @@ template <class T> Part<T> cut_out(const gpulab::Csr<T>& matrix, const Split& sp
         if (part.receives.empty() || part.receives.back().part != owner) part.receives.push_back({owner, k, 0});
         ++part.receives.back().count;
     }
+    for (std::size_t to = 0; to < halos.size(); ++to) {
+        const auto& wanted = halos[to]; // its own halo has no row of this part
+        const auto begin = std::lower_bound(wanted.begin(), wanted.end(), static_cast<std::int64_t>(first));
+        const auto end = std::lower_bound(begin, wanted.end(), static_cast<std::int64_t>(first + rows));
+        if (begin == end) continue;
+        part.sends.push_back({to, part.send.size(), static_cast<std::size_t>(end - begin),
+                              static_cast<std::size_t>(begin - wanted.begin())});
+        for (auto row = begin; row != end; ++row) part.send.push_back(*row - static_cast<std::int32_t>(first));
+    }
     return part;
-}
-
-/// Adds what `part` sends to the part `to`, whose halo is given.
-template <class T>
-void add_send(Part<T>& part, const Split& split, std::size_t index, std::size_t to,
-              const std::vector<std::int32_t>& halo) {
-    const auto begin = std::lower_bound(halo.begin(), halo.end(), static_cast<std::int64_t>(split.first[index]));
-    const auto end = std::lower_bound(begin, halo.end(), static_cast<std::int64_t>(split.first[index + 1]));
-    if (begin == end) return;
-    part.sends.push_back({to, part.send.size(), static_cast<std::size_t>(end - begin)});
-    for (auto row = begin; row != end; ++row) part.send.push_back(*row - static_cast<std::int32_t>(split.first[index]));
 }
 
 } // namespace
 
 template <class T> std::vector<Part<T>> make_parts(const gpulab::Csr<T>& matrix, const Split& split) {
+    const auto halos = halos_of(matrix, split);
     std::vector<Part<T>> parts;
-    for (std::size_t i = 0; i < split.parts(); ++i) parts.push_back(cut_out(matrix, split, i));
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        for (std::size_t to = 0; to < parts.size(); ++to)
-            if (to != i) add_send(parts[i], split, i, to, parts[to].halo);
+    for (std::size_t i = 0; i < split.parts(); ++i) parts.push_back(part_of(matrix, split, i, halos));
     return parts;
 }
 
-template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
-    Part<T> part;
-    const std::size_t first = split.first[index], last = split.first[index + 1];
-    const auto begin = static_cast<std::ptrdiff_t>(matrix.row_start[first]);
-    const auto end = static_cast<std::ptrdiff_t>(matrix.row_start[last]);
-    part.first = first, part.inner_end = last - first;
-    part.matrix.rows = last - first, part.matrix.columns = matrix.columns;
-    part.matrix.row_start.resize(last - first + 1);
-    for (std::size_t i = first; i <= last; ++i) part.matrix.row_start[i - first] = matrix.row_start[i] - begin;
-    part.matrix.column.assign(matrix.column.begin() + begin, matrix.column.begin() + end);
-    part.matrix.value.assign(matrix.value.begin() + begin, matrix.value.begin() + end);
-    return part;
-}
-
 template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index) {
-    Part<T> part = cut_out(matrix, split, index);
-    for (std::size_t to = 0; to < split.parts(); ++to)
-        if (to != index) add_send(part, split, index, to, halo_of(matrix, split.first[to], split.first[to + 1]));
-    return part;
+    return part_of(matrix, split, index, halos_of(matrix, split));
 }
 
 #define INSTANTIATE(T)                                                                              \

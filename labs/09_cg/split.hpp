@@ -49,6 +49,7 @@ template <class T> struct Part {
     struct Link {
         std::size_t part = 0;             ///< the other one
         std::size_t begin = 0, count = 0; ///< where, in this part's send buffer or halo
+        std::size_t place = 0;            ///< where a piece of `send` begins in the halo of the other part
     };
     std::vector<std::int32_t> send; ///< own elements to be sent, as indices into the part's p, grouped by receiver
     std::vector<Link> sends;        ///< pieces of `send`
@@ -73,7 +74,7 @@ template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& sp
 template <class T, class Time>
 Split split_over(const Problem<T>& problem, std::size_t count, std::string& note, const Time& ms) {
     const Split equal = split_rows(problem.matrix, std::vector<double>(count, 1.0));
-    if (problem.balance != Balance::speed) return equal;
+    if (!problem.by_speed) return equal;
     const std::vector<Part<T>> parts = make_parts(problem.matrix, equal);
     std::vector<double> measured(count); // 0 for a part without a row
     for (std::size_t i = 0; i < count; ++i)
@@ -84,8 +85,9 @@ Split split_over(const Problem<T>& problem, std::size_t count, std::string& note
     return split;
 }
 
-/// The elements of a vector that belong to the rows of a part.
+/// The elements of a vector that belong to the rows of a part; nothing of an empty vector.
 template <class T> std::vector<T> piece(const std::vector<T>& whole, const Part<T>& part) {
+    if (whole.empty()) return {};
     const auto begin = whole.begin() + static_cast<std::ptrdiff_t>(part.first);
     return std::vector<T>(begin, begin + static_cast<std::ptrdiff_t>(part.rows()));
 }

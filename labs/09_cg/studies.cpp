@@ -9,7 +9,7 @@
 #include "gpulab/input.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/sparse/generate.hpp"
-#include "kernel_study.hpp"
+#include "judge.hpp"
 #include "runs.hpp"
 #include "tuning.hpp"
 
@@ -32,54 +32,6 @@ template <class T> Problem<T> problem_of(const std::string& matrix, const Option
     return make_problem(std::move(a), std::move(b), {}, settings, matrix);
 }
 
-/// The method four ways on two matrices, by cpu_threads. Each way is a row of the table; the files have the residuals
-/// of some iterations besides, each iteration a run.
-template <class T> void history(const Options& options, Report& report, const StudySettings& study) {
-    report.column("method", "method"), report.column("preconditioner", "precond.");
-    gpulab::use(gpulab::devices(gpulab::Backend::cpu).front());
-    const auto side = static_cast<std::size_t>(std::max(4.0, std::sqrt(static_cast<double>(study.rows) / 2)));
-    for (const std::string& matrix : {laplacian(study.rows), fmt::format("springs:{}x{}", side, side)}) {
-        std::vector<std::pair<gpulab::Result, std::vector<double>>> ways; // with their histories
-        gpulab::Work work_of_all;
-        for (const Method method : {Method::conjugate_gradients, Method::steepest_descent})
-            for (const bool jacobi : {false, true}) {
-                Settings settings = study.settings;
-                settings.method = method, settings.jacobi = jacobi;
-                const Problem<T> p = problem_of<T>(matrix, options, settings);
-                gpulab::Parameters all = parameters(p, matrix, settings);
-                all.push_back({"iteration", 0}); // of the curves below
-                report.begin(all);
-                Output<T> out;
-                Notes<T> notes(report, p, out);
-                const Reference reference = make_reference(p);
-                for (const auto& job : jobs<T>(options)) {
-                    if (job.variant.name != "cpu_threads") continue;
-                    gpulab::Result result =
-                        gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
-                    notes.add(job, result);
-                    work_of_all = work(p, out.iterations());
-                    result = report.add(std::move(result), work_of_all);
-                    result.variant = std::string("cpu_") + (method == Method::steepest_descent ? "steepest" : "cg") +
-                                     (jacobi ? "_jacobi" : "");
-                    ways.emplace_back(result, out.history);
-                }
-            }
-        report.quiet(true); // the curves
-        const auto longest = std::ranges::max_element(ways, {}, [](const auto& way) { return way.second.size(); });
-        const std::size_t last = longest == ways.end() ? 0 : longest->second.size();
-        for (std::size_t k = 1; k < last; k += 1 + k / 8) {
-            report.begin({{"matrix", matrix}, {"type", sizeof(T) == 8 ? "double" : "float"}, {"iteration", k}});
-            for (const auto& [way, norms] : ways) {
-                if (k >= norms.size() || !(norms[k] > 0)) continue;
-                gpulab::Result point = way;
-                point.extra = {{"residual", norms[k] / norms[0]}};
-                report.add(std::move(point), work_of_all);
-            }
-        }
-        report.quiet(false);
-    }
-}
-
 /// Unknowns, for a study that should end within minutes: on a CPU, 10 million take hours.
 std::size_t default_rows(const Options& options) {
     if (options.study() == "history") return 2'500; // on the CPU everywhere, and steepest descent takes long
@@ -96,35 +48,72 @@ Settings fixed_iterations(const Settings& given, std::size_t count) {
     return settings;
 }
 
-/// Runs the variants of these names and gives `each(result, out)` what it may add to before the report has it.
+/// Runs the variants of these names. `each(result, out)` gives the report what it wants of each.
 template <class T, class Each>
-void some_variants(const Options& options, Report& report, const Problem<T>& p, const std::vector<std::string>& names,
+void some_variants(const Options& options, const Problem<T>& p, const std::vector<std::string>& names,
                    const Each& each) {
     Output<T> out;
-    Notes<T> notes(report, p, out);
+    Notes<T> notes(p, out);
     const Reference reference = make_reference(p);
     for (const auto& job : jobs<T>(options, p.parts)) {
         if (std::ranges::find(names, job.variant.name) == names.end()) continue;
         gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
         notes.add(job, result);
         each(result, out);
-        report.add(std::move(result), work(p, p.limit));
+    }
+}
+
+/// The method four ways on two matrices, by cpu_threads. Each way is a row of the table; the files have the residuals
+/// of some iterations besides, each iteration a run.
+template <class T> void history(const Options& options, Report& report, std::size_t rows, Settings settings) {
+    report.column("method", "method"), report.column("preconditioner", "precond."), add_columns(report);
+    gpulab::use(gpulab::devices(gpulab::Backend::cpu).front());
+    const auto side = static_cast<std::size_t>(std::max(4.0, std::sqrt(static_cast<double>(rows) / 2)));
+    for (const std::string& matrix : {laplacian(rows), fmt::format("springs:{}x{}", side, side)}) {
+        std::vector<std::pair<gpulab::Result, std::vector<double>>> ways; // with their histories
+        gpulab::Work work_of_all;
+        for (const bool steepest : {false, true})
+            for (const bool jacobi : {false, true}) {
+                settings.steepest = steepest, settings.jacobi = jacobi;
+                const Problem<T> p = problem_of<T>(matrix, options, settings);
+                gpulab::Parameters all = parameters(p, matrix);
+                all.push_back({"iteration", 0}); // of the curves below
+                report.begin(all);
+                some_variants(options, p, {"cpu_threads"}, [&](gpulab::Result& result, const Output<T>& out) {
+                    work_of_all = work(p, out.iterations());
+                    result = report.add(std::move(result), work_of_all);
+                    result.variant = std::string(steepest ? "cpu_steepest" : "cpu_cg") + (jacobi ? "_jacobi" : "");
+                    ways.emplace_back(result, out.history);
+                });
+            }
+        report.quiet(true); // the curves
+        std::size_t longest = 0;
+        for (const auto& [way, norms] : ways) longest = std::max(longest, norms.size());
+        for (std::size_t k = 1; k < longest; k += 1 + k / 8) {
+            report.begin({{"matrix", matrix}, {"type", sizeof(T) == 8 ? "double" : "float"}, {"iteration", k}});
+            for (const auto& [way, norms] : ways) {
+                if (k >= norms.size() || !(norms[k] > 0)) continue;
+                gpulab::Result point = way;
+                point.extra = {{"residual", norms[k] / norms[0]}};
+                report.add(std::move(point), work_of_all);
+            }
+        }
+        report.quiet(false);
     }
 }
 
 /// Table 4.4 and figures 4.8 to 4.12 of the thesis: each kernel with 1 to 16 groups per compute unit.
-template <class T> void table_4_4(const Options& options, Report& report, const StudySettings& study) {
+template <class T> void table_4_4(const Options& options, Report& report, std::size_t rows, const Settings& given) {
 #if defined(GPULAB_WITH_OPENCL)
     report.column("groups", "groups/CU"), report.column("saved_percent", "saved %", "{:.0f}");
-    const std::string matrix = laplacian(study.rows);
-    const Settings settings = fixed_iterations(study.settings, 100);
-    const Problem<T> p = problem_of<T>(matrix, options, settings);
+    const std::string matrix = laplacian(rows);
+    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
     for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
         if (sizeof(T) == 8 && !device.fp64) continue;
         gpulab::use(device);
         std::vector<double> one(kernel_names.size());
         for (std::size_t groups = 1; groups <= 16; ++groups) {
-            gpulab::Parameters all = parameters(p, matrix, settings);
+            gpulab::Parameters all = parameters(p, matrix);
             all.push_back({"groups", groups});
             report.begin(all);
             const auto timings = kernel_times(p, groups, 5);
@@ -142,7 +131,7 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
         }
     }
 #else
-    (void)report, (void)study;
+    (void)report, (void)rows, (void)given;
 #endif
     if (options.devices(gpulab::Backend::opencl).empty())
         throw gpulab::UsageError("--study table-4-4 needs an OpenCL device");
@@ -151,16 +140,17 @@ template <class T> void table_4_4(const Options& options, Report& report, const 
 /// Tables 4.5 and 4.6 of the thesis: 100 iterations, the time of each kernel and what is left over. Of several devices
 /// it is the time of the one in which that kind of kernel took longest.
 template <class T>
-void kernel_table(const Options& options, Report& report, const StudySettings& study,
+void kernel_table(const Options& options, Report& report, std::size_t rows, const Settings& given,
                   const std::vector<std::string>& names) {
-    const std::string matrix = laplacian(study.rows);
-    const Settings settings = fixed_iterations(study.settings, 100);
-    const Problem<T> p = problem_of<T>(matrix, options, settings);
-    report.begin(parameters(p, matrix, settings));
+    const std::string matrix = laplacian(rows);
+    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
+    report.begin(parameters(p, matrix));
+    add_columns(report);
     report.quiet(true); // beside the columns of every run there is no room for all kernels
     std::vector<gpulab::Result> right;
-    some_variants(options, report, p, names, [&](const gpulab::Result& result, const Output<T>&) {
+    some_variants(options, p, names, [&](const gpulab::Result& result, const Output<T>&) {
         if (result.status == gpulab::Result::Status::passed) right.push_back(result);
+        report.add(result, work(p, p.limit));
     });
     if (right.empty()) return;
     const std::string system = fmt::format("{} in {}", matrix, sizeof(T) == 8 ? "double" : "float");
@@ -168,53 +158,46 @@ void kernel_table(const Options& options, Report& report, const StudySettings& s
 }
 
 /// Tables 4.7 to 4.12 of the thesis: the rate of each kernel against what the memory allows, from its bytes.
-template <class T> void table_4_7(const Options& options, Report& report, const StudySettings& study) {
-    const std::string matrix = laplacian(study.rows);
-    const Settings settings = fixed_iterations(study.settings, 100);
-    const Problem<T> p = problem_of<T>(matrix, options, settings);
-    report.begin(parameters(p, matrix, settings));
-    Output<T> out;
-    const Reference reference = make_reference(p);
-    for (const auto& job : jobs<T>(options)) {
-        const std::string_view name = job.variant.name;
-        if (name != "opencl_five_kernels" && name != "opencl_tuned" && name != "cuda_five_kernels") continue;
-        const gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
-        if (result.status != gpulab::Result::Status::passed) {
-            report.add(result, work(p, p.limit));
-            continue;
-        }
-        for (const auto& [kernel, ms] : out.kernel_ms) {
-            const KernelRuns runs = kernel_runs(p, kernel, out.iterations());
-            const double each = ms / runs.count;
-            gpulab::Result one = result;
-            one.variant = fmt::format("{}:{}", name, kernel);
-            one.kernel = {each, each, each, 1};
-            one.total_ms = 0;
-            one.extra = {{"runs", runs.count}, {"ms_runs", ms}}; // for the files
-            report.add(std::move(one), runs.mean);
-        }
-    }
+template <class T> void table_4_7(const Options& options, Report& report, std::size_t rows, const Settings& given) {
+    const std::string matrix = laplacian(rows);
+    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
+    report.begin(parameters(p, matrix));
+    const std::vector<std::string> names = {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"};
+    some_variants(options, p, names, [&](const gpulab::Result& result, const Output<T>& out) {
+        if (result.status != gpulab::Result::Status::passed) report.add(result, work(p, p.limit));
+        else
+            for (const auto& [kernel, ms] : out.kernel_ms) {
+                const KernelRuns runs = kernel_runs(p, kernel, out.iterations());
+                const double each = ms / runs.count;
+                gpulab::Result one = result;
+                one.variant = fmt::format("{}:{}", result.variant, kernel);
+                one.kernel = {each, each, each, 1};
+                one.total_ms = 0;
+                one.extra = {{"runs", runs.count}, {"ms_runs", ms}}; // for the files
+                report.add(std::move(one), runs.mean);
+            }
+    });
 }
 
 /// One part and two: a system of one size, and one that grows with the parts. A model says what more parts would give.
-template <class T> void scaling(const Options& options, Report& report, const StudySettings& study) {
-    report.column("scaling", "scaling"), report.column("parts", "parts");
+template <class T> void scaling(const Options& options, Report& report, std::size_t rows, const Settings& given) {
+    report.column("scaling", "scaling"), report.column("parts", "parts"), add_columns(report);
     std::map<std::string, std::map<std::string, double>> us; // by variant, then "strong 2"
     for (const bool weak : {false, true})
         for (const std::size_t parts : {1u, 2u}) {
-            Settings settings = fixed_iterations(study.settings, 50);
+            Settings settings = fixed_iterations(given, 50);
             settings.parts = parts;
-            const std::string matrix = laplacian(weak ? study.rows * parts : study.rows);
+            const std::string matrix = laplacian(weak ? rows * parts : rows);
             const Problem<T> p = problem_of<T>(matrix, options, settings);
-            gpulab::Parameters all = parameters(p, matrix, settings);
+            gpulab::Parameters all = parameters(p, matrix);
             all.push_back({"scaling", weak ? "weak" : "strong"});
             report.begin(all);
-            some_variants(options, report, p, {"opencl_devices_halo", "cuda_devices", "cuda_devices_stores"},
-                          [&](gpulab::Result& result, const Output<T>& out) {
-                              if (result.status != gpulab::Result::Status::passed) return;
-                              const double per_iteration =
-                                  1000 * result.kernel.median / static_cast<double>(out.iterations());
-                              us[result.variant][fmt::format("{} {}", weak ? "weak" : "strong", parts)] = per_iteration;
+            some_variants(options, p, {"opencl_devices_halo", "cuda_devices", "cuda_devices_stores"},
+                          [&](const gpulab::Result& result, const Output<T>& out) {
+                              if (result.status == gpulab::Result::Status::passed)
+                                  us[result.variant][fmt::format("{} {}", weak ? "weak" : "strong", parts)] =
+                                      1000 * result.kernel.median / static_cast<double>(out.iterations());
+                              report.add(result, work(p, p.limit));
                           });
         }
     for (auto& [variant, times] : us) {
@@ -228,7 +211,7 @@ template <class T> void scaling(const Options& options, Report& report, const St
         for (const int parts : {4, 8}) text += fmt::format(" {:.1f} times on {},", model.speed_up(parts), parts);
         constexpr int in_each = 8; // devices of a computer
         const Network network;
-        const double halo = std::sqrt(static_cast<double>(study.rows)) * sizeof(T); // a grid line
+        const double halo = std::sqrt(static_cast<double>(rows)) * sizeof(T); // a grid line
         text += fmt::format(" and with computers of {} devices and a network of {:.0f} GB/s and {:.0f} us per message,",
                             in_each, network.gb_per_s, network.us_per_message);
         for (const int computers : {2, 4, 8})
@@ -256,7 +239,7 @@ template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::stri
     const auto n = static_cast<double>(p.n()), nonzeros = static_cast<double>(p.matrix.nonzeros());
     if (kernel == "dot") return {.bytes = n * sizeof(T), .flops = 2 * n}; // r . r
     if (kernel == "spmv") return {.bytes = nonzeros * (sizeof(T) + 4) + n * (4 + 2 * sizeof(T)), .flops = 2 * nonzeros};
-    if (kernel == "next_p" && p.jacobi()) return {.bytes = 4 * n * sizeof(T), .flops = 3 * n}; // 1 / a_ii besides
+    if (kernel == "next_p" && p.jacobi) return {.bytes = 4 * n * sizeof(T), .flops = 3 * n}; // 1 / a_ii besides
     return {.bytes = 3 * n * sizeof(T), .flops = 2 * n}; // next x, r or p: two read, one written
 }
 
@@ -266,7 +249,7 @@ template <class T> KernelRuns kernel_runs(const Problem<T>& p, const std::string
     const double all = in_loop + 1; // once before the iterations and once in each
     if (kernel != "dot") return {all, kernel_work(p, kernel)};
     const auto n = static_cast<double>(p.n());
-    const double rr = all, pq = in_loop, rz = p.jacobi() ? all : 0, count = rr + pq + rz;
+    const double rr = all, pq = in_loop, rz = p.jacobi ? all : 0, count = rr + pq + rz;
     return {count,
             {.bytes = (rr + 2 * pq + 2 * rz) * n * sizeof(T) / count, .flops = (2 * rr + 2 * pq + 3 * rz) * n / count}};
 }
@@ -292,27 +275,25 @@ std::vector<gpulab::StudySummary> study_list() {
              {"--type", "--rows", "--tolerance", "--limit"}}};
 }
 
-template <class T> int run_study(const Options& options, const StudySettings& given) {
-    StudySettings study = given;
-    if (study.rows == 0) study.rows = default_rows(options);
-    const std::size_t rows = options.study() == "scaling" ? 2 * study.rows : study.rows; // the larger of two
-    const MemoryNeed need = memory_need<T>({rows, rows, 5.0 * static_cast<double>(rows)});
-    gpulab::check_memory(options, need.device, need.host);
-    Report report(options);
+template <class T> int run_study(const Options& options, std::size_t rows, const Settings& given) {
+    if (rows == 0) rows = default_rows(options);
     const std::string& name = options.study();
-    if (name == "table-4-4") table_4_4<T>(options, report, study);
+    const std::size_t most = name == "scaling" ? 2 * rows : rows; // the larger of two
+    check_memory(options, {most, most, 5.0 * static_cast<double>(most)}, sizeof(T));
+    Report report(options);
+    if (name == "table-4-4") table_4_4<T>(options, report, rows, given);
     else if (name == "table-4-5")
-        kernel_table<T>(options, report, study, {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"});
+        kernel_table<T>(options, report, rows, given, {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"});
     else if (name == "table-4-6")
-        kernel_table<T>(options, report, study,
+        kernel_table<T>(options, report, rows, given,
                         {"opencl_devices_whole", "opencl_devices_halo", "cuda_devices", "cuda_devices_stores"});
-    else if (name == "table-4-7") table_4_7<T>(options, report, study);
-    else if (name == "scaling") scaling<T>(options, report, study);
-    else history<T>(options, report, study);
+    else if (name == "table-4-7") table_4_7<T>(options, report, rows, given);
+    else if (name == "scaling") scaling<T>(options, report, rows, given);
+    else history<T>(options, report, rows, given);
     return report.finish();
 }
 
-template int run_study<float>(const Options&, const StudySettings&);
-template int run_study<double>(const Options&, const StudySettings&);
+template int run_study<float>(const Options&, std::size_t, const Settings&);
+template int run_study<double>(const Options&, std::size_t, const Settings&);
 
 } // namespace cg

@@ -2,18 +2,15 @@
 /// The studies of lab 09.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cg.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab/stopwatch.hpp"
 
 namespace cg {
-
-/// What studies are given.
-struct StudySettings {
-    std::size_t rows = 0; ///< unknowns, about; 0: as rows_help says
-    Settings settings;
-};
 
 /// The --help of --rows.
 inline constexpr const char* rows_help =
@@ -42,7 +39,25 @@ struct ScalingModel {
 /// @param one,two the times of the same system on one device and on two @param wide of one with twice the rows on two
 ScalingModel scaling_model(double one, double two, double wide);
 
-/// Runs the study of --study. @return the exit code
-template <class T> int run_study(const gpulab::Options& options, const StudySettings& settings);
+/// Runs the study of --study. @param rows unknowns, about; 0: as rows_help says @return the exit code
+template <class T> int run_study(const gpulab::Options& options, std::size_t rows, const Settings& settings);
+
+/// The times of each of the five kernels on the current OpenCL device, in the order of kernel_names.
+/// @param groups work-groups per compute unit @param repeats timed runs of each
+template <class T> std::vector<gpulab::Timing> kernel_times(const Problem<T>& problem, std::size_t groups, int repeats);
+
+/// Bytes and operations of one run of one of the five kernels, as kernel_times() runs it: "dot" is r . r, which reads
+/// one vector.
+template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel);
+
+/// How often a kernel runs in a solution, and the bytes and operations of a run, on average.
+struct KernelRuns {
+    double count = 0;
+    gpulab::Work mean;
+};
+
+/// The runs of one of the five kernels in a solution of so many iterations. They are not all alike: "dot" is r . r,
+/// which reads one vector; p . q, which reads two; and with Jacobi also r . z, which reads r and 1 / a_ii.
+template <class T> KernelRuns kernel_runs(const Problem<T>& p, const std::string& kernel, std::size_t iterations);
 
 } // namespace cg

@@ -13,15 +13,6 @@
 
 namespace cg {
 
-std::size_t& Groups::of(const std::string& kernel) {
-    if (kernel == "dot") return dot;
-    if (kernel == "next_x") return next_x;
-    if (kernel == "next_r") return next_r;
-    if (kernel == "next_p") return next_p;
-    if (kernel == "spmv") return spmv;
-    throw gpulab::Error("no kernel is called " + kernel);
-}
-
 Tuned first_local_minimum(const std::function<double(std::size_t)>& time, std::size_t most) {
     Tuned tuned;
     tuned.one_ms = tuned.best_ms = time(1);

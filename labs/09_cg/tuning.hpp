@@ -14,16 +14,6 @@ namespace cg {
 /// The most groups per compute unit that are tried.
 inline constexpr std::size_t most_groups = 32;
 
-/// Work-groups per compute unit, of each of the five kernels.
-struct Groups {
-    std::size_t dot = 1, next_x = 1, next_r = 1, next_p = 1, spmv = 1;
-
-    static Groups all(std::size_t n) { return {n, n, n, n, n}; }
-    /// By the kernel's name: "dot", "next_x", "next_r", "next_p" or "spmv".
-    std::size_t& of(const std::string& kernel);
-    bool operator==(const Groups&) const = default;
-};
-
 /// The names of the five kernels.
 inline constexpr std::array<const char*, 5> kernel_names = {"dot", "next_p", "next_r", "next_x", "spmv"};
 

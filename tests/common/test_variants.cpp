@@ -1,4 +1,5 @@
 // Whether the test case of a wrong variant fails, and what the student then reads.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
@@ -14,6 +15,7 @@
 #include "gpulab/stopwatch.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/large.hpp"
+#include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/program.hpp"
 #include "gpulab_testing/variants.hpp"
 
@@ -160,4 +162,19 @@ TEST_CASE("what was made last is kept for the next that asks for it, and gone be
                     std::runtime_error);
     CHECK(*last.get<Made>("three", make) == 3); // what failed was not kept
     CHECK(*last.get<Made>("one", make) == 4);   // nor what was there before
+}
+
+TEST_CASE("a table of all pairs has each value of an option beside each value of every other, in few rows") {
+    using Row = std::vector<std::size_t>;
+    CHECK(gpulab::testing::all_pairs({2, 2}) == std::vector<Row>{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
+    for (const Row& values : {Row{3, 1, 4}, Row{2, 2, 2, 2, 2, 2, 2}, Row{5, 3, 2, 4, 3}}) {
+        const std::vector<Row> rows = gpulab::testing::all_pairs(values);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            for (std::size_t j = 0; j < i; ++j)
+                for (std::size_t v = 0; v < values[i]; ++v)
+                    for (std::size_t w = 0; w < values[j]; ++w)
+                        CHECK(std::ranges::any_of(rows, [&](const Row& r) { return r[i] == v && r[j] == w; }));
+        CHECK(rows.size() <= 24);
+        CHECK(rows == gpulab::testing::all_pairs(values));
+    }
 }

@@ -33,7 +33,7 @@ template <class T> double multiply(const gpulab::Csr<T>& a, const std::vector<T>
 
 template <class T> void cpu_sequential(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::size_t n = problem.n();
-    const T* const inverse = problem.jacobi() ? problem.inverse_diagonal.data() : nullptr;
+    const T* const inverse = problem.jacobi ? problem.inverse_diagonal.data() : nullptr;
     std::vector<T>& x = out.x;
     std::vector<T> r(n), p(n), q(n);
     x.resize(n);

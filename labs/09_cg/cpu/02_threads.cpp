@@ -31,7 +31,7 @@ struct alignas(64) Shares {
 template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::size_t n = problem.n();
     const gpulab::Csr<T>& a = problem.matrix;
-    const T* const inverse = problem.jacobi() ? problem.inverse_diagonal.data() : nullptr;
+    const T* const inverse = problem.jacobi ? problem.inverse_diagonal.data() : nullptr;
     const unsigned threads = gpulab::parts_for(a.nonzeros() + n, 16384); // fewer for a small system
     const Split split = split_rows(a, std::vector<double>(threads, 1.0));
     std::vector<T>& x = out.x;

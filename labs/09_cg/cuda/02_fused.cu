@@ -7,6 +7,7 @@
 // finished. Iterations that are launched after the end return at once. Kernels in fused.cuh, the state in state.hpp.
 //
 // Limit: memory, where the loads of CSR with a thread per row are a row apart; for small systems the launches.
+#include "csr.cuh"
 #include "fused.cuh"
 
 namespace cg {

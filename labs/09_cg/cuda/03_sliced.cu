@@ -7,6 +7,7 @@
 //
 // Limit: memory; for small systems the launches.
 #include "fused.cuh"
+#include "sliced.cuh"
 
 namespace cg {
 

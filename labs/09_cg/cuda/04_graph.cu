@@ -7,6 +7,7 @@
 //
 // Limit: memory; for small systems the start and the end of three kernels per iteration.
 #include "fused.cuh"
+#include "sliced.cuh"
 
 namespace cg {
 

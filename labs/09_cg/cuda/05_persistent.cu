@@ -12,6 +12,7 @@
 #include <string>
 
 #include "device.hpp"
+#include "sliced.cuh"
 #include "state.hpp"
 
 namespace cg {
@@ -54,18 +55,18 @@ __global__ void __launch_bounds__(block_threads)
     sum_residual(); // and nobody reads x_0 from p any more
     double rho = all_rho, pq = 0;
     unsigned long long iteration = 0;
-    int end = 0;
+    End end = End::none;
     const auto note = [&] { // the same in all threads
         const double norm = sqrt(all_rr);
         if (first == 0) history[iteration] = norm;
-        end = !isfinite(norm)            ? ended_not_finite
-              : norm <= rules.stop_at    ? ended_converged
-              : iteration >= rules.limit ? ended_limit
-                                         : 0;
+        end = !isfinite(norm)            ? End::not_finite
+              : norm <= rules.stop_at    ? End::converged
+              : iteration >= rules.limit ? End::limit
+                                         : End::none;
     };
     note();
     double beta = 0;
-    while (end == 0) {
+    while (end == End::none) {
 #pragma unroll
         for (int k = 0; k < R; ++k) {
             const std::size_t i = first + k * stride;
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(block_threads)
         grid.sync(); // the shares of p . q are there, and nobody reads p any more
         pq = sum_of(partial_pq, gridDim.x);
         if (!(pq > 0) || !isfinite(pq) || (pq < smallest_normal && is_exhausted(history, iteration, rules))) {
-            end = isfinite(pq) ? ended_no_curvature : ended_not_finite;
+            end = isfinite(pq) ? End::not_positive : End::not_finite;
             break;
         }
         const T alpha = static_cast<T>(rho / pq);

@@ -3,6 +3,7 @@
 // As a user of the libraries writes it: dot products return to the host, which waits for them.
 #include <optional>
 
+#include "csr.cuh"
 #include "device.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/cusparse.hpp"

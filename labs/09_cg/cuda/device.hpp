@@ -1,80 +1,20 @@
 /// @file
-/// A system in device memory: the matrix in CSR form or in slices, the right-hand side, and the vectors of the
-/// iteration, which all CUDA rungs share.
+/// The vectors of the iteration in device memory, which all CUDA rungs share.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "cg.hpp"
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
-#include "rows.cuh"
 #include "sums.cuh"
 
 namespace cg {
-
-/// CSR on the device.
-template <class T> struct DeviceCsr {
-    using Rows = CsrRows<T>;
-    explicit DeviceCsr(const gpulab::Csr<T>& a)
-        : rows(a.rows), row_start(narrow_offsets(a)), column(a.column), value(a.value) {}
-    Rows view() const { return {row_start.data(), column.data(), value.data(), rows}; }
-
-    std::size_t rows;
-    gpulab::DeviceBuffer<int> row_start, column;
-    gpulab::DeviceBuffer<T> value;
-};
-
-/// Slices of 32 rows on the host; see SlicedRows.
-template <class T> struct Sliced {
-    explicit Sliced(const gpulab::Csr<T>& a) {
-        constexpr std::size_t most = std::numeric_limits<int>::max() - 1024; // a loop may count beyond the end
-        const std::size_t slices = gpulab::ceil_div(a.rows, 32);
-        start.push_back(0);
-        std::size_t slots = 0;
-        for (std::size_t s = 0; s < slices; ++s) {
-            std::size_t width = 0;
-            for (std::size_t i = 32 * s; i < std::min(32 * s + 32, a.rows); ++i)
-                width = std::max(width, a.row_length(i));
-            slots += 32 * width;
-            if (slots > most)
-                throw gpulab::Unsupported(
-                    "padded to slices, the matrix has more non-zeros than 32-bit offsets can count");
-            start.push_back(static_cast<int>(slots));
-        }
-        column.assign(slots, -1);
-        value.assign(slots, T{0});
-        for (std::size_t i = 0; i < a.rows; ++i) {
-            std::size_t slot = static_cast<std::size_t>(start[i / 32]) + i % 32;
-            for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]);
-                 ++k, slot += 32)
-                column[slot] = a.column[k], value[slot] = a.value[k];
-        }
-    }
-    std::vector<int> start, column;
-    std::vector<T> value;
-};
-
-/// The same on the device.
-template <class T> struct DeviceSliced {
-    using Rows = SlicedRows<T>;
-    explicit DeviceSliced(const gpulab::Csr<T>& a) : DeviceSliced(Sliced<T>(a), a.rows) {}
-    DeviceSliced(const Sliced<T>& a, std::size_t n) : rows(n), start(a.start), column(a.column), value(a.value) {}
-    Rows view() const { return {start.data(), column.data(), value.data(), rows}; }
-
-    std::size_t rows;
-    gpulab::DeviceBuffer<int> start, column;
-    gpulab::DeviceBuffer<T> value;
-};
 
 /// The vectors on the device: of the whole system, or of a part.
 template <class T> struct DeviceVectors {

@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(block_threads)
 /// A system on the device, and its three kernels.
 template <class T, class Matrix> class Fused {
 public:
-    using Rows = typename Matrix::Rows;
+    using Rows = decltype(std::declval<Matrix>().view());
 
     explicit Fused(const Problem<T>& problem)
         : matrix_(problem.matrix), v_(problem), rules_(rules_of(problem)), limit_(problem.limit),

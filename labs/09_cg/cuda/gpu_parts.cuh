@@ -75,34 +75,23 @@ public:
     void clear() {
         each([](Gpu& g) { g.state.clear(g.stream); });
     }
-    void first_residual() {
-        each("first residual", [](Gpu& g) {
-            first_residual_kernel<<<g.first_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.b.data(), g.p.data(), g.weights(), g.r.data(), g.partial.data(), g.exchange,
-                g.state.data());
-        });
-    }
+    void first_r() { residual(true); }
     void first_p() { next(true); }
     void multiply_inner() {
-        each("inner rows", [](Gpu& g) {
+        each("spmv", "inner rows", [](Gpu& g) {
             inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.part.inner_begin,
                                                                          g.part.inner_end, g.p.data(), g.q.data(),
                                                                          g.partial.data(), g.state.data());
         });
     }
     void multiply_border() {
-        each("border rows", [](Gpu& g) {
+        each("spmv", "border rows", [](Gpu& g) {
             border_kernel<<<g.border_blocks, block_threads, 0, g.stream>>>(
                 g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
                 g.inner_blocks, g.exchange, g.state.data());
         });
     }
-    void next_r() {
-        each("residual", [](Gpu& g) {
-            part_residual_kernel<<<g.residual_blocks, block_threads, 0, g.stream>>>(
-                g.q.data(), g.weights(), g.r.data(), g.rows, g.partial.data(), g.exchange, g.state.data());
-        });
-    }
+    void next_r() { residual(false); }
     void next_p() { next(false); }
 
     /// q = A p, once, with whatever the halo holds: to be timed.
@@ -134,6 +123,8 @@ public:
                 throw gpulab::WrongResult("two GPUs disagree about the residuals");
         });
     }
+    /// Waits for an event of a stream.
+    void wait(const gpulab::Event& event) const { event.synchronize(); }
     void synchronize() {
         for (const auto& [number, stream] : streams_) stream.synchronize();
     }
@@ -145,25 +136,32 @@ public:
     }
 
 protected:
-    /// The same for a kernel, with its name in traces.
-    template <class Launch> void each(const char* name, const Launch& launch) {
+    /// The same for a kernel, with its kind and its name in traces. The kinds are those of rung 1, and most of these
+    /// kernels do the work of two: spmv computes p . q too, next_r the sums of r, next_x also p.
+    template <class Launch> void each(const char* kind, const char* name, const Launch& launch) {
         each([&](Gpu& g) {
-            g.trace.begin(name, "kernel", '#', g.stream);
+            g.trace.begin(kind, g.stream, name);
             launch(g);
             g.trace.end(g.stream);
         });
     }
     /// Collects the elements of p that others need in g.send.
     void pack(Gpu& g) {
-        g.trace.begin("collect", "kernel", '#', g.stream);
+        g.trace.begin("pack", g.stream, "collect");
         pack_kernel<<<g.pack_blocks, block_threads, 0, g.stream>>>(g.p.data(), g.which.data(), g.send.data(),
                                                                    g.which.size());
         g.trace.end(g.stream);
     }
 
 private:
+    void residual(bool first) {
+        each("next_r", "residual", [&](Gpu& g) {
+            part_residual_kernel<<<g.residual_blocks, block_threads, 0, g.stream>>>(
+                g.q.data(), g.weights(), g.r.data(), g.rows, first, g.partial.data(), g.exchange, g.state.data());
+        });
+    }
     void next(bool first) {
-        each("next x and p", [&](Gpu& g) {
+        each("next_x", "next x and p", [&](Gpu& g) {
             part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.r.data(), g.weights(), g.x.data(),
                                                                             g.p.data(), g.rows, first, g.exchange,
                                                                             g.state.data(), g.state.history(), rules_);
@@ -178,9 +176,7 @@ private:
 
 /// The whole solution. The host looks at the state of the first part every `batch` iterations; the others decide alike.
 /// @param progress called with 0, 1, ... before that iteration is put into the streams
-/// @param wait as for DeviceState::until_stopped()
-template <class Parts, class Progress, class Wait>
-void solve(Parts& parts, std::size_t batch, const Progress& progress, const Wait& wait) {
+template <class Parts, class Progress> void solve(Parts& parts, std::size_t batch, const Progress& progress) {
     begin(parts);
     parts[0].state.until_stopped(
         parts[0].stream, parts.limit(),
@@ -192,7 +188,8 @@ void solve(Parts& parts, std::size_t batch, const Progress& progress, const Wait
             }
             return count;
         },
-        wait);
+        [&](const gpulab::Event& event) { parts.wait(event); });
+    parts.synchronize();
 }
 
 } // namespace cg

@@ -17,11 +17,10 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     ///        stream with high priority can start when a block ends
     GpuPart(int number, cudaStream_t its_stream, const Problem<T>& problem, const Part<T>& own, unsigned parts,
             unsigned my_number, unsigned rounds)
-        : DeviceVectors<T>(piece(problem.b, own), piece(problem.start, own),
-                           problem.jacobi() ? piece(problem.inverse_diagonal, own) : std::vector<T>(), own.halo.size()),
+        : DeviceVectors<T>(piece(problem.b, own), piece(problem.start, own), piece(problem.inverse_diagonal, own),
+                           own.halo.size()),
           device(number), me(my_number), stream(its_stream), part(own), rows(own.rows()), matrix(own.matrix),
           which(own.send), send(which.size()), pq(parts), residual(2 * parts), state(problem.limit),
-          first_blocks(blocks_for(first_residual_kernel<T, Exchange>, rows)),
           pack_blocks(std::min(gpulab::grid_size(which.size(), block_threads), 1024u)),
           inner_blocks(std::min(rounds * gpulab::resident_blocks(inner_kernel<T>, block_threads),
                                 gpulab::grid_size(own.inner_end - own.inner_begin, block_threads))),
@@ -32,9 +31,7 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     }
 
     /// One number per block of the product, or two per block of the other kernels.
-    std::size_t partial_sums() const {
-        return std::max(inner_blocks + border_blocks, 2 * std::max(first_blocks, residual_blocks));
-    }
+    std::size_t partial_sums() const { return std::max(inner_blocks + border_blocks, 2 * residual_blocks); }
     /// Poisons all results, puts the start into place, and waits: before others write here.
     void reset() {
         DeviceVectors<T>::reset(stream);
@@ -60,7 +57,7 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     gpulab::DeviceBuffer<T> send;              ///< these elements of p, packed
     gpulab::DeviceBuffer<double> pq, residual; ///< shares of the sums, of all parts
     DeviceState state;
-    unsigned first_blocks, pack_blocks, inner_blocks, border_blocks, residual_blocks, next_blocks;
+    unsigned pack_blocks, inner_blocks, border_blocks, residual_blocks, next_blocks;
     gpulab::DeviceBuffer<double> partial;
     Exchange exchange{};
     GpuTrace trace;

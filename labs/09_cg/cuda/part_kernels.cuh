@@ -2,7 +2,7 @@
 /// The kernels of one GPU's part of a system. How data comes from other parts is not here but in devices/.
 #pragma once
 
-#include "rows.cuh"
+#include "sliced.cuh"
 #include "state.hpp"
 #include "steps.cuh"
 
@@ -16,10 +16,9 @@ struct Slots {
     double* residual; ///< the shares of r . r and r . z, two numbers per part
     unsigned parts, me;
 
-    /// False ends the kernel: another part has not answered.
-    __device__ bool halo_is_here(State*) const { return true; }
-    __device__ bool pq_is_here(State*) const { return true; }
-    __device__ bool residual_is_here(State*) const { return true; }
+    /// False ends the kernel: the solution has ended, or another part has not answered. Called by all threads.
+    __device__ bool pq_is_here(State* s) const { return s->stop == go_on; }
+    __device__ bool residual_is_here(State* s) const { return s->stop == go_on; }
     /// Leaves this part's shares. Called by all threads of the last block.
     __device__ void send_pq(double mine) const {
         if (threadIdx.x == 0) pq[me] = mine;
@@ -34,27 +33,6 @@ template <class T> __global__ void pack_kernel(const T* p, const int* which, T* 
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
          k += gridDim.x * std::size_t{block_threads})
         out[k] = p[which[k]];
-}
-
-/// r = b - A p, where p holds x_0. @param partial two numbers per block
-template <class T, class Exchange>
-__global__ void __launch_bounds__(block_threads)
-    first_residual_kernel(SlicedRows<T> a, const T* b, const T* p, const T* inverse, T* r, double* partial,
-                          Exchange exchange, State* s) {
-    if (!exchange.halo_is_here(s)) return;
-    T rr = 0, rho = 0;
-    for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < a.rows;
-         i += gridDim.x * std::size_t{block_threads}) {
-        const T residual = b[i] - a.product(i, p);
-        r[i] = residual;
-        rr += residual * residual;
-        rho += residual * (inverse ? inverse[i] * residual : residual);
-    }
-    const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
-    if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
-    if (!is_last_block(&s->tickets)) return;
-    const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
-    exchange.send_residual(all_rr, all_rho);
 }
 
 /// q = A p for the inner rows. @param partial one number per block
@@ -130,18 +108,22 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
     exchange.send_pq(all);
 }
 
-/// alpha, and r -= alpha q. @param partial two numbers per block
+/// alpha, and r -= alpha q; for the first residual r = b - q. @param partial two numbers per block
 template <class T, class Exchange>
-__global__ void __launch_bounds__(block_threads) part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n,
-                                                                      double* partial, Exchange exchange, State* s) {
-    if (s->stop != go_on || !exchange.pq_is_here(s)) return;
-    double pq = 0;
-    for (unsigned part = 0; part < exchange.parts; ++part) pq += __ldcg(&exchange.pq[part]);
-    if (!has_curvature(pq, s)) { // all blocks of all parts see that
-        if (blockIdx.x == 0 && threadIdx.x == 0) note_product(s, pq);
-        return;
+__global__ void __launch_bounds__(block_threads)
+    part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, bool first, double* partial,
+                         Exchange exchange, State* s) {
+    if (!exchange.pq_is_here(s)) return;
+    double alpha = 1;
+    if (!first) { // the shares of p . q have not been exchanged before
+        double pq = 0;
+        for (unsigned part = 0; part < exchange.parts; ++part) pq += __ldcg(&exchange.pq[part]);
+        if (!has_curvature(pq, s)) { // all blocks of all parts see that
+            if (blockIdx.x == 0 && threadIdx.x == 0) note_product(s, pq);
+            return;
+        }
+        alpha = s->rho / pq;
     }
-    const double alpha = s->rho / pq;
     const auto [rr, rho] = update_residual(static_cast<T>(alpha), q, inverse, r, n);
     const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
@@ -156,7 +138,7 @@ template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
     part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Exchange exchange, State* s,
                      double* history, Rules rules) {
-    if (s->stop != go_on || !exchange.residual_is_here(s)) return;
+    if (!exchange.residual_is_here(s)) return;
     double rr = 0, rho = 0;
     for (unsigned part = 0; part < exchange.parts; ++part)
         rr += __ldcg(&exchange.residual[2 * part]), rho += __ldcg(&exchange.residual[2 * part + 1]);

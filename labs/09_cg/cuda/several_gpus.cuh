@@ -28,27 +28,15 @@ template <class T> double multiply_ms(int device, const Part<T>& part) {
     return watch.kernel().median;
 }
 
-/// The rows of a system, shared out over GPUs.
-template <class T> struct SharedOut {
-    std::vector<int> devices; ///< the device of every part; parts may share one
-    std::vector<Part<T>> parts;
-    std::string note; ///< how many rows each has, when that was measured; else empty
-};
-
-/// Shares the rows out over all GPUs in use: a part for each, two at least, or as many as the problem asks for.
-template <class T> SharedOut<T> share_out(const Problem<T>& problem) {
+/// The GPU of every part: a part for each that is in use, two at least, or as many as the problem asks for.
+template <class T> std::vector<int> part_gpus(const Problem<T>& problem) {
     std::vector<int> found;
     for (const gpulab::Device& device : gpulab::devices_in_use())
         if (device.backend == gpulab::Backend::cuda) found.push_back(device.index);
     if (found.empty()) found.push_back(0);
-    SharedOut<T> out;
-    const std::size_t count = problem.parts > 0 ? problem.parts : std::max<std::size_t>(found.size(), 2);
-    for (std::size_t i = 0; i < count; ++i) out.devices.push_back(found[i % found.size()]);
-    const Split split = split_over(problem, count, out.note, [&](std::size_t i, const Part<T>& part) {
-        return std::max(multiply_ms(out.devices[i], part), 1e-6);
-    });
-    out.parts = make_parts(problem.matrix, split);
-    return out;
+    std::vector<int> devices(problem.parts > 0 ? problem.parts : std::max<std::size_t>(found.size(), 2));
+    for (std::size_t i = 0; i < devices.size(); ++i) devices[i] = found[i % found.size()];
+    return devices;
 }
 
 /// Iterations that are put into the streams before the host looks at the state again.
@@ -58,22 +46,21 @@ constexpr std::size_t batch = 8;
 /// @return the time of each kind of kernel: of the part in which that kind took longest, because GPUs work at the same
 ///         time
 template <class Parts> std::vector<std::pair<std::string, double>> kernel_times_of(Parts& parts) {
-    std::vector<std::map<std::string, double>> ms; // of each part
     const auto collect = [&] {
         parts.synchronize();
-        parts.each([&](auto& g) { g.trace.add_to(ms[g.me]); });
+        parts.each([](auto& g) { g.trace.collect(); });
     };
     parts.reset();
-    parts.each([&](auto& g) {
-        ms.emplace_back();
-        g.trace.start(g.stream);
+    parts.each([](auto& g) { g.trace.start(g.stream); });
+    solve(parts, batch, [&](std::size_t iteration) {
+        if (iteration % batch == 0) collect(); // now and then, so that there are few events
     });
-    const auto progress = [&](std::size_t iteration) { // now and then, so that there are few events
-        if (iteration % batch == 0) collect();
-    };
-    solve(parts, batch, progress, [](const gpulab::Event& event) { event.synchronize(); });
     collect();
-    parts.each([](auto& g) { g.trace.stop(); });
+    std::vector<std::map<std::string, double>> ms;
+    parts.each([&](auto& g) {
+        ms.push_back(g.trace.ms());
+        g.trace.stop();
+    });
     return longest_times(ms);
 }
 
@@ -92,20 +79,19 @@ template <class Parts> void record_iteration(Parts& parts, gpulab::Timeline& tim
 
 /// A rung for several GPUs. @tparam Parts a way to exchange data, such as PeerCopies
 template <class Parts, class T> void solve_on_gpus(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
-    const SharedOut<T> rows = share_out(problem);
-    Parts gpus(problem, rows.parts, rows.devices);
+    const std::vector<int> devices = part_gpus(problem);
+    std::string note;
+    const Split split = split_over(problem, devices.size(), note, [&](std::size_t i, const Part<T>& part) {
+        return std::max(multiply_ms(devices[i], part), 1e-6);
+    });
+    const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
+    Parts gpus(problem, parts, devices);
     watch.tile(block_threads, "rows");
-    watch.tile(block_threads * rows.parts.size(), "rows");
-    watch.tile(gpus.rows_at_a_time() * rows.parts.size(), "rows");
-    watch.time(
-        [&] {
-            solve(
-                gpus, batch, [](std::size_t) {}, [](const gpulab::Event& event) { event.synchronize(); });
-            gpus.synchronize();
-        },
-        [&] { gpus.reset(); });
+    watch.tile(block_threads * parts.size(), "rows");
+    watch.tile(gpus.rows_at_a_time() * parts.size(), "rows");
+    watch.time([&] { solve(gpus, batch, [](std::size_t) {}); }, [&] { gpus.reset(); });
     gpus.result(out);
-    if (!rows.note.empty()) out.notes.push_back(rows.note);
+    if (!note.empty()) out.notes.push_back(note);
     watch.leave_out([&] {
         out.kernel_ms = kernel_times_of(gpus);
         if (problem.trace && out.iterations() >= 3) record_iteration(gpus, out.timeline);

@@ -15,22 +15,14 @@ namespace cg {
 /// State::stop. The iteration that ends sets `stopping`; after its last kernel it becomes `stopped`.
 enum StopCode : int { go_on = 0, stopping = 1, stopped = 2 };
 
-/// State::end; 0 while it goes on. ended_lost: another GPU did not answer.
-enum EndCode : int {
-    ended_converged = 1,
-    ended_limit = 2,
-    ended_no_curvature = 3,
-    ended_not_finite = 4,
-    ended_lost = 5
-};
-
 /// The scalars on the device.
 struct State {
     double rho, alpha, beta; ///< rho is r . z
     double pq;               ///< p . q, of the last iteration
     double least_pq;         ///< with which the iteration goes on: see note_residual()
     unsigned long long iteration;
-    int stop, end;
+    int stop; ///< a StopCode
+    End end;
     unsigned tickets; ///< of is_last_block()
 };
 
@@ -42,7 +34,7 @@ struct Rules {
     double epsilon; ///< of the type of the numbers
 };
 template <class T> Rules rules_of(const Problem<T>& p) {
-    return {p.stop_at, p.limit, p.method == Method::steepest_descent, std::numeric_limits<T>::epsilon()};
+    return {p.stop_at, p.limit, p.steepest, std::numeric_limits<T>::epsilon()};
 }
 
 #if defined(__CUDACC__)
@@ -64,7 +56,7 @@ __device__ inline void note_product(State* s, double pq) {
         s->alpha = s->rho / pq;
     } else {
         s->stop = stopped;
-        s->end = isfinite(pq) ? ended_no_curvature : ended_not_finite;
+        s->end = isfinite(pq) ? End::not_positive : End::not_finite;
     }
 }
 
@@ -74,11 +66,11 @@ __device__ inline void note_residual(State* s, double* history, unsigned long lo
     history[k] = norm;
     s->iteration = k;
     s->least_pq = is_exhausted(history, k, rules) ? smallest_normal : 0;
-    s->end = !isfinite(norm)         ? ended_not_finite
-             : norm <= rules.stop_at ? ended_converged
-             : k >= rules.limit      ? ended_limit
-                                     : 0;
-    if (s->end != 0) s->stop = k == 0 ? stopped : stopping;
+    s->end = !isfinite(norm)         ? End::not_finite
+             : norm <= rules.stop_at ? End::converged
+             : k >= rules.limit      ? End::limit
+                                     : End::none;
+    if (s->end != End::none) s->stop = k == 0 ? stopped : stopping;
 }
 #endif
 
@@ -103,8 +95,10 @@ public:
     /// `left`:
     ///        the device stops at the limit
     /// @param wait `wait(event)` returns when the event has been reached, or throws
-    template <class Launch, class Wait>
-    void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch, const Wait& wait) {
+    template <class Launch, class Wait = void (*)(const gpulab::Event&)>
+    void until_stopped(
+        cudaStream_t stream, std::size_t limit, const Launch& launch,
+        const Wait& wait = [](const gpulab::Event& event) { event.synchronize(); }) {
         std::size_t launched = 0;
         for (std::size_t slot = 0; launched < limit; slot = 1 - slot) {
             const bool first = launched == 0;
@@ -116,16 +110,11 @@ public:
             if (seen_[1 - slot].stop != go_on) break;
         }
     }
-    /// The same, where an event is all that there is to wait for.
-    template <class Launch> void until_stopped(cudaStream_t stream, std::size_t limit, const Launch& launch) {
-        until_stopped(stream, limit, launch, [](const gpulab::Event& event) { event.synchronize(); });
-    }
-
     /// Copies the history and the end out. @pre the streams that use it are empty
     template <class T> void result(Output<T>& out) const {
         State s{};
         CUDA_CHECK(cudaMemcpy(&s, state_.data(), sizeof s, cudaMemcpyDeviceToHost));
-        if (s.end == ended_lost) throw gpulab::WrongResult("a GPU has waited in vain for another");
+        if (s.end == End::lost) throw gpulab::WrongResult("a GPU has waited in vain for another");
         if (s.iteration >= history_.size())
             throw gpulab::WrongResult("the device counts more iterations than the limit");
         out.history.resize(s.iteration + 1);
@@ -133,12 +122,10 @@ public:
                               cudaMemcpyDeviceToHost));
         state_.check_guard_bands();
         history_.check_guard_bands();
-        out.curvature = s.end == ended_no_curvature ? s.pq : 0;
-        out.end = s.end == ended_converged      ? End::converged
-                  : s.end == ended_limit        ? End::limit
-                  : s.end == ended_no_curvature ? end_without_curvature<T>(out.history)
-                                                : End::not_finite;
-        if (s.end == 0) throw gpulab::WrongResult("the device has not ended");
+        const bool positive = s.end != End::not_positive; // p . q
+        out.curvature = positive ? 0 : s.pq;
+        out.end = positive ? s.end : end_without_curvature<T>(out.history);
+        if (s.end == End::none) throw gpulab::WrongResult("the device has not ended");
     }
 
 private:

@@ -2,12 +2,10 @@
 /// NCCL's calls, and all ranks as NCCL sees them.
 #pragma once
 
-#include <cstring>
 #include <nccl.h>
 #include <string>
 #include <thread>
 
-#include "../mpi/rank.hpp"
 #include "gpulab/cuda/stream.hpp"
 #include "gpulab/error.hpp"
 
@@ -27,12 +25,8 @@ inline void nccl_check(ncclResult_t result, const char* call, const char* file, 
 /// All ranks, as NCCL sees them from this one.
 class Communicator {
 public:
-    Communicator(const Ranks& ranks, const NcclId& id) {
-        ncclUniqueId unique;
-        static_assert(sizeof unique == sizeof id);
-        std::memcpy(&unique, id.data(), sizeof unique);
-        NCCL_CHECK(ncclCommInitRank(&comm_, ranks.count, unique, ranks.me));
-    }
+    /// @param id the same on all ranks @param me number of this one
+    Communicator(int ranks, const ncclUniqueId& id, int me) { NCCL_CHECK(ncclCommInitRank(&comm_, ranks, id, me)); }
     /// The other ranks may never answer commands that are still under way. So these are aborted, and the memory that
     /// they use can be freed.
     ~Communicator() {

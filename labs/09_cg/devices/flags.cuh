@@ -30,7 +30,6 @@ struct FlaggedSlots : Slots {
     unsigned* flags;      ///< inboxes[me].flags; a copy here saves a load
     unsigned step;        ///< number of this exchange
 
-    __device__ bool halo_is_here(State* s) const { return all_have_sent(halo_message, s); }
     __device__ bool pq_is_here(State* s) const { return all_have_sent(pq_message, s); }
     __device__ bool residual_is_here(State* s) const { return all_have_sent(residual_message, s); }
     /// Stores this part's share of p . q in the slots of all parts, its own too, and raises its flags.
@@ -63,23 +62,25 @@ struct FlaggedSlots : Slots {
             if (clock64() - begin > patience) return false;
         return true;
     }
-    /// Waits for the halo. Called by single threads, with no barrier.
+    /// Waits for the halo. Called by single threads, with no barrier. A part that has waited in vain still sends its
+    /// share of p . q, a wrong one. That does no harm: its next kernel ends the solution before it sends r . r, so all
+    /// others wait for that in vain, and every part is lost.
     __device__ void wait_for_halo(State* s) const {
         for (unsigned part = 0; part < parts; ++part)
-            if (!wait_for_flag(part, halo_message)) give_up(s);
-    }
-    /// Ends the solution of a part that has waited in vain.
-    __device__ static void give_up(State* s) {
-        s->end = ended_lost;
-        s->stop = stopped;
+            if (!wait_for_flag(part, halo_message)) s->end = End::lost;
     }
     /// The block waits until this message has come from every part. All its threads may then read what came with it.
+    /// Another block may end the solution meanwhile, which some warps see and others do not: so every thread comes to
+    /// the barrier, and the block goes on, or ends, as a whole.
     /// @pre all threads of the block call it
     __device__ bool all_have_sent(Message message, State* s) const {
-        bool here = true;
-        for (unsigned part = threadIdx.x; part < parts; part += block_threads)
-            here = wait_for_flag(part, message) && here;
-        if (!here) give_up(s);
+        bool here = s->stop == go_on;
+        if (here) {
+            here = s->end != End::lost; // wait_for_halo() was not in vain
+            for (unsigned part = threadIdx.x; here && part < parts; part += block_threads)
+                here = wait_for_flag(part, message);
+            if (!here) s->end = End::lost, s->stop = stopped;
+        }
         return __syncthreads_and(here);
     }
 };

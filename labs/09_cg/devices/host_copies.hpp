@@ -22,31 +22,25 @@ public:
                const std::vector<Part<T>>& parts)
         : ClParts<T>(problem, contexts, parts, /*whole_p=*/false) {
         for (const Part<T>& part : parts) sent_.emplace_back(part.send.size()), halo_.emplace_back(part.halo.size());
+        copied_.resize(parts.size());
     }
 
     void send_halo() {
-        const auto& devices = this->devices();
-        for (std::size_t i = 0; i < devices.size(); ++i) copied_.push_back(devices[i]->send(sent_[i].data()));
+        this->on_all([&](ClPart<T>& d, std::size_t i) { copied_[i] = d.send(sent_[i].data()); });
     }
     void receive_halo() {
         for (const cl::Event& event : copied_)
             if (event()) event.wait(); // null: this device sends nothing
-        copied_.clear();
         const auto& devices = this->devices();
-        for (std::size_t i = 0; i < devices.size(); ++i) {
-            for (const auto& from : devices[i]->part().receives) { // join what comes from several devices
-                const auto& links = devices[from.part]->part().sends;
-                const auto to_me = std::ranges::find(links, i, &Part<T>::Link::part);
-                std::copy_n(sent_[from.part].begin() + static_cast<std::ptrdiff_t>(to_me->begin), from.count,
-                            halo_[i].begin() + static_cast<std::ptrdiff_t>(from.begin));
-            }
-            devices[i]->receive(halo_[i].data());
-        }
+        for (std::size_t i = 0; i < devices.size(); ++i) // join what comes from several devices
+            for (const auto& link : devices[i]->part().sends)
+                std::copy_n(sent_[i].data() + link.begin, link.count, halo_[link.part].data() + link.place);
+        this->on_all([&](ClPart<T>& d, std::size_t i) { d.receive(halo_[i].data()); });
     }
 
 private:
     std::vector<std::vector<T>> sent_, halo_; // on the host: what device i sends, and what it receives
-    std::vector<cl::Event> copied_;           // of the copies to the host that may still run
+    std::vector<cl::Event> copied_;           // of the copies to the host
 };
 
 } // namespace cg

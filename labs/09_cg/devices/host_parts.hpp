@@ -2,6 +2,7 @@
 /// The operations of iterate.hpp on devices whose scalars the host computes: OpenCL devices, and CPU cores of a rank.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace cg {
 template <class T, class Device> class HostParts {
 public:
     explicit HostParts(const Problem<T>& problem) : scalars_(problem, out_) {}
+    virtual ~HostParts() = default;
     HostParts(const HostParts&) = delete;
     HostParts& operator=(const HostParts&) = delete;
 
@@ -22,31 +24,33 @@ public:
         for (auto& device : devices_) device->reset();
     }
     void clear() { begun_ = false; }
-    void first_residual() {
-        on_all([](Device& d) { d.multiply_inner(); });
-        on_all([](Device& d) { d.multiply_border(); });
-        on_all([](Device& d) { d.next_r(T{1}); }); // r holds b
-        on_all([](Device& d) { d.dot_r(); });
+    void first_r() {
+        on_all([](Device& d, std::size_t) {
+            d.next_r(T{1});
+            d.dot_r();
+        });
     }
     void first_p() {
-        on_all([](Device& d) { d.next_p(T{0}); });
+        on_all([](Device& d, std::size_t) { d.next_p(T{0}); });
     }
     void multiply_inner() {
-        on_all([](Device& d) { d.multiply_inner(); });
+        on_all([](Device& d, std::size_t) { d.multiply_inner(); });
     }
     void multiply_border() {
-        on_all([](Device& d) { d.multiply_border(); });
-        on_all([](Device& d) { d.dot_pq(); });
+        on_all([](Device& d, std::size_t) {
+            d.multiply_border();
+            d.dot_pq();
+        });
     }
     void next_r() {
-        const auto alpha = static_cast<T>(scalars_.alpha());
-        on_all([&](Device& d) { d.next_r(alpha); });
-        on_all([](Device& d) { d.dot_r(); });
-        on_all([&](Device& d) { d.next_x(alpha); }); // while the sums travel
+        on_all([alpha = static_cast<T>(scalars_.alpha())](Device& d, std::size_t) {
+            d.next_r(alpha);
+            d.dot_r();
+            d.next_x(alpha); // while the sums travel
+        });
     }
     void next_p() {
-        const auto beta = static_cast<T>(scalars_.beta());
-        on_all([&](Device& d) { d.next_p(beta); });
+        on_all([beta = static_cast<T>(scalars_.beta())](Device& d, std::size_t) { d.next_p(beta); });
     }
 
     Scalars<T>& scalars() { return scalars_; }
@@ -55,10 +59,12 @@ public:
 
 protected:
     void add(std::unique_ptr<Device> device) { devices_.push_back(std::move(device)); }
-    /// Calls command(device) for all, and then hands all queues to their devices.
-    template <class Command> void on_all(const Command& command) {
-        for (auto& device : devices_) command(*device);
-        for (auto& device : devices_) device->flush();
+    /// Calls give(device i, i) for all i, which puts commands into queues, and hands these to the devices.
+    virtual void on_all(const std::function<void(Device&, std::size_t)>& give) {
+        for (std::size_t i = 0; i < devices_.size(); ++i) {
+            give(*devices_[i], i);
+            devices_[i]->flush();
+        }
     }
     /// Waits. @return p . q of the rows of this process
     double pq() {

@@ -36,12 +36,14 @@
 namespace cg {
 
 /// Before the first iteration: r = b - A x_0 and p = z.
-/// @pre p holds x_0, except in the halo
+/// @pre p holds x_0, except in the halo; r holds b
 template <class Parts> void begin(Parts& parts) {
     parts.clear(); // the scalars
     parts.send_halo();
+    parts.multiply_inner(); // q = A x_0
     parts.receive_halo();
-    parts.first_residual(); // and the shares of r . r and r . z
+    parts.multiply_border();
+    parts.first_r(); // r = b - q, and the shares of r . r and r . z
     parts.share_residual();
     parts.first_p();
 }

@@ -4,6 +4,7 @@
 // all ranks, and they go up again. The halo goes the same way, up in a stream of its own beside the kernel of the inner
 // rows.
 #include "../cuda/gpu_parts.cuh"
+#include "../mpi/rank.hpp"
 #include "mpi.hpp"
 
 namespace cg {
@@ -42,8 +43,7 @@ public:
 
     void solve(const Progress& progress) {
         // After every iteration the host looks at the state: it waits for sums anyway.
-        cg::solve(*this, 1, progress, [](const gpulab::Event& event) { event.synchronize(); });
-        this->synchronize();
+        cg::solve(*this, 1, progress);
     }
 
 private:

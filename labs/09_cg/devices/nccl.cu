@@ -9,7 +9,10 @@
 //     an order that NCCL chooses.)
 // All ranks must make the same NCCL calls in the same order, else they wait for each other for ever. They do: all
 // compute the same scalars and look at the state after the same launch, so they stop alike.
+#include <cstring>
+
 #include "../cuda/gpu_parts.cuh"
+#include "../mpi/rank.hpp"
 #include "communicator.hpp"
 
 namespace cg {
@@ -19,8 +22,9 @@ namespace {
 /// This rank's part.
 template <class T> class Nccl : public GpuParts<T, Slots> {
 public:
-    Nccl(const Problem<T>& problem, const Part<T>& part, const Placement& where, const Ranks& ranks, const NcclId& id)
-        : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]), comm_(ranks, id) {}
+    Nccl(const Problem<T>& problem, const Part<T>& part, const Placement& where, const ncclUniqueId& id)
+        : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]),
+          comm_(static_cast<int>(where.parts), id, static_cast<int>(where.first)) {}
 
     void send_halo() {
         if (!has_neighbours()) return;
@@ -49,11 +53,14 @@ public:
 
     void solve(const Progress& progress) {
         comm_.busy = true;
-        const auto wait = [&](const gpulab::Event& event) { comm_.wait_for(event); };
-        cg::solve(*this, 8, progress, wait);
+        cg::solve(*this, 8, progress);
+        comm_.busy = false;
+    }
+    /// As those of GpuParts, unless another rank is gone.
+    void wait(const gpulab::Event& event) const { comm_.wait_for(event); }
+    void synchronize() {
         finished_.record(g_.stream);
         wait(finished_);
-        comm_.busy = false;
     }
 
 private:
@@ -89,6 +96,9 @@ std::string nccl_version() {
 template <class T>
 std::unique_ptr<Rank<T>> make_nccl_rank(const Problem<T>& problem, const Part<T>& part, int gpu, const Ranks& ranks,
                                         const NcclId& id) {
+    ncclUniqueId unique;
+    static_assert(sizeof unique == sizeof id);
+    std::memcpy(&unique, id.data(), sizeof unique);
     // NCCL's kernel can start only when a block of the inner rows ends. With one round all blocks end together, at the
     // end of the kernel; with four rounds the first ones end after a quarter of it.
     return std::make_unique<RankOf<T, Nccl<T>>>(problem, part,
@@ -96,7 +106,7 @@ std::unique_ptr<Rank<T>> make_nccl_rank(const Problem<T>& problem, const Part<T>
                                                           .parts = static_cast<unsigned>(ranks.count),
                                                           .first = static_cast<unsigned>(ranks.me),
                                                           .rounds = 4},
-                                                ranks, id);
+                                                unique);
 }
 
 template std::unique_ptr<Rank<float>> make_nccl_rank(const Problem<float>&, const Part<float>&, int, const Ranks&,

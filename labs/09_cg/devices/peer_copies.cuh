@@ -11,8 +11,6 @@
 /// sends after its border rows. A slot is written again only after its reader has sent a later sum.
 #pragma once
 
-#include <algorithm>
-
 #include "../cuda/gpu_parts.cuh"
 
 namespace cg {
@@ -38,13 +36,12 @@ public:
             CUDA_CHECK(cudaStreamWaitEvent(mine.copies, mine.packed, 0));
             for (const auto& link : g.part.sends) {
                 Gpu& other = (*this)[link.part];
-                const auto place = std::ranges::find(other.part.receives, g.me, &Part<T>::Link::part);
-                g.trace.begin("halo", "copy", '>', mine.copies);
+                g.trace.begin("copy", mine.copies, "halo", '>');
                 // EXERCISE halo
                 //| // TODO: copy the piece `link` of g.send to its place in the halo of `other`, in the stream
                 //| // mine.copies. The halo lies behind the own elements of p.
-                //| (void)place;
-                CUDA_CHECK(cudaMemcpyPeerAsync(other.p.data() + other.rows + place->begin, other.device,
+                //| (void)other;
+                CUDA_CHECK(cudaMemcpyPeerAsync(other.p.data() + other.rows + link.place, other.device,
                                                g.send.data() + link.begin, g.device, link.count * sizeof(T),
                                                mine.copies));
                 // END EXERCISE
@@ -78,7 +75,7 @@ private:
             for (std::size_t to = 0; to < transfers_.size(); ++to) {
                 Gpu& other = (*this)[to];
                 if (&other == &g) continue;
-                g.trace.begin("sum", "copy", '>', g.stream);
+                g.trace.begin("copy", g.stream, "sum", '>');
                 CUDA_CHECK(cudaMemcpyPeerAsync((other.*slots).data() + at, other.device, (g.*slots).data() + at,
                                                g.device, numbers * sizeof(double), g.stream));
                 g.trace.end(g.stream);

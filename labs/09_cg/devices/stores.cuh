@@ -15,8 +15,6 @@
 /// share a stream, and every operation is launched for all parts before the next one.
 #pragma once
 
-#include <algorithm>
-
 #include "../cuda/gpu_parts.cuh"
 #include "flags.cuh"
 
@@ -46,9 +44,8 @@ public:
             std::vector<T*> where(g.part.send.size());
             for (const auto& link : g.part.sends) {
                 Gpu& to = (*this)[link.part];
-                const auto place = std::ranges::find(to.part.receives, g.me, &Part<T>::Link::part);
                 for (std::size_t k = 0; k < link.count; ++k)
-                    where[link.begin + k] = to.p.data() + to.rows + place->begin + k;
+                    where[link.begin + k] = to.p.data() + to.rows + link.place + k;
             }
             where_.emplace_back(where);
             inboxes_.emplace_back(inboxes);
@@ -69,7 +66,7 @@ public:
     void send_halo() {
         this->each([&](Gpu& g) {
             ++g.exchange.step;
-            g.trace.begin("send", "kernel", '>', g.stream);
+            g.trace.begin("pack", g.stream, "send", '>');
             send_kernel<<<g.pack_blocks, block_threads, 0, g.stream>>>(g.p.data(), g.which.data(), where_[g.me].data(),
                                                                        g.which.size(), g.exchange, g.state.data());
             g.trace.end(g.stream);
@@ -78,7 +75,7 @@ public:
     void receive_halo() {}
     void multiply_inner() {}
     void multiply_border() {
-        this->each("product", [](Gpu& g) {
+        this->each("spmv", "product", [](Gpu& g) {
             product_with_halo_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
                 g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
                 g.exchange, g.state.data());

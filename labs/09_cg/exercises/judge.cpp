@@ -6,6 +6,7 @@
 #include "exercises/tasks.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/sparse/generate.hpp"
+#include "judge.hpp"
 
 namespace cg {
 

@@ -12,7 +12,7 @@ template <class T> struct Solve {
     using Output = cg::Output<T>;
     template <class Archive> static void fields(Archive& archive, Problem& p) {
         archive(p.matrix.rows, p.matrix.columns, p.matrix.row_start, p.matrix.column, p.matrix.value, p.b, p.start,
-                p.inverse_diagonal, p.method, p.stop_at, p.limit, p.parts);
+                p.inverse_diagonal, p.jacobi, p.steepest, p.stop_at, p.limit, p.parts);
     }
     template <class Archive> static void fields(Archive& archive, Output& out) {
         archive(out.x, out.history, out.end, out.curvature);

@@ -1,7 +1,9 @@
 /// @file
-/// How ranks exchange the halo and the sums: through host memory and MPI, or from GPU to GPU by NCCL.
+/// Which device a rank computes on, and how ranks exchange halo and sums: through host memory and MPI, or from GPU to
+/// GPU by NCCL. The ranks of a computer take different devices, as long as there are enough.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 #include <set>
@@ -9,21 +11,37 @@
 #include <utility>
 #include <vector>
 
+#include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "rank.hpp"
 
 namespace cg {
 
 /// Where a rank computes, in a form that all ranks can be told.
 struct Place {
-    /// The kind of device.
-    enum class On : int { cpu, opencl, cuda };
-
-    On on = On::cpu;
+    gpulab::Backend on = gpulab::Backend::cpu;
     int computer = 0; ///< the first rank of this rank's computer
     /// Of a GPU: pci_address(); of another OpenCL device with memory of its own: its id. Empty where the device shares
     /// the computer's memory.
     char address[32] = "";
 };
+
+/// The devices that ranks use: the GPUs, where there are some.
+/// @throws gpulab::UsageError when there is no device
+inline std::vector<gpulab::Device> devices_for_ranks(gpulab::Backend on) {
+    std::vector<gpulab::Device> devices = gpulab::devices(on);
+    if (devices.empty())
+        throw gpulab::UsageError(fmt::format("--on {}: {}", gpulab::name_of(on), gpulab::why_no_devices(on)));
+    const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
+    if (std::ranges::any_of(devices, is_gpu)) std::erase_if(devices, [&](const auto& d) { return !is_gpu(d); });
+    return devices;
+}
+
+/// The device of this rank. A rank on CPU cores has the whole CPU, whose memory all ranks of the computer share.
+inline gpulab::Device device_of(gpulab::Backend on, const Ranks& ranks) {
+    const std::vector<gpulab::Device> devices = devices_for_ranks(on);
+    return devices[static_cast<std::size_t>(ranks.local) % devices.size()];
+}
 
 /// Copies a text into an array of characters, as much of it as there is room for.
 template <std::size_t size> void copy_text(const std::string& text, char (&to)[size]) {
@@ -42,9 +60,9 @@ inline std::size_t count_devices(const std::vector<Place>& places) {
 /// @param built whether the program has been built with NCCL
 inline std::string why_not_nccl(const std::vector<Place>& places, bool built) {
     for (std::size_t i = 0; i < places.size(); ++i)
-        if (places[i].on != Place::On::cuda)
+        if (places[i].on != gpulab::Backend::cuda)
             return fmt::format("rank {} computes on {}, and NCCL is for GPUs", i,
-                               places[i].on == Place::On::cpu ? "a CPU core" : "an OpenCL device");
+                               places[i].on == gpulab::Backend::cpu ? "a CPU core" : "an OpenCL device");
     for (std::size_t i = 0; i < places.size(); ++i)
         for (std::size_t j = 0; j < i; ++j)
             if (places[i].computer == places[j].computer && std::strcmp(places[i].address, places[j].address) == 0)

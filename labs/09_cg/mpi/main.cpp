@@ -16,16 +16,22 @@
 #include <optional>
 #include <thread>
 
-#include "../devices/mpi.hpp"
+#include "../devices/mpi_host.hpp"
+#include "../judge.hpp"
 #include "../program.hpp"
 #include "../runs.hpp"
-#include "devices_of_ranks.hpp"
+#include "cpu_part.hpp"
 #include "gpulab/error.hpp"
+#include "link.hpp"
 #include "ranks.hpp"
+#if defined(GPULAB_WITH_OPENCL)
+#include "../opencl/solve.hpp"
+#endif
 
 namespace {
 
 using cg::Ranks;
+using gpulab::Backend;
 
 /// What the user asked for.
 struct Choice : cg::Choice {
@@ -63,17 +69,13 @@ template <class Body> void together(const Ranks& ranks, cg::Watchdog& watchdog, 
 cg::Place place_of(const Choice& c, const Ranks& ranks) {
     cg::Place place;
     place.computer = ranks.computer;
-    const auto has = [](gpulab::Backend backend) { return !gpulab::devices(backend).empty(); };
-    for (const gpulab::Backend backend : {gpulab::Backend::opencl, gpulab::Backend::cuda})
-        if (c.on == gpulab::name_of(backend) && !has(backend))
-            throw gpulab::UsageError("--on " + c.on + ": " + gpulab::why_no_devices(backend));
-    if (c.on == "opencl") place.on = cg::Place::On::opencl;
-    if (c.on == "cuda" || (c.on == "auto" && has(gpulab::Backend::cuda))) place.on = cg::Place::On::cuda;
+    if (c.on == "opencl") place.on = Backend::opencl;
+    if (c.on == "cuda" || (c.on == "auto" && !gpulab::devices(Backend::cuda).empty())) place.on = Backend::cuda;
     const gpulab::Device device = device_of(place.on, ranks);
 #if defined(GPULAB_WITH_CUDA)
-    if (place.on == cg::Place::On::cuda) cg::copy_text(cg::pci_address(device.index), place.address);
+    if (place.on == Backend::cuda) cg::copy_text(cg::pci_address(device.index), place.address);
 #endif
-    if (place.on == cg::Place::On::opencl && !device.is_cpu) cg::copy_text(device.id(), place.address);
+    if (place.on == Backend::opencl && !device.is_cpu) cg::copy_text(device.id(), place.address);
     return place;
 }
 
@@ -97,7 +99,7 @@ struct Team {
 template <class T>
 std::unique_ptr<cg::Rank<T>> make_rank(const Choice& c, const Team& team, [[maybe_unused]] bool nccl,
                                        const Ranks& ranks, const cg::Problem<T>& problem, const cg::Part<T>& part) {
-    if (team.mine.on == cg::Place::On::cuda) gpulab::use(team.device);
+    if (team.mine.on == Backend::cuda) gpulab::use(team.device);
 #if defined(GPULAB_WITH_NCCL)
     if (nccl) {
         cg::NcclId id{};
@@ -107,12 +109,20 @@ std::unique_ptr<cg::Rank<T>> make_rank(const Choice& c, const Team& team, [[mayb
     }
 #endif
 #if defined(GPULAB_WITH_CUDA)
-    if (team.mine.on == cg::Place::On::cuda) return cg::make_cuda_rank(problem, part, team.device.index, ranks);
+    if (team.mine.on == Backend::cuda) return cg::make_cuda_rank(problem, part, team.device.index, ranks);
 #endif
 #if defined(GPULAB_WITH_OPENCL)
-    if (team.mine.on == cg::Place::On::opencl) return cg::make_opencl_rank(problem, part, ranks);
+    if (team.mine.on == Backend::opencl) { // a lone CPU is cut into sub-devices
+        const auto shared_by =
+            static_cast<std::size_t>(ranks.local) / cg::devices_for_ranks(Backend::opencl).size() + 1;
+        auto& context = *gpulab::opencl_parts(team.device, shared_by).back();
+        auto device = std::make_unique<cg::ClPart<T>>(context, problem, part, false);
+        tune(*device, problem);
+        return std::make_unique<cg::RankOf<T, cg::Mpi<T, cg::ClPart<T>>>>(problem, std::move(device), ranks);
+    }
 #endif
-    return cg::make_cpu_rank(problem, part, static_cast<unsigned>(c.threads), ranks);
+    auto cores = std::make_unique<cg::CpuPart<T>>(problem, part, static_cast<unsigned>(c.threads));
+    return std::make_unique<cg::RankOf<T, cg::Mpi<T, cg::CpuPart<T>>>>(problem, std::move(cores), ranks);
 }
 
 /// The time in which a rank multiplies its rows, in milliseconds. All ranks measure at the same time, as they work
@@ -135,7 +145,7 @@ template <class T>
 cg::Split split_over_ranks(const Choice& c, const Team& team, const Ranks& ranks, const cg::Problem<T>& problem) {
     const auto count = static_cast<std::size_t>(ranks.count);
     const cg::Split equal = cg::split_rows(problem.matrix, std::vector<double>(count, 1.0));
-    if (problem.balance != cg::Balance::speed) return equal;
+    if (!problem.by_speed) return equal;
     const cg::Part<T> part = cg::make_part(problem.matrix, equal, static_cast<std::size_t>(ranks.me));
     double mine = cg::slowness_for_tests(ranks) * multiply_ms(*make_rank(c, team, false, ranks, problem, part));
     if (part.rows() == 0) mine = 0; // not measured
@@ -190,14 +200,14 @@ std::vector<T> gathered(const Ranks& ranks, const cg::Split& split, const std::v
 
 /// On what a rank computes, in words.
 std::string words_for(const Choice& c, const Team& team) {
-    const bool threads = team.mine.on == cg::Place::On::cpu && c.threads > 1;
+    const bool threads = team.mine.on == Backend::cpu && c.threads > 1;
     return threads ? fmt::format("{} threads on {}", c.threads, team.device.name) : team.device.name;
 }
 
 /// Prints what each rank has, on rank 0.
 template <class T> void tell_parts(const Choice& c, const Team& team, const Ranks& ranks, const cg::Part<T>& part) {
     std::string link = "by host memory";
-    if (c.link == "auto" && team.mine.on == cg::Place::On::cuda) link += fmt::format(" ({})", team.obstacle);
+    if (c.link == "auto" && team.mine.on == Backend::cuda) link += fmt::format(" ({})", team.obstacle);
 #if defined(GPULAB_WITH_NCCL)
     if (team.nccl) link = "by NCCL " + cg::nccl_version();
 #endif
@@ -247,7 +257,7 @@ int report_solution(gpulab::Report& report, gpulab::Result result, const Choice&
     files.write([&] { code = report.finish(); });
     files.write_histories({{fmt::format("mpi on {} ranks", ranks.count), out.history}});
     fmt::print("\n{}\n", cg::conclude(problem, out, files, c.name()));
-    return files.write.all_written() ? code : gpulab::exit_failure;
+    return files.all_written() ? code : gpulab::exit_failure;
 } catch (const gpulab::Error&) {
     return gpulab::fail("cg_mpi");
 }
@@ -274,10 +284,10 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         made = cg::problem_of<T>(options, c, ranks.on_computer);
         if (ranks.me != 0) return;
         files.emplace("cg_mpi", c);
-        report.emplace(options, cg::parameters(*made, c.name(), c.settings));
+        report.emplace(options, cg::parameters(*made, c.name()));
     });
     const cg::Problem<T>& problem = *made;
-    if (problem.balance == cg::Balance::speed) watchdog.begin(); // the ranks wait for each other
+    if (problem.by_speed) watchdog.begin(); // the ranks wait for each other
     const cg::Split split = split_over_ranks(c, team, ranks, problem);
     watchdog.end();
     const cg::Part<T> part = cg::make_part(problem.matrix, split, static_cast<std::size_t>(ranks.me));
@@ -303,15 +313,14 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
 int with_ranks(int argc, char** argv, const Ranks& ranks) {
     Choice c;
     gpulab::Options options("cg_mpi", "A x = b by conjugate gradients, on several processes (mpirun -np 4 cg_mpi)");
-    cg::add_options(options, c, "; every computer must have it");
+    cg::add_options(options, c, "; every computer must have it",
+                    "the rows of a rank: equally many non-zeros, or by the speed at which it multiplies");
     options.choice("--on", c.on, {"auto", "cpu", "opencl", "cuda"},
                    "where a rank computes; auto: a GPU if there is one, else the CPU");
     options.choice("--link", c.link, {"auto", "host", "nccl"},
                    "how ranks send halo and sums: host, through host memory by MPI; nccl, from GPU to GPU; auto: nccl "
                    "where every rank has a GPU of its own, else host");
     options.size("--threads", c.threads, 1, "threads of each rank on the CPU", 1024);
-    options.choice("--balance", c.balance, {"nnz", "speed"},
-                   "the rows of a rank: equally many non-zeros, or by the speed at which it multiplies");
     options.number("--patience", c.patience, 1, 1e6, "seconds without an iteration after which a rank gives up");
     if (!options.parse(argc, argv)) return gpulab::exit_success;
     for (const char* const name : {"--backend", "--device", "--flush-l2"})

@@ -51,16 +51,9 @@ private:
     Parts parts_;
 };
 
-// Linked through host memory. The part must live as long as the rank.
+// The part must live as long as the rank.
 
-/// On CPU cores. @param threads at least 1
-template <class T>
-std::unique_ptr<Rank<T>> make_cpu_rank(const Problem<T>& problem, const Part<T>& part, unsigned threads,
-                                       const Ranks& ranks);
-/// On an OpenCL device; a lone CPU is cut into sub-devices.
-template <class T>
-std::unique_ptr<Rank<T>> make_opencl_rank(const Problem<T>& problem, const Part<T>& part, const Ranks& ranks);
-/// On the CUDA device of this number.
+/// On the CUDA device of this number, linked through host memory.
 template <class T>
 std::unique_ptr<Rank<T>> make_cuda_rank(const Problem<T>& problem, const Part<T>& part, int gpu, const Ranks& ranks);
 

@@ -16,7 +16,7 @@ template <class T> void opencl_tuned(const Problem<T>& problem, Output<T>& out, 
     ClPart<T> device(gpulab::opencl(), problem, all, false);
     const std::vector<Tuned> found = tune(device, problem);
     watch.tile(device.local_size(), "rows");
-    watch.tile(device.local_size() * device.units() * device.groups.spmv, "rows");
+    watch.tile(device.local_size() * device.units() * device.groups["spmv"], "rows");
     solve_on_one_device(device, problem, out, watch);
     out.notes.push_back(tuning_table(found));
 }

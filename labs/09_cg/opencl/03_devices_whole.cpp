@@ -22,8 +22,8 @@ public:
            const std::vector<Part<T>>& parts)
         : ClParts<T>(problem, contexts, parts, true), whole_(problem.n()) {}
     void send_halo() {
-        this->on_all([&](ClPart<T>& d) { d.read_p(whole_); });
-        this->on_all([&](ClPart<T>& d) { d.write_p(whole_); });
+        this->on_all([&](ClPart<T>& d, std::size_t) { d.read_p(whole_); });
+        this->on_all([&](ClPart<T>& d, std::size_t) { d.write_p(whole_); });
     }
     void receive_halo() {}
 

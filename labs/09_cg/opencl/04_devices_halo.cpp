@@ -7,7 +7,8 @@
 // queue of their own beside that of the kernels, and an *event*, the end of a command, lets a kernel in one queue wait
 // for a copy in the other. The rows at the border follow when the halo is there. The devices share out the rows by
 // their non-zeros, or with --balance speed in proportion to the measured speed of each device. (The thesis tried
-// compute units times clock rate as the measure, and gave up.)
+// compute units times clock rate as the measure, and gave up.) Several GPUs have a host thread each, because to put a
+// command into a queue takes the host about as long as a small kernel runs (host_threads.hpp).
 //
 // Limit: the host, which takes part in every exchange and in both dot products.
 #include "../devices/host_copies.hpp"

@@ -1,7 +1,7 @@
 // The five OpenCL kernels alone, for the study of group counts: vectors of the size of the problem are made on the
 // current device, and each kernel is timed by itself with a given number of groups per compute unit.
-#include "kernel_study.hpp"
 #include "solve.hpp"
+#include "studies.hpp"
 
 namespace cg {
 
@@ -11,12 +11,7 @@ std::vector<gpulab::Timing> kernel_times(const Problem<T>& problem, std::size_t 
     ClPart<T> device(gpulab::opencl(), problem, all, false);
     device.clear();
     std::vector<gpulab::Timing> timings;
-    for (const char* const kernel : kernel_names) {
-        std::vector<double> times;
-        for (int i = 0; i <= repeats; ++i) times.push_back(device.time_of(kernel, groups));
-        times.erase(times.begin()); // the first run may compile or fetch something
-        timings.push_back(gpulab::summarise(times));
-    }
+    for (const char* const kernel : kernel_names) timings.push_back(device.times_of(kernel, groups, repeats));
     return timings;
 }
 

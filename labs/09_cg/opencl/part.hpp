@@ -4,7 +4,7 @@
 
 #include <array>
 #include <bit>
-#include <cmath>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -33,13 +33,12 @@ public:
     ///        part's own elements and the halo behind them
     ClPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part, bool whole_p, int lane = 0)
         : context_(context), use_(std::in_place, context), record_(lane), part_(part), rows_(part.rows()),
-          first_(whole_p ? part.first : 0), jacobi_(problem.jacobi()),
+          first_(whole_p ? part.first : 0), jacobi_(problem.jacobi),
           copies_(context.context(), context.device(), CL_QUEUE_PROFILING_ENABLE),
           row_start_(narrow_offsets(part.matrix)), column_(part.matrix.column), value_(part.matrix.value),
-          start_(piece(problem.start, part)),
-          inverse_(jacobi_ ? piece(problem.inverse_diagonal, part) : std::vector<T>()), b_(piece(problem.b, part)),
-          which_(whole_p ? std::vector<std::int32_t>() : part.send), x_(rows_), r_(rows_), q_(rows_),
-          p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
+          start_(piece(problem.start, part)), inverse_(piece(problem.inverse_diagonal, part)),
+          b_(piece(problem.b, part)), which_(whole_p ? std::vector<std::int32_t>() : part.send), x_(rows_), r_(rows_),
+          q_(rows_), p_(whole_p ? problem.n() : rows_), send_(which_.size()), halo_(whole_p ? 0 : part.halo.size()),
           first_sum_(most_groups * units()), second_sum_(most_groups * units()) {
         const std::string real = gpulab::real_option<T>();
         dot_ = gpulab::opencl_kernel(dot_cl, "dot_product", real);
@@ -67,7 +66,9 @@ public:
     gpulab::OpenClContext& context() { return context_; }
     const std::string& name() const { return context_.description().name; }
     ClRecord& record() { return record_; }
-    Groups groups; ///< per compute unit, of each kernel
+    /// Work-groups per compute unit, of each kernel.
+    std::map<std::string, std::size_t> groups = {{"dot", 1},    {"next_x", 1}, {"next_r", 1},
+                                                 {"next_p", 1}, {"spmv", 1},   {"pack", 1}};
 
     /// Poisons the vectors and puts the start into place: x = p = x_0, r = b. For p these are the part's own elements.
     void reset() {
@@ -105,14 +106,14 @@ public:
         if (begin == end) return;
         gpulab::set_args(spmv_, row_start_.data(), column_.data(), value_.data(), p_.data(), q_.data(), cl_ulong{begin},
                          cl_ulong{end});
-        run(spmv_, "spmv", groups.spmv, nullptr, part_.halo.empty() ? nullptr : "inner rows");
+        run(spmv_, "spmv", nullptr, part_.halo.empty() ? nullptr : "inner rows");
     }
     /// q = A p for some rows that need the halo, when `arrived` has happened.
     void multiply_with_halo(std::size_t begin, std::size_t end, const std::vector<cl::Event>& arrived) {
         if (begin == end) return;
         gpulab::set_args(spmv_halo_, row_start_.data(), column_.data(), value_.data(), p_.data(), halo_.data(),
                          q_.data(), cl_ulong{begin}, cl_ulong{end}, cl_ulong{rows_});
-        run(spmv_halo_, "spmv", groups.spmv, &arrived, "border rows");
+        run(spmv_halo_, "spmv", &arrived, "border rows");
     }
     /// p . q
     void dot_pq() {
@@ -139,13 +140,13 @@ public:
     void next_x(T alpha) {
         if (rows_ == 0) return;
         gpulab::set_args(next_x_, x_.data(), p_.data(), cl_ulong{first_}, alpha, cl_ulong{rows_});
-        run(next_x_, "next_x", groups.next_x);
+        run(next_x_, "next_x");
     }
     /// r -= alpha q
     void next_r(T alpha) {
         if (rows_ == 0) return;
         gpulab::set_args(next_r_, r_.data(), q_.data(), alpha, cl_ulong{rows_});
-        run(next_r_, "next_r", groups.next_r);
+        run(next_r_, "next_r");
     }
     /// p = z + beta p
     void next_p(T beta) {
@@ -153,7 +154,7 @@ public:
         if (jacobi_)
             gpulab::set_args(next_p_, p_.data(), cl_ulong{first_}, r_.data(), inverse_.data(), beta, cl_ulong{rows_});
         else gpulab::set_args(next_p_, p_.data(), cl_ulong{first_}, r_.data(), beta, cl_ulong{rows_});
-        run(next_p_, "next_p", groups.next_p);
+        run(next_p_, "next_p");
     }
 
     /// Collects the elements of p that others need and reads them to the host, beside the kernels that follow.
@@ -163,7 +164,7 @@ public:
         cl::Event packed, read;
         if (part_.send.empty()) return read;
         gpulab::set_args(pack_, p_.data(), which_.data(), send_.data(), cl_ulong{which_.size()});
-        run(pack_, "pack", 1, nullptr, nullptr, &packed);
+        run(pack_, "pack", nullptr, nullptr, &packed);
         context_.queue().flush();
         const std::vector<cl::Event> after{packed};
         record_.command("halo down", '<', &read, [&](cl::Event* place) {
@@ -221,12 +222,19 @@ public:
     /// The time of one run of a kernel with so many groups per compute unit, in milliseconds; for the tuning and for
     /// measuring how fast a device is.
     double time_of(const char* kernel, std::size_t groups_per_unit);
+    /// The same of several runs, after one that is not timed: it may compile or fetch something.
+    gpulab::Timing times_of(const char* kernel, std::size_t groups_per_unit, int runs) {
+        (void)time_of(kernel, groups_per_unit);
+        std::vector<double> times;
+        for (int i = 0; i < runs; ++i) times.push_back(time_of(kernel, groups_per_unit));
+        return gpulab::summarise(times);
+    }
 
 private:
-    void run(cl::Kernel& kernel, const char* name, std::size_t groups_per_unit,
-             const std::vector<cl::Event>* after = nullptr, const char* shown = nullptr, cl::Event* event = nullptr) {
+    void run(cl::Kernel& kernel, const char* name, const std::vector<cl::Event>* after = nullptr,
+             const char* shown = nullptr, cl::Event* event = nullptr) {
         const auto enqueue = [&](cl::Event* place) {
-            context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups_per_unit * units() * local_, local_,
+            context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups[name] * units() * local_, local_,
                                                   after && !after->empty() ? after : nullptr, place);
         };
         record_.command(name, '#', event, enqueue, shown);
@@ -253,9 +261,9 @@ private:
     void run_dot(cl::Kernel& kernel, DotSum& sum) {
         if (rows_ == 0) return;
         cl::Event ready;
-        run(kernel, "dot", groups.dot, nullptr, nullptr, &ready);
+        run(kernel, "dot", nullptr, nullptr, &ready);
         context_.queue().flush();
-        sum.count = groups.dot * units();
+        sum.count = groups["dot"] * units();
         const std::vector<cl::Event> after{ready};
         record_.command("sums down", '<', &sum.read, [&](cl::Event* place) {
             copies_.enqueueReadBuffer(sum.partial.data(), CL_FALSE, 0, sum.count * sizeof(T), sum.host.data(), &after,
@@ -283,7 +291,7 @@ private:
 
 template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t groups_per_unit) {
     const std::string name = kernel;
-    const Groups before = std::exchange(groups, Groups::all(groups_per_unit));
+    const std::size_t before = std::exchange(groups[name], groups_per_unit);
     record_.start();
     if (name == "dot") run_rr();
     else if (name == "next_x") next_x(T{0});
@@ -293,7 +301,7 @@ template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t gro
     finish();
     record_.stop();
     const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;
-    groups = before;
+    groups[name] = before;
     return ms;
 }
 

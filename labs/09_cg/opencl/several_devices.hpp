@@ -3,11 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "../devices/host_parts.hpp"
 #include "gpulab/device.hpp"
+#include "host_threads.hpp"
 #include "solve.hpp"
 
 namespace cg {
@@ -30,10 +34,7 @@ template <class T> std::vector<gpulab::OpenClContext*> part_contexts(const Probl
 template <class T> double multiply_ms(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& rows) {
     ClPart<T> part(context, problem, rows, false);
     part.clear();
-    std::vector<double> times;
-    for (int run = 0; run < 6; ++run) times.push_back(part.time_of("spmv", 8));
-    times.erase(times.begin()); // the first run may compile or fetch something
-    return gpulab::summarise(times).median;
+    return part.times_of("spmv", 8, 5).median;
 }
 
 /// Parts on these devices, with tuned kernels, and with the times of their commands when they are recorded.
@@ -47,7 +48,14 @@ public:
             this->add(std::make_unique<ClPart<T>>(*contexts[i], problem, parts[i], whole_p, static_cast<int>(i)));
             tune(*this->devices()[i], problem);
         }
+        // The cores of a CPU have the kernels to compute. And in PoCL 3.1 two threads that begin kernels at the same
+        // time can trip an assertion.
+        const std::set<const gpulab::OpenClContext*> different(contexts.begin(), contexts.end());
+        const bool cpu = std::ranges::any_of(contexts, [](const auto* c) { return c->description().is_cpu; });
+        if (!cpu && different.size() == contexts.size()) one_thread_per_device();
     }
+    /// From now on, on_all() works for all devices at the same time.
+    void one_thread_per_device() { threads_.emplace(this->devices().size()); }
     bool share_pq() {
         const bool more = this->scalars().accepts(this->pq()); // pq() has waited for all commands
         for (auto& part : this->devices())
@@ -58,6 +66,18 @@ public:
 
     /// Gets the commands from the next r of the second iteration to the product of the third, unless null.
     gpulab::Timeline* timeline = nullptr;
+
+protected:
+    void on_all(const std::function<void(ClPart<T>&, std::size_t)>& give) override {
+        if (!threads_) return HostParts<T, ClPart<T>>::on_all(give);
+        threads_->on_all([&](std::size_t i) {
+            give(*this->devices()[i], i);
+            this->devices()[i]->flush();
+        });
+    }
+
+private:
+    std::optional<HostThreads> threads_;
 };
 
 /// A rung for several OpenCL devices. @tparam Parts a way to exchange data, such as HostCopies
@@ -67,7 +87,7 @@ void solve_on_devices(Parts& parts, const Problem<T>& problem, Output<T>& out, S
     for (const auto& part : parts.devices()) {
         devices.push_back(part.get());
         watch.tile(part->local_size(), "rows");
-        watch.tile(part->local_size() * part->units() * part->groups.spmv, "rows");
+        watch.tile(part->local_size() * part->units() * part->groups["spmv"], "rows");
     }
     time_solution(devices, problem, out, watch, [&](Output<T>& result, gpulab::Timeline* timeline) {
         parts.timeline = timeline;

@@ -14,13 +14,6 @@
 
 namespace cg {
 
-/// The times of a second solution are those of the first one only if it takes the same way: each rung adds up in one
-/// order, so not even rounding differs.
-template <class T> void check_same_history(const Output<T>& first, const Output<T>& second) {
-    if (!same_bits(first.history, second.history))
-        throw gpulab::WrongResult("a second solution has other residuals than the first");
-}
-
 /// Times a solution on some devices, and solves once more, outside the times, with the times of all commands.
 /// @param solve `solve(result, timeline)` solves, and waits; it puts commands into the timeline, unless that is null
 template <class T, class Solve>
@@ -46,7 +39,8 @@ void time_solution(const std::vector<ClPart<T>*>& devices, const Problem<T>& pro
         reset();
         for (ClPart<T>* device : devices) device->record().start();
         solve(again, &timeline);
-        check_same_history(out, again);
+        if (!same_bits(out.history, again.history)) // each rung adds up in one order: not even rounding differs
+            throw gpulab::WrongResult("a second solution has other residuals than the first");
         std::vector<std::map<std::string, double>> kernel_ms;
         for (ClPart<T>* device : devices) {
             device->record().stop();
@@ -108,7 +102,7 @@ template <class T> std::vector<Tuned> tune(ClPart<T>& device, const Problem<T>& 
             known->device = name, known->kernel = kernel, known->type = type, known->rows = size;
             cache.store(*known);
         }
-        device.groups.of(kernel) = known->groups;
+        device.groups[kernel] = known->groups;
         found.push_back(*known);
     }
     return found;

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "checks.hpp"
+#include "late_scan.hpp"
 #include "rungs.hpp"
 
 using gpulab::Backend;
@@ -120,6 +121,15 @@ const VariantCases oclgrind_ints(reduction::scan_variants<int>(), "scans whole n
 
 #if defined(GPULAB_WITH_CUDA)
 namespace {
+// 700 tiles of whole numbers: more than there are blocks on the device at a time.
+constexpr Variant<int> reversed[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_blocks_reversed}},
+                       waiting[] = {{"cuda_scan_look_back", "", Backend::cuda, late::scan_with_late_blocks}};
+void check_late(const Variant<int>& v, Faults& faults) {
+    faults.check("700 tiles", [&] { return first_scan_fault(v.run, v.backend, {700 * 20480 - 5}, whole_numbers); });
+}
+const VariantCases in_another_order(reversed, "scans whole numbers with blocks in another order", "", check_late);
+const VariantCases late_blocks(waiting, "scans whole numbers with late blocks", "", check_late);
+
 /// For compute-sanitizer: a tile that is not full, and two tiles with a ragged one behind. Tiles of a million elements,
 /// at which the sums of the blocks are scanned in two levels, with one type: under racecheck each run took 5 to 12 s.
 template <class T> void check_sanitized(const Variant<T>& v, Faults& faults) {

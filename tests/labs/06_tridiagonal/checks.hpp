@@ -13,6 +13,7 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
 #include "tridiagonal.hpp"
@@ -190,9 +191,12 @@ inline std::set<std::size_t> special_rows(std::size_t n) {
     return rows;
 }
 
+/// The ends of a system and its middle: for tools that are a thousand times slower than the device.
+inline std::set<std::size_t> few_rows(std::size_t n) { return {0, n / 2, n - 1}; }
+
 /// Whether the checks of single rows leave out a shape: the largest ones are for methods with several levels.
 inline bool too_large_for_rows(std::string_view variant, const Shape& shape) {
-    return shape.n > 4096 && !variant.ends_with("_partition");
+    return shape.n > 4096 && !variant.ends_with("cuda_partition"); // opencl_partition has several levels from 2049 on
 }
 
 /// NaN in one system stays in that system, and comes out of it in the row where it went in. In a of row 0 and in c of
@@ -240,7 +244,10 @@ template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& sh
 /// coefficient, which every method meets where it stands; two equal equations, of which every method finds one; two
 /// equations that hold only each other's unknown, which could be solved by exchanging them; and three equations of
 /// which the middle one is the sum of the others.
-template <class T> std::string zero_pivot_fault(const Candidate<T>& v, const Shapes& shapes) {
+/// @param rows_to_try which rows of a system of n equations
+template <class T>
+std::string zero_pivot_fault(const Candidate<T>& v, const Shapes& shapes,
+                             std::set<std::size_t> (&rows_to_try)(std::size_t) = special_rows) {
     enum class Kind { empty_row, equal_rows, exchanged_rows, sum_of_rows };
     const auto rows_of = [](Kind kind) {
         return kind == Kind::empty_row ? std::size_t{1} : kind == Kind::sum_of_rows ? 3 : 2;
@@ -251,7 +258,7 @@ template <class T> std::string zero_pivot_fault(const Candidate<T>& v, const Sha
         const Reference<T> reference = make_reference(plain);
         Output<T> out(shape.n, shape.systems);
         const std::size_t special = shape.systems / 2;
-        for (const std::size_t row : special_rows(shape.n))
+        for (const std::size_t row : rows_to_try(shape.n))
             for (const Kind kind : {Kind::empty_row, Kind::equal_rows, Kind::exchanged_rows, Kind::sum_of_rows}) {
                 if (row + rows_of(kind) > shape.n) continue;
                 Problem<T> p = plain;
@@ -324,18 +331,82 @@ template <class T> std::string lowest_zero_fault(const Candidate<T>& v, const Sh
     return "";
 }
 
-/// Whole numbers times a power of two: tiny or huge pivots, which are not zero, and unknowns below the smallest normal
-/// number. The answer stays exact.
+/// Regular systems in which some orders of elimination meet a zero pivot and others do not: a method reports one of the
+/// rows from which it comes, or solves the system exactly. A pivot that is zero and not reported makes NaN or infinity.
+///   - 0 1 | 1 1 and 1 1 | 1 0 at special rows
+///   - nine equations for partition methods, from row 8 k + 7 on with an odd k. The first elimination of cuda_partition
+///     merges lanes k + 1 and k + 2 and meets none; its second one eliminates the first unknown of lane k + 1 from the
+///     last equation of lane k, and finds 1 - 1 * 1 there
+template <class T> std::string solvable_fault(const Candidate<T>& v, const Shapes& shapes) {
+    struct Rows {
+        std::string_view name;
+        std::vector<T> a, b, c; ///< a of the first row and c of the last are 0
+        bool of_lanes = false;
+    };
+    const std::vector<Rows> kinds = {{"0 1 | 1 1", {0, 1}, {0, 1}, {1, 0}},
+                                     {"1 1 | 1 0", {0, 1}, {1, 0}, {1, 0}},
+                                     {"the end of a lane and the lane after it",
+                                      {0, 1, 1, 1, 1, 1, 1, 1, 1},
+                                      {1, 1, 1, 0, 0, 0, 0, 0, 0},
+                                      {1, -1, -1, -1, -1, -1, -1, -1, 0},
+                                      true}};
+    for (const Shape& shape : shapes) {
+        if (may_refuse(v.name, shape) || too_large_for_rows(v.name, shape)) continue;
+        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
+        const Reference<T> reference = make_reference(plain);
+        Output<T> out(shape.n, shape.systems);
+        const std::size_t special = shape.systems / 2;
+        for (const Rows& kind : kinds) {
+            const bool lanes = kind.of_lanes;
+            if (lanes && !v.name.ends_with("_partition")) continue;
+            for (const std::size_t row : lanes ? std::set<std::size_t>{15, 239, 15 + 256} : special_rows(shape.n)) {
+                const std::size_t count = kind.b.size(), k = special * plain.n + row;
+                if (row + count > shape.n) continue;
+                Problem<T> p = plain;
+                std::ranges::copy(kind.a, p.a.begin() + static_cast<std::ptrdiff_t>(k));
+                std::ranges::copy(kind.b, p.b.begin() + static_cast<std::ptrdiff_t>(k));
+                std::ranges::copy(kind.c, p.c.begin() + static_cast<std::ptrdiff_t>(k));
+                std::vector<T> x(count);
+                for (std::size_t i = 0; i < count; ++i) x[i] = static_cast<T>(1 + i % 3);
+                for (std::size_t i = 0; i < count; ++i)
+                    p.d[k + i] = kind.b[i] * x[i] + (i > 0 ? kind.a[i] * x[i - 1] : T{0}) +
+                                 (i + 1 < count ? kind.c[i] * x[i + 1] : T{0});
+                const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
+                    const auto found = static_cast<std::int64_t>(out.zero_pivot[special]),
+                               at = static_cast<std::int64_t>(row);
+                    if (found != no_zero_pivot && (found < at || found >= at + static_cast<std::int64_t>(count)))
+                        return verdict(fmt::format("it reports row {}", found));
+                    for (std::size_t i = 0; i < count && found == no_zero_pivot; ++i)
+                        if (!(out.x[k + i] == x[i]))
+                            return verdict(fmt::format("it reports no zero pivot, and x of row {} is {}, not {}",
+                                                       row + i, out.x[k + i], x[i]));
+                    return verdict(others_fault(p, reference, out, special));
+                });
+                if (!fault.empty())
+                    return fmt::format("{} system(s) of {}, {} at row {} of system {}: {}", shape.systems, shape.n,
+                                       kind.name, row, special, fault);
+            }
+        }
+    }
+    return "";
+}
+
+/// Whole numbers times a power of two: tiny or huge pivots, which are not zero, up to 2^127 or 2^1023, whose reciprocal
+/// is below the smallest normal number, and unknowns below it. The answer stays exact.
 template <class T> std::string scale_fault(const Candidate<T>& v, Backend backend) {
     using Limits = std::numeric_limits<T>;
     constexpr int tiny = Limits::min_exponent / 5 * 4;                  // 2^-100 or 2^-816
     constexpr int denormal = Limits::min_exponent - Limits::digits + 4; // 16 times the smallest number
+    constexpr int huge = Limits::max_exponent - 1;
     struct Powers {
         int matrix, right_hand_side;
     };
-    for (const Powers powers : {Powers{tiny, tiny}, Powers{-tiny, -tiny}, Powers{0, denormal}}) {
+    for (const Powers powers :
+         {Powers{tiny, tiny}, Powers{-tiny, -tiny}, Powers{0, denormal}, Powers{huge, huge - 27}}) {
         // OpenCL lets a device flush such floats to zero.
-        if (powers.right_hand_side == denormal && backend == Backend::opencl && Limits::digits < 53) continue;
+        if ((powers.right_hand_side == denormal || powers.matrix == huge) && backend == Backend::opencl &&
+            Limits::digits < 53)
+            continue;
         for (const Shape& shape : {Shape{1, 1}, Shape{40, 5}, Shape{300, 1}, Shape{1100, 1}}) {
             if (may_refuse(v.name, shape)) continue;
             Problem<T> p = whole_numbers<T>(shape.n, shape.systems);
@@ -351,9 +422,101 @@ template <class T> std::string scale_fault(const Candidate<T>& v, Backend backen
     return "";
 }
 
+/// Sizes at which shared or local memory is just enough, and not any more: 48, 64, 96, 99, 163 or 227 KiB for a block,
+/// in each of which four numbers of every equation would fit without what the kernel needs beside them. A variant
+/// solves the system, or refuses it.
+template <class T> std::string memory_limit_fault(const Candidate<T>& v) {
+    if (!may_refuse(v.name, {2000, 1})) return "";
+    for (const std::size_t kib : {48, 64, 96, 99, 163, 227}) {
+        const std::size_t most = kib * 1024 / (4 * sizeof(T));
+        for (const std::size_t n : {most - 48, most, most + 1}) {
+            const std::string fault = fault_with(v, whole_numbers<T>(n, 1), true);
+            if (!fault.empty()) return fmt::format("1 system of {}: {}", n, fault);
+        }
+    }
+    return "";
+}
+
+/// Shared memory still holds what an earlier kernel left there. So after blocks of 1024 unknowns full of NaN, on every
+/// multiprocessor, smaller ones must be solved all the same.
+template <class T> std::string leftovers_fault(const Candidate<T>& v, Backend backend) {
+    const std::size_t many = backend == Backend::cuda ? 600 : 4;
+    Problem<T> nan = whole_numbers<T>(1024, many);
+    for (std::vector<T>* const array : {&nan.a, &nan.b, &nan.c, &nan.d})
+        std::ranges::fill(*array, std::numeric_limits<T>::quiet_NaN());
+    Output<T> out(nan.n, nan.systems);
+    for (const std::size_t n : {5, 300, 700}) {
+        if (may_refuse(v.name, {1024, many})) continue;
+        Stopwatch once(0, 1);
+        gpulab::testing::in_turn([&] { v.run(nan, out, once); });
+        const std::string fault = fault_with(v, whole_numbers<T>(n, many), true);
+        if (!fault.empty()) return fmt::format("{} systems of {} after NaN in 1024 unknowns: {}", many, n, fault);
+    }
+    return "";
+}
+
+/// Options crossed with each other: size, number of systems, matrix, layout, the scale of the numbers, and a system of
+/// NaN, or with a zero pivot, among the others.
+template <class T> std::string pairs_fault(const Candidate<T>& v) {
+    const std::vector<std::size_t> sizes = {1, 5, 66, 300, 1026}, counts = {1, 3, 33, 130};
+    const std::vector<std::string> matrices = {"whole numbers", "dominant", "spd", "poisson"};
+    const std::vector<Layout> layouts = {Layout::separate, Layout::interleaved};
+    const std::vector<int> powers = {0, -60, 60};
+    const std::vector<std::string_view> among = {"", ", one of NaN", ", one with a zero pivot"};
+    std::size_t refused = 0, rows = 0;
+    for (const auto& row : gpulab::testing::all_pairs(
+             {sizes.size(), counts.size(), matrices.size(), layouts.size(), powers.size(), among.size()})) {
+        const std::size_t n = sizes[row[0]], systems = counts[row[1]];
+        const std::string& kind = matrices[row[2]];
+        if (may_refuse(v.name, {n, systems})) continue;
+        Problem<T> p = row[2] == 0 ? whole_numbers<T>(n, systems) : make_problem<T>(kind, n, systems, seed);
+        p.layout = layouts[row[3]];
+        for (std::vector<T>* const array : {&p.a, &p.b, &p.c, &p.d})
+            for (T& number : *array) number = std::ldexp(number, powers[row[4]]);
+        const std::string where =
+            fmt::format("{} system(s) of {}, {}{} times 2^{}{}: ", systems, n, kind,
+                        p.layout == Layout::separate ? "" : ", interleaved,", powers[row[4]], among[row[5]]);
+        const bool exact = row[2] == 0;
+        if (row[5] == 0) {
+            if (const std::string fault = fault_with(v, p, exact, &refused); !fault.empty()) return where + fault;
+            ++rows;
+            continue;
+        }
+        // The systems other than the special one, as if it were not there.
+        const Reference<T> reference = make_reference(p);
+        const std::size_t special = systems / 2;
+        const auto here = static_cast<std::ptrdiff_t>(special * n), after = here + static_cast<std::ptrdiff_t>(n);
+        const T value = row[5] == 1 ? std::numeric_limits<T>::quiet_NaN() : T{0};
+        for (std::vector<T>* const array : {&p.a, &p.b, &p.c})
+            std::fill(array->begin() + here, array->begin() + after, value);
+        Problem<T> others = p;
+        for (std::vector<T>* const array : {&others.a, &others.b, &others.c, &others.d})
+            array->erase(array->begin() + here, array->begin() + after);
+        --others.systems;
+        const Reference<T> of_others = make_reference(others);
+        Output<T> out(n, systems);
+        const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
+            if (const bool zero = out.zero_pivot[special] != no_zero_pivot; zero != (row[5] == 2))
+                return verdict(zero ? "NaN is said to be a zero pivot" : "the zero pivot is not reported");
+            if (systems == 1) return verdict("");
+            if (exact)
+                if (const std::string wrong = others_fault(p, reference, out, special); !wrong.empty())
+                    return verdict(wrong);
+            Output<T> rest = out;
+            rest.x.erase(rest.x.begin() + here, rest.x.begin() + after);
+            rest.zero_pivot.erase(rest.zero_pivot.begin() + static_cast<std::ptrdiff_t>(special));
+            return compare(others, of_others, rest);
+        });
+        if (!fault.empty()) return where + fault;
+        ++rows;
+    }
+    return rows > 0 ? "" : "it refuses everything";
+}
+
 /// How far the checks of a variant go.
 struct Extent {
     Shapes shapes;       ///< every kind of matrix
+    Shapes large;        ///< one kind
     Shapes special;      ///< NaN and zero pivots
     std::size_t largest; ///< size next to a tile; see sizes_next_to()
 };
@@ -364,6 +527,11 @@ void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faul
     const Candidate<T> v{variant.run, variant.name};
     faults.check("equations by hand", [&] { return fault_by_hand(v); });
     faults.check("every shape", [&] { return first_fault(v, extent.shapes, matrix_kinds); });
+    faults.check("large shapes", [&] { // once, with the kind in which errors travel farthest
+        Shapes taken = extent.large;
+        std::erase_if(taken, [&](const Shape& shape) { return may_refuse(v.name, shape); });
+        return taken.empty() ? "" : first_fault(v, taken, {"spd"});
+    });
     faults.check("a known solution", [&] { return poisson_fault(v, extent.shapes); });
 
     Stopwatch once; // of a shape that no variant refuses, and of one with several systems
@@ -397,10 +565,20 @@ void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faul
         return shapes.empty() ? "" : first_fault(v, shapes, {});
     });
     if (variant.baseline) return; // a library may do as it likes with NaN, and reports no zero pivot
+    // 65535 is the most blocks that a grid has in its y and z directions.
+    faults.check("more than 65535 systems", [&] {
+        return may_refuse(v.name, {2, 2}) ? "" : fault_with(v, whole_numbers<T>(2, 65'601), true);
+    });
+    faults.check("limits of shared memory", [&] { return memory_limit_fault(v); });
     faults.check("NaN", [&] { return nan_fault(v, extent.special); });
     faults.check("zero pivots", [&] { return zero_pivot_fault(v, extent.special); });
+    faults.check("pivots that are zero in some orders", [&] {
+        return solvable_fault(v, {{2, 3}, {33, 3}, {520, 1}, {1026, 2}});
+    });
     faults.check("the lowest zero pivot", [&] { return lowest_zero_fault(v, extent.special); });
     faults.check("scales", [&] { return scale_fault(v, variant.backend); });
+    faults.check("what an earlier kernel left behind", [&] { return leftovers_fault(v, variant.backend); });
+    faults.check("options in pairs", [&] { return pairs_fault(v); });
 }
 
 } // namespace tridiagonal::testing

@@ -31,20 +31,24 @@ Shapes all_shapes() {
           127, 128, 129, 200, 255, 256, 257, 511, 512, 513, 777, 1000, 1023, 1024, 1025, 2048, 4097})
         for (const std::size_t systems : {1, 7}) shapes.push_back({n, systems});
     for (const std::size_t systems : {31, 32, 33, 100, 257}) shapes.push_back({19, systems});
-    shapes.push_back({4, 4099});   // more systems than unknowns, and than any group or block has items
-    shapes.push_back({4097, 40});  // enough work for all threads at a time
-    shapes.push_back({100003, 1}); // a prime
+    shapes.push_back({64, 70}), shapes.push_back({70, 64}); // two and more squares of 32 x 32, whole in one direction
+    shapes.push_back({4, 4099}); // more systems than unknowns, and than any group or block has items
     return shapes;
 }
 
-const Shapes special_shapes = {{1, 3},  {2, 3},    {3, 1},   {5, 4},   {8, 3},    {16, 5},   {33, 3},   {64, 3},
-                               {65, 1}, {100, 40}, {257, 3}, {520, 1}, {1000, 2}, {1100, 2}, {2100, 2}, {140000, 1}};
+// Enough work for all threads at a time, and a prime.
+const Shapes large_shapes = {{4097, 40}, {100003, 1}};
+
+// 66: a last chunk of two equations, for opencl_partition.
+const Shapes special_shapes = {{1, 3},   {2, 3},    {3, 1},    {5, 4},    {8, 3},     {16, 5},
+                               {33, 3},  {64, 3},   {65, 1},   {66, 3},   {100, 40},  {257, 3},
+                               {520, 1}, {1000, 2}, {1100, 2}, {2100, 2}, {140000, 1}};
 
 /// All that one variant must do, on the current device.
 template <class T> void check(const gpulab::Variant<tridiagonal::Run<T>>& v, Faults& faults) {
     const std::size_t largest =
         gpulab::testing::largest_near_tile(v.backend) > 1 << 21 ? std::size_t{1} << 21 : 1 << 16;
-    tridiagonal::testing::check_variant<T>(v, faults, {all_shapes(), special_shapes, largest});
+    tridiagonal::testing::check_variant<T>(v, faults, {all_shapes(), large_shapes, special_shapes, largest});
 }
 
 const VariantCases in_double(tridiagonal::variants<double>(), "solves in double", "", check<double>);
@@ -88,7 +92,8 @@ template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& 
                                                     {{1, 1}, {3, 40}, {33, 5}, {130, 3}, {600, 2}, {1024, 1}}, {});
     });
     faults.check("zero pivots", [&] {
-        return tridiagonal::testing::zero_pivot_fault<T>({v.run, v.name}, {{33, 3}, {300, 1}});
+        return tridiagonal::testing::zero_pivot_fault<T>({v.run, v.name}, {{33, 3}, {300, 1}},
+                                                         tridiagonal::testing::few_rows);
     });
     if (v.name.ends_with("_partition"))
         faults.check("three levels", [&] {
@@ -121,6 +126,17 @@ const VariantCases too_long(
     [](std::string_view name, Backend backend) {
         return backend == Backend::cuda && name.find("_thomas") != std::string_view::npos;
     });
+
+// Above 256 unknowns these have a block for each system.
+const VariantCases blocks(
+    tridiagonal::variants<float>(), "solves more than 65535 systems with a block for each", "[large]",
+    [](const auto& v, Faults& faults) {
+        faults.check("65601 systems of 257 unknowns", [&] {
+            return tridiagonal::testing::fault_with<float>(
+                {v.run, v.name}, tridiagonal::testing::whole_numbers<float>(257, 65'601), true);
+        });
+    },
+    [](std::string_view name, Backend) { return name == "cuda_registers" || name == "cuda_hybrid"; });
 
 // One system for which the coarse systems of the partition method have several levels.
 const VariantCases million(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <fmt/format.h>
@@ -17,6 +18,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
 #include "lu.hpp"
@@ -334,6 +336,84 @@ inline std::string not_finite_fault(const Rung& rung) {
     return "";
 }
 
+/// Factors times a power of two: every step stays exact, with pivots below 1e-308, whose reciprocal is infinite, and
+/// with large ones.
+inline Factors scaled(Factors f, int power) {
+    for (std::size_t i = 0; i < f.n; ++i)
+        for (std::size_t j = i; j < f.n; ++j) f.lu[i * f.n + j] = std::ldexp(f.lu[i * f.n + j], power);
+    return f;
+}
+
+/// Pivots of 1.5 * 2^1023, above 4e307: their reciprocal is below the normal numbers and has lost digits.
+inline std::string huge_pivots_fault(const Rung& rung) {
+    if (rung.baseline) return "";
+    for (const std::size_t n : {2, 40, 130}) {
+        Factors f = exact_factors(n, rung.pivoting, n, gpulab::testing::seed);
+        for (std::size_t i = 0; i < n; ++i)
+            for (std::size_t j = i; j < n; ++j)
+                f.lu[i * n + j] =
+                    std::ldexp(j == i ? std::copysign(1.5, f.lu[i * n + i]) : f.lu[i * n + j], j == i ? 1023 : 1010);
+        Factors got(n);
+        const Problem p = problem_of(f);
+        const std::string fault = fault_of(rung, p, got, [&] { return same(f, got); });
+        if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
+    }
+    return "";
+}
+
+/// Columns of n equal candidates, 1 and -1: the first row wins, whichever rows a thread, a warp or a block looks at.
+/// Only the pivots are looked at. @param columns so many, the rest is the identity
+inline std::string first_of_equals_fault(const Rung& rung, std::size_t n, std::size_t columns) {
+    Problem p{n, std::vector<double>(n * n)};
+    for (std::size_t i = 0; i < n; ++i) {
+        for (std::size_t k = 0; k < std::min(i, columns); ++k)
+            p.a[i * n + k] = gpulab::random_bits(n + k, i) % 2 ? 1 : -1;
+        p.a[i * n + i] = 1;
+    }
+    Factors f(n);
+    return fault_of(rung, p, f, [&] {
+        gpulab::Comparison c;
+        c.passed = true;
+        for (std::size_t k = 0; k < n && c.passed; ++k)
+            if (f.pivots[k] != static_cast<std::int32_t>(k)) {
+                c.passed = false;
+                c.message = fmt::format("step {} takes row {} though row {} is as good", k, f.pivots[k], k);
+            }
+        return c;
+    });
+}
+
+/// Options crossed with each other: size, scale, which rows are exchanged, and the column of a zero pivot.
+inline std::string pairs_fault(const Rung& rung) {
+    if (rung.baseline) return "";
+    const std::vector<std::size_t> sizes = {1, 2, 33, 65, 97, 200};
+    const std::vector<int> powers = {0, -1040, 900};
+    enum class Exchanges { none, at_random, with_the_last };
+    const std::vector<std::string_view> exchanges = {"no exchanges", "random exchanges", "each row with the last"};
+    const std::vector<std::string_view> zeros = {"", ", the first pivot is zero", ", the middle one is zero",
+                                                 ", the last one is zero"};
+    for (const auto& row : gpulab::testing::all_pairs({sizes.size(), powers.size(), exchanges.size(), zeros.size()})) {
+        const std::size_t n = sizes[row[0]], zero = std::array{n, std::size_t{0}, n / 2, n - 1}[row[3]];
+        const auto kind = rung.pivoting ? static_cast<Exchanges>(row[2]) : Exchanges::none;
+        Factors f = exact_factors(n, kind == Exchanges::at_random, zero, gpulab::testing::seed + n + row[3]);
+        for (std::size_t k = 0; k < n && kind == Exchanges::with_the_last; ++k)
+            f.pivots[k] = static_cast<std::int32_t>(n - 1);
+        f = scaled(std::move(f), powers[row[1]]);
+        const Problem p = problem_of(f);
+        std::string fault;
+        if (zero < n) {
+            fault = rung.pivoting ? reported<Singular>(rung.run, p, zero) : reported<ZeroPivot>(rung.run, p, zero);
+        } else {
+            Factors got(n);
+            fault = fault_of(rung, p, got, [&] { return same(f, got); });
+        }
+        if (!fault.empty())
+            return fmt::format("n = {}, times 2^{}, {}{}: {}", n, powers[row[1]], exchanges[row[2]], zeros[row[3]],
+                               fault);
+    }
+    return "";
+}
+
 /// A check and its name.
 struct Check {
     std::string_view name;
@@ -350,6 +430,13 @@ inline const std::vector<Check>& checks() {
         {"special matrices", [](Rung& rung) { return special_fault(rung); }},
         {"singular matrices", [](Rung& rung) { return singular_fault(rung); }},
         {"NaN and infinities", [](Rung& rung) { return not_finite_fault(rung); }},
+        {"equal candidates in rows of one thread",
+         [](Rung& rung) {
+             if (rung.baseline || !rung.pivoting) return std::string();
+             return first_of_equals_fault(rung, rung.on_gpu ? 2100 : 290, 40);
+         }},
+        {"huge pivots", [](Rung& rung) { return huge_pivots_fault(rung); }},
+        {"options in pairs", [](Rung& rung) { return pairs_fault(rung); }},
         {"many panels",
          [](Rung& rung) { // on the CPU: two chunks of 512 columns, and work for two threads
              return residual_fault(rung, random_problem(rung.on_gpu ? 1100 : 640, rung.pivoting));

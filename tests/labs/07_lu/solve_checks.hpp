@@ -54,6 +54,64 @@ inline std::string fault_of(const Solver& solver, std::size_t n, std::size_t cou
     return fault.empty() ? "" : fmt::format("n = {}, {} right-hand sides: {}", n, count, fault);
 }
 
+/// The numbers of an n x count array without one of its columns.
+inline std::vector<double> without_column(const std::vector<double>& a, std::size_t count, std::size_t column) {
+    std::vector<double> rest;
+    for (std::size_t e = 0; e < a.size(); ++e)
+        if (e % count != column) rest.push_back(a[e]);
+    return rest;
+}
+
+/// Options crossed with each other: size, right-hand sides, the kind of system, the scale of B, and NaN in one of the
+/// right-hand sides, which must not change the others.
+inline std::string pairs_fault(const Solver& solver) {
+    if (solver.baseline) return "";
+    const std::vector<std::size_t> sizes = {1, 2, 33, 70, 129}, counts = {1, 2, 33, 70};
+    const std::vector<int> powers = {0, -400, 400};
+    enum class Kind { exact, random, growth };
+    const std::vector<std::string_view> kinds = {"whole numbers", "random numbers", "factors without pivoting"};
+    for (const auto& row :
+         gpulab::testing::all_pairs({sizes.size(), counts.size(), kinds.size(), powers.size(), std::size_t{3}})) {
+        const std::size_t n = sizes[row[0]], count = counts[row[1]];
+        const auto kind = static_cast<Kind>(row[2]);
+        Solution expected, x(n * count);
+        SolveProblem p;
+        if (kind == Kind::exact) {
+            p = exact_system(n, count, expected);
+        } else if (kind == Kind::random || !solver.refined) {
+            p = make_solve_problem(make_problem(n, gpulab::testing::seed + n), count, gpulab::testing::seed + 1);
+        } else { // a growth of about 10^6, which only a refinement makes up for
+            Problem a = make_problem(n, 8);
+            a.a[0] = 1e-6;
+            Factors f(n);
+            Stopwatch once;
+            gpulab::run_of(variants(), "cpu_blocked")(a, f, once);
+            p = make_solve_problem(a, f, gpulab::random_vector<double>(n * count, 5), count);
+        }
+        for (double& b : p.b) b = std::ldexp(b, powers[row[3]]);
+        for (double& e : expected) e = std::ldexp(e, powers[row[3]]);
+        SolveProblem rest = p; // what must be right
+        const std::size_t nan = std::array{count, std::size_t{0}, count - 1}[row[4]];
+        if (nan < count) {
+            p.b[n / 2 * count + nan] = std::numeric_limits<double>::quiet_NaN();
+            rest.b = without_column(p.b, count, nan), --rest.count;
+        }
+        const std::string fault = gpulab::testing::fault_of(solver.run, p, x, [&] {
+            gpulab::Comparison c;
+            c.passed = true;
+            if (rest.count == 0) return c;
+            const Solution of_rest = nan < count ? without_column(x, count, nan) : x;
+            return kind == Kind::exact
+                       ? gpulab::compare(nan < count ? without_column(expected, count, nan) : expected, of_rest, 0)
+                       : compare(rest, of_rest, solver.refined);
+        });
+        if (!fault.empty())
+            return fmt::format("n = {}, {} right-hand sides, {}, B times 2^{}{}: {}", n, count, kinds[row[2]],
+                               powers[row[3]], nan < count ? fmt::format(", NaN in column {}", nan) : "", fault);
+    }
+    return "";
+}
+
 /// A check and its name.
 struct SolverCheck {
     std::string_view name;
@@ -102,7 +160,8 @@ inline const std::vector<SolverCheck>& solver_checks() {
                      if (const std::string fault = fault_of(solver, 70, count); !fault.empty()) return fault;
              return std::string();
          }},
-        {"work for several threads", [](Solver& solver) { return fault_of(solver, 200, 1500); }},
+        // 65536 elements for each of two threads, behind the first block of 64 unknowns
+        {"work for several threads", [](Solver& solver) { return fault_of(solver, 160, 1500); }},
         {"special matrices",
          [](Solver& solver) { // ill-conditioned: the residual is small all the same
              const SolveProblem hilbert10 = make_solve_problem(hilbert(10), 2, gpulab::testing::seed);
@@ -122,6 +181,7 @@ inline const std::vector<SolverCheck>& solver_checks() {
              Solution x(p.n * 2);
              return gpulab::testing::fault_of(solver.run, s, x, [&] { return compare(s, x, true); });
          }},
+        {"options in pairs", [](Solver& solver) { return pairs_fault(solver); }},
         {"NaN stays in its right-hand side",
          [](Solver& solver) {
              if (solver.baseline) return std::string();

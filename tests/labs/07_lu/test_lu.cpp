@@ -58,6 +58,9 @@ const VariantCases tall(
         for (const std::size_t n : {4100, 8200})
             faults.check("n = " + std::to_string(n),
                          [&] { return lu::testing::residual_fault(rung_of(v), lu::testing::random_problem(n, true)); });
+        for (const std::size_t n : {4100, 8200}) // a thread has two rows, or four
+            faults.check("equal candidates, n = " + std::to_string(n),
+                         [&] { return lu::testing::first_of_equals_fault(rung_of(v), n, 70); });
     },
     [](std::string_view name, Backend) {
         return name == "cuda_cluster_pivot" || name == "cuda_look_ahead_pivot" || name == "cuda_critical_path_pivot";

@@ -7,6 +7,7 @@
 
 #include "checks.hpp"
 #include "gpulab/options.hpp"
+#include "late_blocks.hpp"
 #include "rungs.hpp"
 #include "simulation.hpp"
 #if defined(GPULAB_WITH_OPENCL)
@@ -48,6 +49,28 @@ const VariantCases sanitizer(
         });
     },
     gpulab::testing::only_on<Backend::cuda>);
+
+// Late blocks: a band of cuda_steps runs after another that it overlaps, and a tile of cuda_persistent long after those
+// whose rings hold its cells. On 33 x 31 cells its tiles are as small as they may be.
+const gpulab::Variant<Run<float>>
+    even_late[] = {{"cuda_steps", "", Backend::cuda, late::steps<2, 0>},
+                   {"cuda_persistent", "", Backend::cuda, late::persistent<2, 0>, {.cooperative_launch = true}}},
+    some_late[] = {{"cuda_steps", "", Backend::cuda, late::steps<2, 1>},
+                   {"cuda_persistent", "", Backend::cuda, late::persistent<17, 3>, {.cooperative_launch = true}}};
+void check_late(const gpulab::Variant<Run<float>>& v, Faults& faults) {
+    faults.check("late blocks", [&]() -> std::string {
+        for (const Kind kind : {Kind::sources, Kind::many, Kind::all, Kind::graded})
+            for (const auto& [nx, ny] :
+                 std::vector<std::pair<std::size_t, std::size_t>>{{33, 31}, {61, 45}, {130, 70}}) {
+                const std::string fault = fdtd::testing::fault_in<float>(
+                    {v.run, v.backend}, fdtd::testing::example<float>(kind, Mode::te, nx, ny, 13));
+                if (!fault.empty()) return fault;
+            }
+        return "";
+    });
+}
+const VariantCases with_even_late(even_late, "computes the field with late blocks", "", check_late);
+const VariantCases with_some_late(some_late, "computes the field with other late blocks", "", check_late);
 #endif
 
 /// Numbers just within 4 N epsilon of the right ones are accepted, and those just beyond are not.

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "cg.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/testing.hpp"
+#include "judge.hpp"
 
 namespace cg::testing {
 
@@ -90,6 +90,24 @@ template <class T> Problem<T> whole_numbers(std::size_t n) {
     return make_problem<T>(m.matrix(), b, {}, settings);
 }
 
+/// A chain whose diagonal differs from row to row by factors of up to 16, so that a row that takes the weight of
+/// another one is seen. Diagonally dominant.
+template <class T> gpulab::Csr<T> varied_chain(std::size_t n) {
+    gpulab::Csr<T> m;
+    m.rows = m.columns = n;
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto put = [&](std::size_t j, T value) {
+            m.column.push_back(static_cast<std::int32_t>(j));
+            m.value.push_back(value);
+        };
+        if (i > 0) put(i - 1, -1);
+        put(i, static_cast<T>(3 << gpulab::random_bits(9, i) % 5));
+        if (i + 1 < n) put(i + 1, -1);
+        m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
+    }
+    return m;
+}
+
 /// A system with a random right-hand side.
 template <class T>
 Case<T> system(const std::string& name, gpulab::Csr<T> matrix, const Settings& settings, bool start = false) {
@@ -105,10 +123,9 @@ template <class T> Case<T> generated(const std::string& what, const Settings& se
 }
 
 /// Settings in one line.
-inline Settings settings(double tolerance, std::size_t limit, bool jacobi = false,
-                         Method method = Method::conjugate_gradients) {
+inline Settings settings(double tolerance, std::size_t limit, bool jacobi = false, bool steepest = false) {
     Settings s;
-    s.tolerance = tolerance, s.limit = limit, s.jacobi = jacobi, s.method = method;
+    s.tolerance = tolerance, s.limit = limit, s.jacobi = jacobi, s.steepest = steepest;
     return s;
 }
 
@@ -135,8 +152,8 @@ template <class T> std::vector<Case<T>> all_systems() {
     cases.push_back(system<T>("random, Jacobi", random_spd<T>(333, 3), settings(small, 200, true), true));
     cases.push_back(system<T>("arrow", arrow<T>(700), settings(small, 50)));
     cases.push_back(system<T>("arrow, Jacobi", arrow<T>(701), settings(small, 50, true)));
-    cases.push_back(generated<T>("laplace2d:11", settings(1e-3, 2000, false, Method::steepest_descent), true));
-    cases.push_back(generated<T>("springs:5x5", settings(0, 20, true, Method::steepest_descent)));
+    cases.push_back(generated<T>("laplace2d:11", settings(1e-3, 2000, false, /*steepest=*/true), true));
+    cases.push_back(generated<T>("springs:5x5", settings(0, 20, true, /*steepest=*/true)));
     cases.push_back(generated<T>("laplace2d:20", settings(1e-30, 1))); // one iteration
     Settings absolute = settings(0.25, 1000);
     absolute.absolute = true;
@@ -168,6 +185,7 @@ template <class T> struct Ending {
     Case<T> system;
     End end;
     std::size_t iterations;
+    double curvature = 0; ///< p . A p where the end is not_positive
 };
 template <class T> std::vector<Ending<T>> endings() {
     std::vector<Ending<T>> list;
@@ -177,20 +195,29 @@ template <class T> std::vector<Ending<T>> endings() {
         return m.matrix();
     };
     const auto add = [&](const std::string& name, gpulab::Csr<T> a, std::vector<T> b, std::vector<T> start, Settings s,
-                         End end, std::size_t iterations) {
-        list.push_back({{name, make_problem<T>(std::move(a), std::move(b), std::move(start), s)}, end, iterations});
+                         End end, std::size_t iterations, double curvature = 0) {
+        list.push_back(
+            {{name, make_problem<T>(std::move(a), std::move(b), std::move(start), s)}, end, iterations, curvature});
     };
     std::vector<T> ones(50, T{1}), zeros(50, T{0}), mixed(50, T{2});
     mixed[33] = -100;
     add("the start is the solution", diagonal(mixed), mixed, ones, settings(1e-6, 10), End::converged, 0);
     add("b is zero", diagonal(mixed), zeros, zeros, settings(1e-6, 10), End::converged, 0);
-    add("negative definite", diagonal(std::vector<T>(50, T{-1})), ones, zeros, settings(1e-6, 10), End::not_positive,
-        0);
-    add("indefinite", diagonal(mixed), ones, zeros, settings(1e-6, 10), End::not_positive, 0);
+    add("negative definite", diagonal(std::vector<T>(50, T{-1})), ones, zeros, settings(1e-6, 10), End::not_positive, 0,
+        -50);
+    add("indefinite", diagonal(mixed), ones, zeros, settings(1e-6, 10), End::not_positive, 0, 49 * 2 - 100);
     // Positive along b, and negative along the direction that follows.
     std::vector<T> bend(50, T{1});
     bend[0] = T(-0.5);
-    add("indefinite along the second direction", diagonal(bend), ones, zeros, settings(1e-6, 10), End::not_positive, 1);
+    // r and p have the same number in all elements but the first: r = 1 - alpha a and p = r + beta.
+    const double alpha = 50 / 48.5, of_first = 1 + alpha / 2, of_others = 1 - alpha;
+    const double beta = (of_first * of_first + 49 * of_others * of_others) / 50;
+    add("indefinite along the second direction", diagonal(bend), ones, zeros, settings(1e-6, 10), End::not_positive, 1,
+        49 * (of_others + beta) * (of_others + beta) - (of_first + beta) * (of_first + beta) / 2);
+    // The same for a system that is worth several threads: its sum is exact.
+    std::vector<T> many(40'000, T{-1}), many_ones(40'000, T{1});
+    add("negative definite, 40000 rows", diagonal(many), many_ones, {}, settings(1e-6, 10), End::not_positive, 0,
+        -40'000);
     add("all of its iterations", gpulab::stiffness<T>(50, 1), ones, zeros, settings(0, 7), End::limit, 7);
     add("one unknown", diagonal({T{3}}), {T{6}}, {T{0}}, settings(1e-6, 10), End::converged, 1);
     if constexpr (sizeof(T) == 8) {

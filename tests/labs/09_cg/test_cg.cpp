@@ -11,6 +11,7 @@
 #include "checks.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab_testing/program.hpp"
+#include "late_threads.hpp"
 #include "runs.hpp"
 #include "split.hpp"
 #if defined(GPULAB_WITH_OPENCL)
@@ -53,6 +54,36 @@ const VariantCases sanitizer_double(cg::variants<double>(), "in double under com
                                     check_tools<double>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_float(cg::variants<float>(), "in float under compute-sanitizer", "[.sanitizer]",
                                    check_tools<float>, gpulab::testing::own_cuda);
+#endif
+
+#if defined(GPULAB_WITH_CUDA)
+// Late blocks and late warps: some read scalars and shares of sums long after the others have gone on.
+using Late = gpulab::Variant<cg::Run<double>>;
+const Late
+    late_blocks[] = {{"cuda_persistent", "", Backend::cuda, late::persistent<-1, 0>, {.cooperative_launch = true}},
+                     {"cuda_devices", "", Backend::cuda, late::devices<-1, 0>},
+                     {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<-1, 0>}},
+    other_late_blocks[] =
+        {{"cuda_persistent", "", Backend::cuda, late::persistent<-1, 1>, {.cooperative_launch = true}},
+         {"cuda_devices", "", Backend::cuda, late::devices<-1, 1>},
+         {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<-1, 1>}},
+    late_warps[] = {{"cuda_persistent", "", Backend::cuda, late::persistent<5, 0>, {.cooperative_launch = true}},
+                    {"cuda_devices", "", Backend::cuda, late::devices<5, 0>},
+                    {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<5, 0>}},
+    other_late_warps[] = {{"cuda_persistent", "", Backend::cuda, late::persistent<5, 1>, {.cooperative_launch = true}},
+                          {"cuda_devices", "", Backend::cuda, late::devices<5, 1>},
+                          {"cuda_devices_stores", "", Backend::cuda, late::devices_stores<5, 1>}};
+void check_late(const Late& v, Faults& faults) {
+    faults.check("late threads", [&] { // several blocks of each kernel, in one part and in two
+        return cg::testing::first_fault<double>(
+            v.run, {cg::testing::generated<double>("laplace2d:60x50", cg::testing::settings(0, 12), true),
+                    cg::testing::generated<double>("springs:40x40", cg::testing::settings(0, 12, true))});
+    });
+}
+const VariantCases with_late_blocks(late_blocks, "solves with late blocks", "", check_late);
+const VariantCases with_other_late_blocks(other_late_blocks, "solves with other late blocks", "", check_late);
+const VariantCases with_late_warps(late_warps, "solves with late warps", "", check_late);
+const VariantCases with_other_late_warps(other_late_warps, "solves with other late warps", "", check_late);
 #endif
 
 /// The rungs for several devices, on all devices of a back end at once; skipped where there is one.

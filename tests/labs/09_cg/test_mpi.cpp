@@ -195,7 +195,7 @@ TEST_CASE("a device that ranks share counts once, and one with the same address 
     places[2].computer = places[3].computer = 2;
     CHECK(cg::count_devices(places) == 2);
     for (Place& place : places) {
-        place.on = Place::On::cuda;
+        place.on = gpulab::Backend::cuda;
         cg::copy_text("0000:01:00.0", place.address);
     }
     CHECK(cg::count_devices(places) == 2);
@@ -295,7 +295,7 @@ TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
     using cg::Place;
     const auto gpu = [](int computer, const std::string& pci) {
         Place place;
-        place.on = Place::On::cuda, place.computer = computer;
+        place.on = gpulab::Backend::cuda, place.computer = computer;
         cg::copy_text(pci, place.address);
         return place;
     };
@@ -309,7 +309,7 @@ TEST_CASE("NCCL is for ranks that have a GPU each", "[cpu]") {
     places = apart;
     places[1] = Place();
     CHECK(cg::why_not_nccl(places, true) == "rank 1 computes on a CPU core, and NCCL is for GPUs");
-    places[1].on = Place::On::opencl;
+    places[1].on = gpulab::Backend::opencl;
     CHECK(cg::why_not_nccl(places, true) == "rank 1 computes on an OpenCL device, and NCCL is for GPUs");
 
     CHECK(cg::takes_nccl("auto", ""));

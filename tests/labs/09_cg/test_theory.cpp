@@ -70,11 +70,10 @@ TEST_CASE("the residuals of the 2-D Laplacian stay below the bound by its condit
 }
 
 TEST_CASE("steepest descent needs many more iterations, and Jacobi helps where the diagonal varies") {
-    const auto count = [](const std::string& what, bool jacobi, cg::Method method) {
-        return solved(generated<double>(what, settings(1e-6, 100000, jacobi, method)).problem).iterations();
+    const auto count = [](const std::string& what, bool jacobi, bool steepest) {
+        return solved(generated<double>(what, settings(1e-6, 100000, jacobi, steepest)).problem).iterations();
     };
-    using enum cg::Method;
-    CHECK(count("laplace2d:20", false, steepest_descent) > 10 * count("laplace2d:20", false, conjugate_gradients));
+    CHECK(count("laplace2d:20", false, true) > 10 * count("laplace2d:20", false, false));
     SymmetricMatrix<double> m(200);
     for (std::size_t i = 0; i < 200; ++i) {
         m.add(i, i, std::pow(1.3, static_cast<double>(i % 40)));

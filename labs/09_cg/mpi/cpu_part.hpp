@@ -1,23 +1,27 @@
-// A rank on CPU cores: one thread per process, or several (--threads). Every thread has a range of rows with about
-// equally many non-zeros.
+/// @file
+/// A rank's part on CPU cores.
+#pragma once
+
 #include <algorithm>
 #include <numeric>
 #include <span>
+#include <vector>
 
-#include "../devices/mpi.hpp"
 #include "gpulab/parallel.hpp"
+#include "scalars.hpp"
+#include "split.hpp"
 
 namespace cg {
 
-namespace {
-
-/// The operations of HostParts on threads.
+/// A part on CPU cores, for HostParts: one thread, or several (--threads). Every thread has a range of rows with about
+/// equally many non-zeros.
 template <class T> class CpuPart {
 public:
+    /// @param threads at least 1
     CpuPart(const Problem<T>& problem, const Part<T>& part, unsigned threads)
         : part_(part), rows_(part.rows()), b_(piece(problem.b, part)), start_(piece(problem.start, part)),
-          inverse_(problem.jacobi() ? piece(problem.inverse_diagonal, part) : std::vector<T>()), x_(rows_), r_(rows_),
-          q_(rows_), p_(part.p_size()), ranges_(split_rows(part.matrix, std::vector<double>(threads, 1.0))) {}
+          inverse_(piece(problem.inverse_diagonal, part)), x_(rows_), r_(rows_), q_(rows_), p_(part.p_size()),
+          ranges_(split_rows(part.matrix, std::vector<double>(threads, 1.0))) {}
 
     const Part<T>& part() const { return part_; }
     void reset() {
@@ -102,18 +106,5 @@ private:
     ResidualSums sums_;
     Split ranges_; // the rows of every thread
 };
-
-} // namespace
-
-template <class T>
-std::unique_ptr<Rank<T>> make_cpu_rank(const Problem<T>& problem, const Part<T>& part, unsigned threads,
-                                       const Ranks& ranks) {
-    return std::make_unique<RankOf<T, Mpi<T, CpuPart<T>>>>(problem,
-                                                           std::make_unique<CpuPart<T>>(problem, part, threads), ranks);
-}
-
-template std::unique_ptr<Rank<float>> make_cpu_rank(const Problem<float>&, const Part<float>&, unsigned, const Ranks&);
-template std::unique_ptr<Rank<double>> make_cpu_rank(const Problem<double>&, const Part<double>&, unsigned,
-                                                     const Ranks&);
 
 } // namespace cg

@@ -1,0 +1,16 @@
+/// @file
+/// cuda_scan_look_back with blocks that begin in another order, or late.
+#pragma once
+
+#include "scan.hpp"
+
+namespace late {
+
+/// Prefix sums by the lab's own kernel, whose blocks are numbered against the order in which they start.
+void scan_with_blocks_reversed(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
+                               gpulab::Stopwatch& watch);
+/// The same with every second block late.
+void scan_with_late_blocks(const reduction::ScanProblem<int>& p, reduction::Prefixes<int>& out,
+                           gpulab::Stopwatch& watch);
+
+} // namespace late
