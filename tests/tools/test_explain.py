@@ -64,7 +64,9 @@ def test_saxpy_asks_for_each_number_once_whatever_an_item_takes():
         c = Counts("saxpy", variant, "--n", str(n))
         assert c.all("global", "requests") == 3 * n / (WARP * per_request), variant  # two loads and a store
         assert c.all("global", "sectors") == c.all("global", "least_sectors") == 3 * 4 * n / SECTOR, variant
-        assert c.one.sums["splits"] == c.one.sums["idle"] == c.one.sums["barriers"] == 0, variant
+        # the first items of opencl_vectorised take what n mod 4 leaves, which is nothing: one warp splits to ask
+        assert c.one.sums["splits"] == (variant == "opencl_vectorised"), variant
+        assert c.one.sums["idle"] == c.one.sums["barriers"] == 0, variant
 
 
 def test_packed_points_take_three_times_the_sectors_and_aligned_ones_one_load():
@@ -120,7 +122,7 @@ def test_more_elements_per_item_ask_global_memory_as_often_and_the_tree_less():
 
 
 def test_matmul_in_tiles_asks_global_memory_sixteen_times_less():
-    m, k, n, tile = 64, 16, 64, 16
+    m, k, n, tile = 32, 16, 32, 16
     sizes = ("--m", str(m), "--k", str(k), "--n", str(n))
     warps = m * n // WARP  # each of two rows of 16 columns
     naive = Counts("matmul", "opencl_naive", *sizes)
@@ -136,7 +138,7 @@ def test_matmul_in_tiles_asks_global_memory_sixteen_times_less():
     inner = tiles.of("sum += a_tile", "local load")
     assert inner["requests"] == inner["passes"] == inner["least_passes"] == warps * 2 * k  # a broadcast is one pass
     assert tiles.one.sums["barriers"] / tiles.one.sums["groups"] == 2 * k / tile
-    assert naive.all("global", "lanes") == loads["lanes"] + m * n and loads["lanes"] == 16 * 2 * (m * k * n) / 16
+    assert naive.all("global", "lanes") == loads["lanes"] + m * n and loads["lanes"] == 2 * m * k * n
 
 
 def test_items_with_eight_by_eight_elements_ask_local_memory_once_for_eight():
@@ -247,6 +249,9 @@ def test_two_variants_stand_side_by_side():
     said = passed(*words, **environment).stdout
     rows = [line.split() for line in said.splitlines() if line.startswith("opencl_tree")]
     assert {row[0] for row in rows} == {"opencl_tree_interleaved", "opencl_tree_sequential"}
+    shown = [line.split() for line in (ROOT / "docs/kernels.md").read_text(encoding="utf-8").splitlines() if
+             line.startswith("    opencl_tree")]
+    assert shown == [row for row in rows if len(row) == len(shown[0])], "docs/kernels.md shows something else"
 
 
 @pytest.mark.parametrize("words, said", [
