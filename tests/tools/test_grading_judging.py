@@ -1,15 +1,20 @@
 """What a judge looks at, and what it tells."""
 
 import re
+import signal
+import subprocess
+import sys
 import time
 
 import pytest
-from grading_support import HAS_OCLGRIND, ROOT, TAMPERING, files_of, judge_of, saxpy, told, why_not_compiled, with_tests
+from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of, judge_of, saxpy, told, why_not_compiled,
+                             with_tests)
 
 from grading import judge as judging
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import FAILED, TIMED_OUT
+from grading.submission import MOST_BYTES
 
 
 def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of_that_test():
@@ -17,8 +22,16 @@ def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of
                         ("#define A __SPIR\\\n__\n#if A\n#endif", {"__SPIR__"}), ("%:ifdef POCL_VERSION", {"POCL_VERSION"}),
                         ("int a = __ENDIAN_LITTLE__;", {"__ENDIAN_LITTLE__"}), ("#ifdef cl_khr_fp16", {"cl_khr_fp16"}),
                         ("#ifdef cl_khr_fp64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif // __SPIR__", set()),
+                        ('constant char s[] = "/* //";\nint a = __SPIR__;', {"__SPIR__"}), ("// a\r__SPIR__\r\n", {"__SPIR__"}),
+                        ("#warning /*\n__SPIR__\n#error */", {"warning"}), ("// a??/\n__SPIR__", {"??/", "__SPIR__"}),
+                        ("/* don't */ /* \"__SPIR__ */ // __SPIR__", set()),
                         ("__kernel __attribute__((x)) void f(__global REAL* a) {}\n#ifdef DEBUG\n#endif", set())):
         assert judging.target_macros(text) == found, text
+    begin = time.process_time()
+    for part in ("/* ", "\\ ", '"\\', "'", "#/*", "#if ", "_POCL", "__a", "\\\n", "#error ", "@", "//"):  # repeated in a long text
+        judging.target_macros(part * (MOST_BYTES // 4 // len(part)))
+        judging.target_macros(f'constant char s[] = "{part * (MOST_BYTES // 4 // len(part))}"')
+    assert time.process_time() - begin < 10, f"reading it took {time.process_time() - begin:.1f} s"
     for name in [path.name for path in sorted((ROOT / "labs").iterdir()) if (path / "exercises/exercises.toml").is_file()]:
         lab = load(ROOT, re.sub("^[0-9]+_", "", name))
         for _, part in lab.parts():
@@ -74,3 +87,32 @@ def test_a_judge_that_does_not_end_is_given_up_and_the_message_says_so(scratch, 
         saxpy.call("make", "spec", "file")
     assert str(caught.value) == "the judge of saxpy did not end in 0.3 s: make", "what is told"
     assert time.monotonic() - begin < 30, "it was waited for"
+
+
+STOPPED = """
+import sys
+from pathlib import Path
+from grading.sandbox import Sandbox
+from grading.worker import Worker
+sandbox = Sandbox("none", Path(sys.argv[1]))
+answers = "import sys, time\\nwhile sys.stdin.buffer.read(8): time.sleep({}); sys.stdout.buffer.write(bytes(8)); sys.stdout.flush()"
+for takes, most in ((0.3, 0.5), (1.8, 1.2)):
+    command = ["python3", "-c", answers.format(takes)]
+    process = sandbox.start(command, slot=0, scratch=Path(sys.argv[1]), readable=[], environment={})
+    worker = Worker(sandbox, process, 0, [])
+    worker.ask(b"", 10)  # it has started
+    print("asks", flush=True)
+    print(worker.ask(b"", most)[0] == b"", flush=True)
+    worker.end()
+"""
+
+
+def test_a_grader_that_was_stopped_finds_the_answer_afterwards_and_does_not_count_the_time(scratch):
+    grader = subprocess.Popen([sys.executable, "-c", STOPPED, scratch], stdout=subprocess.PIPE, text=True, env=VARIABLES)
+    for seconds in (0.8, 1.6):  # too short to be noticed, when the answer is there; and longer
+        assert grader.stdout.readline() == "asks\n"
+        grader.send_signal(signal.SIGSTOP)
+        time.sleep(seconds)
+        grader.send_signal(signal.SIGCONT)
+        assert grader.stdout.readline() == "True\n", f"an answer after a stop of {seconds} s"
+    grader.communicate()

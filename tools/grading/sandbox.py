@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import clock
 from .fault import Fault
 
 USERS = range(64100, 65100)  # user ids that no distribution gives to people or services
@@ -294,8 +295,8 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
     lost their parent become children of this process (see adopt_orphans()), which waits for them here.
     @param child a process for which the caller waits itself
     """
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
+    end = clock.now() + patience
+    while clock.now() < end:
         alive = ended = 0
         for process in processes_of(user):
             try:
