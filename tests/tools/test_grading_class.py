@@ -1,5 +1,6 @@
 """Grading a class: what is read of submissions, and the books."""
 
+import argparse
 import csv
 import dataclasses
 import json
@@ -74,7 +75,8 @@ def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_d
         file.writestr("x/opencl/distances.cl", b"\0" * (50 << 20))
     found = read(lab, archive)
     assert found.files == {"opencl/02_one_item.cl": rung}, "a zip file"
-    assert sum("leads outside" in note for note in found.notes) == 2, found.notes
+    assert [note for note in found.notes if "lead outside" in note] == \
+        ["names that lead outside are not read (2), such as ../../escaped.cl"], found.notes
     assert not list(scratch.rglob("escaped.cl")), "a file was unpacked"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("./x//opencl/02_one_item.cl", rung)
@@ -226,14 +228,19 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
     assert (out / "answers.csv").read_text() == text.replace("1.5", '"1,5"'), "answers.csv that had semicolons"
     assert {name: line["answers"] for name, line in books(out).items()} == {"ada": "3.5", "'=bob": "3", "cy": "7"}, \
         "the gradebook that had semicolons"
-    for name, content, told_of in (("answers.csv", "sep=;\n" + text, "no column 'submission'"),
-                                   ("answers.csv", text.replace(",1.5", ",1,5"), "has more cells than the first line"),
-                                   ("gradebook.csv", book.replace(",answers,", ",,"), "no column 'answers'")):
+    # A table that is not understood stays beside the new one, and stops nobody.
+    for name, content, kept, told_of in (
+            ("answers.csv", "sep=;\n" + text, "answers-unread-1.csv", "no column 'submission'"),
+            ("answers.csv", text.replace(",1.5", ",1,5"), "answers-unread-2.csv", "has more cells than the first line"),
+            ("answers.csv", text.replace("1.5", "good"), "answers.csv", "'good' for ada, question 2, is no number"),
+            ("gradebook.csv", book.replace(",answers,", ",,"), "gradebook-unread-1.csv", "no column 'answers'")):
         before = (out / name).read_text()
         (out / name).write_text(content)
-        assert told_of in graded("saxpy", *everybody, "--out", out, rc=2).stderr, f"{told_of} is not said"
-        assert (out / name).read_text() == content, f"{name}, which is not understood"
+        said = graded("saxpy", *everybody, "--out", out, rc=1).stderr
+        assert said.count(told_of) == 1, said
+        assert (out / kept).read_text() == content, f"{name}, which is not understood"
         (out / name).write_text(before)
+    graded("saxpy", *everybody, "--out", out)
 
     # Whoever is not named stays, and so do the points of somebody whose result is lost.
     shutil.rmtree(out / "submissions/=bob")
@@ -246,10 +253,6 @@ def test_points_given_by_hand_stay_and_a_folder_that_cannot_be_written_stops_nob
         "answers.csv after a run for one of three"
     assert "3 of" not in (out / "class.html").read_text() and "2 of 2 submissions" in (out / "class.html").read_text(), \
         "class.html"
-    (out / "answers.csv").write_text(text.replace("1.5", "good"))
-    assert graded("saxpy", *everybody, "--out", out, rc=2).stderr.count("'good'") == 1, "points that are no number"
-    (out / "answers.csv").write_text(text)
-
     shutil.rmtree(out / "submissions/ada")
     (out / "submissions/ada").write_text("no folder")
     (everybody[2] / "answers.md").write_text("## Question 1\n\nno\n")
@@ -288,9 +291,13 @@ def test_rosters_names_and_folders_that_would_do_harm_are_refused_in_one_line(sc
     refused("No such file", ada, "--out", scratch / "none", "--roster", scratch / "no-roster.csv")
     roster.write_text("submission,id\n")  # nobody is in it yet
     graded("saxpy", ada, "--out", out, "--roster", roster)
-    for state in ("[1]", "null", "7"):
+    assert "cannot be read" not in graded("saxpy", ada, "--out", out).stderr, "the state of a class"
+    for state in ("[1]", "null", "7", "", "{", "[" * 5000):
         (out / "state.json").write_text(state)
-        refused("state.json", ada, "--out", out)
+        assert "state.json cannot be read" in graded("saxpy", ada, "--out", out).stderr, "a damaged state of a class"
+        (scratch / "strange").mkdir(exist_ok=True)
+        (scratch / "strange/state.json").write_text(state)
+        refused("state.json", ada, "--out", scratch / "strange")
 
 
 def test_feedback_names_no_input_of_a_hidden_test():
@@ -446,3 +453,25 @@ def test_points_for_speed_fall_from_1_2_times_the_time_of_the_rung_to_10_times()
     assert 0.4 < share_for(3.464) < 0.6, "half of the points in the middle"
     assert ratio_of([3, 2, 9], [1, 1, 1]) == 2, "one busy moment"
     assert ratio_of([2, 20, 2], [1, 10, 8]) == 2, "a busy minute"
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_what_one_submission_says_or_a_damaged_file_holds_stops_no_later_run(scratch):
+    with zipfile.ZipFile(scratch / "eve.zip", "w") as archive:
+        for number in range(800):
+            archive.writestr(f"../{number:0250}", "")
+    out, everybody = scratch / "out", [scratch / "eve.zip", made(scratch, "ada")]
+    graded("saxpy", *everybody, "--out", out)
+    assert len(books(out)["eve"]["notes"]) < 2100, "the notes of one submission"
+    # A table of an earlier version had no limit.
+    text = (out / "gradebook.csv").read_text()
+    (out / "gradebook.csv").write_text(text.replace("lead outside", "lead outside" * 20000).replace("ada,0,25,0,0,0,", "ada,0,25,0,0,0,7"))
+    graded("saxpy", *everybody, "--out", out)
+    assert books(out)["ada"]["answers"] == "7", "points given by hand"
+    whole = json.loads((out / "submissions/ada/graded.json").read_text())
+    for damage in ({**whole, "exercises": 7}, {**whole, "score": "x"}, {**whole, "notes": 7}, [], {}):
+        (out / "submissions/ada/graded.json").write_text(json.dumps(damage))
+        assert grade.Grading.earlier(argparse.Namespace(lab=load(ROOT, "saxpy"), folder=(out / "submissions").joinpath),
+                                     "ada") is None, damage
+    graded("saxpy", *everybody, "--out", out)
+    assert json.loads((out / "submissions/ada/graded.json").read_text())["score"] == 0, "a result that was damaged"

@@ -6,7 +6,9 @@ import argparse
 import csv
 import faulthandler
 import hashlib
+import itertools
 import json
+import math
 import os
 import queue
 import re
@@ -29,6 +31,7 @@ from .sandbox import best
 from .submission import ANSWERS, Submission, name_of, printable, read
 
 
+csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
 OLD_TESTS = "results of tests that have changed since: name the submission with --regrade"
 
 
@@ -138,12 +141,25 @@ def digest_of(submission: Submission) -> str:
     return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
 
 
-def lines_of(path: Path, *needed: str) -> list[dict[str, str]]:
+def lines_of(path: Path, complaints: list[str], *needed: str) -> list[dict[str, str]]:
     """The lines of a table that an earlier run wrote, and in which somebody may have written; none if there is no such file.
-    Some spreadsheets save a table with semicolons or tabs between the cells.
+    A table that is not understood is kept under another name, and told: it must not keep the class from being graded.
 
     @param needed the columns without which it is not understood
     """
+    try:
+        return read_table(path, *needed)
+    except Fault as fault:
+        kept = next(one for number in itertools.count(1)
+                    if not (one := path.with_name(f"{path.stem}-unread-{number}.csv")).exists())
+        os.replace(path, kept)
+        complaints.append(f"{fault}; its points do not count. It is now {kept.name}: mend it, name it {path.name}, and start the "
+                          "same command again")
+        return []
+
+
+def read_table(path: Path, *needed: str) -> list[dict[str, str]]:
+    """Some spreadsheets save a table with semicolons or tabs between the cells."""
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             head = file.readline()
@@ -152,44 +168,44 @@ def lines_of(path: Path, *needed: str) -> list[dict[str, str]]:
             lines = []
             for line in reader:
                 if line.get(None):  # type: ignore[call-overload]
-                    raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: put a cell with a comma "
-                                "between quotes")
+                    raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs "
+                                "quotes")
                 lines.append(line)
             columns = reader.fieldnames or []
     except FileNotFoundError:
         return []
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise Fault(f"cannot read {path}, which holds points given by hand: {error}") from None
+        raise Fault(f"cannot read {path}: {error}") from None
     if missing := [column for column in needed if column not in columns]:
-        raise Fault(f"cannot read {path}, which holds points given by hand: it has no column '{missing[0]}'; save it as CSV "
-                    "with commas and in UTF-8")
+        raise Fault(f"cannot read {path}: it has no column '{missing[0]}'")
     return lines
 
 
-def answer_lines(out: Path) -> list[dict[str, str]]:
-    return lines_of(out / "answers.csv", "submission", "question", "points")
-
-
-def gradebook_lines(out: Path) -> list[dict[str, str]]:
-    return lines_of(out / "gradebook.csv", "submission", "answers")
-
-
-def points_by_hand(out: Path) -> dict[tuple[str, str], str]:
+def points_by_hand(out: Path, complaints: list[str]) -> dict[tuple[str, str], str]:
     """What somebody has written into answers.csv, by submission and question."""
-    return {(line["submission"], line["question"]): line["points"].strip()
-            for line in answer_lines(out) if line["points"].strip()}
+    lines = lines_of(out / "answers.csv", complaints, "submission", "question", "points")
+    return {(line["submission"], line["question"]): line["points"].strip() for line in lines if line["points"].strip()}
 
 
-def marks_by_hand(out: Path) -> dict[str, str]:
-    """The points for answers by submission: those of answers.csv added up, or what stands in the gradebook."""
-    marks = {line["submission"]: line["answers"] for line in gradebook_lines(out) if line["answers"].strip()}
+def number_of(text: str) -> float | None:
+    """A number that somebody wrote, with a point or a comma. None if it is none."""
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def sums_of(points: dict[tuple[str, str], str], complaints: list[str]) -> dict[str, str]:
+    """The points of answers.csv by submission, added up."""
     sums: dict[str, float] = {}
-    for (name, question), points in points_by_hand(out).items():
-        try:
-            sums[name] = sums.get(name, 0) + float(points.replace(",", "."))
-        except ValueError:
-            raise Fault(f"{out / 'answers.csv'}: '{printable(points)}' for question {printable(question)} is no number") from None
-    return marks | {name: f"{points:g}" for name, points in sums.items()}
+    for (name, question), written in points.items():
+        number = number_of(written)
+        if number is None:
+            complaints.append(f"answers.csv: '{printable(written)}' for {printable(name)}, question {printable(question)}, is no "
+                              "number and does not count")
+        sums[name] = sums.get(name, 0) + (number or 0)
+    return {name: f"{total:g}" for name, total in sums.items()}
 
 
 def quoted(text: str) -> str:
@@ -198,10 +214,10 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in safe.split("\n"))
 
 
-def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path) -> None:
+def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path, complaints: list[str]) -> None:
     """All answers to the questions in one file for each question, and a table for their points. Points that are there stay."""
     count = len(questions(lab))
-    given_points = points_by_hand(out)
+    given_points = points_by_hand(out, complaints)
     folder = out / "answers"
     rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
     texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
@@ -279,8 +295,11 @@ class Grading:
         if options.roster:
             self.columns, self.roster = read_roster(options.roster)
         self.tests = tests
-        self.marks = marks_by_hand(out)
-        self.old_lines = [line for line in gradebook_lines(out) if line["answers"].strip()]
+        self.complaints: list[str] = []  # about what was given
+        book = lines_of(out / "gradebook.csv", self.complaints, "submission", "answers")
+        self.old_lines = [line for line in book if line["answers"].strip()]
+        self.marks = {line["submission"]: line["answers"] for line in self.old_lines}
+        self.marks |= sums_of(points_by_hand(out, self.complaints), self.complaints)
         self.done = self.earlier_ones()
         self.stopping = False
 
@@ -299,10 +318,12 @@ class Grading:
         path = self.folder(name) / "graded.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            for one in found["exercises"].values():
+                one["tests"] = [Result(**test).as_dict() for test in one["tests"]]
+            report.gradebook(self.lab, [found], []), report.page(self.lab, [found], 1, [])
+            return found if found["name"] == name else None
+        except Exception:  # nobody knows what is in a damaged file; the submission is graded again
             return None
-        needed = {"name", "score", "max_score", "notes", "exercises"}
-        return found if isinstance(found, dict) and needed <= set(found) and found["name"] == name else None
 
     def earlier_ones(self) -> dict[str, dict[str, Any]]:
         """What earlier runs graded: it stays in the tables, whichever submissions are named now."""
@@ -390,22 +411,24 @@ class Grading:
                 raise
             finally:
                 self.write_class(expected)
-        collect_answers(self.lab, self.done, self.out)
+        collect_answers(self.lab, self.done, self.out, self.complaints)
 
 
 def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) -> bytes:
     """The secret from which the hidden inputs of this class are made. The output folder keeps it."""
     path = out / "state.json"
     known: dict[str, str] = {}
-    if path.is_file():
+    if path.exists() or (out / "submissions").is_dir():
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise Fault(f"{path} cannot be read; name another --out") from None
+            known = {name: str(known[name]) for name in ("lab", "seed", "tests")}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            if not any((out / "submissions").glob("*/graded.json")):
+                raise Fault(f"{path} is not a file of this program; name another --out") from None
+            print(f"{path} cannot be read: what is graded now has other hidden inputs", file=sys.stderr)
+            known = {}
     elif out.exists() and os.listdir(out):
         raise Fault(f"{out} is not empty and holds no results; name another --out")
-    if not isinstance(known, dict) or (known and not {"lab", "seed", "tests"} <= set(known)):
-        raise Fault(f"{path} is not a file of this program; name another --out")
     if known and known["lab"] != lab.name:
         raise Fault(f"{out} holds results of lab {known['lab']}; name another --out")
     if known and seed and known["seed"] != seed:
@@ -459,9 +482,9 @@ def main(root: Path, words: list[str]) -> int:
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
         grading = Grading(lab, judge, out, options, tests)
         grading.all(submissions)
-        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both()]:
+        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()
     print(out / "class.html")
-    return 0
+    return 1 if grading.complaints else 0

@@ -15,6 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from .exercises import Exercise, Lab
 from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
 
+MOST_SHOWN = 2000  # characters of the notes of a submission. Spreadsheets take 32,767 in a cell
 SAID = {
     PASSED: "right",
     FAILED: "wrong",
@@ -37,6 +38,11 @@ def write(path: Path, text: str) -> None:
 def printable(text: str) -> str:
     """A text without the characters that XML and terminals take for commands."""
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
+
+
+def shortened(text: str) -> str:
+    """A text for a cell or a line."""
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "..."
 
 
 def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[str, Any], dict[str, Any]]]:
@@ -172,7 +178,7 @@ def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks
         points = [f"{one:g}" for one in (result["score"], result["max_score"], *scores)]
         rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points,
                      marks.get(safe_cell(printable(result["name"])), ""),
-                     "; ".join(map(printable, notes))])
+                     shortened("; ".join(map(printable, notes)))])
     known = {safe_cell(row[0]) for row in rows[1:]}
     rows += [[line.get(column, "") for column in rows[0]] for line in old_lines if line["submission"] not in known]
     return table(rows)

@@ -87,6 +87,7 @@ def list_folder(path: Path, notes: list[str]) -> list[Entry]:
 
 def list_zip(archive: zipfile.ZipFile, notes: list[str]) -> list[Entry]:
     entries = []
+    outside = []
     members = archive.infolist()
     if len(members) > MOST_ENTRIES:
         notes.append(f"it has more than {MOST_ENTRIES} files; the rest is not looked at")
@@ -95,10 +96,12 @@ def list_zip(archive: zipfile.ZipFile, notes: list[str]) -> list[Entry]:
         if member.is_dir():
             continue
         if name.is_absolute() or ".." in name.parts:
-            notes.append(f"{printable(str(name))} leads outside and is not read")
+            outside.append(str(name))
             continue
         kind = "link" if stat.S_ISLNK(member.external_attr >> 16) else "file"
         entries.append(Entry(name, member.file_size, kind, member))
+    if outside:
+        notes.append(f"names that lead outside are not read ({len(outside)}), such as {printable(outside[0])}")
     return entries
 
 
