@@ -3,12 +3,15 @@
 import argparse
 import csv
 import dataclasses
+import gzip
+import io
 import json
 import os
 import re
 import shutil
 import signal
 import subprocess
+import tarfile
 import time
 import xml.etree.ElementTree
 import zipfile
@@ -18,7 +21,7 @@ import pytest
 from grading_support import (BUILD, COMMAND, ROOT, VARIABLES, books, closed_repository, command, files_of, graded, made,
                              saxpy)
 
-from grading import grade, handout, package, report
+from grading import grade, handout, package, report, submission
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, Result, ratio_of, share_for
@@ -48,8 +51,10 @@ def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_d
         "what is missing, where one back end is enough"
     assert notes_of(lambda path: put(path, "02_one_item.cl")).files == {"opencl/02_one_item.cl": rung}, "a file alone"
     found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl")))
-    assert found.files == {}, "a file twice"
-    assert any("appears 2 times" in note for note in found.notes), found.notes
+    assert found.files == {"opencl/02_one_item.cl": rung}, "a file twice"
+    found = notes_of(lambda path: (put(path, "a/opencl/02_one_item.cl"), put(path, "b/opencl/02_one_item.cl", b"other")))
+    assert found.files == {}, "two files for one"
+    assert any("appears 2 times" in note and "a/opencl/02_one_item.cl" in note for note in found.notes), found.notes
     whole = notes_of(lambda path: handout.write_tree([lab], path / "out"))
     assert whole.files["opencl/02_one_item.cl"].decode() == lab.stub("opencl/02_one_item.cl"), "a whole hand-out"
     assert any("other files are not read" in note for note in whole.notes), whole.notes
@@ -108,7 +113,7 @@ def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_d
     assert read(lab, scratch / "text.txt").notes, "a file that is no zip file"
     os.mkfifo(scratch / "pipe")
     for path in (scratch / "pipe", Path("/dev/zero")):  # which have no end
-        assert read(lab, path).notes == ["it is neither a folder nor a zip file"], path
+        assert read(lab, path).notes == ["it is neither a folder nor an archive (.zip, .tar.gz, .tgz, .tar)"], path
     (scratch / "empty").mkdir()
     assert len(read(lab, scratch / "empty").notes) == 3, "an empty folder"
 
@@ -118,11 +123,96 @@ def test_of_a_submission_only_the_files_of_the_exercises_are_read_and_the_rest_d
     found = notes_of(lambda path: shutil.copy(archive, path / "hand-in.zip"), "Ada L_123")
     assert (found.name, found.files) == ("Ada L_123", {"opencl/02_one_item.cl": rung}), "a folder with a zip file in it"
     found = notes_of(lambda path: (shutil.copy(archive, path / "1.zip"), shutil.copy(archive, path / "2.zip")))
-    assert (found.files, found.notes[-1]) == ({}, "other files are not read (2)"), "a folder with two zip files"
+    assert found.files == {"opencl/02_one_item.cl": rung}, "a folder with the same zip file twice"
     found = notes_of(lambda path: (path / "hand-in.zip").symlink_to(archive))
     assert (found.files, found.notes[-1]) == ({}, "links and special files are not read (1)"), "a link to a zip file"
     found = notes_of(lambda path: (path / "hand-in.zip").write_text("hello"))
     assert any("cannot be read" in note for note in found.notes), found.notes
+
+
+def test_what_a_student_surely_means_is_taken_and_the_rest_is_named(scratch):
+    lab = load(ROOT, "saxpy")
+    rung, stub = (text_of("opencl/02_one_item.cl").encode() for text_of in (lab.rung, lab.stub))
+
+    def packed(kind, files):
+        out = io.BytesIO()
+        if kind == "zip":
+            with zipfile.ZipFile(out, "w") as archive:
+                for name, content in files.items():
+                    archive.writestr(name, content)
+        else:
+            with tarfile.open(fileobj=out, mode="w:gz") as archive:
+                for name, content in files.items():
+                    entry = tarfile.TarInfo(name)
+                    entry.size = len(content)
+                    archive.addfile(entry, io.BytesIO(content))
+        return out.getvalue()
+
+    def read_of(files, number=iter(range(1000))):
+        path = scratch / f"s{next(number)}"
+        for name, content in files.items():
+            (path / name).parent.mkdir(parents=True, exist_ok=True)
+            (path / name).write_bytes(content)
+        return read(lab, path)
+
+    inner = packed("zip", {"labs/01_saxpy/opencl/02_one_item.cl": rung})
+    own = {"opencl/02_one_item.cl": rung}
+    for files in ({"hand-in.zip": inner, "notes.txt": b"x"}, {"a/b/02_one_item.cl": rung}, {"02_one_item (1).cl": rung},
+                  {"02_one_item - Copy (2).cl": rung}, {"hand-in.zip": inner, "hand-in (1).zip": inner},
+                  {"all.zip": packed("zip", {"me/hand-in.zip": inner})}, {"work.tar.gz": packed("tar", {"x/02_one_item.cl": rung})},
+                  {"work.TGZ": packed("tar", {"hand-in.zip": inner})}, {"opencl/02_one_item.cl": b"\xef\xbb\xbf" + rung},
+                  {"opencl/02_one_item.cl": rung.decode().encode("utf-16")},
+                  {"opencl/02_one_item.cl": stub, "hand-in.zip": inner}, {"exercises/opencl/02_one_item.cl": stub, "02_one_item.cl": rung},
+                  {"opencl/02_one_item.cl": rung, "hand-in.zip": packed("zip", {"opencl/02_one_item.cl": rung + b"old"})},
+                  {"opencl/02_one_item.cl": rung, "labs/02_reduction/opencl/02_one_item.cl": b"of another lab"},
+                  {"opencl/02_one_item.cl": rung, "__MACOSX/opencl/02_one_item.cl": b"Mac"},
+                  {"opencl/02_one_item.cl": rung, "broken.zip": b"no zip file", "broken.tgz": b"\x1f\x8b no tar file"}):
+        assert read_of(files).files == own, list(files)
+    both = read_of({"hand-in.zip": inner, "answers.md": b"## Question 1\n\nyes\n"})
+    assert set(both.files) == {*own, "answers.md"}, "a zip file beside answers.md"
+    for name, content in (("x.tar.gz", packed("tar", own)), ("y.tgz", packed("tar", own)), ("z.zip", packed("zip", {"h.zip": inner}))):
+        (scratch / name).write_bytes(content)
+        assert (read(lab, scratch / name).name, read(lab, scratch / name).files) == (name[0], own), name
+    found = read_of({"one.zip": inner, "two.zip": packed("zip", {"02_one_item.cl": rung, "opencl/02_one_item.cl": b"new"})})
+    assert found.files == {} and "one.zip/labs/01_saxpy/opencl/02_one_item.cl, two.zip/opencl/02_one_item.cl" in found.notes[0], found.notes
+    found = read_of({f"report{number}.rar": b"x" for number in range(7)})
+    assert found.notes[0] == "many-blocks: opencl/02_one_item.cl or cuda/03_many_blocks.cu is missing", found.notes
+    assert found.notes[-1] == ("other files are not read (7): report0.rar, report1.rar, report2.rar, report3.rar, report4.rar, ..."), found.notes
+    assert "02_one_item (1).cl counts as opencl/02_one_item.cl" in read_of({"02_one_item (1).cl": rung}).notes
+    # What takes much to unpack.
+    deep = inner
+    for _ in range(6):
+        deep = packed("zip", {"a.zip": deep})
+    many = {f"{number}.zip": inner for number in range(20)}
+    bomb = gzip.compress(bytes(256 << 20), 1)
+    begin = time.process_time()
+    assert read_of({"deep.zip": deep}).files == {} and read_of({"bomb.tar.gz": bomb, "opencl/02_one_item.cl": rung}).files == own
+    assert any("more than 8 archives" in note for note in read_of(many).notes)
+    assert time.process_time() - begin < 10, "bombs"
+
+
+def test_answers_are_found_whatever_program_wrote_them_and_however_their_headings_look():
+    lab = load(ROOT, "saxpy")
+    asked = handout.questions(lab)
+    text = f"# Answers\n\n## Question 1\n\n> {asked[0]}\n\nyes\n\n## Question 2\n\n> {asked[1]}\n> said\n\nQuestion 1 says it.\n"
+    for content in (text.encode(), text.replace("\n", "\r\n").encode(), text.encode("utf-8-sig"), text.encode("utf-16"),
+                    b"\xfe\xff" + text.encode("utf-16-be"), text.replace("## Q", "### q").replace("Question 2", "Question 2: sectors").encode(),
+                    text.replace("## Question 1", "**Question 1**").replace("## Question 2", "**Question 2:**").encode(),
+                    text.replace("## Question 1", "Question 1").replace("## Question", "## **Question").encode(),
+                    text.replace("## Question 1", "## 1.").replace("## Question 2", "## Q2 (paper)").encode()):
+        given, rest = submission.answers_of(lab, submission.text_of(content))
+        assert (given, rest) == ({1: "yes", 2: "> said\n\nQuestion 1 says it."}, ""), content
+    assert submission.text_of("für".encode("cp1252")) == "für"
+    assert submission.answers_of(lab, "# Me\n\nyes\n## Question 99\nno\n") == ({}, "yes\nno"), "no heading"
+
+
+def test_what_was_handed_in_for_a_back_end_that_is_not_here_is_named(saxpy):
+    files = {file: saxpy.lab.rung(file).encode() for file in ("cuda/03_many_blocks.cu", "cuda/04_grid_stride.cu")}
+    files["opencl/03_grid_stride.cl"] = b"kernel void saxpy("
+    result = grade.grade_one(saxpy, submission.Submission("ada", files), 0, {})
+    here = saxpy.why_not(saxpy.lab.exercises[0].parts["cuda"]) == ""
+    assert result["notes"] == ([] if here else ["many-blocks: cuda/03_many_blocks.cu was not graded here: no GPU",
+                                                "repair-stride: cuda/04_grid_stride.cu was not graded here: no GPU"])
 
 
 @pytest.mark.usefixtures("closed_repository", "saxpy")
@@ -130,7 +220,7 @@ def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
     lab = load(ROOT, "saxpy")
     stride = lab.rung("opencl/03_grid_stride.cl")
     right = made(scratch, "ada", stride=stride)
-    (right / "answers.md").write_text("# Answers\n\n## Question 2\n\n> the question\n\n<script>alert(1)</script> 42\n")
+    (right / "answers.md").write_text(f"# Answers\n\n## Question 2\n\n> {handout.questions(lab)[1]}\n\n<script>alert(1)</script> 42\n")
     made(scratch, "=bob", stride=stride.replace("i < n", "i < n && i != 100"))
     made(scratch, "cy", stride="kernel void saxpy(\n")
     made(scratch, "dan")
@@ -162,7 +252,7 @@ def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
     assert "4 of 4 submissions" in page and "<script>alert" not in page, "class.html"
     assert "<th>late_days</th>" in page and "<td>Ada L.</td>" in page, "the roster in class.html"
     answer = (out / "answers/question-02.md").read_text()
-    assert "42" in answer and "the question" not in answer, answer
+    assert "42" in answer and handout.questions(lab)[1] not in answer, answer
     with open(out / "answers.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["answered"] for row in rows if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"

@@ -28,7 +28,7 @@ from .fault import Fault, Parser, new_folder
 from .handout import questions
 from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
 from .sandbox import best
-from .submission import ANSWERS, Submission, name_of, printable, read
+from .submission import ANSWERS, Submission, answers_of, name_of, printable, read, text_of
 
 
 csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
@@ -47,6 +47,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
     """Grades all exercises of a submission. Of several back ends the best one counts."""
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
+    notes = list(submission.notes)
     warnings: set[str] = set()
     for exercise in judge.lab.exercises:
         counted: tuple[str, list[Result]] | None = None
@@ -55,6 +56,8 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             results = judge.judge(exercise, part, files, slot, known)
             if counted is None or better(results, counted[1]):
                 counted = (part.backend, results)
+            if files and judge.why_not(part) and results[0].outcome == NOT_GRADED:
+                notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
         assert counted
         warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
         exercises[exercise.name] = {
@@ -68,7 +71,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         "score": round(sum(one["score"] for one in exercises.values()), 2),
         "max_score": judge.lab.points,
         "seconds": round(time.perf_counter() - begin, 1),
-        "notes": submission.notes,
+        "notes": notes,
         "warnings": sorted(warnings),
         "exercises": exercises,
     }
@@ -221,18 +224,20 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path,
     folder = out / "answers"
     rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
     texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
+    others: list[str] = []
     for name, one in sorted(submissions.items()):
-        sections = re.split(r"(?m)^## Question ([0-9]{1,4})[ \t]*$", one.get("answers", ""))
-        given = {int(number): text for number, text in zip(sections[1::2], sections[2::2])}
+        given, rest = answers_of(lab, one.get("answers", ""))
+        if rest:
+            others.append(f"## {quoted(name)[2:]}\n\n{quoted(rest)}\n")
         for number in texts:
-            lines = [line for line in given.get(number, "").splitlines() if not line.startswith(">")]
-            answer = "\n".join(lines).strip()
+            answer = given.get(number, "")
             texts[number].append(f"## {quoted(name)[2:]}\n\n{quoted(answer) if answer else '(no answer)'}\n")
             points = given_points.pop((report.safe_cell(report.printable(name)), str(number)), "")
             rows.append([report.printable(name), number, "yes" if answer else "no", points])
     rows += [[name, number, "", points] for (name, number), points in given_points.items()]  # whose results are lost
     for number, answers in texts.items():
         report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
+    report.write(folder / "no-question.md", "# Text that belongs to no question\n\n" + "\n".join(others))
     report.write(out / "answers.csv", report.table(rows))
 
 
@@ -355,7 +360,7 @@ class Grading:
                 raise Stopped
             result["digest"] = digest
             result["tests"] = self.tests
-            result["answers"] = submission.files.get(ANSWERS, b"").decode("utf-8", errors="replace")
+            result["answers"] = text_of(submission.files.get(ANSWERS, b""))
             result["person"] = self.roster.get(name.strip(), {})
             try:
                 report.for_submission(self.lab, self.folder(name), result)
