@@ -10,10 +10,10 @@ import pytest
 from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of, judge_of, saxpy, told, why_not_compiled,
                              with_tests)
 
-from grading import judge as judging
+from grading import judge as judging, report
 from grading.exercises import load
 from grading.fault import Fault
-from grading.judge import FAILED, TIMED_OUT
+from grading.judge import BUILD_ERROR, FAILED, TIMED_OUT
 from grading.submission import MOST_BYTES
 
 
@@ -96,7 +96,7 @@ from grading.sandbox import Sandbox
 from grading.worker import Worker
 sandbox = Sandbox("none", Path(sys.argv[1]))
 answers = "import sys, time\\nwhile sys.stdin.buffer.read(8): time.sleep({}); sys.stdout.buffer.write(bytes(8)); sys.stdout.flush()"
-for takes, most in ((0.3, 0.5), (1.8, 1.2)):
+for takes, most in ((0.6, 0.7), (2.2, 1.8)):
     command = ["python3", "-c", answers.format(takes)]
     process = sandbox.start(command, slot=0, scratch=Path(sys.argv[1]), readable=[], environment={})
     worker = Worker(sandbox, process, 0, [])
@@ -109,10 +109,27 @@ for takes, most in ((0.3, 0.5), (1.8, 1.2)):
 
 def test_a_grader_that_was_stopped_finds_the_answer_afterwards_and_does_not_count_the_time(scratch):
     grader = subprocess.Popen([sys.executable, "-c", STOPPED, scratch], stdout=subprocess.PIPE, text=True, env=VARIABLES)
-    for seconds in (0.8, 1.6):  # too short to be noticed, when the answer is there; and longer
+    for seconds in (0.9, 2.2):  # too short to be noticed, when the answer is there; and longer
         assert grader.stdout.readline() == "asks\n"
+        time.sleep(0.3)  # it has asked
         grader.send_signal(signal.SIGSTOP)
         time.sleep(seconds)
         grader.send_signal(signal.SIGCONT)
         assert grader.stdout.readline() == "True\n", f"an answer after a stop of {seconds} s"
     grader.communicate()
+
+
+def test_where_only_values_are_wrong_a_test_for_races_says_so_and_a_nul_byte_is_named(saxpy):
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["opencl"]
+    rung = saxpy.lab.rung(part.files[0]).encode()
+    [nul] = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: rung + b"\n\0"}, 0)
+    assert (nul.outcome, nul.message) == (BUILD_ERROR, "opencl/02_one_item.cl, line 10, holds a NUL byte: it is no text file"), nul
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    races = with_tests(exercise, lambda one: one.check == "races")
+    for old, new, said in ((b"k * a[i]", b"a[i]", "wrong: the tool found nothing, but values are wrong: see the other tests"),
+                           (b"i < n", b"i <= n", "wrong\nHint: hint")):
+        assert old in rung
+        [one] = saxpy.judge(races, part, {part.files[0]: rung.replace(old, new)}, 0)
+        assert (one.outcome, report.said_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, said), told([one])

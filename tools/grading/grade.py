@@ -6,6 +6,7 @@ import argparse
 import csv
 import faulthandler
 import hashlib
+import io
 import itertools
 import json
 import math
@@ -17,6 +18,7 @@ import shutil
 import signal
 import sys
 import time
+import unicodedata
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -27,8 +29,8 @@ from .exercises import Lab, load
 from .fault import Fault, Parser, new_folder
 from .handout import questions
 from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
-from .sandbox import best
-from .submission import ANSWERS, Submission, answers_of, name_of, printable, read, text_of
+from .sandbox import best, locked
+from .submission import ANSWERS, Submission, answers_of, name_of, printable, read_one, text_of
 
 
 csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
@@ -95,48 +97,62 @@ def said_of(result: dict[str, Any]) -> str:
     return f"{result['score']:g} of {result['max_score']:g}"
 
 
-def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """The columns of a roster, and its lines by the name of the submission."""
+def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """The columns of a roster, and its lines by the name of the submission.
+
+    @param taken names of columns that the gradebook has itself
+    """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            reader.fieldnames = [column.strip() for column in reader.fieldnames or []]
-            columns = [column for column in reader.fieldnames if column]
-            lines = [(reader.line_num, line) for line in reader]
-    except UnicodeDecodeError:
-        raise Fault(f"cannot read {path}: it is not UTF-8") from None
-    except (OSError, csv.Error) as error:
-        raise Fault(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter_of(text))
+        reader.fieldnames = [column.strip() for column in reader.fieldnames or []]
+        reader.fieldnames = [column.lower() if column.lower() in ("submission", "id") else column for column in reader.fieldnames]
+        columns = [column for column in reader.fieldnames if column]
+        lines = [(reader.line_num, line) for line in reader]
+    except csv.Error as error:
+        raise Fault(f"cannot read {path}: {error}") from None
     if "submission" not in columns:
-        raise Fault(f"{path} has no column 'submission', the name of the folder or zip file; it may also have id, name, "
-                    f"late_days, with commas between them; its first line says '{printable(','.join(columns))}'")
+        raise Fault(f"{path} has no column 'submission', the name of the folder or archive; it may also have id, name, "
+                    f"late_days; its first line says '{printable(','.join(columns))}'")
+    for column in columns:
+        if columns.count(column) > 1 or column in taken:
+            raise Fault(f"{path} has a column '{printable(column)}' {'twice' if column not in taken else 'as the gradebook has'}: "
+                        "name it otherwise")
     people: dict[str, dict[str, str]] = {}
+    ids: set[str] = set()
     for number, line in lines:
         if any(cell.strip() for cell in line.get(None) or []):  # type: ignore[call-overload]
-            raise Fault(f"{path}, line {number}, has more cells than the first line: put a cell with a comma between quotes")
+            raise Fault(f"{path}, line {number}, has more cells than the first line: a cell with a comma needs quotes")
         person = {column: line[column].strip() for column in columns}
-        name = person["submission"]
+        name = person["submission"] = unicodedata.normalize("NFC", person["submission"])
         if not name:
             raise Fault(f"{path}, line {number}, names no submission")
         if name in people:
             raise Fault(f"{path} has two lines for '{printable(name)}'")
+        if person.get("id") in ids:
+            raise Fault(f"{path}, line {number}: the id '{printable(person['id'])}' appears twice")
+        if person.get("id"):
+            ids.add(person["id"])
         people[name] = person
     return [c for c in columns if c != "submission"], people
 
 
-def named(paths: list[str]) -> dict[str, Path]:
+def delimiter_of(text: str) -> str:
+    """What stands between the cells of a table: spreadsheets of some countries save it with semicolons or tabs."""
+    head = text.partition("\n")[0]
+    return max(",;\t", key=head.count)
+
+
+def named(paths: list[str]) -> dict[str, list[Path]]:
     """The submissions by name. A folder of submissions may be given as FOLDER/*."""
-    found: dict[str, Path] = {}
+    found: dict[str, list[Path]] = {}
     for text in paths:
         path = Path(text)
         if not path.exists():
             raise Fault(f"there is no submission {printable(text)}")
         name = name_of(path)
-        if name in found:
-            raise Fault(f"two submissions are named '{printable(name)}'")
         if not re.fullmatch(r"[^/\x00-\x1f\ud800-\udfff]+", name) or name.startswith("."):  # surrogates: not UTF-8
             raise Fault(f"'{printable(name)}' cannot be the name of a submission: rename it")
-        found[name] = path
+        found.setdefault(name, []).append(path)
     return found
 
 
@@ -162,23 +178,22 @@ def lines_of(path: Path, complaints: list[str], *needed: str) -> list[dict[str, 
 
 
 def read_table(path: Path, *needed: str) -> list[dict[str, str]]:
-    """Some spreadsheets save a table with semicolons or tabs between the cells."""
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            head = file.readline()
-            file.seek(0)
-            reader = csv.DictReader(file, restval="", delimiter=max(",;\t", key=head.count))
-            lines = []
-            for line in reader:
-                if line.get(None):  # type: ignore[call-overload]
-                    raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs "
-                                "quotes")
-                lines.append(line)
-            columns = reader.fieldnames or []
+        text = text_of(path.read_bytes())
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter_of(text))
+        lines = []
+        for line in reader:
+            if line.pop(None, None):  # type: ignore[call-overload]
+                raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs quotes")
+            lines.append(line)
+        columns = reader.fieldnames or []
     except FileNotFoundError:
         return []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, csv.Error) as error:
         raise Fault(f"cannot read {path}: {error}") from None
+    for column in columns:
+        if columns.count(column) > 1 and column:
+            raise Fault(f"cannot read {path}: it has two columns '{printable(column)}'")
     if missing := [column for column in needed if column not in columns]:
         raise Fault(f"cannot read {path}: it has no column '{missing[0]}'")
     return lines
@@ -209,6 +224,64 @@ def sums_of(points: dict[tuple[str, str], str], complaints: list[str]) -> dict[s
                               "number and does not count")
         sums[name] = sums.get(name, 0) + (number or 0)
     return {name: f"{total:g}" for name, total in sums.items()}
+
+
+class Gradebook:
+    """gradebook.csv. Somebody may write into it: a cell that was changed stays as it is, and so do further columns and lines.
+
+    A second file has what this program wrote itself, so that a later run knows what was changed."""
+
+    def __init__(self, out: Path, head: list[str], complaints: list[str]) -> None:
+        self.path, self.own_path = out / "gradebook.csv", out / ".gradebook.csv"
+        self.head = head
+        lines = lines_of(self.path, complaints, "submission", "answers")
+        try:
+            wrote = read_table(self.own_path, "submission")
+        except Fault:
+            wrote = []
+        before = {column for line in wrote[:1] for column in line}
+        self.more = [column for line in lines[:1] for column in line if column and column not in {*head, *before}]
+        self.lines = {line["submission"]: line for line in lines}
+        self.wrote = {line["submission"]: line for line in wrote}
+        self.changed: dict[str, dict[str, str]] = {}
+        for name, line in self.lines.items():
+            own = self.wrote.get(name, {}) if wrote else {**line, "answers": ""}  # earlier versions had no second file
+            self.changed[name] = {column: line[column] for column in [*head[1:], *self.more] if line.get(column, "").strip() and
+                                  (column in self.more or not same(line[column], own.get(column, "")))}
+
+    def write(self, rows: list[dict[str, str]], sums: dict[str, str]) -> None:
+        """@param rows what was graded. @param sums the points for answers in answers.csv, by submission"""
+        exercises = self.head[self.head.index("max_score") + 1:self.head.index("answers")]
+        book, own = [], []
+        for row in rows:
+            name = row["submission"]
+            if name in sums:
+                row = {**row, "answers": sums[name]}
+            changed = {column: cell for column, cell in self.changed.get(name, {}).items()
+                       if column != "answers" or name not in sums}
+            new = {**row, **changed}
+            if "score" not in changed and any(one in changed for one in exercises):
+                new["score"] = f"{sum(number_of(new[one]) or 0 for one in exercises):g}"
+            points = [number_of(new.get(one) or "0") for one in ("score", "answers")]
+            if "total" not in changed and None not in points:
+                new["total"] = f"{sum(points):g}"  # type: ignore[arg-type]
+            told = [f"{column} was {row.get(column)}" for column in changed if column in ("score", "max_score", *exercises)]
+            if told and "notes" not in changed:
+                new["notes"] = "; ".join([*filter(None, [new["notes"]]), f"changed by hand: {', '.join(told)}"])
+            book.append(new)
+            own.append({**new, **{column: row.get(column, "") for column in changed}})
+        known = {row["submission"] for row in rows}
+        for name, line in self.lines.items():  # whose results are lost, or who never had any
+            if name not in known and (self.changed[name] or line["answers"].strip()):
+                book.append(line)
+                own.append(self.wrote.get(name, {"submission": name}))
+        for path, head, lines in ((self.path, [*self.head, *self.more], book), (self.own_path, self.head, own)):
+            report.write(path, report.table([head, *([line.get(column, "") for column in head] for line in lines)]))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two cells say the same: a spreadsheet may write a number in another way."""
+    return one.strip() == other.strip() or (number_of(one) is not None and number_of(one) == number_of(other))
 
 
 def quoted(text: str) -> str:
@@ -286,7 +359,8 @@ def end_by_signal(number: int, _: Any) -> NoReturn:
 class Grading:
     """The grading of a class, in an output folder."""
 
-    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace, tests: str) -> None:
+    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace, tests: str,
+                 roster: tuple[list[str], dict[str, dict[str, str]]]) -> None:
         self.lab = lab
         self.judge = judge
         self.out = out
@@ -295,16 +369,11 @@ class Grading:
         self.slots: queue.Queue[int] = queue.Queue()
         for slot in range(options.jobs):
             self.slots.put(slot)
-        self.columns: list[str] = []
-        self.roster: dict[str, dict[str, str]] = {}
-        if options.roster:
-            self.columns, self.roster = read_roster(options.roster)
+        self.columns, self.roster = roster
         self.tests = tests
         self.complaints: list[str] = []  # about what was given
-        book = lines_of(out / "gradebook.csv", self.complaints, "submission", "answers")
-        self.old_lines = [line for line in book if line["answers"].strip()]
-        self.marks = {line["submission"]: line["answers"] for line in self.old_lines}
-        self.marks |= sums_of(points_by_hand(out, self.complaints), self.complaints)
+        self.book = Gradebook(out, report.gradebook_head(lab, self.columns), self.complaints)
+        self.sums = sums_of(points_by_hand(out, self.complaints), self.complaints)
         self.done = self.earlier_ones()
         self.stopping = False
 
@@ -325,7 +394,7 @@ class Grading:
             found = json.loads(path.read_text(encoding="utf-8"))
             for one in found["exercises"].values():
                 one["tests"] = [Result(**test).as_dict() for test in one["tests"]]
-            report.gradebook(self.lab, [found], []), report.page(self.lab, [found], 1, [])
+            report.gradebook_row(self.lab, found), report.page(self.lab, [found], 1, [])
             return found if found["name"] == name else None
         except Exception:  # nobody knows what is in a damaged file; the submission is graded again
             return None
@@ -340,10 +409,10 @@ class Grading:
                 result["warnings"] = [*result.get("warnings", []), OLD_TESTS]
         return found
 
-    def grade(self, name: str, path: Path) -> dict[str, Any]:
+    def grade(self, name: str, paths: list[Path]) -> dict[str, Any]:
         slot = self.slots.get()
         try:
-            submission = read(self.lab, path)
+            submission = read_one(self.lab, paths)
             digest = digest_of(submission)
             before = self.earlier(name)
             known: dict[str, Result] = {}
@@ -375,8 +444,10 @@ class Grading:
         results = [self.done[name] for name in sorted(self.done)]
         for result in results:
             result["person"] = self.roster.get(result["name"].strip(), {})
-        book = report.gradebook(self.lab, results, self.columns, self.marks, self.old_lines)
-        report.write(self.out / "gradebook.csv", book)
+        names = {result["name"].strip() for result in results}
+        absent = [{"name": name, "score": 0, "max_score": self.lab.points, "exercises": {}, "notes": ["no submission"], "person": person}
+                  for name, person in sorted(self.roster.items()) if name not in names]
+        self.book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
 
     def stop(self, running: Collection[Future[dict[str, Any]]]) -> None:
@@ -391,7 +462,7 @@ class Grading:
             end_sessions()
             time.sleep(0.1)
 
-    def all(self, submissions: dict[str, Path]) -> None:
+    def all(self, submissions: dict[str, list[Path]]) -> None:
         begin = time.perf_counter()
         # Before there are threads: a program cannot run while a process that another thread starts holds it open.
         for _, part in self.lab.parts():
@@ -399,7 +470,7 @@ class Grading:
                 self.judge.sandbox.installed(self.judge.worker_program(part))
         expected = len(set(self.done) | set(submissions))
         with ThreadPoolExecutor(self.jobs) as pool:
-            waiting = {pool.submit(self.grade, name, path): name for name, path in sorted(submissions.items())}
+            waiting = {pool.submit(self.grade, name, paths): name for name, paths in sorted(submissions.items())}
             try:
                 for number, future in enumerate(as_completed(waiting), 1):
                     name = waiting[future]
@@ -446,6 +517,12 @@ def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) ->
     return secret.encode()
 
 
+def refuse_several_in_one(lab: Lab, path: Path) -> None:
+    """Raises Fault for a folder of submissions that is named in place of its content."""
+    if path.is_dir() and (several := [note for note in read_one(lab, [path]).notes if "none of them counts" in note]):
+        raise Fault(f"{printable(str(path))} holds several submissions: name {printable(str(path))}/* ({several[0]})")
+
+
 def fingerprint_of(lab: Lab, judge: Judge) -> str:
     return hashlib.sha256((judge.fingerprint + repr(lab.exercises)).encode()).hexdigest()
 
@@ -470,13 +547,22 @@ def main(root: Path, words: list[str]) -> int:
     lab = load(root, options.lab)
     submissions = named(options.submissions)
     out = Path(options.out)
-    for path in submissions.values():
+    for path in itertools.chain(*submissions.values()):
         if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
             raise Fault(f"--out {out} lies in the submission {printable(str(path))}: name a folder elsewhere")
+    if len(options.submissions) == 1:
+        refuse_several_in_one(lab, Path(options.submissions[0]))
+    roster_file = Path(options.roster or out / "roster.csv")  # without the option, that of the run before
+    roster_text = text_of(roster_file.read_bytes()) if options.roster or roster_file.is_file() else ""
+    roster = read_roster(roster_text, roster_file, report.gradebook_head(lab, [])[1:]) if roster_text or options.roster else ([], {})
     if options.export_sources:
-        export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
+        export_sources(lab, [read_one(lab, paths) for paths in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
     faulthandler.register(signal.SIGUSR1)  # says what each thread is doing
+    out.mkdir(parents=True, exist_ok=True)
+    lock = locked(out)
+    if lock < 0:
+        raise Fault(f"another run is working on {out}: wait for its end, or name another --out")
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
@@ -485,11 +571,14 @@ def main(root: Path, words: list[str]) -> int:
         judge = Judge(lab, root / "build/default", sandbox, b"")
         tests = fingerprint_of(lab, judge)
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
-        grading = Grading(lab, judge, out, options, tests)
+        if options.roster:
+            report.write(out / "roster.csv", roster_text)
+        grading = Grading(lab, judge, out, options, tests, roster)
         grading.all(submissions)
         for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()
+        os.close(lock)
     print(out / "class.html")
     return 1 if grading.complaints else 0

@@ -69,6 +69,7 @@ TWO_FACED = "the kernel may differ from one compiler to another, and the tool mu
 SAME_EVERYWHERE = {"__attribute__", "__func__", "__FILE__", "__LINE__", "cl_khr_fp64"}
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
+WRONG_UNDER_TOOL = "the tool found nothing, but values are wrong: see the other tests"
 ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
 
@@ -241,6 +242,10 @@ class Judge:
         texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
         if missing or all(is_unsolved(self.lab.stub(name), text) for name, text in texts.items()):
             return all_of(UNSOLVED, f"{' '.join(missing)} was not handed in" if missing else "")
+        for name, text in texts.items():
+            if "\0" in text:  # a compiler reads up to it, or says something that helps nobody
+                return all_of(BUILD_ERROR, f"{name}, line {text[:text.index(chr(0))].count(chr(10)) + 1}, holds a NUL byte: "
+                                           "it is no text file")
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
@@ -621,7 +626,9 @@ class Run:
                         trouble = self.outcome(TIMED_OUT, f"it did not end under {tool[0]}")
                 findings = read_log(log)
             trouble = self.judged(cases, answers) or trouble
-            if trouble:
+            if trouble and trouble.outcome == FAILED and findings is not None and is_clean(tool, findings):
+                return self.outcome(FAILED, f"{WRONG_UNDER_TOOL}: {trouble.message}", public=WRONG_UNDER_TOOL)
+            if trouble and (trouble.outcome != FAILED or findings is None):
                 return trouble
             if findings is None:
                 return self.outcome(CRASHED, f"{tool[0]} wrote no log")

@@ -7,13 +7,12 @@ import html
 import io
 import json
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from .exercises import Exercise, Lab
-from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
+from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED, WRONG_UNDER_TOOL
 
 MOST_SHOWN = 2000  # characters of the notes of a submission. Spreadsheets take 32,767 in a cell
 SAID = {
@@ -69,7 +68,8 @@ def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
     message = outcome["message"] if test["visible"] else outcome["public"]
     if message and what != UNSOLVED and not message.startswith(NOT_COUNTED):
         words += f": {message}"
-    return f"{words}\nHint: {test['hint']}" if what in (FAILED, CRASHED, TIMED_OUT) else words
+    hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] != WRONG_UNDER_TOOL
+    return f"{words}\nHint: {test['hint']}" if hinted else words
 
 
 def gradescope(lab: Lab, result: dict[str, Any]) -> str:
@@ -161,27 +161,19 @@ def table(rows: list[list[Any]]) -> str:
     return out.getvalue()
 
 
-def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks: dict[str, str] = {},
-              old_lines: Sequence[dict[str, str]] = ()) -> str:
-    """One line per submission.
+def gradebook_head(lab: Lab, columns: list[str]) -> list[str]:
+    """The columns of the gradebook. @param columns those of the roster"""
+    return ["submission", *columns, "score", "max_score", *(one.name for one in lab.exercises), "answers", "total", "notes"]
 
-    @param columns those of the roster that are passed on
-    @param marks the points given by hand for answers, by the name as it stands in a table
-    @param old_lines those of an earlier gradebook that stay even if they have no result
-    """
-    names = [exercise.name for exercise in lab.exercises]
-    rows: list[list[Any]] = [["submission", *columns, "score", "max_score", *names, "answers", "notes"]]
-    for result in results:
-        scores = [result["exercises"].get(name, {}).get("score", 0) for name in names]
-        person = result.get("person", {})
-        notes = [*result["notes"], *warnings([result])]
-        points = [f"{one:g}" for one in (result["score"], result["max_score"], *scores)]
-        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points,
-                     marks.get(safe_cell(printable(result["name"])), ""),
-                     shortened("; ".join(map(printable, notes)))])
-    known = {safe_cell(row[0]) for row in rows[1:]}
-    rows += [[line.get(column, "") for column in rows[0]] for line in old_lines if line["submission"] not in known]
-    return table(rows)
+
+def gradebook_row(lab: Lab, result: dict[str, Any]) -> dict[str, str]:
+    """The line of a submission in the gradebook, without points for answers. As a table holds it: see safe_cell()."""
+    points = {exercise.name: result["exercises"].get(exercise.name, {}).get("score", 0) for exercise in lab.exercises}
+    row = {"submission": printable(result["name"]), **{name: printable(str(cell)) for name, cell in result.get("person", {}).items() if name != "submission"},
+           "score": f"{result['score']:g}", "max_score": f"{result['max_score']:g}",
+           **{name: f"{one:g}" for name, one in points.items()},
+           "notes": shortened("; ".join(map(printable, [*result["notes"], *warnings([result])])))}
+    return {name: safe_cell(cell) for name, cell in row.items()}
 
 
 def worst(one: dict[str, Any]) -> str:
@@ -196,7 +188,7 @@ def worst(one: dict[str, Any]) -> str:
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
+body {{ overflow-wrap: anywhere; font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
 table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }}
 td.number {{ text-align: right }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
 .passed {{ color: #14632a }} .other {{ color: #9a1c1c }} .none {{ color: #6b4e00 }}

@@ -28,6 +28,8 @@ SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 READABLE = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf",
             "/etc/ld.so.conf.d", "/etc/alternatives")
 OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
+PREFIXES = ("gpulab-sandbox-", "gpulab-grading-")  # of the names of folders
+YOUNG = 10.0  # seconds in which a new folder may not be locked yet
 PR_SET_CHILD_SUBREAPER = 36  # of <sys/prctl.h>
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
 
@@ -53,8 +55,10 @@ class Sandbox:
     users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
     lost: list[tuple[int, int]] = field(default_factory=list)  # users with processes that cannot be ended, and their locks
     taking: threading.Lock = field(default_factory=threading.Lock)
+    held: int = -1  # a lock on the base, so that a later run knows whether this one is alive
 
     def __post_init__(self) -> None:
+        self.held = locked(self.base)
         if self.as_root and self.kind != "none":
             adopt_orphans(True)
 
@@ -237,6 +241,46 @@ class Sandbox:
         if self.as_root and self.kind != "none":
             adopt_orphans(False)
         remove(self.base)
+        if self.held >= 0:
+            os.close(self.held)
+
+
+def locked(folder: Path) -> int:
+    """A descriptor of a folder, which is locked until it is closed or this process ends; -1 if another process locks it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
+    except OSError:
+        os.close(descriptor)
+        return -1
+
+
+def remove_what_killed_runs_left() -> None:
+    """Removes the folders of runs that were killed and could not, and ends the programs that they left."""
+    found = False
+    for path in Path(tempfile.gettempdir()).glob("gpulab-*-*"):
+        try:
+            status = os.lstat(path)
+            if status.st_uid != os.geteuid() or time.time() - status.st_mtime < YOUNG or not path.name.startswith(PREFIXES):
+                continue
+            descriptor = locked(path)
+        except OSError:
+            continue
+        if descriptor >= 0:
+            found = True
+            remove(path)
+            os.close(descriptor)
+    if found and os.geteuid() == 0 and LOCKS.is_dir():
+        for name in os.listdir(LOCKS):
+            lock = os.open(LOCKS / name, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                kill_all_of(int(name), patience=1)
+            except OSError:
+                pass  # a user of a run that is alive
+            finally:
+                os.close(lock)
 
 
 def remove(path: Path) -> None:
@@ -336,7 +380,7 @@ def waited_for(process: int) -> bool:
 
 def works(kind: str) -> bool:
     """Whether a kind of sandbox can run a program here."""
-    base = Path(tempfile.mkdtemp(prefix="gpulab-sandbox-"))
+    base = Path(tempfile.mkdtemp(prefix=PREFIXES[0]))
     base.chmod(0o711)
     sandbox = Sandbox(kind, base)
     try:
@@ -351,12 +395,13 @@ def works(kind: str) -> bool:
 
 def best(wish: str = "") -> Sandbox:
     """The strongest kind of sandbox that works here, or the one asked for."""
+    remove_what_killed_runs_left()
     kinds = [wish] if wish else ["bubblewrap", "user"]
     for kind in kinds:
         if kind == "user" and os.geteuid() != 0:
             continue
         if kind == "none" or works(kind):
-            base = Path(tempfile.mkdtemp(prefix="gpulab-grading-"))
+            base = Path(tempfile.mkdtemp(prefix=PREFIXES[1]))
             base.chmod(0o711)
             return Sandbox(kind, base)
     if wish:

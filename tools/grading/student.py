@@ -13,7 +13,7 @@ from pathlib import Path
 
 from .exercises import Exercise, Lab, Part, folders, is_unsolved, load
 from .fault import Fault, exit_code
-from .judge import BUILD_ERROR, NOT_GRADED, PASSED, Judge, Result
+from .judge import BUILD_ERROR, NOT_GRADED, PASSED, WRONG_UNDER_TOOL, Judge, Result
 from .sandbox import best
 
 COLOURS = {"right": "32", "wrong": "31", "unsolved": "33"}
@@ -106,7 +106,7 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
             print(textwrap.indent(result.message, "           "))
         if result.outcome == BUILD_ERROR:
             break
-        if result.outcome != NOT_GRADED:
+        if result.outcome != NOT_GRADED and result.public != WRONG_UNDER_TOOL:
             print(f"           Hint: {hints[result.test]}")
 
 
