@@ -490,6 +490,46 @@ def test_a_damaged_state_of_a_class_is_made_anew_and_a_file_of_another_program_i
             grade.state_of(strange, lab, "tests", False, "")
 
 
+def test_names_that_are_one_in_a_table_and_links_are_refused(scratch):
+    for number, name in enumerate(("bob\u200b", "b\u00a0b", " bob", "bob ", "'=x", "a;'=x", 'a; "\'+x', "x\n", "\u202ebob", ".x", "bob\u00ad")):
+        path = scratch / str(number) / name
+        path.mkdir(parents=True)
+        refused("cannot be the name of a submission", path, "--out", scratch / "out")
+    for number, name in enumerate(("=x", "O'Brien, Ada", "a'b", "x; y", "-", "Müller", "李 明", "a-b=c", "'tis")):
+        path = scratch / f"fine{number}" / name
+        path.mkdir(parents=True)
+        assert list(grade.named([str(path)])) == [name]
+    (scratch / "link").symlink_to(scratch / "0", target_is_directory=True)
+    for path in ("link", "link/", "link/../link"):
+        refused("is a link: name what it leads to", f"{scratch}/{path}", "--out", scratch / "out")
+    pair = [made(scratch / "nfc", "caf\u00e9", one="a"), made(scratch / "nfd", "cafe\u0301", one="b")]
+    assert grade.named(list(map(str, pair))) == {"caf\u00e9": pair}
+    assert "two submissions of one name" in submission.read_one(load(ROOT, "saxpy"), pair).notes[0]
+
+
+def test_nothing_that_a_student_wrote_becomes_a_formula_or_a_part_of_a_page():
+    for text, cell in (("=1", "'=1"), (" =1", " '=1"), ("a;=1", "a;'=1"), ('a; "=1', 'a; "\'=1'), ("a\n@x", "a\n'@x"), ("\t-x", "\t'-x"),
+                       ("x;\uff1d1", "x;'\uff1d1"), ("a - b; c = d", "a - b; c = d"), ("'=1", "'=1")):
+        assert report.safe_cell(text) == cell == report.safe_cell(cell), text
+    lab = load(ROOT, "saxpy")
+    evil = ["<img src=x onerror=alert(1)>", "# heading", "![x](http://evil/x.png)", "[x](javascript:alert(1))", "`</pre><b>", "&lt;i&gt;",
+            "a\n\n# heading\n```\n<b>x</b>\n![x](y)", "- x", "<javascript:x>", "*x* _y_ ~~z~~", "[a]: javascript:x"]
+    for text in evil:
+        tests = [Result(one.name, FAILED, 0, one.points, text, text).as_dict() for one in lab.exercises[0].tests]
+        result = grade.failed(lab, text, "x") | {"notes": [text]}
+        result["exercises"]["many-blocks"]["tests"] = tests
+        page = report.feedback(lab, result)
+        outside = re.sub(r"(?ms)^ *(`{3,})$.*?^ *\1$|^  Hint: .*?$", "", page)  # of blocks of code
+        assert not re.search(r"(?<!\\)[<`\[\]*~]|(?m:^ *#+ heading|^- [-#]|(?<!\w)(?<!\\)_)|(?<!\\)&", outside), outside
+        shown = grade.quoted(text)
+        assert not re.search(r"<|\]\(|\]:", shown) and all(line.startswith(">") for line in shown.split("\n")), shown
+        assert "<b>" not in report.page(lab, [result], 1, []) and "<img" not in report.page(lab, [result], 1, [])
+        found = json.loads(report.gradescope(lab, result))
+        assert {found[name] for name in ("output_format", "test_output_format", "test_name_format")} == {"text"}
+    assert report.markdown("opencl/02_one_item.cl is missing (1.5)") == "opencl/02_one_item.cl is missing (1.5)", "what needs no escape"
+    assert grade.quoted("a[i][j] = b[k]; f(x)") == "> a[i][j] = b[k]; f(x)", "code in an answer"
+
+
 def test_feedback_names_no_input_of_a_hidden_test():
     lab = load(ROOT, "saxpy")
     exercise = lab.exercises[0]

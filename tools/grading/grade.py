@@ -150,8 +150,11 @@ def named(paths: list[str]) -> dict[str, list[Path]]:
         if not path.exists():
             raise Fault(f"there is no submission {printable(text)}")
         name = name_of(path)
-        if not re.fullmatch(r"[^/\x00-\x1f\ud800-\udfff]+", name) or name.startswith("."):  # surrogates: not UTF-8
+        # Two names must be two in a table, and to whoever reads it.
+        if not name.isprintable() or name != name.strip() or name[:1] in ("", ".") or report.unsafe_name(name):
             raise Fault(f"'{printable(name)}' cannot be the name of a submission: rename it")
+        if path.is_symlink():
+            raise Fault(f"{printable(text)} is a link: name what it leads to")
         found.setdefault(name, []).append(path)
     return found
 
@@ -285,8 +288,9 @@ def same(one: str, other: str) -> bool:
 
 
 def quoted(text: str) -> str:
-    """A student's text inside a page: it can be taken for no other part of it, and holds no HTML."""
+    """A student's text inside a page: it can be taken for no other part of it, and holds no HTML, links or pictures."""
     safe = report.printable(text).replace("&", "&amp;").replace("<", "&lt;")
+    safe = re.sub(r"\](?=[(:])", r"]\\", safe)  # a[i][j] stays as it is
     return "\n".join(f"> {line}".rstrip() for line in safe.split("\n"))
 
 
@@ -301,10 +305,10 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path,
     for name, one in sorted(submissions.items()):
         given, rest = answers_of(lab, one.get("answers", ""))
         if rest:
-            others.append(f"## {quoted(name)[2:]}\n\n{quoted(rest)}\n")
+            others.append(f"## {report.markdown(name)}\n\n{quoted(rest)}\n")
         for number in texts:
             answer = given.get(number, "")
-            texts[number].append(f"## {quoted(name)[2:]}\n\n{quoted(answer) if answer else '(no answer)'}\n")
+            texts[number].append(f"## {report.markdown(name)}\n\n{quoted(answer) if answer else '(no answer)'}\n")
             points = given_points.pop((report.safe_cell(report.printable(name)), str(number)), "")
             rows.append([report.printable(name), number, "yes" if answer else "no", points])
     rows += [[name, number, "", points] for (name, number), points in given_points.items()]  # whose results are lost

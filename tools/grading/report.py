@@ -7,6 +7,7 @@ import html
 import io
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -59,17 +60,21 @@ def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[
     return found
 
 
-def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
-    """What a student may read about a test. It holds no input of a hidden test, not even one that the program printed."""
+def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
+    """What a student may read about a test: the outcome, a message and a hint. It holds no input of a hidden test, not even one
+    that the program printed."""
     what = outcome["outcome"]
-    words = SAID[what]
     if outcome["message"] in ELSEWHERE:
-        return f"not counted: {outcome['message']}"
+        return f"not counted: {outcome['message']}", "", ""
     message = outcome["message"] if test["visible"] else outcome["public"]
-    if message and what != UNSOLVED and not message.startswith(NOT_COUNTED):
-        words += f": {message}"
+    shown = what != UNSOLVED and not message.startswith(NOT_COUNTED)
     hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] != WRONG_UNDER_TOOL
-    return f"{words}\nHint: {test['hint']}" if hinted else words
+    return SAID[what], printable(message) if shown else "", f"Hint: {test['hint']}" if hinted else ""
+
+
+def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
+    words, message, hint = told(test, outcome)
+    return "\n".join(filter(None, [f"{words}: {message}" if message else words, hint]))
 
 
 def gradescope(lab: Lab, result: dict[str, Any]) -> str:
@@ -81,7 +86,7 @@ def gradescope(lab: Lab, result: dict[str, Any]) -> str:
             "score": outcome["score"],
             "max_score": outcome["points"],
             "status": "passed" if outcome["outcome"] == PASSED else "failed",
-            "output": printable(said_to_student(test, outcome)),
+            "output": said_to_student(test, outcome),
             "visibility": "visible" if test["visible"] else "after_published",
         })
     notes = "\n".join(result["notes"])
@@ -90,6 +95,9 @@ def gradescope(lab: Lab, result: dict[str, Any]) -> str:
         "max_score": result["max_score"],
         "execution_time": round(result["seconds"]),
         "output": printable(f"{result['name']}: {result['score']:g} of {result['max_score']:g} points\n{notes}").strip(),
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,
@@ -118,19 +126,21 @@ def junit(lab: Lab, result: dict[str, Any]) -> str:
 
 
 def feedback(lab: Lab, result: dict[str, Any]) -> str:
-    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {printable(result['name'])}", "",
+    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {markdown(result['name'])}", "",
              f"{result['score']:g} of {result['max_score']:g} points", ""]
     if result["notes"]:
-        lines += ["Your submission:", "", *(f"- {printable(note)}" for note in result["notes"]), ""]
+        lines += ["Your submission:", "", *(f"- {markdown(shortened(note))}" for note in result["notes"]), ""]
     last = ""
     for exercise, backend, test, outcome in entries(lab, result):
         if exercise.name != last:
             one = result["exercises"][exercise.name]
             lines += [f"## {exercise.title} ({backend}): {one['score']:g} of {exercise.points:g}", ""]
             last = exercise.name
-        said = printable(said_to_student(test, outcome)).split("\n")
-        lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {said[0]}")
-        lines += [f"  {line}" for line in said[1:]]
+        words, message, hint = told(test, outcome)
+        block = "\n" in message.strip()
+        lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
+                     f"{':' if block else f': {markdown(message)}' if message else ''}")
+        lines += [f"  {line}" for line in [*(code(message) if block else []), *filter(None, [hint])]]
         if outcome is result["exercises"][exercise.name]["tests"][-1]:
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -143,9 +153,30 @@ def for_submission(lab: Lab, folder: Path, result: dict[str, Any]) -> None:
     write(folder / "feedback.md", feedback(lab, result))
 
 
+# What a spreadsheet may take for a formula: at the beginning of a cell, and behind what may be the beginning of one where it
+# takes semicolons for what separates cells.
+FORMULA = r'((?:^|[;\t\r\n])[\s"]*){}(?=[=+@\-\uff1d\uff0b\uff0d\uff20])'
+
+
 def safe_cell(text: str) -> str:
-    """A cell that a spreadsheet does not take for a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """A cell of which a spreadsheet takes nothing for a formula."""
+    return re.sub(FORMULA.format(""), r"\1'", text)
+
+
+def unsafe_name(name: str) -> bool:
+    """Whether safe_cell() makes of another name what this name is."""
+    return bool(re.search(FORMULA.format("'"), name))
+
+
+def markdown(text: str) -> str:
+    """One line of anybody's text inside a page: it shows as it is."""
+    return re.sub(r"[\\`*\[\]<>~|]|^[#+\-]|(?<!\w)_|_(?!\w)|&(?=[#\w])", r"\\\g<0>", " ".join(printable(text).split()))
+
+
+def code(text: str) -> list[str]:
+    """Lines of anybody's text as a block of code, which nothing in it can end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return [fence, *text.split("\n"), fence]
 
 
 def warnings(results: list[dict[str, Any]]) -> list[str]:

@@ -7,6 +7,7 @@ import os
 import re
 import stat
 import tarfile
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -53,11 +54,10 @@ def wanted(lab: Lab) -> list[str]:
 
 
 def name_of(path: Path) -> str:
-    """The name of a submission: that of the folder, or of the archive."""
-    if path.is_dir():
-        return Path(os.path.abspath(path)).name
-    ending = next((one for one in ARCHIVES if path.name.lower().endswith(one)), "")
-    return path.name[:len(path.name) - len(ending)]
+    """The name of a submission: that of the folder, or of the archive. Systems write accents in one or in two characters."""
+    name = Path(os.path.abspath(path)).name
+    ending = "" if path.is_dir() else next((one for one in ARCHIVES if name.lower().endswith(one)), "")
+    return unicodedata.normalize("NFC", name[:len(name) - len(ending)])
 
 
 def read(lab: Lab, path: Path) -> Submission:
