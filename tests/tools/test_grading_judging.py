@@ -1,5 +1,6 @@
 """What a judge looks at, and what it tells."""
 
+import dataclasses
 import re
 import signal
 import subprocess
@@ -13,14 +14,14 @@ from grading_support import (HAS_OCLGRIND, ROOT, TAMPERING, VARIABLES, files_of,
 from grading import judge as judging, report
 from grading.exercises import load
 from grading.fault import Fault
-from grading.judge import BUILD_ERROR, FAILED, TIMED_OUT
+from grading.judge import BUILD_ERROR, FAILED, TIMED_OUT, names_to_compare as names_of
 from grading.submission import MOST_BYTES
 
 
 def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of_that_test():
     for text, found in (("#if defined(__SPIR__) || !defined(__x86_64__)\n#endif", {"__SPIR__", "__x86_64__"}),
                         ("#define A __SPIR\\\n__\n#if A\n#endif", {"__SPIR__"}), ("%:ifdef POCL_VERSION", {"POCL_VERSION"}),
-                        ("int a = __ENDIAN_LITTLE__;", {"__ENDIAN_LITTLE__"}), ("#ifdef cl_khr_fp16", {"cl_khr_fp16"}),
+                        ("int a = __ENDIAN_LITTLE__;", {"__ENDIAN_LITTLE__"}), ("#define A(x) HALF_##x", {"##"}), ("# include <x>", {"# include"}), ("int a = sizeof(__FILE__);", {"__FILE__"}),
                         ("#ifdef cl_khr_fp64\n#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#endif // __SPIR__", set()),
                         ('constant char s[] = "/* //";\nint a = __SPIR__;', {"__SPIR__"}), ("// a\r__SPIR__\r\n", {"__SPIR__"}),
                         ("#warning /*\n__SPIR__\n#error */", {"warning"}), ("// a??/\n__SPIR__", {"??/", "__SPIR__"}),
@@ -47,6 +48,66 @@ def test_a_kernel_that_shows_the_tool_for_races_another_face_loses_the_points_of
         text = f"#if defined(__SPIR__) || defined(__SPIR64__) || !defined(__x86_64__)\n{rung}\n#else\n{racy}\n#endif\n"
         [one] = judge.judge(with_tests(tree, lambda one: one.check == "races"), part, {part.files[0]: text.encode()}, 0)
         assert (one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one])
+
+
+HOSTILE = """
+#ifdef M_PI_H
+#endif
+#if !defined(HALF_MAX) || BOTH
+#endif
+#define BOTH SOME
+#define SOME (CLK_NULL_QUEUE + 1)
+#ifndef ATOMIC_FLAG_INIT
+#define ATOMIC_FLAG_INIT 0
+#endif
+#ifdef fma
+#undef vload4
+#endif
+int (ATOMIC_VAR_INIT)(int x) { return 5; }
+#if defined(max) || FLT_DIG > 3
+#endif
+"""
+HONEST = """
+#if defined(cl_khr_fp64)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#elif defined(cl_amd_fp64)
+#pragma OPENCL EXTENSION cl_amd_fp64 : enable
+#endif
+#ifndef TILE
+#define TILE 16
+#endif
+#if TILE > 8 && !defined(DEBUG)
+#define SQUARE(x) fma(x, x, 0.0f)
+#endif
+float f(float x) { return max((float)(x), SQUARE(sqrt(x))) + FLT_MAX * M_PI_F + vload4(0, &x).x + INFINITY; }
+"""
+
+
+def test_names_that_only_one_compiler_defines_are_found_and_what_both_define_costs_nobody_points(saxpy, scratch):
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["opencl"]
+    run = judging.Run(saxpy, exercise, part, exercise.tests[0], scratch, scratch, scratch, 0)
+    for text, found in ((HOSTILE, {"M_PI_H", "HALF_MAX", "fma", "max", "vload4"}),
+                        (HONEST, set()), ("#define STR(x) #x\n#define S(x) STR(x)\nint f() { return S(cl_khr_spir)[0] + S(fma)[0]; }",
+                                          {"cl_khr_spir", "fma"})):
+        (scratch / "02_one_item.cl").write_text(text)
+        asked = run.two_faced(["oclgrind", "--log"])
+        assert found <= asked if found else not asked, (asked, found)
+    assert names_of("int a = M_PI_H; // HALF_MAX\nfloat b = sin(x);") == ({"M_PI_H"}, set())
+
+
+def test_a_size_under_a_tool_is_chosen_by_chance_for_each_class(saxpy):
+    part = saxpy.lab.exercises[0].parts["opencl"]
+    test = dataclasses.replace(saxpy.lab.exercises[0].tests[-2], cases=[{"op": "saxpy", "n": [9, "{10-40}"], "matrix": "random:{5-9}x{20-30}"}])
+    found = set()
+    for secret in range(20):
+        saxpy.secret = str(secret).encode()
+        one, other = judging.Run(saxpy, saxpy.lab.exercises[0], part, test, None, None, None, 0).cases()
+        assert one["n"] == 9 and 10 <= other["n"] <= 40 and re.fullmatch("random:[5-9]x(2[0-9]|30)", other["matrix"])
+        found.add(other["n"])
+    assert len(found) > 5, found
 
 
 def test_what_a_program_prints_and_lines_of_solutions_do_not_reach_the_student(saxpy):

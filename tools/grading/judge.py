@@ -66,7 +66,8 @@ CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
 OUT_OF_TIME = "the tests before it took all the time that an exercise has"
 NOT_ENDED = "a program of this exercise could not be ended"
 TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
-SAME_EVERYWHERE = {"__attribute__", "__func__", "__FILE__", "__LINE__", "cl_khr_fp64"}
+SAME_EVERYWHERE = {"__attribute__", "__func__", "__LINE__"}
+MOST_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
 WRONG_UNDER_TOOL = "the tool found nothing, but values are wrong: see the other tests"
@@ -396,9 +397,12 @@ class Run:
         return self.judge.caches[name]
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
-        problems = self.test.problems() * rounds
-        return [{**problem, "seed": self.judge.seed(self.exercise, self.test, first + number)}
-                for number, problem in enumerate(problems)]
+        cases = []
+        for number, problem in enumerate(self.test.problems() * rounds, first):
+            seed = self.judge.seed(self.exercise, self.test, number)
+            chance = random.Random(f"sizes {seed}")
+            cases.append({name: drawn(value, chance) for name, value in problem.items()} | {"seed": seed})
+        return cases
 
     def made(self, cases: list[dict[str, Any]], name: str) -> Iterator[bytes]:
         """The messages for a worker. The judge has made all of them when this returns."""
@@ -467,20 +471,24 @@ class Run:
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
         return None
 
-    def of_rung(self, cases: list[dict[str, Any]], program: Path, **how: Any) -> tuple[list[bytes], list[int | None], str]:
-        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
+    def of_rung(self, cases: list[dict[str, Any]], program: Path, files: dict[str, bytes] | None = None,
+                **how: Any) -> tuple[list[bytes], list[int | None], str]:
+        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are.
+
+        @param files in place of those of the rung
+        """
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
-        files = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
-        rung = {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
-        self.judge.sandbox.fill(files, rung, own)
+        folder = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
+        files = files or {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
+        self.judge.sandbox.fill(folder, files, own)
         try:
-            with self.started(program, files, slot=own, **how) as worker:
+            with self.started(program, folder, slot=own, **how) as worker:
                 answers, _ = self.asked(worker, cases)
                 if "tool" in how:
                     worker.finish(self.seconds)
             return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
         finally:
-            remove(files)
+            remove(folder)
 
     def rung_finds_no_device(self) -> bool:
         """Whether not even the rung finds a device. A submission may only pretend it, to be graded by hand."""
@@ -597,13 +605,10 @@ class Run:
             ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
             for tool, more in (("memcheck", ["--leak-check", "no", "--padding", "4096"]),
                                ("racecheck", ["--racecheck-report", "all"]), ("initcheck", []))]
-        if opencl:
-            asked = {name for file in self.part.files for name in
-                     target_macros((self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")) -
-                     target_macros(self.judge.lab.rung(file))}
-            if asked:
-                why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
-                return self.outcome(FAILED, why, public=why)
+        asked = self.two_faced(tools[0]) if opencl else set()
+        if asked:
+            why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
+            return self.outcome(FAILED, why, public=why)
         cases = self.cases()
         answers: list[bytes] = []
         self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
@@ -635,6 +640,42 @@ class Run:
             if not is_clean(tool, findings):
                 return self.outcome(FAILED, f"{tool[0]} found: {findings[:1500]}")
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
+
+    def two_faced(self, tool: list[str]) -> set[str]:
+        """What in the submission could tell the compiler of the device from that of the tool."""
+        found, names, deciding = set[str](), set[str](), set[str]()
+        for file in self.part.files:
+            text = (self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")
+            rung = self.judge.lab.rung(file)
+            found |= target_macros(text) - target_macros(rung)
+            every, some = names_to_compare(text)
+            some = some - names_to_compare(rung)[1]
+            names, deciding = names | (every - set(re.findall(NAME, rung))) | some, deciding | some
+        if found or not names:
+            return found
+        if len(names) > MOST_NAMES:
+            return {f"{len(names)} names"}
+        program = shutil.which(tool[0], path="/usr/bin:/usr/local/bin")
+        if not program:
+            return set()
+        with self.log(self.slot + OF_RUNGS) as log:
+            own, other = self.macros(names), self.macros(names, tool=[program, *tool[1:], str(log)], kept=log.parent)
+        if own is None or other is None:  # one of them does not tell
+            return set()
+        return {name for name in names if (own.get(name) != other.get(name) if name in deciding else (name in own) != (name in other))}
+
+    def macros(self, names: set[str], **how: Any) -> dict[str, str] | None:
+        """What a compiler has for each of these names that is a macro. None if it does not say."""
+        lines = ["#define GPULAB_TEXT(x) #x", "#define GPULAB_SHOWN(x) GPULAB_TEXT(x)"]
+        for name in sorted({*names, "GPULAB_TEXT"}):
+            lines += [f"#ifdef {name}", f'#pragma message "GPULAB {name} is " GPULAB_SHOWN({name})', "#endif"]
+        text = "\n".join([*lines, '#error "this is all"', ""]).encode()
+        cases = self.cases()[:1]
+        answers, _, _ = self.of_rung(cases, self.judge.sandbox.installed(self.judge.worker_program(self.part)),
+                                     files={Path(name).name: text for name in self.part.files}, **how)
+        said = "".join(verdict["message"] for verdict in self.checked(cases, answers))
+        found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", said))
+        return found if found.pop("GPULAB_TEXT", "") else None
 
     @contextmanager
     def log(self, slot: int) -> Iterator[Path]:
@@ -737,22 +778,46 @@ def bare(text: str) -> str:
 
 # A comment, a string or a character in C. Each may lack its end, so a token matches wherever it begins, and a text is read in a
 # time that is proportional to its length.
+NAME = r"\b[A-Za-z_]\w*"
 TOKEN = re.compile(r"""(?s)//[^\n]*|(?P<block>/\*.*?(?:\*/|\Z))|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?""")
 
 
-def target_macros(text: str) -> set[str]:
-    """The macros in the text of a kernel that can tell one OpenCL compiler from another: names as __SPIR__ and POCL_...
-    anywhere, those of extensions in conditions. And what not every compiler takes for the same code: trigraphs, and comments
-    behind #warning and #error."""
-    found = set(re.findall(r"\?\?[=/]", text))
+def bare_code(text: str) -> str:
+    """The text of a kernel without comments and without ends of lines that are none. Block comments are a @."""
     text = re.sub(r"\\[ \t\f\v]*\n", "", text.replace("\r\n", "\n").replace("\r", "\n")).replace("%:", "#")
-    text = TOKEN.sub(lambda token: "@" if token["block"] else " " if token[0][0] == "/" else token[0], text.replace("@", " "))
+    return TOKEN.sub(lambda token: "@" if token["block"] else " " if token[0][0] == "/" else token[0], text.replace("@", " "))
+
+
+def target_macros(text: str) -> set[str]:
+    """What can tell one OpenCL compiler from another in the text of a kernel, whatever they define: names as __SPIR__ and
+    POCL_..., names that are joined out of parts, files, trigraphs, and comments behind #warning and #error. See names_to_compare()
+    for the rest."""
+    found = set(re.findall(r"\?\?[=/]", text))
+    text = bare_code(text)
     found |= set(re.findall(r"(?m)^[ \t\f\v@]*#[ \t\f\v@]*((?:warning|error)\b)[^\n]*@", text))
     text = text.replace("@", " ")
-    found |= set(re.findall(r"\b(?:__\w+__|__SPIR\w*|__NV\w*|__AMD\w*|__OPENCL_\w+|__has_\w+|_*POCL\w*)\b", text))
-    for condition in re.findall(r"(?m)^[ \t\f\v]*#[ \t\f\v]*(?:el)?if\w*\b(.*)$", text):
-        found |= set(re.findall(r"\b(?:cl_|CL_|__)\w*", condition))
+    found |= set(re.findall(r"\b(?:__\w+__|__SPIR\w*|__NV\w*|__AMD\w*|__OPENCL_\w+|__has_\w+|_*POCL\w*)\b|##", text))
+    found |= set(re.findall(r"(?m)^[ \t\f\v]*#[ \t\f\v]*(?:include|import)\w*", text))
     return found - SAME_EVERYWHERE
+
+
+def names_to_compare(text: str) -> tuple[set[str], set[str]]:
+    """The names in the text of a kernel that can tell one compiler from another if only one of them defines a macro of that name,
+    and those of them that can do so as well if both define it in different ways: names in conditions, and all names if macros
+    become text (#x). In other code, the names of functions of OpenCL are none of them: some compilers rename these."""
+    text = bare_code(text).replace("@", " ")
+    directive = r"(?m)^[ \t\f\v]*#[ \t\f\v]*"
+    bodies: dict[str, set[str]] = {}
+    for name, body in re.findall(directive + r"define[ \t\f\v]+(\w+)(.*)$", text):
+        bodies.setdefault(name, set()).update(re.findall(NAME, body))
+    if re.search(directive + r"define[ \t\f\v]+\w+\([^\n]*#", text):
+        every = set(re.findall(NAME, text))
+        return every, every
+    deciding = {name for line in re.findall(directive + r"(?:(?:el)?if\w*|undef)\b(.*)$", text) for name in re.findall(NAME, line)}
+    while more := {name for known in deciding for name in bodies.get(known, ())} - deciding:
+        deciding |= more
+    called = set(re.findall(rf"\(\s*({NAME})\s*\)\s*\(", text))  # (name)(x) is no macro, name(x) may be one
+    return deciding | called | set(re.findall(r"\b[A-Z_]\w*", text)), deciding
 
 
 def read_log(path: Path) -> str | None:
@@ -792,6 +857,14 @@ def share_for(ratio: float) -> float:
     if ratio >= NONE_FROM:
         return 0.0
     return round(math.log(NONE_FROM / ratio) / math.log(NONE_FROM / FULL_UP_TO), 3)
+
+
+def drawn(value: Any, chance: random.Random) -> Any:
+    """A field of a case, with a number in place of each "{10-40}": one from 10 to 40."""
+    if not isinstance(value, str):
+        return value
+    text = re.sub(r"\{(\d+)-(\d+)\}", lambda ends: str(chance.randint(int(ends[1]), int(ends[2]))), value)
+    return int(text) if text != value and text.isdigit() else text
 
 
 def describe(case: dict[str, Any]) -> str:
