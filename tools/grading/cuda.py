@@ -21,7 +21,7 @@ from .sandbox import Limits, Sandbox, remove
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
 BUILD_SECONDS = 120.0  # for the compiler and both links together
 MOST_KEPT, MOST_SAID = 64 << 10, 8 << 20  # bytes of what a compiler says: kept, and said before it is ended
-COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, processes=64)
+COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, used_bytes=8 << 30, processes=64, file_bytes=256 << 20, files=512)
 
 # What launches kernels, and the library in which these functions do nothing: common/src/grading/no_launches.cpp.
 LAUNCHES = [name + stream for name in ("__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernelExC",

@@ -195,7 +195,7 @@ class Judge:
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
         libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
         sources = [Path(__file__).with_name(name)
-                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py")]
+                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
         return digest.hexdigest()

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from . import clock
+from . import clock, memory
 from .fault import Fault
 
 USERS = range(64100, 65100)  # user ids that no distribution gives to people or services
@@ -39,9 +39,11 @@ class Limits:
     """What one run may use."""
 
     cpu_seconds: int = 60
-    memory_bytes: int = 6 << 30  # of address space, of which kernel compilers reserve much
+    memory_bytes: int = 6 << 30  # of address space of each process, of which kernel compilers reserve much
+    used_bytes: int = 4 << 30  # of memory of all processes together
     processes: int = 64
-    file_bytes: int = 256 << 20  # of one file
+    file_bytes: int = 64 << 20  # of one file
+    files: int = 64  # that are open; CUDA needs more
     disk_bytes: int = 256 << 20  # of all files together
 
 
@@ -55,12 +57,15 @@ class Sandbox:
     users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
     lost: list[tuple[int, int]] = field(default_factory=list)  # users with processes that cannot be ended, and their locks
     taking: threading.Lock = field(default_factory=threading.Lock)
+    groups: memory.Groups | None = None  # where there are control groups: for memory
+    group_of: dict[int, Path] = field(default_factory=dict)  # by process
     held: int = -1  # a lock on the base, so that a later run knows whether this one is alive
 
     def __post_init__(self) -> None:
         self.held = locked(self.base)
         if self.as_root and self.kind != "none":
             adopt_orphans(True)
+            self.groups = memory.groups()
 
     def user_of(self, slot: int) -> int:
         """The user of a slot. Nothing else on this machine runs as this user."""
@@ -135,20 +140,28 @@ class Sandbox:
         if not self.as_root:
             processes += threads_of(os.geteuid())
         wrapped = ["prlimit", f"--cpu={limits.cpu_seconds}", f"--nproc={processes}", f"--fsize={limits.file_bytes}",
-                   "--core=0", "--nofile=512"]
+                   "--core=0", f"--nofile={512 if gpu else limits.files}"]
         if not gpu:  # CUDA reserves addresses for the memory of all GPUs
             wrapped.append(f"--as={limits.memory_bytes}")
         wrapped.append("--")
+        if shutil.which("choom"):  # where memory runs out all the same, the kernel shall end this, and nothing of the grader
+            wrapped = ["choom", "-n", "1000", "--", *wrapped]
+        group = self.groups.new(limits.used_bytes * (2 if gpu else 1), self.user_of(slot)) if self.groups else None
+        if group:
+            wrapped = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group / "cgroup.procs"), *wrapped]
         if self.kind == "user" and shutil.which("setpriv"):  # as bubblewrap does: su must not become another user
             wrapped += ["setpriv", "--no-new-privs", "--"]
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
         apart = self.as_root and self.kind != "none"
-        return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
-                                bufsize=0, user=self.user_of(slot) if apart else None,
-                                group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
-                                pass_fds=inherited)
+        process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
+                                   bufsize=0, user=self.user_of(slot) if apart else None,
+                                   group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
+                                   pass_fds=inherited)
+        if group:
+            self.group_of[process.pid] = group
+        return process
 
     @staticmethod
     def bubblewrap(scratch: Path, readable: list[Path], gpu: bool, limits: Limits, kept: Path | None) -> list[str]:
@@ -184,6 +197,8 @@ class Sandbox:
         if self.as_root and self.kind != "none":
             killed = kill_all_of(self.user_of(slot), process.pid)
         process.wait()
+        if group := self.group_of.pop(process.pid, None):
+            memory.remove_group(group)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
                 try:
@@ -220,6 +235,12 @@ class Sandbox:
                      str(self.user_of(slot))]
         told = subprocess.run([*words, "-printf", "%b\\n"], capture_output=True, check=False).stdout
         return 512 * sum(map(int, told.split()))
+
+    def used(self, process: subprocess.Popen[bytes], slot: int) -> int:
+        """The bytes of memory of a program and all that it started, where no control group limits them."""
+        if self.groups or self.kind == "none":
+            return 0
+        return memory.used_by(processes_of(self.user_of(slot)) if self.as_root else memory.descendants(process.pid))
 
     def can_read(self, path: Path) -> bool:
         """Whether a program in this sandbox could read a file that is not handed to it."""

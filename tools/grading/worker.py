@@ -16,6 +16,7 @@ from .sandbox import Limits, Sandbox
 
 MOST_PRINTED = 16 << 10
 WATCHED = 1.0  # seconds between two looks at what a worker has written
+LOOKED = 0.2  # seconds between two looks at the memory that it uses, where nothing else limits it
 ROOM_FOR_ANSWERS = 16 << 20
 LAST_LOOK = 1.0  # seconds after the deadline for reading an answer that is there
 
@@ -37,7 +38,7 @@ class Worker:
         self.process = process
         self.slot = slot
         self.written = written  # folders in which its files lie
-        self.watched = clock.now()
+        self.watched = self.looked = clock.now()
         self.how = ""  # it ended
         self.printed = b""
         self.counter = counter
@@ -66,7 +67,7 @@ class Worker:
             ready.register(self.errors, selectors.EVENT_READ)
             while True:
                 left = deadline - clock.now()
-                events = ready.select(max(0, min(left, WATCHED)))
+                events = ready.select(max(0, min(left, LOOKED)))
                 if left <= 0 and (left < -LAST_LOOK or not any(key.fd == self.answers for key, _ in events)):
                     raise TimedOut
                 self.watch()
@@ -98,7 +99,12 @@ class Worker:
                             return bytes(answer[8:]), clock.now() - begin
 
     def watch(self) -> None:
-        """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so."""
+        """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so. Ends
+        one that uses too much memory, too: see memory.py."""
+        if clock.now() - self.looked > LOOKED:
+            if self.sandbox.used(self.process, self.slot) > Limits().used_bytes:
+                raise Ended
+            self.looked = clock.now()
         if clock.now() - self.watched > WATCHED:
             if self.sandbox.written(self.slot, self.written) > Limits().disk_bytes:
                 raise Ended
@@ -126,6 +132,10 @@ class Worker:
         while self.process.poll() is None and clock.now() < deadline:
             self.drain()  # it must not wait for somebody to read what it prints
             self.read(self.answers, 1 << 16)
+            try:
+                self.watch()
+            except Ended:
+                return False
             time.sleep(0.01)
         return self.process.poll() is not None
 
