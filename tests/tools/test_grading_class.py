@@ -665,15 +665,32 @@ def test_the_zip_of_the_autograder_laid_out_as_gradescope_does_writes_results(sc
         "files of other labs"
     (place / "source/repository/build").mkdir()  # what setup.sh builds there
     (place / "source/repository/build/default").symlink_to(BUILD)
+    (place / "submission_metadata.json").write_text(json.dumps({"created_at": "2026-11-02T10:00:00.1-07:00", "users": [{}], "assignment":
+                                                                {"due_date": "2026-11-01T09:00:00.000000-07:00"}}))
     made(place, "submission", stride=load(ROOT, "saxpy").rung("opencl/03_grid_stride.cl"))
     subprocess.run(["bash", str(place / "source/run_autograder")], check=True,
                    env={**os.environ, "GPULAB_AUTOGRADER": str(place)})
     found = json.loads((place / "results/results.json").read_text())
     assert (found["score"], found["max_score"]) == (5, 25), "results.json"
+    assert "handed in late: late days: 2" in found["output"] and "25" not in found["output"] and "submission:" not in found["output"], found
     shutil.rmtree(place / "source/repository/labs")  # grading fails
     subprocess.run(["bash", str(place / "source/run_autograder")], check=True, stdout=subprocess.DEVNULL,
                    env={**os.environ, "GPULAB_AUTOGRADER": str(place)})
     assert json.loads((place / "results/results.json").read_text())["score"] == 0, "results.json when grading fails"
+
+
+def test_whether_a_submission_is_late_is_read_from_gradescopes_file(scratch):
+    due, at = "2026-11-01T10:00:00.000000-07:00", "2026-11-01T10:00:00.000000-07:00"
+    for created, own, note in ((at, None, []), ("2026-11-01T17:00:01Z", None, ["handed in late: late days: 1"]),
+                               ("2026-11-04T10:00:01-07:00", None, ["handed in late: late days: 4"]),
+                               ("2026-11-04T10:00:01-07:00", "2026-11-05T10:00:00-07:00", []), ("2026-11-01T09:59:59-07:00", None, [])):
+        users = [{"name": "Ada", **({"assignment": {"due_date": own}} if own else {})}]
+        (scratch / "m.json").write_text(json.dumps({"created_at": created, "assignment": {"due_date": due}, "users": users}))
+        assert grade.lateness(str(scratch / "m.json")) == note, (created, own)
+    for damaged in ("", "7", "{", '{"created_at": 7, "assignment": {"due_date": null}, "users": []}', '{"created_at": "x"}'):
+        (scratch / "m.json").write_text(damaged)
+        assert grade.lateness(str(scratch / "m.json")) == []
+    assert grade.lateness("") == grade.lateness("/no/file") == []
 
 
 def test_points_for_speed_fall_from_1_2_times_the_time_of_the_rung_to_10_times():

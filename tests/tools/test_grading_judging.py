@@ -1,5 +1,6 @@
 """What a judge looks at, and what it tells."""
 
+import argparse
 import dataclasses
 import re
 import signal
@@ -194,3 +195,16 @@ def test_where_only_values_are_wrong_a_test_for_races_says_so_and_a_nul_byte_is_
         assert old in rung
         [one] = saxpy.judge(races, part, {part.files[0]: rung.replace(old, new)}, 0)
         assert (one.outcome, report.said_to_student({"visible": False, "hint": "hint"}, one.as_dict())) == (FAILED, said), told([one])
+
+
+def test_a_submission_that_may_be_another_algorithm_is_marked_for_the_instructor():
+    lab = load(ROOT, "reduction")
+    part = next(one for one in lab.exercises if one.name == "tree").parts["opencl"]
+    judge = argparse.Namespace(lab=lab)
+    [name] = part.files
+    rung, serial = lab.rung(name), "kernel void f() { if (get_local_id(0) == 0) {} } // barrier(CLK_LOCAL_MEM_FENCE);"
+    for text, ratio, score, why in ((rung, 1.0, 5, ""), (rung, 0.15, 5, "0.15 times the time of the rung"), (serial, 1.0, 5, "no barrier"),
+                                    (serial, 1.0, 0, ""), (rung, 0.0, 5, ""), (rung.replace("barrier(", "work_group_barrier("), 0.9, 1, "")):
+        results = [judging.Result("values", "passed", score, 5), judging.Result("speed", "passed", 0, 5, ratio=ratio)]
+        assert judging.Judge.why_look(judge, part, {name: text.encode()}, results).startswith(why) and \
+            bool(judging.Judge.why_look(judge, part, {name: text.encode()}, results)) == bool(why), (ratio, why)

@@ -21,6 +21,7 @@ import time
 import unicodedata
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -50,6 +51,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
     notes = list(submission.notes)
+    look: list[str] = []
     warnings: set[str] = set()
     for exercise in judge.lab.exercises:
         counted: tuple[str, list[Result]] | None = None
@@ -61,6 +63,9 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             if files and judge.why_not(part) and results[0].outcome == NOT_GRADED:
                 notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
         assert counted
+        part = exercise.parts[counted[0]]
+        if all(name in submission.files for name in part.files) and (why := judge.why_look(part, submission.files, counted[1])):
+            look.append(f"{exercise.name}: {why}")
         warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
         exercises[exercise.name] = {
             "backend": counted[0],
@@ -75,6 +80,7 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         "seconds": round(time.perf_counter() - begin, 1),
         "notes": notes,
         "warnings": sorted(warnings),
+        "look": look,
         "exercises": exercises,
     }
 
@@ -369,6 +375,7 @@ class Grading:
         self.judge = judge
         self.out = out
         self.regrade = options.regrade
+        self.late = lateness(options.metadata)
         self.jobs = options.jobs
         self.slots: queue.Queue[int] = queue.Queue()
         for slot in range(options.jobs):
@@ -380,6 +387,9 @@ class Grading:
         self.sums = sums_of(points_by_hand(out, self.complaints), self.complaints)
         self.done = self.earlier_ones()
         self.stopping = False
+
+    def to_look_at(self) -> list[str]:
+        return [f"look at {report.printable(name)}, {one}" for name, result in sorted(self.done.items()) for one in result.get("look", [])]
 
     def not_in_both(self) -> list[str]:
         """Names that are only in the roster, or only among the submissions: one may be misspelt."""
@@ -431,6 +441,7 @@ class Grading:
                 result = failed(self.lab, name, f"{type(error).__name__}: {error}")
             if self.stopping:  # its programs may have been ended, which is no fault of theirs
                 raise Stopped
+            result["notes"] = [*self.late, *result["notes"]]
             result["digest"] = digest
             result["tests"] = self.tests
             result["answers"] = text_of(submission.files.get(ANSWERS, b""))
@@ -521,6 +532,18 @@ def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) ->
     return secret.encode()
 
 
+def lateness(path: str) -> list[str]:
+    """A note for a submission that is late, from Gradescope's submission_metadata.json. A due date of the student's own counts."""
+    try:
+        about = json.loads(Path(path).read_text(encoding="utf-8"))
+        dues = [place.get("due_date") for place in (about["assignment"], *(user.get("assignment") or {} for user in about["users"]))]
+        due = max(datetime.fromisoformat(one) for one in dues if one)
+        late = (datetime.fromisoformat(about["created_at"]) - due).total_seconds()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not on Gradescope, or there is no due date
+        return []
+    return [f"handed in late: late days: {math.ceil(late / 86400)}"] if late > 0 else []
+
+
 def refuse_several_in_one(lab: Lab, path: Path) -> None:
     """Raises Fault for a folder of submissions that is named in place of its content."""
     if path.is_dir() and (several := [note for note in read_one(lab, [path]).notes if "none of them counts" in note]):
@@ -543,6 +566,7 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run and what was not graded, and only that")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
     parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
+    parser.add_argument("--metadata", default="", metavar="FILE.json", help="Gradescope's file about the one submission: says whether it is late")
     parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
                         help="how submissions are kept apart; the strongest that works unless given")
     options = parser.parse_args(words)
@@ -554,7 +578,7 @@ def main(root: Path, words: list[str]) -> int:
     for path in itertools.chain(*submissions.values()):
         if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
             raise Fault(f"--out {out} lies in the submission {printable(str(path))}: name a folder elsewhere")
-    if len(options.submissions) == 1:
+    if len(options.submissions) == 1 and not options.metadata:
         refuse_several_in_one(lab, Path(options.submissions[0]))
     roster_file = Path(options.roster or out / "roster.csv")  # without the option, that of the run before
     roster_text = text_of(roster_file.read_bytes()) if options.roster or roster_file.is_file() else ""
@@ -579,7 +603,7 @@ def main(root: Path, words: list[str]) -> int:
             report.write(out / "roster.csv", roster_text)
         grading = Grading(lab, judge, out, options, tests, roster)
         grading.all(submissions)
-        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both(), *grading.complaints]:
+        for warning in [*report.warnings(list(grading.done.values())), *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()

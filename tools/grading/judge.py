@@ -67,6 +67,8 @@ OUT_OF_TIME = "the tests before it took all the time that an exercise has"
 NOT_ENDED = "a program of this exercise could not be ended"
 TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
 SAME_EVERYWHERE = {"__attribute__", "__func__", "__LINE__"}
+SUSPICIOUS = 0.2  # times the rung's time
+BARRIER = r"\b(?:barrier|work_group_barrier|__sync\w+|sync|arrive_and_wait)\s*\("
 MOST_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
@@ -88,6 +90,7 @@ class Result:
     seconds: float = 0.0
     key: str = ""
     printed: str = ""  # what the program printed, for the instructor: it may hold what it read in our programs
+    ratio: float = 0.0  # in a test of speed: times the time of the rung
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -295,6 +298,19 @@ class Judge:
             remove(cache)
             if programs:
                 remove(programs.scratch)
+
+    def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
+        """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
+        "": nothing is strange."""
+        if not any(one.score for one in results):
+            return ""
+        for one in results:
+            if 0 < one.ratio < SUSPICIOUS:
+                return f"{one.ratio:g} times the time of the rung"
+        texts = ["".join(map(bare_code, of)) for of in ((files[name].decode(errors="replace") for name in part.files),
+                                                        map(self.lab.rung, part.files))]
+        own, rung = (bool(re.search(BARRIER, text)) for text in texts)
+        return "no barrier, where the rung has one: is it another algorithm?" if rung and not own else ""
 
     @cached_property
     def answers(self) -> set[str]:
@@ -768,7 +784,9 @@ class Run:
             return trouble
         share = share_for(ratio)
         words = f"{ratio:.2f} times the time of the rung"
-        return self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result.ratio = round(ratio, 3)
+        return result
 
 
 def bare(text: str) -> str:

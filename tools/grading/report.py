@@ -94,7 +94,7 @@ def gradescope(lab: Lab, result: dict[str, Any]) -> str:
         "score": result["score"],
         "max_score": result["max_score"],
         "execution_time": round(result["seconds"]),
-        "output": printable(f"{result['name']}: {result['score']:g} of {result['max_score']:g} points\n{notes}").strip(),
+        "output": printable(notes),  # and no points: students see this before the points of hidden tests are published
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -192,6 +192,10 @@ def table(rows: list[list[Any]]) -> str:
     return out.getvalue()
 
 
+def look_at(result: dict[str, Any]) -> list[str]:
+    return [f"look at {one}" for one in result.get("look", [])]
+
+
 def gradebook_head(lab: Lab, columns: list[str]) -> list[str]:
     """The columns of the gradebook. @param columns those of the roster"""
     return ["submission", *columns, "score", "max_score", *(one.name for one in lab.exercises), "answers", "total", "notes"]
@@ -203,7 +207,7 @@ def gradebook_row(lab: Lab, result: dict[str, Any]) -> dict[str, str]:
     row = {"submission": printable(result["name"]), **{name: printable(str(cell)) for name, cell in result.get("person", {}).items() if name != "submission"},
            "score": f"{result['score']:g}", "max_score": f"{result['max_score']:g}",
            **{name: f"{one:g}" for name, one in points.items()},
-           "notes": shortened("; ".join(map(printable, [*result["notes"], *warnings([result])])))}
+           "notes": shortened("; ".join(map(printable, [*result["notes"], *warnings([result]), *look_at(result)])))}
     return {name: safe_cell(cell) for name, cell in row.items()}
 
 
@@ -241,7 +245,8 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[s
     rows, texts = [], []
     for number, result in enumerate(results):
         person = result.get("person", {})
-        cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a></td>',
+        look = "".join(f"<br>{html.escape(printable(one))}" for one in look_at(result))
+        cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a>{look}</td>',
                  *(f'<td>{html.escape(printable(str(person.get(column, ""))))}</td>' for column in columns),
                  f'<td class="number">{result["score"]:g} of {result["max_score"]:g}</td>']
         for name in names:
