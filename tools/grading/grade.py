@@ -121,8 +121,8 @@ def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dic
                     f"late_days; its first line says '{printable(','.join(columns))}'")
     for column in columns:
         if columns.count(column) > 1 or column in taken:
-            raise Fault(f"{path} has a column '{printable(column)}' {'twice' if column not in taken else 'as the gradebook has'}: "
-                        "name it otherwise")
+            how = "as the gradebook has" if column in taken else "twice"
+            raise Fault(f"{path} has a column '{printable(column)}' {how}: name it otherwise")
     people: dict[str, dict[str, str]] = {}
     ids: set[str] = set()
     for number, line in lines:
@@ -193,7 +193,8 @@ def read_table(path: Path, *needed: str) -> list[dict[str, str]]:
         lines = []
         for line in reader:
             if line.pop(None, None):  # type: ignore[call-overload]
-                raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs quotes")
+                raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs "
+                            "quotes")
             lines.append(line)
         columns = reader.fieldnames or []
     except FileNotFoundError:
@@ -389,7 +390,8 @@ class Grading:
         self.stopping = False
 
     def to_look_at(self) -> list[str]:
-        return [f"look at {report.printable(name)}, {one}" for name, result in sorted(self.done.items()) for one in result.get("look", [])]
+        return [f"look at {report.printable(name)}, {one}" for name, result in sorted(self.done.items())
+                for one in result.get("look", [])]
 
     def not_in_both(self) -> list[str]:
         """Names that are only in the roster, or only among the submissions: one may be misspelt."""
@@ -460,8 +462,8 @@ class Grading:
         for result in results:
             result["person"] = self.roster.get(result["name"].strip(), {})
         names = {result["name"].strip() for result in results}
-        absent = [{"name": name, "score": 0, "max_score": self.lab.points, "exercises": {}, "notes": ["no submission"], "person": person}
-                  for name, person in sorted(self.roster.items()) if name not in names]
+        absent = [{"name": name, "score": 0, "max_score": self.lab.points, "exercises": {}, "notes": ["no submission"],
+                   "person": person} for name, person in sorted(self.roster.items()) if name not in names]
         self.book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
 
@@ -533,10 +535,11 @@ def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) ->
 
 
 def lateness(path: str) -> list[str]:
-    """A note for a submission that is late, from Gradescope's submission_metadata.json. A due date of the student's own counts."""
+    """A note if a submission is late, from Gradescope's submission_metadata.json. A due date of the student's own counts."""
     try:
         about = json.loads(Path(path).read_text(encoding="utf-8"))
-        dues = [place.get("due_date") for place in (about["assignment"], *(user.get("assignment") or {} for user in about["users"]))]
+        places = [about["assignment"], *(user.get("assignment") or {} for user in about["users"])]
+        dues = [place.get("due_date") for place in places]
         due = max(datetime.fromisoformat(one) for one in dues if one)
         late = (datetime.fromisoformat(about["created_at"]) - due).total_seconds()
     except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not on Gradescope, or there is no due date
@@ -566,7 +569,8 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run and what was not graded, and only that")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
     parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
-    parser.add_argument("--metadata", default="", metavar="FILE.json", help="Gradescope's file about the one submission: says whether it is late")
+    parser.add_argument("--metadata", default="", metavar="FILE.json",
+                        help="Gradescope's file about the one submission: says whether it is late")
     parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
                         help="how submissions are kept apart; the strongest that works unless given")
     options = parser.parse_args(words)
@@ -582,7 +586,9 @@ def main(root: Path, words: list[str]) -> int:
         refuse_several_in_one(lab, Path(options.submissions[0]))
     roster_file = Path(options.roster or out / "roster.csv")  # without the option, that of the run before
     roster_text = text_of(roster_file.read_bytes()) if options.roster or roster_file.is_file() else ""
-    roster = read_roster(roster_text, roster_file, report.gradebook_head(lab, [])[1:]) if roster_text or options.roster else ([], {})
+    roster: tuple[list[str], dict[str, dict[str, str]]] = ([], {})
+    if roster_text or options.roster:
+        roster = read_roster(roster_text, roster_file, report.gradebook_head(lab, [])[1:])
     if options.export_sources:
         export_sources(lab, [read_one(lab, paths) for paths in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
@@ -603,7 +609,8 @@ def main(root: Path, words: list[str]) -> int:
             report.write(out / "roster.csv", roster_text)
         grading = Grading(lab, judge, out, options, tests, roster)
         grading.all(submissions)
-        for warning in [*report.warnings(list(grading.done.values())), *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
+        warnings = report.warnings(list(grading.done.values()))
+        for warning in [*warnings, *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()

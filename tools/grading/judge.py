@@ -678,7 +678,8 @@ class Run:
             own, other = self.macros(names), self.macros(names, tool=[program, *tool[1:], str(log)], kept=log.parent)
         if own is None or other is None:  # one of them does not tell
             return set()
-        return {name for name in names if (own.get(name) != other.get(name) if name in deciding else (name in own) != (name in other))}
+        return {name for name in names if (name in own) != (name in other) or
+                (name in deciding and own.get(name) != other.get(name))}
 
     def macros(self, names: set[str], **how: Any) -> dict[str, str] | None:
         """What a compiler has for each of these names that is a macro. None if it does not say."""
@@ -808,8 +809,8 @@ def bare_code(text: str) -> str:
 
 def target_macros(text: str) -> set[str]:
     """What can tell one OpenCL compiler from another in the text of a kernel, whatever they define: names as __SPIR__ and
-    POCL_..., names that are joined out of parts, files, trigraphs, and comments behind #warning and #error. See names_to_compare()
-    for the rest."""
+    POCL_..., names that are joined out of parts, files, trigraphs, and comments behind #warning and #error. For the rest see
+    names_to_compare()."""
     found = set(re.findall(r"\?\?[=/]", text))
     text = bare_code(text)
     found |= set(re.findall(r"(?m)^[ \t\f\v@]*#[ \t\f\v@]*((?:warning|error)\b)[^\n]*@", text))
@@ -831,7 +832,8 @@ def names_to_compare(text: str) -> tuple[set[str], set[str]]:
     if re.search(directive + r"define[ \t\f\v]+\w+\([^\n]*#", text):
         every = set(re.findall(NAME, text))
         return every, every
-    deciding = {name for line in re.findall(directive + r"(?:(?:el)?if\w*|undef)\b(.*)$", text) for name in re.findall(NAME, line)}
+    conditions = re.findall(directive + r"(?:(?:el)?if\w*|undef)\b(.*)$", text)
+    deciding = {name for line in conditions for name in re.findall(NAME, line)}
     while more := {name for known in deciding for name in bodies.get(known, ())} - deciding:
         deciding |= more
     called = set(re.findall(rf"\(\s*({NAME})\s*\)\s*\(", text))  # (name)(x) is no macro, name(x) may be one

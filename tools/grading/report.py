@@ -204,8 +204,8 @@ def gradebook_head(lab: Lab, columns: list[str]) -> list[str]:
 def gradebook_row(lab: Lab, result: dict[str, Any]) -> dict[str, str]:
     """The line of a submission in the gradebook, without points for answers. As a table holds it: see safe_cell()."""
     points = {exercise.name: result["exercises"].get(exercise.name, {}).get("score", 0) for exercise in lab.exercises}
-    row = {"submission": printable(result["name"]), **{name: printable(str(cell)) for name, cell in result.get("person", {}).items() if name != "submission"},
-           "score": f"{result['score']:g}", "max_score": f"{result['max_score']:g}",
+    person = {name: printable(str(cell)) for name, cell in result.get("person", {}).items()}
+    row = {**person, "submission": printable(result["name"]), "score": f"{result['score']:g}", "max_score": f"{result['max_score']:g}",
            **{name: f"{one:g}" for name, one in points.items()},
            "notes": shortened("; ".join(map(printable, [*result["notes"], *warnings([result]), *look_at(result)])))}
     return {name: safe_cell(cell) for name, cell in row.items()}
@@ -223,7 +223,8 @@ def worst(one: dict[str, Any]) -> str:
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>
-body {{ overflow-wrap: anywhere; font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
+td, summary, pre {{ overflow-wrap: anywhere }}
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
 table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }}
 td.number {{ text-align: right }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
 .passed {{ color: #14632a }} .other {{ color: #9a1c1c }} .none {{ color: #6b4e00 }}

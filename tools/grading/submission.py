@@ -265,7 +265,7 @@ def take(lab: Lab, found: Submission, entries: list[Entry]) -> None:
     if unread:
         found.notes.append(f"other files are not read ({len(unread)}): {listed(unread)}")
     if ANSWERS in found.files and answers_of(lab, text_of(found.files[ANSWERS]))[1]:
-        found.notes.append(f"{ANSWERS} has text that belongs to no question: a line '## Question 1' stands before the first answer")
+        found.notes.append(f"{ANSWERS} has text that belongs to no question: a line '## Question 1' begins the first answer")
 
 
 def listed(names: list[PurePosixPath]) -> str:
