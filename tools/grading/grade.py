@@ -384,7 +384,6 @@ class Grading:
         self.columns, self.roster = roster
         self.tests = tests
         self.complaints: list[str] = []  # about what was given
-        self.book = Gradebook(out, report.gradebook_head(lab, self.columns), self.complaints)
         self.sums = sums_of(points_by_hand(out, self.complaints), self.complaints)
         self.done = self.earlier_ones()
         self.stopping = False
@@ -464,7 +463,8 @@ class Grading:
         names = {result["name"].strip() for result in results}
         absent = [{"name": name, "score": 0, "max_score": self.lab.points, "exercises": {}, "notes": ["no submission"],
                    "person": person} for name, person in sorted(self.roster.items()) if name not in names]
-        self.book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
+        book = Gradebook(self.out, report.gradebook_head(self.lab, self.columns), self.complaints)  # read now: somebody may write
+        book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
 
     def stop(self, running: Collection[Future[dict[str, Any]]]) -> None:
