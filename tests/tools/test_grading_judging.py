@@ -208,3 +208,19 @@ def test_a_submission_that_may_be_another_algorithm_is_marked_for_the_instructor
         results = [judging.Result("values", "passed", score, 5), judging.Result("speed", "passed", 0, 5, ratio=ratio)]
         assert judging.Judge.why_look(judge, part, {name: text.encode()}, results).startswith(why) and \
             bool(judging.Judge.why_look(judge, part, {name: text.encode()}, results)) == bool(why), (ratio, why)
+
+
+def test_a_time_that_is_long_once_is_measured_again(saxpy, monkeypatch):
+    part = saxpy.lab.exercises[0].parts["opencl"]
+    exercise = with_tests(saxpy.lab.exercises[0], lambda one: one.check == "speed")
+    for ratios, score, tries in (([3.4, 1.0], 2, 2), ([1.0], 2, 1), ([3.4, 3.3], 1.05, 2), ([2.0] * 9 + [1.1], 2, 10)):
+        left = list(ratios)
+
+        def timed(self, program, kernels, cases, slot, seconds, left=left):
+            return [], [1.0 if slot != self.slot else left.pop(0)] * len(cases), None
+
+        with monkeypatch.context() as patched:
+            patched.setattr(judging.Run, "timed", timed)
+            patched.setattr(judging.Run, "judged", lambda *_: None)
+            [one] = saxpy.judge(exercise, part, {part.files[0]: saxpy.lab.rung(part.files[0]).encode()}, 0)
+        assert (one.score, len(ratios) - len(left)) == (score, tries), told([one])

@@ -766,7 +766,7 @@ class Run:
                             return self.judged(asked, answers) or trouble
                     times[one] += took[problems:]
                 ratio = ratio_of(times[1], times[0])
-                if ratio <= FULL_UP_TO or ratio >= 2 * FULL_UP_TO:
+                if ratio <= FULL_UP_TO or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
                     break
         finally:
             remove(rung)
