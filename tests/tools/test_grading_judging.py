@@ -158,7 +158,7 @@ from grading.sandbox import Sandbox
 from grading.worker import Worker
 sandbox = Sandbox("none", Path(sys.argv[1]))
 answers = "import sys, time\\nwhile sys.stdin.buffer.read(8): time.sleep({}); sys.stdout.buffer.write(bytes(8)); sys.stdout.flush()"
-for takes, most in ((0.6, 0.7), (2.2, 1.8)):
+for takes, most in ((0.6, 0.7), (1.9, 1.6)):
     command = ["python3", "-c", answers.format(takes)]
     process = sandbox.start(command, slot=0, scratch=Path(sys.argv[1]), readable=[], environment={})
     worker = Worker(sandbox, process, 0, [])
@@ -171,7 +171,7 @@ for takes, most in ((0.6, 0.7), (2.2, 1.8)):
 
 def test_a_grader_that_was_stopped_finds_the_answer_afterwards_and_does_not_count_the_time(scratch):
     grader = subprocess.Popen([sys.executable, "-c", STOPPED, scratch], stdout=subprocess.PIPE, text=True, env=VARIABLES)
-    for seconds in (0.9, 2.2):  # too short to be noticed, when the answer is there; and longer
+    for seconds in (0.9, 1.8):  # too short to be noticed, when the answer is there; and longer
         assert grader.stdout.readline() == "asks\n"
         time.sleep(0.3)  # it has asked
         grader.send_signal(signal.SIGSTOP)
