@@ -185,6 +185,8 @@ def test_what_a_student_surely_means_is_taken_and_the_rest_is_named(scratch):
     for _ in range(6):
         deep = packed("zip", {"a.zip": deep})
     many = {f"{number}.zip": inner for number in range(20)}
+    long = packed("zip", {f"{number}{'(1)' * 20000}x.cl": b"" for number in range(20)})
+    assert read_of({"long.zip": long}).files == {}
     bomb = gzip.compress(bytes(256 << 20), 1)
     begin = time.process_time()
     assert read_of({"deep.zip": deep}).files == {} and read_of({"bomb.tar.gz": bomb, "opencl/02_one_item.cl": rung}).files == own

@@ -834,8 +834,11 @@ def names_to_compare(text: str) -> tuple[set[str], set[str]]:
         return every, every
     conditions = re.findall(directive + r"(?:(?:el)?if\w*|undef)\b(.*)$", text)
     deciding = {name for line in conditions for name in re.findall(NAME, line)}
-    while more := {name for known in deciding for name in bodies.get(known, ())} - deciding:
+    waiting = list(deciding)
+    while waiting:  # what stands behind a macro in a condition decides, too
+        more = bodies.get(waiting.pop(), set()) - deciding
         deciding |= more
+        waiting += more
     called = set(re.findall(rf"\(\s*({NAME})\s*\)\s*\(", text))  # (name)(x) is no macro, name(x) may be one
     return deciding | called | set(re.findall(r"\b[A-Z_]\w*", text)), deciding
 

@@ -25,6 +25,7 @@ MOST_ENTRIES = 20_000
 MOST_ARCHIVES, DEEPEST = 8, 2  # that are opened in one submission, and how deep they lie in one another
 MOST_PACKED, MOST_UNPACKED = 16 << 20, 64 << 20  # bytes of an archive in another one, and of a tar file
 MOST_NAMED = 5  # files that a note names
+LONGEST_NAME = 200  # of a file that may be a copy of one of the lab's
 ANSWERS = "answers.md"
 ARCHIVES = (".zip", ".tar.gz", ".tgz", ".tar")
 
@@ -206,6 +207,8 @@ def text_of(content: bytes) -> str:
 
 def tidy(name: str) -> str:
     """The name of a file without what browsers, desktops and learning platforms add to the name of a copy."""
+    if len(name) > LONGEST_NAME:
+        return name
     stem, dot, ending = name.rpartition(".")
     return re.sub(r"(?: ?\(\d+\)| - Copy|[ _]copy|-\d{1,2})+$", "", stem) + dot + ending
 
