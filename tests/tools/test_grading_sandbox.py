@@ -125,15 +125,13 @@ time.sleep(60)
 
 
 @pytest.mark.parametrize("groups", [True, False])
-def test_memory_that_is_no_address_space_is_limited_for_all_processes_together(users, monkeypatch, groups):
+def test_memory_that_is_no_address_space_is_limited_for_all_processes_together(users, groups):
     """Files in memory without a name, in several processes: 600 MB, where 200 are allowed."""
     if groups and not users.groups:
         pytest.skip("there are no control groups here")
-    limits = Limits(used_bytes=200 << 20)
-    monkeypatch.setattr(worker, "Limits", lambda: limits)
     users.groups = users.groups if groups else None
     process = users.start(["/usr/bin/python3", "-c", TAKES_MEMORY], slot=0, scratch=users.folder("try", 0), readable=[], environment={},
-                          limits=limits)
+                          limits=Limits(used_bytes=200 << 20))
     watched = worker.Worker(users, process, 0, [])
     if groups:
         process.wait(20)  # the kernel ends it, and nobody has to look
@@ -141,7 +139,7 @@ def test_memory_that_is_no_address_space_is_limited_for_all_processes_together(u
         with pytest.raises(worker.Ended):
             watched.ask(b"", 20)
     watched.end()
-    assert "killed" in watched.how and not users.group_of, watched.how
+    assert "killed" in watched.how and not users.limited, watched.how
 
 
 def test_a_file_of_more_than_64_mb_and_a_65th_open_file_are_refused(users):

@@ -9,6 +9,7 @@ import os
 import re
 import secrets
 import stat
+import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,15 +25,23 @@ class Groups:
     limit: str  # the file with the limit, in version 1 or 2 of control groups
     further: tuple[str, str]  # the file with the limit of swap space, or of both together, and its value unless it is the same
 
-    def new(self, limit: int, user: int) -> Path:
-        """A group that a process of a user may enter, but not leave for another one."""
+    def new(self, limit: int) -> Path:
         group = self.parent / f"gpulab-{os.getpid()}-{secrets.token_hex(4)}"
         group.mkdir()
-        (group / self.limit).write_text(str(limit))
-        if (group / self.further[0]).exists():
-            (group / self.further[0]).write_text(self.further[1] or str(limit))
-        os.chown(group / "cgroup.procs", user, user)
+        try:
+            (group / self.limit).write_text(str(limit))
+            if (group / self.further[0]).exists():
+                (group / self.further[0]).write_text(self.further[1] or str(limit))
+        except OSError:
+            remove_group(group)
+            raise
         return group
+
+
+def inside(group: Path, user: int, command: list[str]) -> list[str]:
+    """A command for root that runs as a user in a group, which it cannot leave."""
+    return ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group / "cgroup.procs"), "setpriv", f"--reuid={user}", f"--regid={user}",
+            "--clear-groups", "--", *command]
 
 
 def groups() -> Groups | None:
@@ -51,16 +60,22 @@ def groups() -> Groups | None:
             places += [Groups(MOUNT / one, "memory.max", ("memory.swap.max", "0")) for one in (inner, *inner.parents)]
     for place in places:
         try:
-            os.rmdir(place.new(1 << 30, 0))
-            return place
+            group = place.new(1 << 30)
+            works = subprocess.run(inside(group, 0, ["true"]), capture_output=True, check=False).returncode == 0
+            remove_group(group)
+            if works:
+                for left in place.parent.glob("gpulab-*-*"):  # by runs that were killed
+                    if not Path("/proc", left.name.split("-")[1]).exists():
+                        remove_group(left, patience=1)
+                return place
         except OSError:
             continue
     return None
 
 
-def remove_group(group: Path) -> None:
-    """Removes a group whose processes have been killed. The kernel may need a moment until they are gone."""
-    for _ in range(100):
+def remove_group(group: Path, patience: int = 100) -> None:
+    """Removes a group whose processes have been killed. The kernel may need some hundredths of a second until they are gone."""
+    for _ in range(patience):
         try:
             os.rmdir(group)
             return

@@ -58,7 +58,7 @@ class Sandbox:
     lost: list[tuple[int, int]] = field(default_factory=list)  # users with processes that cannot be ended, and their locks
     taking: threading.Lock = field(default_factory=threading.Lock)
     groups: memory.Groups | None = None  # where there are control groups: for memory
-    group_of: dict[int, Path] = field(default_factory=dict)  # by process
+    limited: dict[int, tuple[Path | None, int]] = field(default_factory=dict)  # by process: its group, and its limit of memory
     held: int = -1  # a lock on the base, so that a later run knows whether this one is alive
 
     def __post_init__(self) -> None:
@@ -146,21 +146,21 @@ class Sandbox:
         wrapped.append("--")
         if shutil.which("choom"):  # where memory runs out all the same, the kernel shall end this, and nothing of the grader
             wrapped = ["choom", "-n", "1000", "--", *wrapped]
-        group = self.groups.new(limits.used_bytes * (2 if gpu else 1), self.user_of(slot)) if self.groups else None
+        most = limits.used_bytes * (2 if gpu else 1)
+        group = self.groups.new(most) if self.groups else None
         if group:
-            wrapped = ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group / "cgroup.procs"), *wrapped]
+            wrapped = memory.inside(group, self.user_of(slot), wrapped)
         if self.kind == "user" and shutil.which("setpriv"):  # as bubblewrap does: su must not become another user
             wrapped += ["setpriv", "--no-new-privs", "--"]
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
-        apart = self.as_root and self.kind != "none"
+        apart = self.as_root and self.kind != "none" and not group
         process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
                                    bufsize=0, user=self.user_of(slot) if apart else None,
                                    group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
                                    pass_fds=inherited)
-        if group:
-            self.group_of[process.pid] = group
+        self.limited[process.pid] = (group, most)
         return process
 
     @staticmethod
@@ -197,7 +197,8 @@ class Sandbox:
         if self.as_root and self.kind != "none":
             killed = kill_all_of(self.user_of(slot), process.pid)
         process.wait()
-        if group := self.group_of.pop(process.pid, None):
+        group, _ = self.limited.pop(process.pid, (None, 0))
+        if group:
             memory.remove_group(group)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
@@ -236,11 +237,12 @@ class Sandbox:
         told = subprocess.run([*words, "-printf", "%b\\n"], capture_output=True, check=False).stdout
         return 512 * sum(map(int, told.split()))
 
-    def used(self, process: subprocess.Popen[bytes], slot: int) -> int:
-        """The bytes of memory of a program and all that it started, where no control group limits them."""
-        if self.groups or self.kind == "none":
-            return 0
-        return memory.used_by(processes_of(self.user_of(slot)) if self.as_root else memory.descendants(process.pid))
+    def uses_too_much(self, process: subprocess.Popen[bytes], slot: int) -> bool:
+        """Whether a program and all that it started use too much memory, where no control group limits them."""
+        group, most = self.limited.get(process.pid, (None, 0))
+        if group or not most or self.kind == "none":
+            return False
+        return memory.used_by(processes_of(self.user_of(slot)) if self.as_root else memory.descendants(process.pid)) > most
 
     def can_read(self, path: Path) -> bool:
         """Whether a program in this sandbox could read a file that is not handed to it."""

@@ -102,7 +102,7 @@ class Worker:
         """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so. Ends
         one that uses too much memory, too: see memory.py."""
         if clock.now() - self.looked > LOOKED:
-            if self.sandbox.used(self.process, self.slot) > Limits().used_bytes:
+            if self.sandbox.uses_too_much(self.process, self.slot):
                 raise Ended
             self.looked = clock.now()
         if clock.now() - self.watched > WATCHED:
