@@ -59,6 +59,8 @@ def groups() -> Groups | None:
             inner = Path(path.lstrip("/"))
             places += [Groups(MOUNT / one, "memory.max", ("memory.swap.max", "0")) for one in (inner, *inner.parents)]
     for place in places:
+        if not (place.parent / "cgroup.procs").exists():  # it may be any folder
+            continue
         try:
             group = place.new(1 << 30)
             works = subprocess.run(inside(group, 0, ["true"]), capture_output=True, check=False).returncode == 0
