@@ -27,7 +27,8 @@ watch() {
     elif [[ -t 2 && ${TERM:-dumb} != dumb ]]; then
         "$@" 2>&1 </dev/null | tee "$log" | show_progress || rc=$?
     else
-        "$@" >"$log" 2>&1 </dev/null || rc=$?
+        # Of a build that takes long, a line now and then.
+        "$@" 2>&1 </dev/null | tee "$log" | awk '/^\[[0-9]+\/[0-9]+\]/ && ++steps % 25 == 0' >&2 || rc=$?
     fi
     return $rc
 }
@@ -334,11 +335,13 @@ install_cuda() {
     rm -rf "$new"
 }
 
+gpus() { compgen -G "/dev/nvidia[0-9]*" || compgen -G "/dev/dxg" || true; } # the latter on WSL
+
 # What a configuration depends on beside the sources: what is installed, the CUDA compiler, a GPU.
 machine() {
     # shellcheck disable=SC2086 # a list of words
     absent $to_build $to_test $to_document $to_grade $to_plot $to_look $to_run_ranks
-    compgen -G "/dev/nvidia[0-9]*" || compgen -G "/dev/dxg" || true # the latter on WSL
+    gpus
     if have nvcc; then
         command -v nvcc
         nvcc --version || true

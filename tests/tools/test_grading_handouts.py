@@ -132,8 +132,14 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
         assert words in said.getvalue(), f"'{words}' is not in: {said.getvalue()}"
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        assert student.main([str(target), "test", "many-blocks", "distances"]) == 0, "exit code with nothing wrong"
+        assert student.main([str(target), "test", "many-blocks"]) == 0, "exit code with nothing wrong"
+        assert student.main([str(target), "test", "distances"]) == 1, "exit code with something unsolved"
+        monkeypatch.setenv("GITHUB_ACTIONS", "true")
+        assert student.main([str(target), "test", "many-blocks", "distances"]) == 1
         student.main([str(target), "zip"])
+    for words in ("3 of 3 points in the tests that you can see\n", "0 of 2 points in the tests that you can see\n", "::notice title=Autograding complete::Points 3/5\n",
+                  '::notice title=Autograding report::{"totalPoints": 3.0, "maxPoints": 5.0}\n'):
+        assert said.getvalue().count(words) == 1, f"'{words}' is not in: {said.getvalue()}"
     names = zipfile.ZipFile(target / "hand-in.zip").namelist()
     assert len(names) == 7, f"files in {names}"
     assert read(lab, target / "hand-in.zip").files["opencl/02_one_item.cl"].decode() == \
@@ -184,8 +190,8 @@ def test_a_hand_out_leaves_out_what_git_does_not_know_and_names_it(scratch):
 def test_the_template_for_github_classroom_is_the_hand_out_with_a_workflow_that_tests_it(scratch, hand_out_of):
     command("package-classroom", "saxpy", scratch / "one")
     template = tree_of(scratch / "one")
-    workflow = template.pop(".github/workflows/exercises.yml").decode()
-    assert "run: ./lab test" in workflow and "actions/checkout" in workflow, workflow
+    workflow = template.pop(".github/workflows/classroom.yml").decode()
+    assert all(words in workflow for words in ("run: ./lab test", "actions/checkout", "name: Autograding Tests")), workflow
     assert template == tree_of(hand_out_of("saxpy")), "the template without its workflow"
     assert leaks(load(ROOT, "saxpy"), tree_of(scratch / "one")) == [], "leaks"
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from grading_support import ROOT, command, files_of, graded, judge_of, made, told, users, with_tests
 
-from grading import judge as judging, sandbox as sandbox_module
+from grading import judge as judging, sandbox as sandbox_module, worker
 from grading.judge import NOT_GRADED, PASSED
-from grading.sandbox import Sandbox, remove
+from grading.sandbox import Limits, Sandbox, remove
 
 
 def status_of(process):
@@ -109,6 +109,46 @@ def test_a_program_cannot_become_another_user_and_hold_up_what_follows_in_its_sl
     users.end(process, 0)
     monkeypatch.undo()
     assert users.user_of(0) != user, "the slot kept the user of a process that cannot be ended"
+
+
+TAKES_MEMORY = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        break
+held = []
+for _ in range(4):
+    held.append(os.memfd_create("x"))
+    os.posix_fallocate(held[-1], 0, 50 << 20)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_memory_that_is_no_address_space_is_limited_for_all_processes_together(users, groups):
+    """Files in memory without a name, in several processes: 600 MB, where 200 are allowed."""
+    if groups and not users.groups:
+        pytest.skip("there are no control groups here")
+    users.groups = users.groups if groups else None
+    process = users.start(["/usr/bin/python3", "-c", TAKES_MEMORY], slot=0, scratch=users.folder("try", 0), readable=[], environment={},
+                          limits=Limits(used_bytes=200 << 20))
+    watched = worker.Worker(users, process, 0, [])
+    if groups:
+        process.wait(20)  # the kernel ends it, and nobody has to look
+    else:
+        with pytest.raises(worker.Ended):
+            watched.ask(b"", 20)
+    watched.end()
+    assert "killed" in watched.how and not users.limited, watched.how
+
+
+def test_a_file_of_more_than_64_mb_and_a_65th_open_file_are_refused(users):
+    script = ("import os, resource\nfd = os.memfd_create('x')\n"
+              "try: os.posix_fallocate(fd, 0, 65 << 20)\nexcept OSError as e: print(e.errno)\n"
+              "print(resource.getrlimit(resource.RLIMIT_NOFILE)[1], open('/proc/self/oom_score_adj').read())")
+    process = users.start(["/usr/bin/python3", "-c", script], slot=0, scratch=users.folder("try", 0), readable=[], environment={})
+    assert process.communicate()[0].split() == [b"27", b"64", b"1000"]
+    users.end(process, 0)
 
 
 def test_folders_that_a_program_closed_or_made_deep_are_removed(scratch, monkeypatch):

@@ -10,10 +10,10 @@ import shlex
 import shutil
 import subprocess
 import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from . import clock
 from .exercises import Lab, Part
 from .fault import Fault
 from .sandbox import Limits, Sandbox, remove
@@ -21,7 +21,7 @@ from .sandbox import Limits, Sandbox, remove
 MAKING = threading.Lock()  # of the hand-out: submissions are compiled side by side
 BUILD_SECONDS = 120.0  # for the compiler and both links together
 MOST_KEPT, MOST_SAID = 64 << 10, 8 << 20  # bytes of what a compiler says: kept, and said before it is ended
-COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, processes=64)
+COMPILE = Limits(cpu_seconds=120, memory_bytes=16 << 30, used_bytes=8 << 30, processes=64, file_bytes=256 << 20, files=512)
 
 # What launches kernels, and the library in which these functions do nothing: common/src/grading/no_launches.cpp.
 LAUNCHES = [name + stream for name in ("__cudaLaunchKernel", "cudaLaunchKernel", "cudaLaunchKernelExC",
@@ -126,7 +126,7 @@ def build(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slo
 
 def built(lab: Lab, folder: Path, part: Part, files: Path, sandbox: Sandbox, slot: int, scratch: Path) -> Programs:
     tree = hand_out(lab, sandbox)
-    deadline = time.monotonic() + BUILD_SECONDS
+    deadline = clock.now() + BUILD_SECONDS
     sources = scratch / "src"  # the folders of the lab's CUDA files, with the student's in their place
     for place in ("cuda", "devices"):
         if (tree / "labs" / lab.folder / place).is_dir():
@@ -181,7 +181,7 @@ def run(sandbox: Sandbox, command: list[str], slot: int, scratch: Path, readable
                             kept=scratch)
     try:
         said = said_by(process, deadline)
-        process.wait(max(0, deadline - time.monotonic()))
+        process.wait(max(0, deadline - clock.now()))
     except subprocess.TimeoutExpired:
         raise DoesNotCompile("the compiler did not end in time") from None
     finally:
@@ -199,7 +199,7 @@ def said_by(process: subprocess.Popen[bytes], deadline: float) -> bytes:
         for pipe in kept:
             ready.register(pipe, selectors.EVENT_READ)
         while ready.get_map():
-            left = deadline - time.monotonic()
+            left = deadline - clock.now()
             if left <= 0:
                 raise subprocess.TimeoutExpired(process.args, left)
             for key, _ in ready.select(left):

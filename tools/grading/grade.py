@@ -6,7 +6,10 @@ import argparse
 import csv
 import faulthandler
 import hashlib
+import io
+import itertools
 import json
+import math
 import os
 import queue
 import re
@@ -15,8 +18,10 @@ import shutil
 import signal
 import sys
 import time
+import unicodedata
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -25,10 +30,11 @@ from .exercises import Lab, load
 from .fault import Fault, Parser, new_folder
 from .handout import questions
 from .judge import NOT_COUNTED, NOT_GRADED, UNSOLVED, Judge, Result
-from .sandbox import best
-from .submission import ANSWERS, Submission, name_of, printable, read
+from .sandbox import best, locked
+from .submission import ANSWERS, Submission, answers_of, name_of, printable, read_one, text_of
 
 
+csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
 OLD_TESTS = "results of tests that have changed since: name the submission with --regrade"
 
 
@@ -44,6 +50,8 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
     """Grades all exercises of a submission. Of several back ends the best one counts."""
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
+    notes = list(submission.notes)
+    look: list[str] = []
     warnings: set[str] = set()
     for exercise in judge.lab.exercises:
         counted: tuple[str, list[Result]] | None = None
@@ -52,7 +60,12 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
             results = judge.judge(exercise, part, files, slot, known)
             if counted is None or better(results, counted[1]):
                 counted = (part.backend, results)
+            if files and judge.why_not(part) and results[0].outcome == NOT_GRADED:
+                notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
         assert counted
+        part = exercise.parts[counted[0]]
+        if all(name in submission.files for name in part.files) and (why := judge.why_look(part, submission.files, counted[1])):
+            look.append(f"{exercise.name}: {why}")
         warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
         exercises[exercise.name] = {
             "backend": counted[0],
@@ -65,8 +78,9 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
         "score": round(sum(one["score"] for one in exercises.values()), 2),
         "max_score": judge.lab.points,
         "seconds": round(time.perf_counter() - begin, 1),
-        "notes": submission.notes,
+        "notes": notes,
         "warnings": sorted(warnings),
+        "look": look,
         "exercises": exercises,
     }
 
@@ -89,48 +103,65 @@ def said_of(result: dict[str, Any]) -> str:
     return f"{result['score']:g} of {result['max_score']:g}"
 
 
-def read_roster(path: str) -> tuple[list[str], dict[str, dict[str, str]]]:
-    """The columns of a roster, and its lines by the name of the submission."""
+def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
+    """The columns of a roster, and its lines by the name of the submission.
+
+    @param taken names of columns that the gradebook has itself
+    """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            reader = csv.DictReader(file, restval="")
-            reader.fieldnames = [column.strip() for column in reader.fieldnames or []]
-            columns = [column for column in reader.fieldnames if column]
-            lines = [(reader.line_num, line) for line in reader]
-    except UnicodeDecodeError:
-        raise Fault(f"cannot read {path}: it is not UTF-8") from None
-    except (OSError, csv.Error) as error:
-        raise Fault(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter_of(text))
+        reader.fieldnames = [column.strip() for column in reader.fieldnames or []]
+        reader.fieldnames = [column.lower() if column.lower() in ("submission", "id") else column for column in reader.fieldnames]
+        columns = [column for column in reader.fieldnames if column]
+        lines = [(reader.line_num, line) for line in reader]
+    except csv.Error as error:
+        raise Fault(f"cannot read {path}: {error}") from None
     if "submission" not in columns:
-        raise Fault(f"{path} has no column 'submission', the name of the folder or zip file; it may also have id, name, "
-                    f"late_days, with commas between them; its first line says '{printable(','.join(columns))}'")
+        raise Fault(f"{path} has no column 'submission', the name of the folder or archive; it may also have id, name, "
+                    f"late_days; its first line says '{printable(','.join(columns))}'")
+    for column in columns:
+        if columns.count(column) > 1 or column in taken:
+            how = "as the gradebook has" if column in taken else "twice"
+            raise Fault(f"{path} has a column '{printable(column)}' {how}: name it otherwise")
     people: dict[str, dict[str, str]] = {}
+    ids: set[str] = set()
     for number, line in lines:
         if any(cell.strip() for cell in line.get(None) or []):  # type: ignore[call-overload]
-            raise Fault(f"{path}, line {number}, has more cells than the first line: put a cell with a comma between quotes")
+            raise Fault(f"{path}, line {number}, has more cells than the first line: a cell with a comma needs quotes")
         person = {column: line[column].strip() for column in columns}
-        name = person["submission"]
+        name = person["submission"] = unicodedata.normalize("NFC", person["submission"])
         if not name:
             raise Fault(f"{path}, line {number}, names no submission")
         if name in people:
             raise Fault(f"{path} has two lines for '{printable(name)}'")
+        if person.get("id") in ids:
+            raise Fault(f"{path}, line {number}: the id '{printable(person['id'])}' appears twice")
+        if person.get("id"):
+            ids.add(person["id"])
         people[name] = person
     return [c for c in columns if c != "submission"], people
 
 
-def named(paths: list[str]) -> dict[str, Path]:
+def delimiter_of(text: str) -> str:
+    """What stands between the cells of a table: spreadsheets of some countries save it with semicolons or tabs."""
+    head = text.partition("\n")[0]
+    return max(",;\t", key=head.count)
+
+
+def named(paths: list[str]) -> dict[str, list[Path]]:
     """The submissions by name. A folder of submissions may be given as FOLDER/*."""
-    found: dict[str, Path] = {}
+    found: dict[str, list[Path]] = {}
     for text in paths:
         path = Path(text)
         if not path.exists():
             raise Fault(f"there is no submission {printable(text)}")
         name = name_of(path)
-        if name in found:
-            raise Fault(f"two submissions are named '{printable(name)}'")
-        if not re.fullmatch(r"[^/\x00-\x1f\ud800-\udfff]+", name) or name.startswith("."):  # surrogates: not UTF-8
+        # Two names must be two in a table, and to whoever reads it.
+        if not name.isprintable() or name != name.strip() or name[:1] in ("", ".") or report.unsafe_name(name):
             raise Fault(f"'{printable(name)}' cannot be the name of a submission: rename it")
-        found[name] = path
+        if path.is_symlink():
+            raise Fault(f"{printable(text)} is a link: name what it leads to")
+        found.setdefault(name, []).append(path)
     return found
 
 
@@ -138,85 +169,159 @@ def digest_of(submission: Submission) -> str:
     return hashlib.sha256(repr((sorted(submission.files.items()), submission.notes)).encode()).hexdigest()
 
 
-def lines_of(path: Path, *needed: str) -> list[dict[str, str]]:
+def lines_of(path: Path, complaints: list[str], *needed: str) -> list[dict[str, str]]:
     """The lines of a table that an earlier run wrote, and in which somebody may have written; none if there is no such file.
-    Some spreadsheets save a table with semicolons or tabs between the cells.
+    A table that is not understood is kept under another name, and told: it must not keep the class from being graded.
 
     @param needed the columns without which it is not understood
     """
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
-            head = file.readline()
-            file.seek(0)
-            reader = csv.DictReader(file, restval="", delimiter=max(",;\t", key=head.count))
-            lines = []
-            for line in reader:
-                if line.get(None):  # type: ignore[call-overload]
-                    raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: put a cell with a comma "
-                                "between quotes")
-                lines.append(line)
-            columns = reader.fieldnames or []
+        return read_table(path, *needed)
+    except Fault as fault:
+        kept = next(one for number in itertools.count(1)
+                    if not (one := path.with_name(f"{path.stem}-unread-{number}.csv")).exists())
+        os.replace(path, kept)
+        complaints.append(f"{fault}; its points do not count. It is now {kept.name}: mend it, name it {path.name}, and start the "
+                          "same command again")
+        return []
+
+
+def read_table(path: Path, *needed: str) -> list[dict[str, str]]:
+    try:
+        text = text_of(path.read_bytes())
+        reader = csv.DictReader(io.StringIO(text, newline=""), restval="", delimiter=delimiter_of(text))
+        lines = []
+        for line in reader:
+            if line.pop(None, None):  # type: ignore[call-overload]
+                raise Fault(f"{path}, line {reader.line_num}, has more cells than the first line: a cell with a comma needs "
+                            "quotes")
+            lines.append(line)
+        columns = reader.fieldnames or []
     except FileNotFoundError:
         return []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise Fault(f"cannot read {path}, which holds points given by hand: {error}") from None
+    except (OSError, csv.Error) as error:
+        raise Fault(f"cannot read {path}: {error}") from None
+    for column in columns:
+        if columns.count(column) > 1 and column:
+            raise Fault(f"cannot read {path}: it has two columns '{printable(column)}'")
     if missing := [column for column in needed if column not in columns]:
-        raise Fault(f"cannot read {path}, which holds points given by hand: it has no column '{missing[0]}'; save it as CSV "
-                    "with commas and in UTF-8")
+        raise Fault(f"cannot read {path}: it has no column '{missing[0]}'")
     return lines
 
 
-def answer_lines(out: Path) -> list[dict[str, str]]:
-    return lines_of(out / "answers.csv", "submission", "question", "points")
-
-
-def gradebook_lines(out: Path) -> list[dict[str, str]]:
-    return lines_of(out / "gradebook.csv", "submission", "answers")
-
-
-def points_by_hand(out: Path) -> dict[tuple[str, str], str]:
+def points_by_hand(out: Path, complaints: list[str]) -> dict[tuple[str, str], str]:
     """What somebody has written into answers.csv, by submission and question."""
-    return {(line["submission"], line["question"]): line["points"].strip()
-            for line in answer_lines(out) if line["points"].strip()}
+    lines = lines_of(out / "answers.csv", complaints, "submission", "question", "points")
+    return {(line["submission"], line["question"]): line["points"].strip() for line in lines if line["points"].strip()}
 
 
-def marks_by_hand(out: Path) -> dict[str, str]:
-    """The points for answers by submission: those of answers.csv added up, or what stands in the gradebook."""
-    marks = {line["submission"]: line["answers"] for line in gradebook_lines(out) if line["answers"].strip()}
+def number_of(text: str) -> float | None:
+    """A number that somebody wrote, with a point or a comma. None if it is none."""
+    try:
+        number = float(text.replace(",", "."))
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def sums_of(points: dict[tuple[str, str], str], complaints: list[str]) -> dict[str, str]:
+    """The points of answers.csv by submission, added up."""
     sums: dict[str, float] = {}
-    for (name, question), points in points_by_hand(out).items():
+    for (name, question), written in points.items():
+        number = number_of(written)
+        if number is None:
+            complaints.append(f"answers.csv: '{printable(written)}' for {printable(name)}, question {printable(question)}, is no "
+                              "number and does not count")
+        sums[name] = sums.get(name, 0) + (number or 0)
+    return {name: f"{total:g}" for name, total in sums.items()}
+
+
+class Gradebook:
+    """gradebook.csv. Somebody may write into it: a cell that was changed stays as it is, and so do further columns and lines.
+
+    A second file has what this program wrote itself, so that a later run knows what was changed."""
+
+    def __init__(self, out: Path, head: list[str], complaints: list[str]) -> None:
+        self.path, self.own_path = out / "gradebook.csv", out / ".gradebook.csv"
+        self.head = head
+        lines = lines_of(self.path, complaints, "submission", "answers")
         try:
-            sums[name] = sums.get(name, 0) + float(points.replace(",", "."))
-        except ValueError:
-            raise Fault(f"{out / 'answers.csv'}: '{printable(points)}' for question {printable(question)} is no number") from None
-    return marks | {name: f"{points:g}" for name, points in sums.items()}
+            wrote = read_table(self.own_path, "submission")
+        except Fault:
+            wrote = []
+        before = {column for line in wrote[:1] for column in line}
+        self.more = [column for line in lines[:1] for column in line if column and column not in {*head, *before}]
+        self.lines = {line["submission"]: line for line in lines}
+        self.wrote = {line["submission"]: line for line in wrote}
+        self.changed: dict[str, dict[str, str]] = {}
+        for name, line in self.lines.items():
+            own = self.wrote.get(name, {}) if wrote else {**line, "answers": ""}  # earlier versions had no second file
+            self.changed[name] = {column: line[column] for column in [*head[1:], *self.more] if line.get(column, "").strip() and
+                                  (column in self.more or not same(line[column], own.get(column, "")))}
+
+    def write(self, rows: list[dict[str, str]], sums: dict[str, str]) -> None:
+        """@param rows what was graded. @param sums the points for answers in answers.csv, by submission"""
+        exercises = self.head[self.head.index("max_score") + 1:self.head.index("answers")]
+        book, own = [], []
+        for row in rows:
+            name = row["submission"]
+            if name in sums:
+                row = {**row, "answers": sums[name]}
+            changed = {column: cell for column, cell in self.changed.get(name, {}).items()
+                       if column != "answers" or name not in sums}
+            new = {**row, **changed}
+            if "score" not in changed and any(one in changed for one in exercises):
+                new["score"] = f"{sum(number_of(new[one]) or 0 for one in exercises):g}"
+            points = [number_of(new.get(one) or "0") for one in ("score", "answers")]
+            if "total" not in changed and None not in points:
+                new["total"] = f"{sum(points):g}"  # type: ignore[arg-type]
+            told = [f"{column} was {row.get(column)}" for column in changed if column in ("score", "max_score", *exercises)]
+            if told and "notes" not in changed:
+                new["notes"] = "; ".join([*filter(None, [new["notes"]]), f"changed by hand: {', '.join(told)}"])
+            book.append(new)
+            own.append({**new, **{column: row.get(column, "") for column in changed}})
+        known = {row["submission"] for row in rows}
+        for name, line in self.lines.items():  # whose results are lost, or who never had any
+            if name not in known and (self.changed[name] or line["answers"].strip()):
+                book.append(line)
+                own.append(self.wrote.get(name, {"submission": name}))
+        for path, head, lines in ((self.path, [*self.head, *self.more], book), (self.own_path, self.head, own)):
+            report.write(path, report.table([head, *([line.get(column, "") for column in head] for line in lines)]))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two cells say the same: a spreadsheet may write a number in another way."""
+    return one.strip() == other.strip() or (number_of(one) is not None and number_of(one) == number_of(other))
 
 
 def quoted(text: str) -> str:
-    """A student's text inside a page: it can be taken for no other part of it, and holds no HTML."""
+    """A student's text inside a page: it can be taken for no other part of it, and holds no HTML, links or pictures."""
     safe = report.printable(text).replace("&", "&amp;").replace("<", "&lt;")
+    safe = re.sub(r"\](?=[(:])", r"]\\", safe)  # a[i][j] stays as it is
     return "\n".join(f"> {line}".rstrip() for line in safe.split("\n"))
 
 
-def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path) -> None:
+def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path, complaints: list[str]) -> None:
     """All answers to the questions in one file for each question, and a table for their points. Points that are there stay."""
     count = len(questions(lab))
-    given_points = points_by_hand(out)
+    given_points = points_by_hand(out, complaints)
     folder = out / "answers"
     rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
     texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
+    others: list[str] = []
     for name, one in sorted(submissions.items()):
-        sections = re.split(r"(?m)^## Question ([0-9]{1,4})[ \t]*$", one.get("answers", ""))
-        given = {int(number): text for number, text in zip(sections[1::2], sections[2::2])}
+        given, rest = answers_of(lab, one.get("answers", ""))
+        if rest:
+            others.append(f"## {report.markdown(name)}\n\n{quoted(rest)}\n")
         for number in texts:
-            lines = [line for line in given.get(number, "").splitlines() if not line.startswith(">")]
-            answer = "\n".join(lines).strip()
-            texts[number].append(f"## {quoted(name)[2:]}\n\n{quoted(answer) if answer else '(no answer)'}\n")
+            answer = given.get(number, "")
+            texts[number].append(f"## {report.markdown(name)}\n\n{quoted(answer) if answer else '(no answer)'}\n")
             points = given_points.pop((report.safe_cell(report.printable(name)), str(number)), "")
             rows.append([report.printable(name), number, "yes" if answer else "no", points])
     rows += [[name, number, "", points] for (name, number), points in given_points.items()]  # whose results are lost
     for number, answers in texts.items():
         report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
+    report.write(folder / "no-question.md", "# Text that belongs to no question\n\n" + "\n".join(others))
     report.write(out / "answers.csv", report.table(rows))
 
 
@@ -265,24 +370,27 @@ def end_by_signal(number: int, _: Any) -> NoReturn:
 class Grading:
     """The grading of a class, in an output folder."""
 
-    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace, tests: str) -> None:
+    def __init__(self, lab: Lab, judge: Judge, out: Path, options: argparse.Namespace, tests: str,
+                 roster: tuple[list[str], dict[str, dict[str, str]]]) -> None:
         self.lab = lab
         self.judge = judge
         self.out = out
         self.regrade = options.regrade
+        self.late = lateness(options.metadata)
         self.jobs = options.jobs
         self.slots: queue.Queue[int] = queue.Queue()
         for slot in range(options.jobs):
             self.slots.put(slot)
-        self.columns: list[str] = []
-        self.roster: dict[str, dict[str, str]] = {}
-        if options.roster:
-            self.columns, self.roster = read_roster(options.roster)
+        self.columns, self.roster = roster
         self.tests = tests
-        self.marks = marks_by_hand(out)
-        self.old_lines = [line for line in gradebook_lines(out) if line["answers"].strip()]
+        self.complaints: list[str] = []  # about what was given
+        self.sums = sums_of(points_by_hand(out, self.complaints), self.complaints)
         self.done = self.earlier_ones()
         self.stopping = False
+
+    def to_look_at(self) -> list[str]:
+        return [f"look at {report.printable(name)}, {one}" for name, result in sorted(self.done.items())
+                for one in result.get("look", [])]
 
     def not_in_both(self) -> list[str]:
         """Names that are only in the roster, or only among the submissions: one may be misspelt."""
@@ -299,10 +407,12 @@ class Grading:
         path = self.folder(name) / "graded.json"
         try:
             found = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            for one in found["exercises"].values():
+                one["tests"] = [Result(**test).as_dict() for test in one["tests"]]
+            report.gradebook_row(self.lab, found), report.page(self.lab, [found], 1, [])
+            return found if found["name"] == name else None
+        except Exception:  # nobody knows what is in a damaged file; the submission is graded again
             return None
-        needed = {"name", "score", "max_score", "notes", "exercises"}
-        return found if isinstance(found, dict) and needed <= set(found) and found["name"] == name else None
 
     def earlier_ones(self) -> dict[str, dict[str, Any]]:
         """What earlier runs graded: it stays in the tables, whichever submissions are named now."""
@@ -314,10 +424,10 @@ class Grading:
                 result["warnings"] = [*result.get("warnings", []), OLD_TESTS]
         return found
 
-    def grade(self, name: str, path: Path) -> dict[str, Any]:
+    def grade(self, name: str, paths: list[Path]) -> dict[str, Any]:
         slot = self.slots.get()
         try:
-            submission = read(self.lab, path)
+            submission = read_one(self.lab, paths)
             digest = digest_of(submission)
             before = self.earlier(name)
             known: dict[str, Result] = {}
@@ -332,9 +442,10 @@ class Grading:
                 result = failed(self.lab, name, f"{type(error).__name__}: {error}")
             if self.stopping:  # its programs may have been ended, which is no fault of theirs
                 raise Stopped
+            result["notes"] = [*self.late, *result["notes"]]
             result["digest"] = digest
             result["tests"] = self.tests
-            result["answers"] = submission.files.get(ANSWERS, b"").decode("utf-8", errors="replace")
+            result["answers"] = text_of(submission.files.get(ANSWERS, b""))
             result["person"] = self.roster.get(name.strip(), {})
             try:
                 report.for_submission(self.lab, self.folder(name), result)
@@ -349,8 +460,11 @@ class Grading:
         results = [self.done[name] for name in sorted(self.done)]
         for result in results:
             result["person"] = self.roster.get(result["name"].strip(), {})
-        book = report.gradebook(self.lab, results, self.columns, self.marks, self.old_lines)
-        report.write(self.out / "gradebook.csv", book)
+        names = {result["name"].strip() for result in results}
+        absent = [{"name": name, "score": 0, "max_score": self.lab.points, "exercises": {}, "notes": ["no submission"],
+                   "person": person} for name, person in sorted(self.roster.items()) if name not in names]
+        book = Gradebook(self.out, report.gradebook_head(self.lab, self.columns), self.complaints)  # read now: somebody may write
+        book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
 
     def stop(self, running: Collection[Future[dict[str, Any]]]) -> None:
@@ -365,7 +479,7 @@ class Grading:
             end_sessions()
             time.sleep(0.1)
 
-    def all(self, submissions: dict[str, Path]) -> None:
+    def all(self, submissions: dict[str, list[Path]]) -> None:
         begin = time.perf_counter()
         # Before there are threads: a program cannot run while a process that another thread starts holds it open.
         for _, part in self.lab.parts():
@@ -373,7 +487,7 @@ class Grading:
                 self.judge.sandbox.installed(self.judge.worker_program(part))
         expected = len(set(self.done) | set(submissions))
         with ThreadPoolExecutor(self.jobs) as pool:
-            waiting = {pool.submit(self.grade, name, path): name for name, path in sorted(submissions.items())}
+            waiting = {pool.submit(self.grade, name, paths): name for name, paths in sorted(submissions.items())}
             try:
                 for number, future in enumerate(as_completed(waiting), 1):
                     name = waiting[future]
@@ -390,22 +504,24 @@ class Grading:
                 raise
             finally:
                 self.write_class(expected)
-        collect_answers(self.lab, self.done, self.out)
+        collect_answers(self.lab, self.done, self.out, self.complaints)
 
 
 def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) -> bytes:
     """The secret from which the hidden inputs of this class are made. The output folder keeps it."""
     path = out / "state.json"
     known: dict[str, str] = {}
-    if path.is_file():
+    if path.exists() or (out / "submissions").is_dir():
         try:
             known = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise Fault(f"{path} cannot be read; name another --out") from None
+            known = {name: str(known[name]) for name in ("lab", "seed", "tests")}
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            if not any((out / "submissions").glob("*/graded.json")):
+                raise Fault(f"{path} is not a file of this program; name another --out") from None
+            print(f"{path} cannot be read: what is graded now has other hidden inputs", file=sys.stderr)
+            known = {}
     elif out.exists() and os.listdir(out):
         raise Fault(f"{out} is not empty and holds no results; name another --out")
-    if not isinstance(known, dict) or (known and not {"lab", "seed", "tests"} <= set(known)):
-        raise Fault(f"{path} is not a file of this program; name another --out")
     if known and known["lab"] != lab.name:
         raise Fault(f"{out} holds results of lab {known['lab']}; name another --out")
     if known and seed and known["seed"] != seed:
@@ -416,6 +532,25 @@ def state_of(out: Path, lab: Lab, fingerprint: str, regrade: bool, seed: str) ->
     report.write(path, json.dumps({"lab": lab.name, "seed": secret, "tests": fingerprint}) + "\n")
     path.chmod(0o600)
     return secret.encode()
+
+
+def lateness(path: str) -> list[str]:
+    """A note if a submission is late, from Gradescope's submission_metadata.json. A due date of the student's own counts."""
+    try:
+        about = json.loads(Path(path).read_text(encoding="utf-8"))
+        places = [about["assignment"], *(user.get("assignment") or {} for user in about["users"])]
+        dues = [place.get("due_date") for place in places]
+        due = max(datetime.fromisoformat(one) for one in dues if one)
+        late = (datetime.fromisoformat(about["created_at"]) - due).total_seconds()
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):  # not on Gradescope, or there is no due date
+        return []
+    return [f"handed in late: late days: {math.ceil(late / 86400)}"] if late > 0 else []
+
+
+def refuse_several_in_one(lab: Lab, path: Path) -> None:
+    """Raises Fault for a folder of submissions that is named in place of its content."""
+    if path.is_dir() and (several := [note for note in read_one(lab, [path]).notes if "none of them counts" in note]):
+        raise Fault(f"{printable(str(path))} holds several submissions: name {printable(str(path))}/* ({several[0]})")
 
 
 def fingerprint_of(lab: Lab, judge: Judge) -> str:
@@ -434,6 +569,8 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run and what was not graded, and only that")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
     parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
+    parser.add_argument("--metadata", default="", metavar="FILE.json",
+                        help="Gradescope's file about the one submission: says whether it is late")
     parser.add_argument("--sandbox", choices=["bubblewrap", "user", "none"], default="",
                         help="how submissions are kept apart; the strongest that works unless given")
     options = parser.parse_args(words)
@@ -442,13 +579,24 @@ def main(root: Path, words: list[str]) -> int:
     lab = load(root, options.lab)
     submissions = named(options.submissions)
     out = Path(options.out)
-    for path in submissions.values():
+    for path in itertools.chain(*submissions.values()):
         if Path(os.path.realpath(out)).is_relative_to(os.path.realpath(path)):
             raise Fault(f"--out {out} lies in the submission {printable(str(path))}: name a folder elsewhere")
+    if len(options.submissions) == 1 and not options.metadata:
+        refuse_several_in_one(lab, Path(options.submissions[0]))
+    roster_file = Path(options.roster or out / "roster.csv")  # without the option, that of the run before
+    roster_text = text_of(roster_file.read_bytes()) if options.roster or roster_file.is_file() else ""
+    roster: tuple[list[str], dict[str, dict[str, str]]] = ([], {})
+    if roster_text or options.roster:
+        roster = read_roster(roster_text, roster_file, report.gradebook_head(lab, [])[1:])
     if options.export_sources:
-        export_sources(lab, [read(lab, path) for path in submissions.values()], Path(options.export_sources))
+        export_sources(lab, [read_one(lab, paths) for paths in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
     faulthandler.register(signal.SIGUSR1)  # says what each thread is doing
+    out.mkdir(parents=True, exist_ok=True)
+    lock = locked(out)
+    if lock < 0:
+        raise Fault(f"another run is working on {out}: wait for its end, or name another --out")
     sandbox = best(options.sandbox)
     try:
         print(f"sandbox: {sandbox.kind}", file=sys.stderr)
@@ -457,11 +605,15 @@ def main(root: Path, words: list[str]) -> int:
         judge = Judge(lab, root / "build/default", sandbox, b"")
         tests = fingerprint_of(lab, judge)
         judge.secret = state_of(out, lab, tests, options.regrade, options.seed)
-        grading = Grading(lab, judge, out, options, tests)
+        if options.roster:
+            report.write(out / "roster.csv", roster_text)
+        grading = Grading(lab, judge, out, options, tests, roster)
         grading.all(submissions)
-        for warning in [*report.warnings(list(grading.done.values())), *grading.not_in_both()]:
+        warnings = report.warnings(list(grading.done.values()))
+        for warning in [*warnings, *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)
     finally:
         sandbox.close()
+        os.close(lock)
     print(out / "class.html")
-    return 0
+    return 1 if grading.complaints else 0

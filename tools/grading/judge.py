@@ -24,7 +24,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from . import cuda
+from . import clock, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter
@@ -66,9 +66,13 @@ CUT_OFF = "its kernels could not be counted, because it disturbed the counter"
 OUT_OF_TIME = "the tests before it took all the time that an exercise has"
 NOT_ENDED = "a program of this exercise could not be ended"
 TWO_FACED = "the kernel may differ from one compiler to another, and the tool must see the one that the device runs"
-SAME_EVERYWHERE = {"__attribute__", "__func__", "__FILE__", "__LINE__", "cl_khr_fp64"}
+SAME_EVERYWHERE = {"__attribute__", "__func__", "__LINE__"}
+SUSPICIOUS = 0.2  # times the rung's time
+BARRIER = r"\b(?:barrier|work_group_barrier|__sync\w+|sync|arrive_and_wait)\s*\("
+MOST_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
+WRONG_UNDER_TOOL = "the tool found nothing, but values are wrong: see the other tests"
 ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
 
@@ -86,6 +90,7 @@ class Result:
     seconds: float = 0.0
     key: str = ""
     printed: str = ""  # what the program printed, for the instructor: it may hold what it read in our programs
+    ratio: float = 0.0  # in a test of speed: times the time of the rung
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -160,11 +165,16 @@ class Judge:
             raise Fault(f"{self.program} has not been built")
 
     def call(self, *arguments: str) -> str:
-        try:
-            ran = subprocess.run([str(self.program), *arguments], capture_output=True, text=True, check=False,
-                                 timeout=self.judge_seconds)
-        except subprocess.TimeoutExpired:
-            raise Fault(f"the judge of {self.lab.name} did not end in {self.judge_seconds:g} s: {arguments[0]}") from None
+        begin = clock.now()
+        while True:
+            try:
+                ran = subprocess.run([str(self.program), *arguments], capture_output=True, text=True, check=False,
+                                     timeout=self.judge_seconds)
+                break
+            except subprocess.TimeoutExpired:  # of which the time in which the grader stood still is no part
+                if clock.now() - begin >= self.judge_seconds:
+                    raise Fault(f"the judge of {self.lab.name} did not end in {self.judge_seconds:g} s: "
+                                f"{arguments[0]}") from None
         if ran.returncode != 0:
             raise Fault(f"the judge of {self.lab.name} failed: {ran.stderr.strip()}")
         return ran.stdout
@@ -188,7 +198,7 @@ class Judge:
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
         libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
         sources = [Path(__file__).with_name(name)
-                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py")]
+                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
         return digest.hexdigest()
@@ -236,6 +246,10 @@ class Judge:
         texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
         if missing or all(is_unsolved(self.lab.stub(name), text) for name, text in texts.items()):
             return all_of(UNSOLVED, f"{' '.join(missing)} was not handed in" if missing else "")
+        for name, text in texts.items():
+            if "\0" in text:  # a compiler reads up to it, or says something that helps nobody
+                return all_of(BUILD_ERROR, f"{name}, line {text[:text.index(chr(0))].count(chr(10)) + 1}, holds a NUL byte: "
+                                           "it is no text file")
         why = self.why_not(part)
         if why:
             return all_of(NOT_GRADED, why)
@@ -285,6 +299,19 @@ class Judge:
             if programs:
                 remove(programs.scratch)
 
+    def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
+        """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.
+        "": nothing is strange."""
+        if not any(one.score for one in results):
+            return ""
+        for one in results:
+            if 0 < one.ratio < SUSPICIOUS:
+                return f"{one.ratio:g} times the time of the rung"
+        texts = ["".join(map(bare_code, of)) for of in ((files[name].decode(errors="replace") for name in part.files),
+                                                        map(self.lab.rung, part.files))]
+        own, rung = (bool(re.search(BARRIER, text)) for text in texts)
+        return "no barrier, where the rung has one: is it another algorithm?" if rung and not own else ""
+
     @cached_property
     def answers(self) -> set[str]:
         """The lines of all solutions of the lab, without spaces. A hand-out has none."""
@@ -327,12 +354,12 @@ class Run:
     @contextmanager
     def charged(self, worker: Worker) -> Iterator[None]:
         """Counts the time that a program of the submission takes. That of a rung is not the submission's."""
-        begin = time.perf_counter()
+        begin = clock.now()
         try:
             yield
         finally:
             if worker.slot == self.slot:
-                self.left -= time.perf_counter() - begin
+                self.left -= clock.now() - begin
 
     def result(self) -> Result:
         if self.test.check == "speed":
@@ -386,9 +413,12 @@ class Run:
         return self.judge.caches[name]
 
     def cases(self, rounds: int = 1, first: int = 0) -> list[dict[str, Any]]:
-        problems = self.test.problems() * rounds
-        return [{**problem, "seed": self.judge.seed(self.exercise, self.test, first + number)}
-                for number, problem in enumerate(problems)]
+        cases = []
+        for number, problem in enumerate(self.test.problems() * rounds, first):
+            seed = self.judge.seed(self.exercise, self.test, number)
+            chance = random.Random(f"sizes {seed}")
+            cases.append({name: drawn(value, chance) for name, value in problem.items()} | {"seed": seed})
+        return cases
 
     def made(self, cases: list[dict[str, Any]], name: str) -> Iterator[bytes]:
         """The messages for a worker. The judge has made all of them when this returns."""
@@ -426,10 +456,10 @@ class Run:
         """The answers to the cases, and a result if the worker did not answer all."""
         answers: list[bytes] = []
         messages = self.made(cases, "cases")  # the judge's time is not the submission's
-        end = time.perf_counter() + self.judge.test_seconds
+        end = clock.now() + self.judge.test_seconds
         try:
             for message in messages:
-                left = min(self.seconds, end - time.perf_counter())
+                left = min(self.seconds, end - clock.now())
                 if worker.slot == self.slot:
                     left = min(left, self.left)
                 with self.charged(worker):
@@ -457,20 +487,24 @@ class Run:
             return self.outcome(FAILED, f"{describe(case)}: {message[:1000]}")
         return None
 
-    def of_rung(self, cases: list[dict[str, Any]], program: Path, **how: Any) -> tuple[list[bytes], list[int | None], str]:
-        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are."""
+    def of_rung(self, cases: list[dict[str, Any]], program: Path, files: dict[str, bytes] | None = None,
+                **how: Any) -> tuple[list[bytes], list[int | None], str]:
+        """The answers of a worker of the rung, how many kernels ran for each where they are counted, and why not all are.
+
+        @param files in place of those of the rung
+        """
         own = self.slot + OF_RUNGS  # a user other than the student's, which cannot see or stop it
-        files = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
-        rung = {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
-        self.judge.sandbox.fill(files, rung, own)
+        folder = self.judge.sandbox.base / f"slot{own}-{secrets.token_hex(4)}-files"
+        files = files or {Path(name).name: self.judge.lab.rung(name).encode() for name in self.part.files}
+        self.judge.sandbox.fill(folder, files, own)
         try:
-            with self.started(program, files, slot=own, **how) as worker:
+            with self.started(program, folder, slot=own, **how) as worker:
                 answers, _ = self.asked(worker, cases)
                 if "tool" in how:
                     worker.finish(self.seconds)
             return answers, worker.kernels, worker.counter.trouble if worker.counter else ""
         finally:
-            remove(files)
+            remove(folder)
 
     def rung_finds_no_device(self) -> bool:
         """Whether not even the rung finds a device. A submission may only pretend it, to be graded by hand."""
@@ -587,13 +621,10 @@ class Run:
             ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
             for tool, more in (("memcheck", ["--leak-check", "no", "--padding", "4096"]),
                                ("racecheck", ["--racecheck-report", "all"]), ("initcheck", []))]
-        if opencl:
-            asked = {name for file in self.part.files for name in
-                     target_macros((self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")) -
-                     target_macros(self.judge.lab.rung(file))}
-            if asked:
-                why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
-                return self.outcome(FAILED, why, public=why)
+        asked = self.two_faced(tools[0]) if opencl else set()
+        if asked:
+            why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
+            return self.outcome(FAILED, why, public=why)
         cases = self.cases()
         answers: list[bytes] = []
         self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
@@ -616,13 +647,52 @@ class Run:
                         trouble = self.outcome(TIMED_OUT, f"it did not end under {tool[0]}")
                 findings = read_log(log)
             trouble = self.judged(cases, answers) or trouble
-            if trouble:
+            if trouble and trouble.outcome == FAILED and findings is not None and is_clean(tool, findings):
+                return self.outcome(FAILED, f"{WRONG_UNDER_TOOL}: {trouble.message}", public=WRONG_UNDER_TOOL)
+            if trouble and (trouble.outcome != FAILED or findings is None):
                 return trouble
             if findings is None:
                 return self.outcome(CRASHED, f"{tool[0]} wrote no log")
             if not is_clean(tool, findings):
                 return self.outcome(FAILED, f"{tool[0]} found: {findings[:1500]}")
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
+
+    def two_faced(self, tool: list[str]) -> set[str]:
+        """What in the submission could tell the compiler of the device from that of the tool."""
+        found, names, deciding = set[str](), set[str](), set[str]()
+        for file in self.part.files:
+            text = (self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")
+            rung = self.judge.lab.rung(file)
+            found |= target_macros(text) - target_macros(rung)
+            every, some = names_to_compare(text)
+            some = some - names_to_compare(rung)[1]
+            names, deciding = names | (every - set(re.findall(NAME, rung))) | some, deciding | some
+        if found or not names:
+            return found
+        if len(names) > MOST_NAMES:
+            return {f"{len(names)} names"}
+        program = shutil.which(tool[0], path="/usr/bin:/usr/local/bin")
+        if not program:
+            return set()
+        with self.log(self.slot + OF_RUNGS) as log:
+            own, other = self.macros(names), self.macros(names, tool=[program, *tool[1:], str(log)], kept=log.parent)
+        if own is None or other is None:  # one of them does not tell
+            return set()
+        return {name for name in names if (name in own) != (name in other) or
+                (name in deciding and own.get(name) != other.get(name))}
+
+    def macros(self, names: set[str], **how: Any) -> dict[str, str] | None:
+        """What a compiler has for each of these names that is a macro. None if it does not say."""
+        lines = ["#define GPULAB_TEXT(x) #x", "#define GPULAB_SHOWN(x) GPULAB_TEXT(x)"]
+        for name in sorted({*names, "GPULAB_TEXT"}):
+            lines += [f"#ifdef {name}", f'#pragma message "GPULAB {name} is " GPULAB_SHOWN({name})', "#endif"]
+        text = "\n".join([*lines, '#error "this is all"', ""]).encode()
+        cases = self.cases()[:1]
+        answers, _, _ = self.of_rung(cases, self.judge.sandbox.installed(self.judge.worker_program(self.part)),
+                                     files={Path(name).name: text for name in self.part.files}, **how)
+        said = "".join(verdict["message"] for verdict in self.checked(cases, answers))
+        found = dict(re.findall(r"(?m): GPULAB (\w+) is (.*)$", said))
+        return found if found.pop("GPULAB_TEXT", "") else None
 
     @contextmanager
     def log(self, slot: int) -> Iterator[Path]:
@@ -696,7 +766,7 @@ class Run:
                             return self.judged(asked, answers) or trouble
                     times[one] += took[problems:]
                 ratio = ratio_of(times[1], times[0])
-                if ratio <= FULL_UP_TO or ratio >= 2 * FULL_UP_TO:
+                if ratio <= FULL_UP_TO or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
                     break
         finally:
             remove(rung)
@@ -715,7 +785,9 @@ class Run:
             return trouble
         share = share_for(ratio)
         words = f"{ratio:.2f} times the time of the rung"
-        return self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
+        result.ratio = round(ratio, 3)
+        return result
 
 
 def bare(text: str) -> str:
@@ -723,15 +795,52 @@ def bare(text: str) -> str:
     return "".join(text.split())
 
 
+# A comment, a string or a character in C. Each may lack its end, so a token matches wherever it begins, and a text is read in a
+# time that is proportional to its length.
+NAME = r"\b[A-Za-z_]\w*"
+TOKEN = re.compile(r"""(?s)//[^\n]*|(?P<block>/\*.*?(?:\*/|\Z))|"(?:\\.|[^"\\\n])*"?|'(?:\\.|[^'\\\n])*'?""")
+
+
+def bare_code(text: str) -> str:
+    """The text of a kernel without comments and without ends of lines that are none. Block comments are a @."""
+    text = re.sub(r"\\[ \t\f\v]*\n", "", text.replace("\r\n", "\n").replace("\r", "\n")).replace("%:", "#")
+    return TOKEN.sub(lambda token: "@" if token["block"] else " " if token[0][0] == "/" else token[0], text.replace("@", " "))
+
+
 def target_macros(text: str) -> set[str]:
-    """The macros in the text of a kernel that can tell one OpenCL compiler from another: names as __SPIR__ and POCL_...
-    anywhere, those of extensions in conditions."""
-    text = re.sub(r"\\[ \t]*\r?\n", "", text).replace("%:", "#")
-    text = re.sub(r"(?s)//[^\n]*|/\*.*?\*/", " ", text)
-    found = set(re.findall(r"\b(?:__\w+__|__SPIR\w*|__NV\w*|__AMD\w*|__OPENCL_\w+|__has_\w+|_*POCL\w*)\b", text))
-    for condition in re.findall(r"(?m)^[ \t]*#[ \t]*(?:el)?if\w*\b(.*)$", text):
-        found |= set(re.findall(r"\b(?:cl_|CL_|__)\w*", condition))
+    """What can tell one OpenCL compiler from another in the text of a kernel, whatever they define: names as __SPIR__ and
+    POCL_..., names that are joined out of parts, files, trigraphs, and comments behind #warning and #error. For the rest see
+    names_to_compare()."""
+    found = set(re.findall(r"\?\?[=/]", text))
+    text = bare_code(text)
+    found |= set(re.findall(r"(?m)^[ \t\f\v@]*#[ \t\f\v@]*((?:warning|error)\b)[^\n]*@", text))
+    text = text.replace("@", " ")
+    found |= set(re.findall(r"\b(?:__\w+__|__SPIR\w*|__NV\w*|__AMD\w*|__OPENCL_\w+|__has_\w+|_*POCL\w*)\b|##", text))
+    found |= set(re.findall(r"(?m)^[ \t\f\v]*#[ \t\f\v]*(?:include|import)\w*", text))
     return found - SAME_EVERYWHERE
+
+
+def names_to_compare(text: str) -> tuple[set[str], set[str]]:
+    """The names in the text of a kernel that can tell one compiler from another if only one of them defines a macro of that name,
+    and those of them that can do so as well if both define it in different ways: names in conditions, and all names if macros
+    become text (#x). In other code, the names of functions of OpenCL are none of them: some compilers rename these."""
+    text = bare_code(text).replace("@", " ")
+    directive = r"(?m)^[ \t\f\v]*#[ \t\f\v]*"
+    bodies: dict[str, set[str]] = {}
+    for name, body in re.findall(directive + r"define[ \t\f\v]+(\w+)(.*)$", text):
+        bodies.setdefault(name, set()).update(re.findall(NAME, body))
+    if re.search(directive + r"define[ \t\f\v]+\w+\([^\n]*#", text):
+        every = set(re.findall(NAME, text))
+        return every, every
+    conditions = re.findall(directive + r"(?:(?:el)?if\w*|undef)\b(.*)$", text)
+    deciding = {name for line in conditions for name in re.findall(NAME, line)}
+    waiting = list(deciding)
+    while waiting:  # what stands behind a macro in a condition decides, too
+        more = bodies.get(waiting.pop(), set()) - deciding
+        deciding |= more
+        waiting += more
+    called = set(re.findall(rf"\(\s*({NAME})\s*\)\s*\(", text))  # (name)(x) is no macro, name(x) may be one
+    return deciding | called | set(re.findall(r"\b[A-Z_]\w*", text)), deciding
 
 
 def read_log(path: Path) -> str | None:
@@ -771,6 +880,14 @@ def share_for(ratio: float) -> float:
     if ratio >= NONE_FROM:
         return 0.0
     return round(math.log(NONE_FROM / ratio) / math.log(NONE_FROM / FULL_UP_TO), 3)
+
+
+def drawn(value: Any, chance: random.Random) -> Any:
+    """A field of a case, with a number in place of each "{10-40}": one from 10 to 40."""
+    if not isinstance(value, str):
+        return value
+    text = re.sub(r"\{(\d+)-(\d+)\}", lambda ends: str(chance.randint(int(ends[1]), int(ends[2]))), value)
+    return int(text) if text != value and text.isdigit() else text
 
 
 def describe(case: dict[str, Any]) -> str:

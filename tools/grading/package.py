@@ -30,7 +30,7 @@ source=${GPULAB_AUTOGRADER:-/autograder}
 chmod 700 "$source/source"
 scratch=$(mktemp -d)
 if PYTHONPATH=$source/source/repository/tools python3 -m grading "$source/source/repository" grade @LAB@ \\
-    "$source/submission" --out "$scratch/out" --jobs 1 >"$scratch/log" 2>&1; then
+    "$source/submission" --out "$scratch/out" --jobs 1 --metadata "$source/submission_metadata.json" >"$scratch/log" 2>&1; then
     cp "$scratch/out/submissions/submission/results.json" "$source/results/results.json"
 else
     echo '{"score": 0, "output": "The submission could not be graded. Please tell your instructor."}' \\
@@ -42,17 +42,17 @@ rm -rf "$scratch"
 
 MISTAKES = "tests/mistakes/"  # needed to tell what was handed in as it was handed out: a repair exercise is one of them
 
-WORKFLOW = """name: exercises
+WORKFLOW = """name: Autograding Tests
 on: [push, workflow_dispatch]
 permissions:
   contents: read
 jobs:
-  test:
+  run-autograding-tests:
     runs-on: ubuntu-24.04
     timeout-minutes: 30
     steps:
       - uses: actions/checkout@v4
-      - name: Test the exercises
+      - name: Test the exercises and report the points
         run: ./lab test
 """
 
@@ -119,7 +119,7 @@ def classroom(root: Path, words: list[str]) -> int:
 
     def fill(new: Path) -> None:
         write_tree([lab], new)
-        workflow = new / ".github" / "workflows" / "exercises.yml"
+        workflow = new / ".github" / "workflows" / "classroom.yml"  # where GitHub Classroom looks for points
         workflow.parent.mkdir(parents=True)
         workflow.write_text(WORKFLOW, encoding="utf-8")
 

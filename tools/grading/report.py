@@ -7,14 +7,15 @@ import html
 import io
 import json
 import os
-from collections.abc import Sequence
+import re
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from .exercises import Exercise, Lab
-from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
+from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED, WRONG_UNDER_TOOL
 
+MOST_SHOWN = 2000  # characters of the notes of a submission. Spreadsheets take 32,767 in a cell
 SAID = {
     PASSED: "right",
     FAILED: "wrong",
@@ -39,6 +40,11 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in "\n\t" else "?" for c in text)
 
 
+def shortened(text: str) -> str:
+    """A text for a cell or a line."""
+    return text if len(text) <= MOST_SHOWN else text[:MOST_SHOWN] + "..."
+
+
 def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[str, Any], dict[str, Any]]]:
     """The tests that count: exercise, back end, the test as the lab has it, and its result."""
     found = []
@@ -54,16 +60,21 @@ def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[
     return found
 
 
-def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
-    """What a student may read about a test. It holds no input of a hidden test, not even one that the program printed."""
+def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
+    """What a student may read about a test: the outcome, a message and a hint. It holds no input of a hidden test, not even one
+    that the program printed."""
     what = outcome["outcome"]
-    words = SAID[what]
     if outcome["message"] in ELSEWHERE:
-        return f"not counted: {outcome['message']}"
+        return f"not counted: {outcome['message']}", "", ""
     message = outcome["message"] if test["visible"] else outcome["public"]
-    if message and what != UNSOLVED and not message.startswith(NOT_COUNTED):
-        words += f": {message}"
-    return f"{words}\nHint: {test['hint']}" if what in (FAILED, CRASHED, TIMED_OUT) else words
+    shown = what != UNSOLVED and not message.startswith(NOT_COUNTED)
+    hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] != WRONG_UNDER_TOOL
+    return SAID[what], printable(message) if shown else "", f"Hint: {test['hint']}" if hinted else ""
+
+
+def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
+    words, message, hint = told(test, outcome)
+    return "\n".join(filter(None, [f"{words}: {message}" if message else words, hint]))
 
 
 def gradescope(lab: Lab, result: dict[str, Any]) -> str:
@@ -75,7 +86,7 @@ def gradescope(lab: Lab, result: dict[str, Any]) -> str:
             "score": outcome["score"],
             "max_score": outcome["points"],
             "status": "passed" if outcome["outcome"] == PASSED else "failed",
-            "output": printable(said_to_student(test, outcome)),
+            "output": said_to_student(test, outcome),
             "visibility": "visible" if test["visible"] else "after_published",
         })
     notes = "\n".join(result["notes"])
@@ -83,7 +94,10 @@ def gradescope(lab: Lab, result: dict[str, Any]) -> str:
         "score": result["score"],
         "max_score": result["max_score"],
         "execution_time": round(result["seconds"]),
-        "output": printable(f"{result['name']}: {result['score']:g} of {result['max_score']:g} points\n{notes}").strip(),
+        "output": printable(notes),  # and no points: students see this before the points of hidden tests are published
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",
         "tests": tests,
@@ -112,19 +126,21 @@ def junit(lab: Lab, result: dict[str, Any]) -> str:
 
 
 def feedback(lab: Lab, result: dict[str, Any]) -> str:
-    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {printable(result['name'])}", "",
+    lines = [f"# Lab {lab.folder[:2]}, {lab.name}: {markdown(result['name'])}", "",
              f"{result['score']:g} of {result['max_score']:g} points", ""]
     if result["notes"]:
-        lines += ["Your submission:", "", *(f"- {printable(note)}" for note in result["notes"]), ""]
+        lines += ["Your submission:", "", *(f"- {markdown(shortened(note))}" for note in result["notes"]), ""]
     last = ""
     for exercise, backend, test, outcome in entries(lab, result):
         if exercise.name != last:
             one = result["exercises"][exercise.name]
             lines += [f"## {exercise.title} ({backend}): {one['score']:g} of {exercise.points:g}", ""]
             last = exercise.name
-        said = printable(said_to_student(test, outcome)).split("\n")
-        lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {said[0]}")
-        lines += [f"  {line}" for line in said[1:]]
+        words, message, hint = told(test, outcome)
+        block = "\n" in message.strip()
+        lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
+                     f"{':' if block else f': {markdown(message)}' if message else ''}")
+        lines += [f"  {line}" for line in [*(code(message) if block else []), *filter(None, [hint])]]
         if outcome is result["exercises"][exercise.name]["tests"][-1]:
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -137,9 +153,30 @@ def for_submission(lab: Lab, folder: Path, result: dict[str, Any]) -> None:
     write(folder / "feedback.md", feedback(lab, result))
 
 
+# What a spreadsheet may take for a formula: at the beginning of a cell, and behind what may be the beginning of one where it
+# takes semicolons for what separates cells.
+FORMULA = r'((?:^|[;\t\r\n])[\s"]*){}(?=[=+@\-\uff1d\uff0b\uff0d\uff20])'
+
+
 def safe_cell(text: str) -> str:
-    """A cell that a spreadsheet does not take for a formula."""
-    return "'" + text if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """A cell of which a spreadsheet takes nothing for a formula."""
+    return re.sub(FORMULA.format(""), r"\1'", text)
+
+
+def unsafe_name(name: str) -> bool:
+    """Whether safe_cell() makes of another name what this name is."""
+    return bool(re.search(FORMULA.format("'"), name))
+
+
+def markdown(text: str) -> str:
+    """One line of anybody's text inside a page: it shows as it is."""
+    return re.sub(r"[\\`*\[\]<>~|]|^[#+\-]|(?<!\w)_|_(?!\w)|&(?=[#\w])", r"\\\g<0>", " ".join(printable(text).split()))
+
+
+def code(text: str) -> list[str]:
+    """Lines of anybody's text as a block of code, which nothing in it can end."""
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    return [fence, *text.split("\n"), fence]
 
 
 def warnings(results: list[dict[str, Any]]) -> list[str]:
@@ -155,27 +192,23 @@ def table(rows: list[list[Any]]) -> str:
     return out.getvalue()
 
 
-def gradebook(lab: Lab, results: list[dict[str, Any]], columns: list[str], marks: dict[str, str] = {},
-              old_lines: Sequence[dict[str, str]] = ()) -> str:
-    """One line per submission.
+def look_at(result: dict[str, Any]) -> list[str]:
+    return [f"look at {one}" for one in result.get("look", [])]
 
-    @param columns those of the roster that are passed on
-    @param marks the points given by hand for answers, by the name as it stands in a table
-    @param old_lines those of an earlier gradebook that stay even if they have no result
-    """
-    names = [exercise.name for exercise in lab.exercises]
-    rows: list[list[Any]] = [["submission", *columns, "score", "max_score", *names, "answers", "notes"]]
-    for result in results:
-        scores = [result["exercises"].get(name, {}).get("score", 0) for name in names]
-        person = result.get("person", {})
-        notes = [*result["notes"], *warnings([result])]
-        points = [f"{one:g}" for one in (result["score"], result["max_score"], *scores)]
-        rows.append([printable(result["name"]), *(str(person.get(column, "")) for column in columns), *points,
-                     marks.get(safe_cell(printable(result["name"])), ""),
-                     "; ".join(map(printable, notes))])
-    known = {safe_cell(row[0]) for row in rows[1:]}
-    rows += [[line.get(column, "") for column in rows[0]] for line in old_lines if line["submission"] not in known]
-    return table(rows)
+
+def gradebook_head(lab: Lab, columns: list[str]) -> list[str]:
+    """The columns of the gradebook. @param columns those of the roster"""
+    return ["submission", *columns, "score", "max_score", *(one.name for one in lab.exercises), "answers", "total", "notes"]
+
+
+def gradebook_row(lab: Lab, result: dict[str, Any]) -> dict[str, str]:
+    """The line of a submission in the gradebook, without points for answers. As a table holds it: see safe_cell()."""
+    points = {exercise.name: result["exercises"].get(exercise.name, {}).get("score", 0) for exercise in lab.exercises}
+    person = {name: printable(str(cell)) for name, cell in result.get("person", {}).items()}
+    row = {**person, "submission": printable(result["name"]), "score": f"{result['score']:g}", "max_score": f"{result['max_score']:g}",
+           **{name: f"{one:g}" for name, one in points.items()},
+           "notes": shortened("; ".join(map(printable, [*result["notes"], *warnings([result]), *look_at(result)])))}
+    return {name: safe_cell(cell) for name, cell in row.items()}
 
 
 def worst(one: dict[str, Any]) -> str:
@@ -190,6 +223,7 @@ def worst(one: dict[str, Any]) -> str:
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>
+td, summary, pre {{ overflow-wrap: anywhere }}
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
 table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }}
 td.number {{ text-align: right }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
@@ -212,7 +246,8 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[s
     rows, texts = [], []
     for number, result in enumerate(results):
         person = result.get("person", {})
-        cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a></td>',
+        look = "".join(f"<br>{html.escape(printable(one))}" for one in look_at(result))
+        cells = [f'<td><a href="#s{number}">{html.escape(printable(result["name"]))}</a>{look}</td>',
                  *(f'<td>{html.escape(printable(str(person.get(column, ""))))}</td>' for column in columns),
                  f'<td class="number">{result["score"]:g} of {result["max_score"]:g}</td>']
         for name in names:

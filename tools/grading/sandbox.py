@@ -19,6 +19,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from . import clock, memory
 from .fault import Fault
 
 USERS = range(64100, 65100)  # user ids that no distribution gives to people or services
@@ -27,6 +28,8 @@ SYSTEM = ("/bin", "/sbin", "/lib", "/lib32", "/lib64")
 READABLE = ("/sys/devices", "/sys/class", "/sys/bus", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/ld.so.conf",
             "/etc/ld.so.conf.d", "/etc/alternatives")
 OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm")  # where every user may write
+PREFIXES = ("gpulab-sandbox-", "gpulab-grading-")  # of the names of folders
+YOUNG = 10.0  # seconds in which a new folder may not be locked yet
 PR_SET_CHILD_SUBREAPER = 36  # of <sys/prctl.h>
 GPU = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/dri", "/dev/dxg")
 
@@ -36,9 +39,11 @@ class Limits:
     """What one run may use."""
 
     cpu_seconds: int = 60
-    memory_bytes: int = 6 << 30  # of address space, of which kernel compilers reserve much
+    memory_bytes: int = 6 << 30  # of address space of each process, of which kernel compilers reserve much
+    used_bytes: int = 4 << 30  # of memory of all processes together
     processes: int = 64
-    file_bytes: int = 256 << 20  # of one file
+    file_bytes: int = 64 << 20  # of one file
+    files: int = 64  # that are open; CUDA needs more
     disk_bytes: int = 256 << 20  # of all files together
 
 
@@ -52,10 +57,15 @@ class Sandbox:
     users: dict[int, tuple[int, int]] = field(default_factory=dict)  # by slot: the user, and the lock that is held
     lost: list[tuple[int, int]] = field(default_factory=list)  # users with processes that cannot be ended, and their locks
     taking: threading.Lock = field(default_factory=threading.Lock)
+    groups: memory.Groups | None = None  # where there are control groups: for memory
+    limited: dict[int, tuple[Path | None, int]] = field(default_factory=dict)  # by process: its group, and its limit of memory
+    held: int = -1  # a lock on the base, so that a later run knows whether this one is alive
 
     def __post_init__(self) -> None:
+        self.held = locked(self.base)
         if self.as_root and self.kind != "none":
             adopt_orphans(True)
+            self.groups = memory.groups()
 
     def user_of(self, slot: int) -> int:
         """The user of a slot. Nothing else on this machine runs as this user."""
@@ -130,20 +140,28 @@ class Sandbox:
         if not self.as_root:
             processes += threads_of(os.geteuid())
         wrapped = ["prlimit", f"--cpu={limits.cpu_seconds}", f"--nproc={processes}", f"--fsize={limits.file_bytes}",
-                   "--core=0", "--nofile=512"]
+                   "--core=0", f"--nofile={512 if gpu else limits.files}"]
         if not gpu:  # CUDA reserves addresses for the memory of all GPUs
             wrapped.append(f"--as={limits.memory_bytes}")
         wrapped.append("--")
+        if shutil.which("choom"):  # where memory runs out all the same, the kernel shall end this, and nothing of the grader
+            wrapped = ["choom", "-n", "1000", "--", *wrapped]
+        most = limits.used_bytes * (2 if gpu else 1)
+        group = self.groups.new(most) if self.groups else None
+        if group:
+            wrapped = memory.inside(group, self.user_of(slot), wrapped)
         if self.kind == "user" and shutil.which("setpriv"):  # as bubblewrap does: su must not become another user
             wrapped += ["setpriv", "--no-new-privs", "--"]
         if self.kind == "bubblewrap":
             wrapped += self.bubblewrap(scratch, readable, gpu, limits, kept)
-        apart = self.as_root and self.kind != "none"
-        return subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
-                                bufsize=0, user=self.user_of(slot) if apart else None,
-                                group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
-                                pass_fds=inherited)
+        apart = self.as_root and self.kind != "none" and not group
+        process = subprocess.Popen(wrapped + command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=scratch, env=variables, start_new_session=True,
+                                   bufsize=0, user=self.user_of(slot) if apart else None,
+                                   group=self.user_of(slot) if apart else None, extra_groups=[] if apart else None,
+                                   pass_fds=inherited)
+        self.limited[process.pid] = (group, most)
+        return process
 
     @staticmethod
     def bubblewrap(scratch: Path, readable: list[Path], gpu: bool, limits: Limits, kept: Path | None) -> list[str]:
@@ -179,6 +197,9 @@ class Sandbox:
         if self.as_root and self.kind != "none":
             killed = kill_all_of(self.user_of(slot), process.pid)
         process.wait()
+        group, _ = self.limited.pop(process.pid, (None, 0))
+        if group:
+            memory.remove_group(group)
         for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe:
                 try:
@@ -216,6 +237,13 @@ class Sandbox:
         told = subprocess.run([*words, "-printf", "%b\\n"], capture_output=True, check=False).stdout
         return 512 * sum(map(int, told.split()))
 
+    def uses_too_much(self, process: subprocess.Popen[bytes], slot: int) -> bool:
+        """Whether a program and all that it started use too much memory, where no control group limits them."""
+        group, most = self.limited.get(process.pid, (None, 0))
+        if group or not most or self.kind == "none":
+            return False
+        return memory.used_by(processes_of(self.user_of(slot)) if self.as_root else memory.descendants(process.pid)) > most
+
     def can_read(self, path: Path) -> bool:
         """Whether a program in this sandbox could read a file that is not handed to it."""
         process = self.start(["test", "-r", str(path)], slot=0, scratch=self.folder("look", 0), readable=[],
@@ -236,6 +264,46 @@ class Sandbox:
         if self.as_root and self.kind != "none":
             adopt_orphans(False)
         remove(self.base)
+        if self.held >= 0:
+            os.close(self.held)
+
+
+def locked(folder: Path) -> int:
+    """A descriptor of a folder, which is locked until it is closed or this process ends; -1 if another process locks it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return descriptor
+    except OSError:
+        os.close(descriptor)
+        return -1
+
+
+def remove_what_killed_runs_left() -> None:
+    """Removes the folders of runs that were killed and could not, and ends the programs that they left."""
+    found = False
+    for path in Path(tempfile.gettempdir()).glob("gpulab-*-*"):
+        try:
+            status = os.lstat(path)
+            if status.st_uid != os.geteuid() or time.time() - status.st_mtime < YOUNG or not path.name.startswith(PREFIXES):
+                continue
+            descriptor = locked(path)
+        except OSError:
+            continue
+        if descriptor >= 0:
+            found = True
+            remove(path)
+            os.close(descriptor)
+    if found and os.geteuid() == 0 and LOCKS.is_dir():
+        for name in os.listdir(LOCKS):
+            lock = os.open(LOCKS / name, os.O_RDWR | os.O_CLOEXEC)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                kill_all_of(int(name), patience=1)
+            except OSError:
+                pass  # a user of a run that is alive
+            finally:
+                os.close(lock)
 
 
 def remove(path: Path) -> None:
@@ -294,8 +362,8 @@ def kill_all_of(user: int, child: int = 0, patience: float = 10) -> bool:
     lost their parent become children of this process (see adopt_orphans()), which waits for them here.
     @param child a process for which the caller waits itself
     """
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
+    end = clock.now() + patience
+    while clock.now() < end:
         alive = ended = 0
         for process in processes_of(user):
             try:
@@ -335,7 +403,7 @@ def waited_for(process: int) -> bool:
 
 def works(kind: str) -> bool:
     """Whether a kind of sandbox can run a program here."""
-    base = Path(tempfile.mkdtemp(prefix="gpulab-sandbox-"))
+    base = Path(tempfile.mkdtemp(prefix=PREFIXES[0]))
     base.chmod(0o711)
     sandbox = Sandbox(kind, base)
     try:
@@ -350,12 +418,13 @@ def works(kind: str) -> bool:
 
 def best(wish: str = "") -> Sandbox:
     """The strongest kind of sandbox that works here, or the one asked for."""
+    remove_what_killed_runs_left()
     kinds = [wish] if wish else ["bubblewrap", "user"]
     for kind in kinds:
         if kind == "user" and os.geteuid() != 0:
             continue
         if kind == "none" or works(kind):
-            base = Path(tempfile.mkdtemp(prefix="gpulab-grading-"))
+            base = Path(tempfile.mkdtemp(prefix=PREFIXES[1]))
             base.chmod(0o711)
             return Sandbox(kind, base)
     if wish:

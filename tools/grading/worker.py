@@ -10,12 +10,15 @@ import subprocess
 import time
 from pathlib import Path
 
+from . import clock
 from .launches import Counter
 from .sandbox import Limits, Sandbox
 
 MOST_PRINTED = 16 << 10
 WATCHED = 1.0  # seconds between two looks at what a worker has written
+LOOKED = 0.2  # seconds between two looks at the memory that it uses, where nothing else limits it
 ROOM_FOR_ANSWERS = 16 << 20
+LAST_LOOK = 1.0  # seconds after the deadline for reading an answer that is there
 
 
 class Ended(Exception):
@@ -35,7 +38,7 @@ class Worker:
         self.process = process
         self.slot = slot
         self.written = written  # folders in which its files lie
-        self.watched = time.perf_counter()
+        self.watched = self.looked = clock.now()
         self.how = ""  # it ended
         self.printed = b""
         self.counter = counter
@@ -56,17 +59,17 @@ class Worker:
         rest = memoryview(struct.pack("<Q", len(message)) + message)
         answer = bytearray()
         wanted = 8
-        begin = time.perf_counter()
+        begin = clock.now()
         deadline = begin + seconds
         with selectors.DefaultSelector() as ready:
             ready.register(self.to, selectors.EVENT_WRITE)
             ready.register(self.answers, selectors.EVENT_READ)
             ready.register(self.errors, selectors.EVENT_READ)
             while True:
-                left = deadline - time.perf_counter()
-                if left <= 0:
+                left = deadline - clock.now()
+                events = ready.select(max(0, min(left, LOOKED)))
+                if left <= 0 and (left < -LAST_LOOK or not any(key.fd == self.answers for key, _ in events)):
                     raise TimedOut
-                events = ready.select(min(left, WATCHED))
                 self.watch()
                 for key, _ in events:
                     if key.fd == self.to:
@@ -93,14 +96,19 @@ class Worker:
                             if wanted > 4 * len(message) + ROOM_FOR_ANSWERS:
                                 raise Ended
                         if len(answer) == wanted:
-                            return bytes(answer[8:]), time.perf_counter() - begin
+                            return bytes(answer[8:]), clock.now() - begin
 
     def watch(self) -> None:
-        """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so."""
-        if time.perf_counter() - self.watched > WATCHED:
+        """Ends a worker that writes too much. Where its files lie on a disk, nothing but this look, once a second, does so. Ends
+        one that uses too much memory, too: see memory.py."""
+        if clock.now() - self.looked > LOOKED:
+            if self.sandbox.uses_too_much(self.process, self.slot):
+                raise Ended
+            self.looked = clock.now()
+        if clock.now() - self.watched > WATCHED:
             if self.sandbox.written(self.slot, self.written) > Limits().disk_bytes:
                 raise Ended
-            self.watched = time.perf_counter()
+            self.watched = clock.now()
 
     @staticmethod
     def read(pipe: int, most: int) -> bytes | None:
@@ -120,10 +128,14 @@ class Worker:
         """Tells the worker that nothing follows, and lets it end by itself. Returns whether it did so in time."""
         assert self.process.stdin
         self.process.stdin.close()
-        deadline = time.perf_counter() + seconds
-        while self.process.poll() is None and time.perf_counter() < deadline:
+        deadline = clock.now() + seconds
+        while self.process.poll() is None and clock.now() < deadline:
             self.drain()  # it must not wait for somebody to read what it prints
             self.read(self.answers, 1 << 16)
+            try:
+                self.watch()
+            except Ended:
+                return False
             time.sleep(0.01)
         return self.process.poll() is not None
 

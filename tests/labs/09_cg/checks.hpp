@@ -141,9 +141,9 @@ template <class T> std::string pairs_fault(Run<T>* run, bool on_gpu, bool parts)
     for (const auto& row : gpulab::testing::all_pairs(
              {matrices.size(), 2, 2, 2, parts ? counts.size() : 1, std::size_t{parts ? 2U : 1U}})) {
         const bool jacobi = row[1] == 0, start = row[2] == 1, steepest = row[3] == 1;
-        Settings s = settings(0, 4, jacobi, steepest ? Method::steepest_descent : Method::conjugate_gradients);
+        Settings s = settings(0, 4, jacobi, steepest);
         s.parts = parts ? counts[row[4]] : 0;
-        s.balance = row[5] == 1 ? Balance::speed : Balance::nonzeros;
+        s.by_speed = row[5] == 1;
         const std::string& name = matrices[row[0]];
         const bool large = row[0] == 1;
         if (large) s.limit = 2;
