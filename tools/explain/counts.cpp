@@ -1,17 +1,17 @@
 // A plugin for Oclgrind: counts what a GPU would be asked for, for every line of a kernel.
 //
-// Oclgrind runs the work-items of a group one after the other, each to the next barrier. A GPU runs 32 neighbours together, a warp:
-// where they take different branches, it runs one side and then the other, and where the sides meet, the lanes go on together.
-// The plugin notes what each work-item does and replays that warp by warp. In a replay the lanes whose next instruction stands
-// first in the kernel go ahead, all that stand there together, and the others wait: so lanes meet again behind a branch and behind
-// a loop, as they do on a GPU.
+// Oclgrind runs the work-items of a group one after the other, each to the next barrier. A GPU runs 32 neighbours
+// together, a warp: where they take different branches, it runs one side and then the other, and where the sides meet,
+// the lanes go on together. The plugin notes what each work-item does and replays that warp by warp. In a replay the
+// lanes whose next instruction stands first in the kernel go ahead, all that stand there together, and the others wait:
+// so lanes meet again behind a branch and behind a loop, as they do on a GPU.
 //
-// Each time that a warp runs an instruction of memory is one request. Global memory answers in sectors of 32 bytes. Local
-// memory has 32 banks of 4 bytes; a request takes as many passes as the bank with most different words. (NVIDIA, CUDA C++
-// Programming Guide, Compute Capabilities, "Global Memory" and "Shared Memory".)
+// Each time that a warp runs an instruction of memory is one request. Global memory answers in sectors of 32 bytes.
+// Local memory has 32 banks of 4 bytes; a request takes as many passes as the bank with most different words. (NVIDIA,
+// CUDA C++ Programming Guide, Compute Capabilities, "Global Memory" and "Shared Memory".)
 //
-// GPULAB_EXPLAIN_FILE names the file to which each launch adds a line of JSON. GPULAB_EXPLAIN_WARP: work-items of a warp.
-// GPULAB_EXPLAIN_STEPS: requests of the first group that are written one by one.
+// GPULAB_EXPLAIN_FILE names the file to which each launch adds a line of JSON. GPULAB_EXPLAIN_WARP: work-items of a
+// warp. GPULAB_EXPLAIN_STEPS: requests of the first group that are written one by one.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -48,7 +48,8 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
 constexpr std::size_t sector_bytes = 32, banks = 32, word_bytes = 4;
 constexpr std::size_t widest = 16; // bytes that one instruction of a GPU moves for a lane
 
-/// Where an instruction stands: the calls around it, then itself, each by its place in its function. Earlier is smaller.
+/// Where an instruction stands: the calls around it, then itself, each by its place in its function. Earlier is
+/// smaller.
 using Place = std::array<std::uint32_t, 4>;
 
 enum class Kind { load, store, atomic, branch };
@@ -68,12 +69,13 @@ struct Site {
     unsigned space = 0;
     std::size_t width = 0; // bytes for one lane
     std::uint64_t requests = 0, lanes = 0, splits = 0;
-    std::uint64_t bytes = 0;                   // that the lanes asked for, each counted once in a request
+    std::uint64_t bytes = 0;                      // that the lanes asked for, each counted once in a request
     std::uint64_t sectors = 0, least_sectors = 0; // global
     std::uint64_t passes = 0, least_passes = 0;   // local
-    std::uint64_t same = 0; // atomics: the most lanes of a request on one address, summed up
-    std::uint64_t excess = 0;                                 // of the request that `worst` shows
-    std::vector<std::pair<std::size_t, std::size_t>> worst; // lanes and addresses of the request furthest from the least
+    std::uint64_t same = 0;                       // atomics: the most lanes of a request on one address, summed up
+    std::uint64_t excess = 0;                     // of the request that `worst` shows
+    std::vector<std::pair<std::size_t, std::size_t>>
+        worst; // lanes and addresses of the request furthest from the least
 };
 
 std::uint64_t ceil_div(std::uint64_t a, std::uint64_t b) { return (a + b - 1) / b; }
@@ -105,7 +107,7 @@ std::uint64_t passes_of(const std::vector<std::pair<std::size_t, const Event*>>&
 }
 
 class Counts : public oclgrind::Plugin {
-  public:
+public:
     using Plugin::Plugin;
 
     bool isThreadSafe() const override { return false; } // Oclgrind then runs one group after the other
@@ -194,12 +196,14 @@ class Counts : public oclgrind::Plugin {
         std::ofstream(std::getenv("GPULAB_EXPLAIN_FILE"), std::ios::app) << kernel << '\n';
     }
 
-  private:
+private:
     static const char* name(Kind kind) {
         return std::array{"load", "store", "atomic", "branch"}[static_cast<std::size_t>(kind)];
     }
     static const char* name(unsigned space) {
-        return space == oclgrind::AddrSpaceLocal ? "local" : space == oclgrind::AddrSpaceConstant ? "constant" : "global";
+        return space == oclgrind::AddrSpaceLocal      ? "local"
+               : space == oclgrind::AddrSpaceConstant ? "constant"
+                                                      : "global";
     }
 
     std::size_t index_of(const oclgrind::WorkItem* item) const {
@@ -222,7 +226,8 @@ class Counts : public oclgrind::Plugin {
         auto calls = item->getCallStack();
         std::size_t depth = std::min(calls.size(), place.size() - 1);
         place[depth] = number_of(instruction);
-        for (; calls.size() > depth; calls.pop()) {}
+        for (; calls.size() > depth; calls.pop()) {
+        }
         for (; depth > 0; calls.pop()) place[--depth] = number_of(calls.top());
         return place;
     }
@@ -272,7 +277,8 @@ class Counts : public oclgrind::Plugin {
         ++s.requests;
         s.lanes += together.size();
         if (e.kind == Kind::branch) {
-            s.splits += std::any_of(together.begin(), together.end(), [&](const auto& l) { return l.second->at != e.at; });
+            s.splits +=
+                std::any_of(together.begin(), together.end(), [&](const auto& l) { return l.second->at != e.at; });
             return;
         }
         std::vector<const Event*> lanes;
@@ -292,11 +298,13 @@ class Counts : public oclgrind::Plugin {
         if (e.kind == Kind::atomic) {
             std::map<std::size_t, std::uint64_t> on;
             for (const Event* lane : lanes) ++on[lane->at];
-            s.same += std::max_element(on.begin(), on.end(), [](auto& a, auto& b) { return a.second < b.second; })->second;
+            s.same +=
+                std::max_element(on.begin(), on.end(), [](auto& a, auto& b) { return a.second < b.second; })->second;
         }
         if (groups_ == 0 && steps_.size() < most_steps_ && e.instruction->getDebugLoc()) {
-            json step = {{"warp", warp}, {"line", e.instruction->getDebugLoc().getLine()}, {"kind", name(e.kind)},
-                         {"space", name(e.space)}, {"bytes", e.bytes}, {"lanes", json::array()}};
+            json step = {{"warp", warp},         {"line", e.instruction->getDebugLoc().getLine()},
+                         {"kind", name(e.kind)}, {"space", name(e.space)},
+                         {"bytes", e.bytes},     {"lanes", json::array()}};
             for (const auto& [lane, event] : together) step["lanes"].push_back({lane, event->at});
             steps_.push_back(step);
         }
@@ -317,7 +325,8 @@ class Counts : public oclgrind::Plugin {
         return arrays;
     }
 
-    const std::size_t warp_ = number_from("GPULAB_EXPLAIN_WARP", 32), most_steps_ = number_from("GPULAB_EXPLAIN_STEPS", 0);
+    const std::size_t warp_ = number_from("GPULAB_EXPLAIN_WARP", 32),
+                      most_steps_ = number_from("GPULAB_EXPLAIN_STEPS", 0);
     std::map<const llvm::Instruction*, Site> sites_;
     std::unordered_map<const llvm::Instruction*, std::uint32_t> places_;
     std::vector<std::vector<Event>> events_; // of each work-item of the group, since the last barrier
