@@ -6,7 +6,7 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 #     LABELS <labels of all its tests, e.g. saxpy>
 #     SOURCES <.cpp files> [CUDA <.cu files>] [OPENCL <.cpp and .cl files>]
 #     [LIBRARIES <targets, e.g. saxpy_lab>]
-#     [OCLGRIND] [SANITIZER] [THREADS])
+#     [OCLGRIND] [SANITIZER] [THREADS] [PARTS])
 #
 # A test case tagged [cpu], [opencl] or [cuda] gets that label as well. Tests run from the build folder. Those tagged
 # [large] too run only when asked for, with `ctest -C large`: see HiddenTests.cmake.
@@ -17,13 +17,14 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # out may show with more than two only.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
 # for one process after the other, 0.2 s for each on an H200.
+# PARTS: they always do, because most of them take less time than a device takes to open.
 # A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu:
 # cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take turns on a GPU, and a
 # waiting one takes the place of a test that needs none, and cores from the one that has the GPU. A test under
 # compute-sanitizer takes one of the slots "sanitizers": these share a turn.
 # A SKIP shows as skipped; with GPULAB_REQUIRE_DEVICES=1 in the environment (preset gpu) tests fail instead.
 function(add_lab_test target)
-    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(TEST "OCLGRIND;SANITIZER;THREADS;PARTS" "" "LABELS;SOURCES;CUDA;OPENCL;LIBRARIES" ${ARGN})
     if(TEST_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab_test(${target}): unknown arguments ${TEST_UNPARSED_ARGUMENTS}")
     endif()
@@ -59,6 +60,9 @@ function(add_lab_test target)
         if("${list}" MATCHES "^(opencl|cuda)$")
             set(slots " RESOURCE_GROUPS gpus:1")
             set(in_parts [["${CTEST_CONFIGURATION_TYPE}" STREQUAL "gpu"]])
+            if(TEST_PARTS)
+                set(in_parts [["always" STREQUAL "always"]]) # ctest knows no TRUE here
+            endif()
         endif()
         # Catch2's script, which lists each test case, is included here and not by the folder itself.
         get_property(scripts DIRECTORY PROPERTY TEST_INCLUDE_FILES)
@@ -85,7 +89,7 @@ function(add_lab_test target)
     # What ctest finds out by itself, from the program as it is then. Programs of several configurations differ.
     string(CONCAT hidden "include(\"${GPULAB_ROOT}/cmake/HiddenTests.cmake\")\n"
                "gpulab_large_tests(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n"
-               "gpulab_parts_for_gpu(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\")\n")
+               "gpulab_parts(${target} \"$<TARGET_FILE:${target}>\" \"${TEST_LABELS}\" \"${TEST_PARTS}\")\n")
     if(TEST_OCLGRIND AND GPULAB_WITH_OPENCL)
         find_program(GPULAB_OCLGRIND oclgrind)
         if(GPULAB_OCLGRIND)

@@ -26,11 +26,11 @@ function(gpulab_large_tests target program labels)
     endforeach()
 endfunction()
 
-# gpulab_parts_for_gpu(<target> <program> <labels>): for `ctest -C gpu`, the test cases of OpenCL and of CUDA in parts of
-# about six. Shuffled, because those that take long stand side by side; in the same way each time. Only the tests
+# gpulab_parts(<target> <program> <labels> <always>): for `ctest -C gpu`, or always, the test cases of OpenCL and of CUDA in
+# parts of about six. Shuffled, because those that take long stand side by side; in the same way each time. Only the tests
 # of compute-sanitizer begin earlier: what waits for the GPU takes longest.
-function(gpulab_parts_for_gpu target program labels)
-    if(NOT CTEST_CONFIGURATION_TYPE STREQUAL "gpu" OR NOT EXISTS ${program})
+function(gpulab_parts target program labels always)
+    if(NOT (always OR CTEST_CONFIGURATION_TYPE STREQUAL "gpu") OR NOT EXISTS ${program})
         return()
     endif()
     foreach(backend opencl cuda)

@@ -14,6 +14,7 @@
 
 #include "gpulab/error.hpp"
 #include "gzip.hpp"
+#include "stdout_for_results.hpp"
 
 #if !defined(_WIN32)
 #include <chrono>
@@ -190,7 +191,7 @@ bool only_its_owner_replaces([[maybe_unused]] const std::string& path) {
 std::FILE* open_special(const std::string& path, std::string& why) {
 #if !defined(_WIN32)
     using Clock = std::chrono::steady_clock;
-    const auto end = Clock::now() + std::chrono::seconds(5);
+    const auto end = Clock::now() + patience_for_pipes;
     int file = -1;
     // Without O_NONBLOCK, open() returns only when there is a reader; with it, it fails with ENXIO while there is none.
     while ((file = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)) < 0 && errno == ENXIO &&
@@ -240,6 +241,8 @@ OutputFile::OutputFile(std::string path) : path_(std::move(path)), packed_(is_gz
         return UsageError(fmt::format("cannot write {}: {}", path_, why));
     };
     watch_signals();
+    to_stdout_ = path_ == "-" && StdoutForResults::current();
+    if (to_stdout_) return;
     std::error_code failed;
     const fs::file_status status = fs::status(path_, failed);
     if (status.type() == fs::file_type::none) throw cannot(failed.message()); // a circle of links, too long a name
@@ -276,7 +279,8 @@ OutputFile::~OutputFile() { discard(); }
 OutputFile::OutputFile(OutputFile&& other) noexcept
     : path_(std::exchange(other.path_, {})), temporary_(std::exchange(other.temporary_, {})),
       content_(std::exchange(other.content_, {})), prepared_(std::exchange(other.prepared_, false)),
-      packed_(other.packed_), special_(other.special_), in_place_(other.in_place_), stream_(other.stream_) {}
+      packed_(other.packed_), special_(other.special_), in_place_(other.in_place_), to_stdout_(other.to_stdout_),
+      stream_(other.stream_) {}
 
 OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     std::swap(path_, other.path_);
@@ -286,6 +290,7 @@ OutputFile& OutputFile::operator=(OutputFile&& other) noexcept {
     std::swap(packed_, other.packed_);
     std::swap(special_, other.special_);
     std::swap(in_place_, other.in_place_);
+    std::swap(to_stdout_, other.to_stdout_);
     std::swap(stream_, other.stream_);
     return *this;
 }
@@ -306,7 +311,7 @@ void OutputFile::prepare(std::string_view text) {
     discard();
     const std::string packed = packed_ ? gzip(text) : "";
     const std::string_view content = packed_ ? packed : text;
-    if (in_place_) {
+    if (in_place_ || to_stdout_) {
         content_ = content;
         prepared_ = true;
         return;
@@ -354,6 +359,11 @@ void OutputFile::append(std::string_view text) {
 }
 
 void OutputFile::commit() {
+    if (to_stdout_ && prepared_) {
+        std::fflush(stdout); // what was printed comes first, where stderr goes to the same place
+        StdoutForResults::current()->write(content_);
+        discard();
+    }
     if (prepared_) {
         const bool good = overwrite(path_, content_);
         const std::string reason = std::strerror(errno);
@@ -369,6 +379,24 @@ void OutputFile::commit() {
     }
     keep_on_signal(temporary_);
     temporary_.clear();
+}
+
+std::string why_not_writable(const std::string& folder, std::size_t bytes) {
+    watch_signals(); // beyond the limit of file sizes a write is an error, not a signal
+    std::error_code failed;
+    fs::create_directories(folder, failed);
+    if (failed) return failed.message();
+    std::string name;
+    errno = 0;
+    std::FILE* const file = open_temporary((fs::path(folder) / "trial").string(), name);
+    if (!file) return std::strerror(errno);
+    const std::string content(bytes, 'x');
+    bool good = std::fwrite(content.data(), 1, bytes, file) == bytes && std::fflush(file) == 0;
+    const std::string why = good ? "" : std::strerror(errno);
+    good = std::fclose(file) == 0 && good;
+    const std::string why_closing = good ? "" : std::strerror(errno); // a quota may show here only
+    remove_temporary(name);
+    return why.empty() ? why_closing : why;
 }
 
 void flush_stdout() {

@@ -27,7 +27,9 @@ std::size_t guard_bytes() {
 bool poisons() {
     static const bool on = [] {
         const char* const text = std::getenv("GPULAB_POISON");
-        return !text || std::string_view(text) != "0";
+        const std::string_view wish = text ? text : "1";
+        if (wish != "0" && wish != "1") throw UsageError("GPULAB_POISON: 0 or 1 is possible");
+        return wish == "1";
     }();
     return on;
 }

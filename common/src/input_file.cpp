@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
 
 #if !defined(_WIN32)
 #include <chrono>
@@ -44,7 +47,7 @@ int open_pipe(const std::string& path) {
         const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
         opened->set_value({file, errno});
     }).detach();
-    if (result.wait_for(std::chrono::seconds(5)) != std::future_status::ready)
+    if (result.wait_for(patience_for_pipes) != std::future_status::ready)
         throw cannot_read(path, "no program writes to this pipe");
     const Opened o = result.get();
     errno = o.reason;
@@ -54,7 +57,77 @@ int open_pipe(const std::string& path) {
 
 } // namespace
 
-void InputFile::Close::operator()(gzFile_s* file) const { gzclose(file); }
+/// An open file, decompressed as it is read. (zlib's own reader takes what follows the compressed data for nothing.)
+struct InputFile::Stream {
+    explicit Stream(std::FILE* f) : file(f) {}
+    ~Stream() {
+        if (packed) inflateEnd(&inflater);
+        std::fclose(file);
+    }
+    Stream(const Stream&) = delete;
+    Stream& operator=(const Stream&) = delete;
+
+    std::FILE* file;
+    bool looked = false, packed = false;
+    bool between = true; // two compressed files, of which several may follow each other
+    z_stream inflater{};
+    std::vector<unsigned char> stored = std::vector<unsigned char>(1 << 17); // bytes of the file ...
+    std::size_t at = 0, end = 0;                                             // ... of which these are to be read
+
+    /// Adds bytes of the file to `stored`. @return false at its end
+    bool fill(const std::string& path) {
+        if (at == end) at = end = 0;
+        errno = 0;
+        const std::size_t got = std::fread(stored.data() + end, 1, stored.size() - end, file);
+        if (std::ferror(file)) throw cannot_read(path, std::strerror(errno));
+        end += got;
+        return got > 0;
+    }
+
+    /// Gives at most `wish` bytes of the text, at least one except at its end. @return how many
+    std::size_t read(char* to, std::size_t wish, const std::string& path) {
+        if (!std::exchange(looked, true)) {
+            while (end < 2 && fill(path)) {
+            }
+            packed = end >= 2 && stored[0] == 0x1F && stored[1] == 0x8B;
+            if (packed && inflateInit2(&inflater, 15 + 16) != Z_OK) throw std::bad_alloc(); // 16: the format of gzip
+        }
+        return packed ? inflated(to, wish, path) : copied(to, wish, path);
+    }
+
+    std::size_t copied(char* to, std::size_t wish, const std::string& path) {
+        if (at == end && !fill(path)) return 0;
+        const std::size_t count = std::min(wish, end - at);
+        std::memcpy(to, stored.data() + at, count);
+        at += count;
+        return count;
+    }
+
+    std::size_t inflated(char* to, std::size_t wish, const std::string& path) {
+        inflater.next_out = reinterpret_cast<Bytef*>(to);
+        inflater.avail_out = static_cast<uInt>(wish);
+        while (inflater.avail_out == wish) {
+            if (at == end && !fill(path)) {
+                if (between) return 0;
+                throw cannot_read(path, "its gzip data is truncated");
+            }
+            if (std::exchange(between, false)) inflateReset(&inflater);
+            inflater.next_in = stored.data() + at;
+            inflater.avail_in = static_cast<uInt>(end - at);
+            const int code = inflate(&inflater, Z_NO_FLUSH);
+            at = end - inflater.avail_in;
+            between = code == Z_STREAM_END;
+            if (code == Z_MEM_ERROR) throw std::bad_alloc();
+            if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) // the last: it wants more input
+                throw cannot_read(path, fmt::format("its gzip data is damaged: {}",
+                                                    inflater.msg ? inflater.msg : "it needs a dictionary"));
+        }
+        return wish - inflater.avail_out;
+    }
+};
+
+InputFile::~InputFile() = default;
+InputFile::InputFile(InputFile&&) noexcept = default;
 
 InputFile::InputFile(std::string path) : path_(std::move(path)) {
     std::error_code failed;
@@ -69,39 +142,31 @@ InputFile::InputFile(std::string path) : path_(std::move(path)) {
     // O_NONBLOCK: /proc/kmsg is a regular file whose reader waits for the next message. Files on disks ignore it.
     const int descriptor = pipe_ ? open_pipe(path_) : ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0) throw cannot_read(path_, std::strerror(errno));
-    file_.reset(gzdopen(descriptor, "rb"));
-    if (!file_) ::close(descriptor);
+    std::FILE* const file = ::fdopen(descriptor, "rb");
+    if (!file) ::close(descriptor);
 #else
-    file_.reset(gzopen(path_.c_str(), "rb"));
+    std::FILE* const file = std::fopen(path_.c_str(), "rb");
 #endif
-    if (!file_) throw cannot_read(path_, errno ? std::strerror(errno) : "not enough main memory");
-    gzbuffer(file_.get(), 1 << 17);
+    if (!file) throw cannot_read(path_, errno ? std::strerror(errno) : "not enough main memory");
+    stream_ = std::make_unique<Stream>(file);
 }
 
 bool InputFile::read(std::string& text, std::size_t most) {
     const auto memory = host_memory_bytes();
     while (text.size() < most) {
         const std::size_t had = text.size(), chunk = std::min(most - had, std::max<std::size_t>(had, 1 << 16));
-        const auto wish = static_cast<unsigned>(std::min<std::size_t>(chunk, 1 << 30));
+        const std::size_t wish = std::min<std::size_t>(chunk, 1 << 30);
         if (memory > 0 && had > memory / 2 && !has_length()) // parsing takes as much again
             throw cannot_read(path_, "its text takes more than half of main memory");
         text.resize(had + wish);
-        errno = 0;
-        const int got = gzread(file_.get(), text.data() + had, wish);
-        const int reason = errno;
-        text.resize(had + static_cast<std::size_t>(std::max(got, 0)));
-        int code = Z_OK;
-        const char* const what = gzerror(file_.get(), &code);
-        if (code == Z_ERRNO) throw cannot_read(path_, std::strerror(reason));
-        if (code == Z_BUF_ERROR) throw cannot_read(path_, "its gzip data is truncated");
-        if (code == Z_MEM_ERROR) throw std::bad_alloc();
-        if (got < 0 || code != Z_OK) throw cannot_read(path_, fmt::format("its gzip data is damaged: {}", what));
+        const std::size_t got = stream_->read(text.data() + had, wish, path_);
+        text.resize(had + got);
         if (got == 0) return false;
     }
     return true;
 }
 
-bool InputFile::has_length() { return !pipe_ && gzdirect(file_.get()); }
+bool InputFile::has_length() const { return !pipe_ && !stream_->packed; }
 
 std::string content_of(const std::string& path, std::size_t most) try {
     InputFile file(path);

@@ -1,5 +1,6 @@
 #include "gpulab/jobs.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace gpulab {
@@ -25,23 +26,42 @@ std::string unmet_need(const Needs& needs, std::span<const Device> devices) {
     return "";
 }
 
-void check_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name) {
+double total_ms(int repeats, const std::function<Pass()>& pass) {
+    std::vector<double> times_ms;
+    double spent_ms = 0;
+    for (int i = 0; i < std::min(5, repeats) && (i == 0 || spent_ms < 1000); ++i) {
+        const Pass p = pass();
+        times_ms.push_back(p.took_ms - p.left_out_ms);
+        spent_ms += p.took_ms;
+    }
+    return summarise(times_ms).median;
+}
+
+std::string lack_of_memory(std::span<const Device> devices, double host_memory_bytes, double device_bytes,
+                           double host_bytes, const std::string& name) {
     const std::string what = name.empty() ? "this problem" : name + ": this problem";
     constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-    const auto host = static_cast<double>(host_memory_bytes());
-    if (host > 0 && host_bytes > host)
-        throw UsageError(fmt::format("{} needs {:.1f} GiB of main memory; this computer has {:.1f} GiB", what,
-                                     host_bytes / gib, host / gib));
-    for (const Backend backend : {Backend::opencl, Backend::cuda}) {
-        if (!options.wants_any(backend)) continue; // its devices take no part
-        for (const Device& device : options.devices(backend)) {
-            const auto memory = static_cast<double>(device.memory_bytes);
-            const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
-            if (needed > memory)
-                throw UsageError(fmt::format("{} needs {:.1f} GiB on {} ({}), which has {:.1f} GiB", what, needed / gib,
-                                             device.id(), device.name, memory / gib));
-        }
+    if (host_memory_bytes > 0 && host_bytes > host_memory_bytes)
+        return fmt::format("{} needs {:.1f} GiB of main memory; this computer has {:.1f} GiB", what, host_bytes / gib,
+                           host_memory_bytes / gib);
+    for (const Device& device : devices) {
+        const auto memory = static_cast<double>(device.memory_bytes);
+        const double needed = device.is_cpu ? device_bytes + host_bytes : device_bytes;
+        if (needed > memory)
+            return fmt::format("{} needs {:.1f} GiB on {} ({}), which has {:.1f} GiB", what, needed / gib, device.id(),
+                               device.name, memory / gib);
     }
+    return "";
+}
+
+void check_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name) {
+    std::vector<Device> devices;
+    for (const Backend backend : {Backend::opencl, Backend::cuda})
+        if (options.wants_any(backend)) // else its devices take no part
+            for (const Device& device : options.devices(backend)) devices.push_back(device);
+    const auto host = static_cast<double>(host_memory_bytes());
+    if (const std::string lack = lack_of_memory(devices, host, device_bytes, host_bytes, name); !lack.empty())
+        throw UsageError(lack);
 }
 
 } // namespace gpulab

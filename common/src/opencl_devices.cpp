@@ -1,5 +1,6 @@
 // The OpenCL side of device.hpp, and the helpers of gpulab/opencl/.
 #include <algorithm>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
@@ -7,6 +8,7 @@
 #include <sstream>
 
 #include "backends.hpp"
+#include "gpulab/file.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
 
@@ -45,6 +47,37 @@ std::string with_file(const std::string& message, const std::string& text) {
     return std::string(found.prefix()) + file + ":" + std::to_string(number) + ":" + std::string(found.suffix());
 }
 
+constexpr std::string_view pocl = "Portable Computing Language"; // its platform
+
+/// The folder where PoCL keeps compiled kernels, and ends the program when it cannot write one.
+std::string pocl_cache() {
+    const auto variable = [](const char* name) {
+        const char* const text = std::getenv(name);
+        return std::string(text ? text : "");
+    };
+    if (const std::string own = variable("POCL_CACHE_DIR"); !own.empty()) return own;
+    if (const std::string cache = variable("XDG_CACHE_HOME"); !cache.empty()) return cache + "/pocl/kcache";
+    return variable("HOME") + "/.cache/pocl/kcache";
+}
+
+/// @throws Error when a compiled kernel would not fit PoCL's cache
+void check_pocl_cache() {
+    const std::string folder = pocl_cache();
+    if (const std::string why = why_not_writable(folder, std::size_t{1} << 20); !why.empty())
+        throw Error(fmt::format("PoCL cannot write compiled kernels to its cache, {}: {} (POCL_CACHE_DIR names another "
+                                "folder)",
+                                folder, why));
+}
+
+/// Where the environment says that the platforms are: "OCL_ICD_VENDORS=/here".
+std::string told_places() {
+    std::string places;
+    for (const char* const name : {"OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "OPENCL_VENDOR_PATH"})
+        if (const char* const value = std::getenv(name))
+            places += fmt::format("{}{}={}", places.empty() ? "" : ", ", name, value);
+    return places;
+}
+
 /// The lines of a build log that speak of the kernel's text. A .cl file of ours is named by its path in the repository,
 /// see EmbedText.cmake; one with an absolute path is the driver's own and holds a text that has no file.
 std::string compiler_lines(const std::string& log, const std::string& text) {
@@ -80,7 +113,12 @@ Found find_opencl_devices() {
         cl::Platform::get(&platforms);
     } catch (const cl::Error&) { // the loader answers "no platform" with an error
     }
-    if (platforms.empty()) return {{}, "no OpenCL platform (install pocl-opencl-icd to run on the CPU)"};
+    if (platforms.empty()) {
+        const std::string places = told_places();
+        return {{},
+                places.empty() ? "no OpenCL platform (install pocl-opencl-icd to run on the CPU)"
+                               : "no OpenCL platform where the environment says that they are: " + places};
+    }
     for (const cl::Platform& platform : platforms) {
         std::vector<cl::Device> here;
         try {
@@ -112,7 +150,10 @@ void use_opencl_device(const Device& device) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     auto& slot = contexts()[device.index];
-    if (!slot) slot = std::make_unique<OpenClContext>(device);
+    if (!slot) {
+        if (device.platform == pocl) check_pocl_cache();
+        slot = std::make_unique<OpenClContext>(device);
+    }
     current = slot.get();
 }
 
@@ -267,6 +308,7 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
     const std::string key = options + '\n' + source;
     const auto known = programs_.find(key);
     if (known != programs_.end()) return known->second;
+    if (description_.platform == pocl) check_pocl_cache(); // it may be full by now
     cl::Program program(context_, source);
     try {
         detail::run_compiler([&] { program.build({device_}, ("-cl-std=CL1.2 " + options).c_str()); });

@@ -17,13 +17,17 @@ double ClEvents::elapsed_ms() const {
 
 std::size_t flush_bytes(const Device& device) { return 2 * std::max<std::size_t>(device.l2_bytes, 1 << 20); }
 
-cl::Event flush_l2(OpenClContext& context) {
-    const std::size_t bytes = flush_bytes(context.description());
-    cl::Buffer scratch(context.context(), CL_MEM_READ_WRITE, bytes);
+cl::Buffer flush_buffer(OpenClContext& context) {
+    return cl::Buffer(context.context(), CL_MEM_READ_WRITE, flush_bytes(context.description()));
+}
+
+cl::Event overwrite(OpenClContext& context, const cl::Buffer& buffer) {
     cl::Event filled;
-    context.queue().enqueueFillBuffer(scratch, cl_uchar{0}, 0, bytes, nullptr, &filled);
+    context.queue().enqueueFillBuffer(buffer, cl_uchar{0}, 0, buffer.getInfo<CL_MEM_SIZE>(), nullptr, &filled);
     context.queue().finish();
     return filled;
 }
+
+cl::Event flush_l2(OpenClContext& context) { return overwrite(context, flush_buffer(context)); }
 
 } // namespace gpulab

@@ -11,6 +11,8 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
+#include "gpulab/guard.hpp"
+#include "stdout_for_results.hpp"
 
 namespace gpulab {
 
@@ -179,24 +181,19 @@ void Options::text(const std::string& name, std::string& value, const std::strin
     });
 }
 
-void Options::refuse_dash(const std::string& name, const std::string& value, const std::string& stream) {
-    checks_.push_back([=, &value] {
-        if (value == "-")
-            throw UsageError(
-                fmt::format("{}: - is no file here; write {}, or ./- for a file of that name", name, stream));
-    });
-}
-
 void Options::input(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
     inputs_.push_back(name);
-    refuse_dash(name, value, "/dev/stdin");
+    checks_.push_back([=, &value] {
+        if (value == "-")
+            throw UsageError(
+                fmt::format("{}: - is no file here; write /dev/stdin, or ./- for a file of that name", name));
+    });
 }
 
 void Options::output(const std::string& name, std::string& value, const std::string& help) {
     text(name, value, help);
-    outputs_.push_back(name);
-    refuse_dash(name, value, "/dev/stdout");
+    outputs_.push_back({name, &value});
 }
 
 void Options::flag(const std::string& name, bool& value, const std::string& help) {
@@ -226,11 +223,16 @@ void Options::check_values(int argc, const char* const* argv) const {
     }
 }
 
+namespace {
+/// Refuses settings of the environment that would be refused later, or by some variants only.
+void check_environment() { guard_bytes(), poisons(), hardware_threads(); }
+} // namespace
+
 std::string Options::file_of(const std::string& option) const { return app_->get_option(option)->as<std::string>(); }
 
 void Options::check_read(const std::string& input, const std::string& reader) const {
     std::error_code ignored;
-    for (const std::string& output : outputs_)
+    for (const auto& [output, value] : outputs_)
         // One terminal may be both; a file that is written while or after it is read is lost.
         if (given(output) && std::filesystem::is_regular_file(file_of(output), ignored) &&
             same_file(file_of(output), input))
@@ -238,13 +240,26 @@ void Options::check_read(const std::string& input, const std::string& reader) co
                 fmt::format("{} would overwrite the file that {} reads, {}", output, reader, file_of(output)));
 }
 
+void Options::keep_stdout() {
+    std::string there; // the option that names it
+    for (const auto& [option, file] : outputs_) {
+        if (!given(option) || !names_stdout(*file)) continue;
+        if (!there.empty()) throw UsageError(fmt::format("{} and {} cannot both go to stdout", there, option));
+        there = option;
+        *file = "-";
+    }
+    if (!there.empty()) stdout_ = std::make_unique<StdoutForResults>();
+}
+
 void Options::check_files() const {
     for (std::size_t i = 0; i < outputs_.size(); ++i) {
-        if (!given(outputs_[i])) continue;
-        const std::string file = file_of(outputs_[i]);
+        if (!given(outputs_[i].option)) continue;
+        const std::string file = file_of(outputs_[i].option);
         for (std::size_t j = 0; j < i; ++j)
-            if (given(outputs_[j]) && same_file(file, file_of(outputs_[j])) && !same_file(file, "/dev/null"))
-                throw UsageError(fmt::format("{} and {} name the same file, {}", outputs_[j], outputs_[i], file));
+            if (given(outputs_[j].option) && same_file(file, file_of(outputs_[j].option)) &&
+                !same_file(file, "/dev/null"))
+                throw UsageError(
+                    fmt::format("{} and {} name the same file, {}", outputs_[j].option, outputs_[i].option, file));
     }
     for (const std::string& input : inputs_)
         if (given(input)) check_read(file_of(input), input);
@@ -252,6 +267,7 @@ void Options::check_files() const {
 
 bool Options::parse(int argc, const char* const* argv) {
     check_values(argc, argv);
+    check_environment();
     const auto hide = [&](const char* name) { app_->get_option(name)->group(""); }; // from --help
     if (variants_.empty())
         for (const char* name : {"--list", "--variant", "--backend", "--device", "--flush-l2"}) hide(name);
@@ -275,6 +291,7 @@ bool Options::parse(int argc, const char* const* argv) {
         if (app_->count(name) > 0 && app_->get_option(name)->as<std::string>().empty())
             throw UsageError(fmt::format("{}: is empty", name));
 
+    keep_stdout();
     check_files();
 
     if (variants_.empty() && (list_ || !chosen_variants_.empty()))

@@ -10,7 +10,6 @@
 #include "gpulab/file.hpp"
 #include "gpulab/metrics.hpp"
 #include "results_file.hpp"
-#include "stdout_for_results.hpp"
 #include "table.hpp"
 
 namespace gpulab {
@@ -34,26 +33,19 @@ std::string place_of(const Result& r) { return r.has_device ? r.device.id() : st
 
 Surroundings real_surroundings(const Options& options) {
     Surroundings real{.terminal = terminal_of_stdout()};
+    if (options.study().empty()) return real; // only the rows of a study name devices: no need to look for any
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
         if (options.devices(backend).size() > 1) real.several_devices = true;
     return real;
 }
 
-/// Where the results of an option go: nowhere, to stdout, or to a file.
-struct Destination {
-    OutputFile file;
-    bool is_stdout = false;
-    explicit Destination(const std::string& path) : is_stdout(!path.empty() && names_stdout(path)) {
-        if (!path.empty() && !is_stdout) file = OutputFile(path);
-    }
-};
+OutputFile file_for(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
 
 } // namespace
 
 struct Report::State {
     const Options& options;
-    Destination json, csv;
-    std::optional<StdoutForResults> real_stdout; // when one of the two goes there
+    OutputFile json, csv;
     Surroundings surroundings;
     std::deque<ReportedRun> runs;
     ReportedDevices devices;
@@ -73,17 +65,22 @@ struct Report::State {
     bool quiet = false;
     bool progress_shown = false;
 
-    State(const Options& o, std::optional<Surroundings> made_up) : options(o), json(o.json()), csv(o.csv()) {
-        if (json.is_stdout && csv.is_stdout) throw UsageError("--json and --csv cannot both go to stdout");
-        if (json.is_stdout || csv.is_stdout) real_stdout.emplace();
-        surroundings = made_up ? *made_up : real_surroundings(options); // stdout is by now where the table goes
-    }
+    State(const Options& o, std::optional<Surroundings> made_up)
+        : options(o), json(file_for(o.json())), csv(file_for(o.csv())),
+          surroundings(made_up ? *made_up : real_surroundings(options)) {}
 
     bool is_study() const { return !options.study().empty(); }
 
     /// Prints text, broken into lines that fit; the second and later ones are indented.
     void print_wrapped(const std::string& text, std::size_t first_indent = 0, std::size_t indent = 4) const {
         fmt::print("{}", wrapped(text, surroundings.terminal.columns, first_indent, indent));
+    }
+
+    void write_files() {
+        if (json) json.prepare(json_text(options, runs, devices)); // both, before either takes its place
+        if (csv) csv.prepare(csv_text(options, runs, devices));
+        json.commit();
+        csv.commit();
     }
 
     void clear_progress() {
@@ -219,6 +216,13 @@ const Result& Report::add(Result result, const Work& work) {
     return run.results.back();
 }
 
+void Report::keep_results() noexcept {
+    try {
+        if (state_->passed + state_->failed > 0) state_->write_files();
+    } catch (...) { // the error that ends the run is the one to tell
+    }
+}
+
 int Report::finish() {
     State& s = *state_;
     s.clear_progress();
@@ -235,13 +239,8 @@ int Report::finish() {
             "Over 100 % of the bound: the data partly stays in a cache, or something slowed the copy that the "
             "bound is taken from.",
             0, 0);
-    const std::string json = json_text(s.options, s.runs, s.devices), csv = csv_text(s.runs);
-    if (s.json.file) s.json.file.prepare(json); // both, before either takes its place
-    if (s.csv.file) s.csv.file.prepare(csv);
-    if (s.json.file) s.json.file.commit();
-    if (s.csv.file) s.csv.file.commit();
+    s.write_files();
     flush_stdout();
-    if (s.real_stdout) s.real_stdout->write(s.json.is_stdout ? json : csv);
     return s.failed > 0 ? exit_wrong_result : exit_success;
 }
 

@@ -1,8 +1,9 @@
 #include "results_file.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace gpulab {
@@ -59,8 +60,8 @@ Json json_of(const Result& r) {
 
 std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-/// A run as an object with one variant on each line, so that results can be read and compared line by line.
-std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices) {
+/// The problem and what holds for all of its results.
+Json json_of(const Options& options, const ReportedRun& run) {
     Json object;
     object["lab"] = options.lab();
     if (!options.study().empty()) object["study"] = options.study();
@@ -68,6 +69,12 @@ std::string json_of(const Options& options, const ReportedRun& run, const Report
     for (const Parameter& p : run.problem) set(object["problem"], p);
     object["problem"]["seed"] = options.seed();
     object["sequential_ms"] = or_null(run.sequential_ms, run.sequential_ms > 0);
+    return object;
+}
+
+/// A run as an object with one variant on each line, so that results can be read and compared line by line.
+std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices) {
+    Json object = json_of(options, run);
     object["devices"] = Json::array();
     for (const auto& [id, known] : devices) object["devices"].push_back(json_of(known.first, known.second));
     std::string text = compact(object);
@@ -81,9 +88,9 @@ std::string json_of(const Options& options, const ReportedRun& run, const Report
     return text + "\n]}";
 }
 
-/// A cell of a CSV file.
+/// A text as a cell of a CSV file.
 std::string in_quotes(const std::string& text) {
-    if (text.find_first_of(",\"\n") == std::string::npos) return text;
+    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
     std::string quoted = "\"";
     for (const char c : text) {
         if (c == '"') quoted += '"';
@@ -92,25 +99,38 @@ std::string in_quotes(const std::string& text) {
     return quoted + '"';
 }
 
-std::string cell(double value, bool known) {
-    return known && std::isfinite(value) ? fmt::format("{:.9g}", value) : std::string();
+/// A value as a cell: a number in the fewest digits that read back the same; nothing for null and what is not finite.
+std::string cell(const Json& value) {
+    if (value.is_string()) return in_quotes(value.get<std::string>());
+    if (!value.is_number_float()) return value.is_null() ? "" : compact(value);
+    const auto number = value.get<double>();
+    if (!std::isfinite(number)) return "";
+    std::array<char, 32> digits; // "-2.2250738585072014e-308" has 24
+    return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr};
 }
 
-/// The cell of the parameter with this name; empty when there is none.
-std::string cell(const Parameters& parameters, const std::string& name) {
-    for (const Parameter& p : parameters) {
-        if (p.name != name) continue;
-        if (const auto* text = std::get_if<std::string>(&p.value)) return in_quotes(*text);
-        if (const auto* whole = std::get_if<std::int64_t>(&p.value)) return fmt::format("{}", *whole);
-        return fmt::format("{:.6g}", std::get<double>(p.value));
-    }
-    return "";
+/// Adds the fields of an object to a row; those of an object within it as "OUTER_INNER", or as "INNER" with no `outer`.
+void flatten(Json& row, const Json& object, const std::string& outer = "") {
+    for (const auto& [name, value] : object.items())
+        if (value.is_object()) flatten(row, value, name == "problem" || name == "ceilings" ? "" : name);
+        else row[outer.empty() ? name : outer + "_" + name] = value;
 }
 
-/// Adds the names that are not in the list yet.
-void note(std::vector<std::string>& names, const Parameters& parameters) {
-    for (const Parameter& p : parameters)
-        if (std::find(names.begin(), names.end(), p.name) == names.end()) names.push_back(p.name);
+/// What the JSON file says of a result, in one flat object: the problem, the device and the result.
+Json row_of(const Options& options, const ReportedRun& run, const Result& r, const ReportedDevices& devices) {
+    Json row = Json::object(), result = json_of(r);
+    flatten(row, json_of(options, run));
+    row["variant"] = result["name"], row["backend"] = result["backend"], row["device"] = result["device"];
+    result.erase("name");
+    if (result["kernel_ms"].is_null()) result["kernel_ms"] = {{"median", nullptr}, {"min", nullptr}, {"max", nullptr}};
+    const auto known = r.has_device ? devices.find(r.device.id()) : devices.end();
+    Json device = known != devices.end() ? json_of(known->second.first, known->second.second) : json_of({}, {});
+    device.erase("id"), device.erase("backend"); // the result has them
+    if (known == devices.end())
+        for (const char* const name : {"name", "platform", "memory_bytes", "compute_units"}) device[name] = nullptr;
+    flatten(row, device, "device");
+    flatten(row, result);
+    return row;
 }
 
 } // namespace
@@ -122,32 +142,24 @@ std::string json_text(const Options& options, const std::deque<ReportedRun>& run
     return text + "\n]\n";
 }
 
-std::string csv_text(const std::deque<ReportedRun>& runs) {
-    // The columns are those of all runs: parameters first, then the fixed ones, then the labs' own.
-    std::vector<std::string> parameters, extras;
-    for (const ReportedRun& run : runs) {
-        note(parameters, run.problem);
-        for (const Result& r : run.results) note(extras, r.extra);
-    }
-    std::string text;
-    for (const auto& name : parameters) text += in_quotes(name) + ",";
-    text += "variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,"
-            "gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance";
-    for (const auto& name : extras) text += "," + in_quotes(name);
-    text += "\n";
+std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices) {
+    std::vector<Json> rows;
+    std::vector<std::string> columns;
+    const auto note_columns = [&](const Json& row) {
+        for (const auto& [name, value] : row.items())
+            if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
+    };
+    for (const ReportedRun& run : runs) note_columns(row_of(options, run, {}, devices)); // the labs' own figures follow
     for (const ReportedRun& run : runs)
-        for (const Result& r : run.results) {
-            const bool timed = is_timed(r), judged = is_judged(r);
-            for (const auto& name : parameters) text += cell(run.problem, name) + ",";
-            text += fmt::format(
-                "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", r.variant, name_of(r.backend),
-                r.has_device ? r.device.id() : "", name_of(r.status), in_quotes(r.reason), cell(r.kernel.median, timed),
-                cell(r.kernel.min, timed), cell(r.kernel.max, timed), cell(r.total_ms, r.total_ms > 0),
-                cell(r.gb_per_s(), timed), cell(r.gflop_per_s(), timed), cell(r.percent, timed && r.percent > 0),
-                cell(r.speedup, timed && r.speedup > 0), cell(r.error, judged), cell(r.tolerance, judged));
-            for (const auto& name : extras) text += "," + cell(r.extra, name);
-            text += "\n";
-        }
+        for (const Result& r : run.results) note_columns(rows.emplace_back(row_of(options, run, r, devices)));
+    std::string text;
+    const auto add_line = [&](const auto& cell_of) {
+        for (const std::string& name : columns) text += (&name == &columns.front() ? "" : ",") + cell_of(name);
+        text += "\n";
+    };
+    add_line([](const std::string& name) { return in_quotes(name); });
+    for (const Json& row : rows)
+        add_line([&](const std::string& name) { return row.contains(name) ? cell(row[name]) : ""; });
     return text;
 }
 

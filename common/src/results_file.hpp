@@ -24,7 +24,8 @@ using ReportedDevices = std::map<std::string, std::pair<Device, Ceilings>>;
 /// One object for a single run, a list of them for a study.
 std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices);
 
-/// One line of headings, and one line for each result.
-std::string csv_text(const std::deque<ReportedRun>& runs);
+/// One line of headings, and one line for each result, with all that the JSON text says of it. A number has the fewest
+/// digits that read back the same. Where a lab's own figure has the name of a field, the figure has the column.
+std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices);
 
 } // namespace gpulab

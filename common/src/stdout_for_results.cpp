@@ -22,6 +22,12 @@
 
 namespace gpulab {
 
+namespace {
+StdoutForResults* living = nullptr;
+} // namespace
+
+StdoutForResults* StdoutForResults::current() { return living; }
+
 bool names_stdout(const std::string& path) {
     if (path == "-") return true;
     if (path == "/dev/null") return false; // who sends both there wants neither
@@ -40,9 +46,11 @@ StdoutForResults::StdoutForResults() {
     real_ = dup(fileno(stdout));
     if (real_ < 0 || dup2(fileno(stderr), fileno(stdout)) < 0)
         throw Error(fmt::format("cannot keep stdout for the results: {}", std::strerror(errno)));
+    living = this;
 }
 
 StdoutForResults::~StdoutForResults() {
+    living = nullptr;
     std::fflush(stdout);
     dup2(real_, fileno(stdout));
     close(real_);

@@ -45,11 +45,20 @@ std::string painted(const std::string& text, const char* code, const Terminal& t
 
 } // namespace
 
+namespace {
+/// Without characters that a terminal would act on.
+std::string harmless(std::string text) {
+    for (char& c : text)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
+    return text;
+}
+} // namespace
+
 std::string green(const std::string& text, const Terminal& terminal) { return painted(text, "32", terminal); }
 std::string red(const std::string& text, const Terminal& terminal) { return painted(text, "31", terminal); }
 
 std::string shown(const Parameter& p) {
-    if (const auto* text = std::get_if<std::string>(&p.value)) return *text;
+    if (const auto* text = std::get_if<std::string>(&p.value)) return harmless(*text);
     if (const auto* whole = std::get_if<std::int64_t>(&p.value)) return fmt::format("{}", *whole);
     const double number = std::get<double>(p.value);
     const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;

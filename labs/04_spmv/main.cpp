@@ -3,8 +3,11 @@
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
+#include <vector>
 
 #include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
@@ -21,6 +24,7 @@ struct Choice {
     std::string matrix;   // a Matrix Market file
     std::string generate; // or a description
     std::string write;
+    std::string x, y; // files of the vectors
     std::string type = "float";
     std::size_t rows = std::size_t{1} << 20; // of the studies
 };
@@ -31,6 +35,22 @@ void settle(const gpulab::Options& options, Choice& choice) {
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
     if (options.study().empty() && options.given("--rows")) throw gpulab::UsageError("--rows is for studies (--study)");
     if (choice.generate.empty()) choice.generate = "laplace2d:1000";
+}
+
+/// The vector of a Matrix Market file of one column.
+template <class T> std::vector<T> read_vector(const std::string& path, std::size_t size) {
+    const gpulab::MatrixSize announced = gpulab::matrix_market_size(path); // before anything is allocated
+    if (announced.rows != size || announced.columns != 1)
+        throw gpulab::UsageError(
+            fmt::format("{}: {} x {} numbers; x has {} x 1", path, announced.rows, announced.columns, size));
+    return gpulab::to_dense(gpulab::read_matrix_market<T>(path));
+}
+
+/// A vector as a Matrix Market file, in as many digits as are needed to read the same numbers back.
+template <class T> std::string vector_text(const std::vector<T>& v) {
+    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", v.size());
+    for (const T value : v) fmt::format_to(std::back_inserter(text), "{}\n", value);
+    return text;
 }
 
 /// Prints the row lengths, and the bytes of each format.
@@ -97,7 +117,10 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     gpulab::Csr<T> made = choice.matrix.empty() ? gpulab::generate_matrix<T>(choice.generate, options.seed())
                                                 : gpulab::read_matrix_market<T>(choice.matrix);
     const double made_in = seconds_since(begin);
-    const spmv::Problem<T> problem = spmv::make_problem(std::move(made), options.seed());
+    spmv::Problem<T> problem = spmv::make_problem(std::move(made), options.seed());
+    if (!choice.x.empty()) problem.x = read_vector<T>(choice.x, problem.matrix.columns);
+    gpulab::OutputFile file_of_y;
+    if (!choice.y.empty()) file_of_y = gpulab::OutputFile(choice.y);
     const gpulab::Csr<T>& a = problem.matrix;
     gpulab::Report report(options, {{"matrix", name},
                                     {"type", choice.type},
@@ -119,10 +142,23 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
 
     // Each job poisons y, runs its variant and compares y with the reference.
+    spmv::FormatNotes<T> notes(report, a);
+    std::string writer; // the first variant that is right
     gpulab::measure_all(
         options, report, jobs, problem, y, spmv::work(a), [&](const auto&) { return spmv::compare(reference, y); },
-        spmv::FormatNotes<T>(report, a));
-    return report.finish();
+        [&](const auto& job, gpulab::Result& result) {
+            notes(job, result);
+            if (!file_of_y || !writer.empty() || result.status != gpulab::Result::Status::passed) return;
+            file_of_y.prepare(vector_text(y));
+            writer = job.variant.name;
+        });
+    const int code = report.finish();
+    if (!file_of_y) return code;
+    if (writer.empty()) throw gpulab::Error(choice.y + ": not written, because no variant was right");
+    fmt::print("{}: y, as {} computed it\n", choice.y, writer);
+    gpulab::flush_stdout();
+    file_of_y.commit();
+    return code;
 }
 
 } // namespace
@@ -133,6 +169,8 @@ int main(int argc, char** argv) try {
     options.input("--matrix", choice.matrix, "multiply this Matrix Market file");
     options.text("--generate", choice.generate,
                  std::string("multiply a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
+    options.input("--x", choice.x, "multiply by the vector of this Matrix Market file, not by a random one");
+    options.output("--y", choice.y, "write y to this Matrix Market file");
     options.output("--write", choice.write, "write the matrix to this Matrix Market file");
     options.choice("--type", choice.type, {"float", "double"}, "type of the values");
     options.size("--rows", choice.rows, 4, "rows of the larger matrices in studies", std::size_t{1} << 26);

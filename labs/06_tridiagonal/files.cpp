@@ -30,36 +30,47 @@ template <class T> void check_finite(const Problem<T>& p, const std::string& pat
 
 template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems) {
     const gpulab::Csr<T> table = gpulab::read_matrix_market<T>(path);
-    if (table.columns != 4)
-        throw gpulab::UsageError(fmt::format("{}: {} columns; four are needed: a, b, c and d", path, table.columns));
+    if (table.columns < 4)
+        throw gpulab::UsageError(
+            fmt::format("{}: {} columns; at least four are needed: a, b, c and d", path, table.columns));
     if (table.rows == 0 || table.rows % systems != 0)
         throw gpulab::UsageError(
             fmt::format("{}: {} equations are not {} systems of equal size", path, table.rows, systems));
+    const std::size_t right_hand_sides = table.columns - 3, size = table.rows * right_hand_sides;
+    if (systems * right_hand_sides >= std::size_t{1} << 31)
+        throw gpulab::UsageError(fmt::format("{}: {} right-hand sides are too many", path, right_hand_sides));
     Problem<T> p;
-    p.n = table.rows / systems, p.systems = systems;
+    p.n = table.rows / systems, p.systems = systems * right_hand_sides;
     std::vector<T>* const columns[] = {&p.a, &p.b, &p.c, &p.d};
-    for (std::vector<T>* column : columns) column->resize(table.rows); // elements that are not stored are zero
+    for (std::vector<T>* column : columns) column->resize(size); // elements that are not stored are zero
     for (std::size_t row = 0; row < table.rows; ++row)
         for (auto k = static_cast<std::size_t>(table.row_start[row]);
-             k < static_cast<std::size_t>(table.row_start[row + 1]); ++k)
-            (*columns[table.column[k]])[row] += table.value[k];
+             k < static_cast<std::size_t>(table.row_start[row + 1]); ++k) {
+            const auto column = static_cast<std::size_t>(table.column[k]);
+            if (column < 3) // of every right-hand side
+                for (std::size_t r = 0; r < right_hand_sides; ++r)
+                    (*columns[column])[r * table.rows + row] += table.value[k];
+            else p.d[(column - 3) * table.rows + row] += table.value[k];
+        }
     check_finite(p, path);
     return p;
 }
 
-std::size_t announced_rows(const std::string& path) {
-    return static_cast<std::size_t>(gpulab::matrix_market_size(path).rows);
+Announced announced(const std::string& path) {
+    const gpulab::MatrixSize size = gpulab::matrix_market_size(path);
+    return {size.rows, size.columns > 3 ? size.columns - 3 : 1};
 }
 
-template <class T> void write_solution(gpulab::OutputFile& file, const std::vector<T>& x) {
-    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", x.size());
+template <class T> std::string solution_text(const std::vector<T>& x, std::size_t right_hand_sides) {
+    std::string text =
+        fmt::format("%%MatrixMarket matrix array real general\n{} {}\n", x.size() / right_hand_sides, right_hand_sides);
     for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
-    file.write(text);
+    return text;
 }
 
 #define INSTANTIATE(T)                                                    \
     template Problem<T> read_problem<T>(const std::string&, std::size_t); \
-    template void write_solution(gpulab::OutputFile&, const std::vector<T>&);
+    template std::string solution_text(const std::vector<T>&, std::size_t);
 INSTANTIATE(float)
 INSTANTIATE(double)
 

@@ -11,18 +11,24 @@
 namespace tridiagonal {
 
 /// Reads systems of equal size: a file of four columns, a, b, c and d, one row per equation and one system after the
-/// other. The natural format is `array`; any format that gpulab::read_matrix_market() reads is accepted.
-/// All numbers must be finite, except those without a meaning: a of the first and c of the last row of each system.
+/// other. Further columns are further right-hand sides: the systems come once for each, those of the first column
+/// first. The natural format is `array`; any format that gpulab::read_matrix_market() reads is accepted. All numbers
+/// must be finite, except those without a meaning: a of the first and c of the last row of each system.
 /// @param systems the number of systems into which the rows are divided, at least 1
-/// @throws UsageError when the file cannot be read, does not have four columns, its rows cannot be divided into so many
+/// @throws UsageError when the file cannot be read, has fewer than four columns, its rows cannot be divided into so
+/// many
 ///         systems, or a number is not finite; Error "FILE:LINE: ..." when it is malformed
 template <class T> Problem<T> read_problem(const std::string& path, std::size_t systems);
 
-/// The rows that a file announces, for counting memory before it is read; 0 when it announces none.
-std::size_t announced_rows(const std::string& path);
+/// What a file announces, for counting memory before it is read.
+struct Announced {
+    std::size_t rows = 0; ///< 0 when it announces none
+    std::size_t right_hand_sides = 1;
+};
+Announced announced(const std::string& path);
 
-/// Writes the unknowns as a Matrix Market `array` of one column, with enough digits to read the same numbers
-/// back.
-template <class T> void write_solution(gpulab::OutputFile& file, const std::vector<T>& x);
+/// The unknowns as a Matrix Market `array` with a column for each right-hand side, with enough digits to read the same
+/// numbers back.
+template <class T> std::string solution_text(const std::vector<T>& x, std::size_t right_hand_sides = 1);
 
 } // namespace tridiagonal

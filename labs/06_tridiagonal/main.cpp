@@ -37,8 +37,9 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
 
     const bool from_file = options.given("--input");
     const std::size_t systems = from_file && !options.given("--systems") ? 1 : choice.systems;
-    const std::size_t equations = from_file ? tridiagonal::announced_rows(choice.input) : choice.n * systems;
-    const tridiagonal::MemoryNeed need = tridiagonal::memory_need<T>(equations, systems);
+    const tridiagonal::Announced file = from_file ? tridiagonal::announced(choice.input) : tridiagonal::Announced{};
+    const std::size_t equations = from_file ? file.rows * file.right_hand_sides : choice.n * systems;
+    const tridiagonal::MemoryNeed need = tridiagonal::memory_need<T>(equations, systems * file.right_hand_sides);
     gpulab::check_memory(options, need.device, need.host, choice.input); // before anything is allocated
     const auto jobs = gpulab::jobs(tridiagonal::variants<T>(), options);
     tridiagonal::Problem<T> problem =
@@ -61,7 +62,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(tridiagonal::variants<T>(), "cpu_thomas"), problem, out));
 
     // Each job poisons the output, runs its variant and checks the result.
-    std::vector<T> solved; // by the first variant that passes
+    std::string solver; // the first variant that passes
     const auto judge = [&](const auto& job) {
         return from_file ? tridiagonal::compare_given(problem, reference, out, !job.variant.baseline)
                          : tridiagonal::compare(problem, reference, out);
@@ -70,16 +71,28 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                         [&](const auto& job, gpulab::Result& result) {
                             if (result.status != gpulab::Result::Status::passed) return;
                             result.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
-                            if (solution && solved.empty()) solved = out.x;
+                            if (solution && solver.empty()) {
+                                solution.prepare(tridiagonal::solution_text(out.x, file.right_hand_sides));
+                                solver = job.variant.name;
+                            }
                             tridiagonal::measure_other_layout(options, job, problem, out, judge, result);
                         });
     const int code = report.finish();
-    if (solution) {
-        if (solved.empty())
-            throw gpulab::Error(choice.output + ": not written, because no variant has solved all systems");
-        tridiagonal::write_solution(solution, solved);
+    if (!solution) return code;
+    if (!solver.empty()) {
+        fmt::print("{}: the solution of {}\n", choice.output, solver);
+        gpulab::flush_stdout();
+        solution.commit();
+        return code;
     }
-    return code;
+    // A zero pivot in one system is no reason to keep the solutions of the others back.
+    const std::string zero = tridiagonal::zero_pivot_message(reference.out);
+    const std::vector<T> x = tridiagonal::solve_others(problem, reference);
+    if (zero.empty() || x.empty())
+        throw gpulab::Error(choice.output + ": not written, because no variant has solved all systems");
+    solution.write(tridiagonal::solution_text(x, file.right_hand_sides));
+    throw gpulab::Error(fmt::format("{}: {}; x of such systems is nan there, of the others the solution of cpu_thomas",
+                                    choice.output, zero));
 }
 
 } // namespace
@@ -96,7 +109,9 @@ int main(int argc, char** argv) try {
                    "where the clock starts, for variants that want row 0 of all systems side by side, then row 1, ...: "
                    "separate: one system after the other, and transposing them counts; interleaved: already so. The "
                    "time of the other one is in a column");
-    options.input("--input", choice.input, "solve the systems of this Matrix Market file: columns a, b, c, d");
+    options.input(
+        "--input", choice.input,
+        "solve the systems of this Matrix Market file: columns a, b, c, d, and a further one for each further d");
     options.output("--output", choice.output, "write the solution to this Matrix Market file");
     options.variants(tridiagonal::variants<double>()); // the same names for float
     options.studies(tridiagonal::study_list());

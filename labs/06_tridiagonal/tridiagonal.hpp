@@ -120,10 +120,15 @@ template <class T> gpulab::Comparison compare(const Problem<T>& p, const Referen
 /// The same for the systems of a user, which need not be solvable without exchanging rows.
 /// @param reports whether the variant reports zero pivots; the library does not
 /// @throws Unsupported with system and row when it has met a zero pivot, or may have met one and does not report it:
-///         Thomas meets one, or an unknown is not finite
+///         Thomas meets one, or an unknown is not finite. Also where pivots may be small: the reference proves no bound
+///         for the errors, and the residual is too large
 template <class T>
 gpulab::Comparison compare_given(const Problem<T>& p, const Reference<T>& reference, const Output<T>& out,
                                  bool reports);
+
+/// The solutions of cpu_thomas, with NaN for each system in which Thomas meets a zero pivot. Empty when one of the
+/// others is not solved to the tolerance, or there is none.
+template <class T> std::vector<T> solve_others(const Problem<T>& p, const Reference<T>& reference);
 
 /// "zero pivot in system 3, row 17", or "" when no pivot is zero; the first such system.
 template <class T> std::string zero_pivot_message(const Output<T>& out);

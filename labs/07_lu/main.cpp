@@ -38,7 +38,7 @@ void settle(const Options& options, const Choice& choice) {
         throw gpulab::UsageError("--rhs-count is for --op solve; a file of --rhs has its own number");
     if (!choice.files.matrix.empty() && options.given("--seed") && choice.op != "solve")
         throw gpulab::UsageError("--seed: with the file of --matrix nothing is random");
-    for (const char* const option : {"--op", "--json", "--csv", "--repeat", "--warmup", "--flush-l2"})
+    for (const char* const option : {"--op", "--csv", "--repeat", "--warmup", "--flush-l2"})
         if (system && options.given(option))
             throw gpulab::UsageError(fmt::format("--rhs: a system is solved once; {} is for measurements", option));
 }
@@ -54,7 +54,9 @@ double rows_of(const Choice& choice) {
 /// The matrix of the file, or a random one.
 lu::Problem problem_of(const Options& options, const Choice& choice) {
     if (choice.files.matrix.empty()) return lu::make_problem(choice.n, options.seed());
-    return lu::read_problem(choice.files.matrix);
+    lu::Problem problem = lu::read_problem(choice.files.matrix);
+    lu::scale(problem.a); // nothing is printed that depends on the size of its numbers
+    return problem;
 }
 
 /// P A = L U with every chosen variant.

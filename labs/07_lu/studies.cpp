@@ -130,46 +130,6 @@ void pivoting(const Options& options, Report& report) {
     }
 }
 
-/// Panels of 8 to 64 columns (256 on the CPU).
-void block(const Options& options, Report& report, std::size_t n) {
-    struct Row {
-        std::string_view name;
-        Backend backend;
-        OfWidth* run;
-        int most;
-        gpulab::Needs needs;
-    };
-    const std::array rows = {
-        Row{"cpu_blocked_pivot", Backend::cpu, cpu_blocked_of_width, 256, {}},
-        Row{"cuda_blocked_pivot", Backend::cuda, GPULAB_IF_CUDA(cuda_blocked_of_width), 64, {}},
-        Row{"cuda_cluster_pivot", Backend::cuda, GPULAB_IF_CUDA(cuda_cluster_of_width), 64, {.compute_capability = 90}},
-    };
-    const Problem problem = make_problem(n, options.seed());
-    const double sequential = sequential_ms(problem);
-    Factors f(n);
-    report.column("width", "width");
-    for (const int width : {8, 16, 24, 32, 48, 64, 96, 128, 256}) {
-        report.begin({{"op", "factorise"}, {"n", n}, {"width", width}});
-        report.sequential_ms(sequential);
-        for (const Row& row : rows) {
-            if (!options.wants(row.name, row.backend) || width > row.most) continue;
-            for (const Device& device : options.devices(row.backend)) {
-                if (!too_slow(options, row.name, device, problem.flops()).empty()) continue;
-                report.add(gpulab::measure(
-                               row.name, device, f, options,
-                               [&](Factors& out, Stopwatch& watch) {
-                                   if (!row.run) throw gpulab::Unsupported("built without CUDA");
-                                   if (const std::string unmet = gpulab::unmet_need(row.needs, device); !unmet.empty())
-                                       throw gpulab::Unsupported(unmet);
-                                   row.run(problem, out, watch, width);
-                               },
-                               [&] { return compare(problem, f, true); }),
-                           work(problem));
-            }
-        }
-    }
-}
-
 /// The update of one panel of 64 columns alone, beside the vendor's product.
 void update(const Options& options, Report& report) {
     constexpr std::size_t width = 64;
@@ -226,12 +186,49 @@ void update(const Options& options, Report& report) {
 
 } // namespace
 
+void block(const Options& options, Report& report, std::size_t n, std::span<const PanelRung> rungs) {
+    const Problem problem = make_problem(n, options.seed());
+    const double sequential = sequential_ms(problem);
+    Factors f(n);
+    report.column("width", "width");
+    for (const int width : {8, 16, 24, 32, 48, 64, 96, 128, 256}) {
+        report.begin({{"op", "factorise"}, {"n", n}, {"width", width}});
+        report.sequential_ms(sequential);
+        for (const PanelRung& row : rungs) {
+            if (!options.wants(row.name, row.backend) || width > row.most) continue;
+            for (const Device& device : options.devices(row.backend)) {
+                if (!too_slow(options, row.name, device, problem.flops()).empty()) continue;
+                report.add(gpulab::measure(
+                               row.name, device, f, options,
+                               [&](Factors& out, Stopwatch& watch) {
+                                   if (!row.run) throw gpulab::Unsupported("built without CUDA");
+                                   if (const std::string unmet = gpulab::unmet_need(row.needs, device); !unmet.empty())
+                                       throw gpulab::Unsupported(unmet);
+                                   row.run(problem, out, watch, width);
+                               },
+                               [&] { return compare(problem, f, true); }),
+                           work(problem));
+            }
+        }
+    }
+}
+
 std::vector<gpulab::StudySummary> study_list() {
     return {{"figure-3-10", "time and speed-up for n = 64 ... 4096, tiles 16 and 32", {}},
             {"block", "the width of the panel", {"--n"}},
             {"pivoting", "what pivoting costs, and what it saves", {}},
             {"ladder", "every rung at n = 1024 ... 4096, those in blocks at 8192, with percent of the library", {}},
             {"update", "the update of one panel alone, beside the library's product", {}}};
+}
+
+std::span<const PanelRung> panel_rungs() {
+    static const std::array rungs = {
+        PanelRung{"cpu_blocked_pivot", Backend::cpu, cpu_blocked_of_width, 256},
+        PanelRung{"cuda_blocked_pivot", Backend::cuda, GPULAB_IF_CUDA(cuda_blocked_of_width), 64},
+        PanelRung{
+            "cuda_cluster_pivot", Backend::cuda, GPULAB_IF_CUDA(cuda_cluster_of_width), 64, {.compute_capability = 90}},
+    };
+    return rungs;
 }
 
 int run_study(const Options& options, std::size_t n) {
@@ -241,7 +238,7 @@ int run_study(const Options& options, std::size_t n) {
     gpulab::check_memory(options, 3 * 8 * largest * largest, 4 * 8 * largest * largest);
     Report report(options);
     if (options.study() == "figure-3-10") figure_3_10(options, report);
-    else if (options.study() == "block") block(options, report, n);
+    else if (options.study() == "block") block(options, report, n, panel_rungs());
     else if (options.study() == "pivoting") pivoting(options, report);
     else if (options.study() == "ladder") ladder(options, report);
     else update(options, report);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -54,6 +55,19 @@ using OfWidth = void(const Problem& p, Factors& f, Stopwatch& watch, int width);
 OfWidth cpu_blocked_of_width;
 OfWidth cuda_blocked_of_width; ///< at most 64 columns
 OfWidth cuda_cluster_of_width; ///< at most 64 columns
+
+/// A row of the study `block`.
+struct PanelRung {
+    std::string_view name;
+    gpulab::Backend backend = gpulab::Backend::cpu;
+    OfWidth* run = nullptr; ///< nullptr: not built
+    int most = 0;           ///< columns of a panel
+    gpulab::Needs needs = {};
+};
+std::span<const PanelRung> panel_rungs();
+
+/// The study `block`: panels of 8 to 256 columns.
+void block(const gpulab::Options& options, gpulab::Report& report, std::size_t n, std::span<const PanelRung> rungs);
 
 /// For the study `update`: c = A22 - A21 A12 alone, row by row, where A11 has `width` rows and columns.
 using Update = void(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width);

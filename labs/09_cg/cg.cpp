@@ -30,18 +30,20 @@ void check_vector(const std::vector<T>& v, std::size_t n, const char* what, cons
         throw gpulab::UsageError(fmt::format("{}: number {} is {}", what, i + 1, v[i]));
 }
 
-/// The norm of b. @throws gpulab::UsageError when its square underflows: a residual of zero would end every iteration
+/// The norm of b. @throws gpulab::UsageError when its square underflows, since a residual of zero would end every
+/// iteration, or overflows
 template <class T> double checked_norm(const std::vector<T>& b) {
     double squares = 0, norm = 0;
     for (const T v : b) squares += static_cast<double>(v) * v;
-    constexpr double least = std::numeric_limits<T>::min();
-    if (squares >= least) return std::sqrt(squares);
+    constexpr double least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max();
+    if (squares >= least && squares <= most) return std::sqrt(squares);
     for (const T v : b) norm = std::hypot(norm, static_cast<double>(v));
     if (norm > 0)
         throw gpulab::UsageError(fmt::format(
-            "the right-hand side has a norm of {:.3g}; its square is needed, so it must be at least {:.2g} in {} "
+            "the right-hand side has a norm of {:.3g}; its square is needed, so it must be at {} {:.2g} in {} "
             "precision: multiply the numbers by a power of 2, then x is multiplied too",
-            norm, std::sqrt(least), std::is_same_v<T, double> ? "double" : "single"));
+            norm, squares < least ? "least" : "most", std::sqrt(squares < least ? least : most),
+            std::is_same_v<T, double> ? "double" : "single"));
     return 0;
 }
 

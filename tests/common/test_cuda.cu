@@ -34,7 +34,7 @@ void fill(DeviceBuffer<int>& out, int first, int last, int value) {
 
 } // namespace
 
-TEST_CASE("a failed CUDA call names the call, the file and the line, with or without a device") {
+TEST_CASE("a failed CUDA call names the call, the file and the line, with or without a device", "[cuda]") {
     // Setting a device that no machine has fails everywhere, also where there is no driver.
     CHECK_THROWS_MATCHES(CUDA_CHECK(cudaSetDevice(1 << 20)), gpulab::CudaError,
                          Catch::Matchers::MessageMatches(Catch::Matchers::ContainsSubstring("cudaSetDevice(1 << 20)") &&

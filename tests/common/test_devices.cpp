@@ -1,13 +1,19 @@
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "gpulab/ceilings.hpp"
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/options.hpp"
 #include "gpulab/parallel.hpp"
+#include "gpulab/report.hpp"
+#include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "gpulab_testing/program.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::Backend;
@@ -27,12 +33,6 @@ TEST_CASE("there is one CPU, with a name, threads and memory", "[cpu]") {
     if (info >> word >> kilobytes) CHECK(gpulab::host_memory_bytes() / 1024 >= kilobytes);
     if (kilobytes > 0) CHECK(gpulab::host_memory_bytes() / 1024 < kilobytes + kilobytes / 2);
     CHECK(cpus[0].id() == "cpu:0");
-}
-
-TEST_CASE("a back end without devices says why") {
-    for (const Backend backend : {Backend::opencl, Backend::cuda})
-        if (gpulab::devices(backend).empty()) CHECK_FALSE(gpulab::why_no_devices(backend).empty());
-        else CHECK(gpulab::devices(backend)[0].memory_bytes > 0);
 }
 
 namespace {
@@ -80,6 +80,7 @@ namespace {
 void check_ceilings(Backend backend) {
     for (const gpulab::Device& device : gpulab::testing::devices_or_skip(backend)) {
         INFO(device.name);
+        CHECK(device.memory_bytes > 0);
         const gpulab::Ceilings c = gpulab::ceilings(device, gpulab::Arithmetic::fp32);
         CHECK(c.copy_gb_s > 0.1);
         CHECK(c.copy_gb_s < 1e5);
@@ -92,7 +93,24 @@ void check_ceilings(Backend backend) {
 }
 } // namespace
 
-TEST_CASE("the ceilings of the CPU can be measured", "[cpu]") { check_ceilings(Backend::cpu); }
+TEST_CASE("the ceilings of the CPU can be measured, and a report takes them", "[cpu]") {
+    check_ceilings(Backend::cpu);
+    const gpulab::testing::ScratchFile json;
+    gpulab::Options options("lab", "a test");
+    const std::array arguments = {"lab", "--json", json.path().c_str()};
+    REQUIRE(options.parse(3, arguments.data()));
+    const gpulab::Device cpu = gpulab::devices(Backend::cpu).front();
+    gpulab::Result result;
+    result.device = cpu, result.has_device = true;
+    gpulab::testing::printed_by([&] {
+        gpulab::Report report(options, {});
+        report.add(result, {.bytes = 4e6});
+        report.finish();
+    });
+    const auto measured = json.json()["devices"][0];
+    CHECK(measured["name"] == cpu.name);
+    CHECK(measured["ceilings"]["copy_gb_per_s"] == gpulab::ceilings(cpu).copy_gb_s);
+}
 TEST_CASE("the ceilings of OpenCL devices can be measured", "[opencl]") { check_ceilings(Backend::opencl); }
 TEST_CASE("the ceilings of CUDA devices can be measured", "[cuda]") { check_ceilings(Backend::cuda); }
 

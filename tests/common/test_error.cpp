@@ -24,17 +24,20 @@ struct Failure {
     bool operator==(const Failure&) const = default;
 };
 
-/// What a program does whose main function ends with what body throws.
+/// The exit code of a program whose main function ends with what body throws.
+int failure_code(const std::function<void()>& body) {
+    try {
+        body();
+        return -1;
+    } catch (...) {
+        return gpulab::fail("saxpy");
+    }
+}
+
+/// The same, and what it prints.
 Failure failure(const std::function<void()>& body) {
     Failure f;
-    const auto program = [&] {
-        try {
-            body();
-        } catch (...) {
-            f.code = gpulab::fail("saxpy");
-        }
-    };
-    f.line = gpulab::testing::printed_by(program).err;
+    f.line = gpulab::testing::printed_by([&] { f.code = failure_code(body); }).err;
     return f;
 }
 
@@ -61,6 +64,14 @@ TEST_CASE("a message stays on one line, whatever a name in it holds; the log of 
     CHECK(failure([] { throw gpulab::Error(std::string(100'000, 'x')); }).line.size() < 5100);
     CHECK(failure([] { throw gpulab::Error("no file " + std::string(4096, 'x')); }).line.size() == 7 + 8 + 4096 + 1);
     CHECK(failure([] { throw gpulab::BuildError("first\nsecond"); }) == Failure{2, "saxpy: first\nsecond\n"});
+}
+
+TEST_CASE("the table that was printed comes before the line that ends the program, where both go to one file") {
+    CHECK(gpulab::testing::printed_together_by([] {
+              std::printf("table\n");
+              failure_code([] { throw gpulab::Error("broken"); });
+              std::printf("end\n");
+          }) == "table\nsaxpy: broken\nend\n");
 }
 
 #if defined(GPULAB_WITH_OPENCL)

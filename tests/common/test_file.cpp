@@ -9,6 +9,8 @@
 #include <iterator>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -394,7 +396,8 @@ TEST_CASE("a pipe that is moved stays a pipe") {
     ::close(reader);
 }
 
-TEST_CASE("a pipe that no program reads is an error, not an endless wait") {
+TEST_CASE("a pipe that no program reads is an error after five seconds, not an endless wait") {
+    CHECK(std::exchange(gpulab::patience_for_pipes, std::chrono::milliseconds(50)) == std::chrono::seconds(5));
     const Folder folder;
     const std::string path = folder.path("pipe");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -402,6 +405,7 @@ TEST_CASE("a pipe that no program reads is an error, not an endless wait") {
     CHECK_THROWS_MATCHES(file.write("x"), gpulab::Error,
                          Catch::Matchers::Message("cannot write " + path + ": no program reads this pipe"));
     CHECK(fs::is_fifo(path));
+    gpulab::patience_for_pipes = std::chrono::seconds(5);
 }
 
 TEST_CASE("a pipe whose reader comes late is written, however much goes through it") {
@@ -429,7 +433,10 @@ int status_of_user(const std::function<int()>& body) {
     REQUIRE(child >= 0);
     if (child == 0) {
         int code = 99;
-        for (const int signal : {SIGHUP, SIGINT, SIGTERM, SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_DFL);
+        for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ})
+            std::signal(signal, SIG_DFL);
+        const rlimit no_core{0, 0};
+        ::setrlimit(RLIMIT_CORE, &no_core);
         try {
             if (::geteuid() != 0 || ::setuid(65534) == 0) code = body();
         } catch (const std::exception& e) {
@@ -450,7 +457,7 @@ int code_of_user(const std::function<int()>& body) {
 } // namespace
 
 TEST_CASE("a signal that ends the program leaves no temporary file, and still ends it") {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE, SIGXCPU}) {
         INFO("signal " << signal);
         const Folder folder;
         REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
@@ -465,12 +472,32 @@ TEST_CASE("a signal that ends the program leaves no temporary file, and still en
             ::raise(signal);
             return 2;
         });
+        INFO("status " << status);
         REQUIRE(WIFSIGNALED(status));
         CHECK(WTERMSIG(status) == signal);
         CHECK(folder.files() == 2);
         CHECK(bytes_of(folder.path("a")) == "old");
         CHECK(bytes_of(folder.path("c")) == "kept");
     }
+}
+
+TEST_CASE("however many files have been written, a signal removes the temporary one and none of those") {
+    const Folder folder;
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+    const int status = status_of_user([&] {
+        for (int i = 0; i < 40; ++i)
+            gpulab::OutputFile(folder.path("frame")).write("kept"); // 16 names are noted at most
+        std::vector<gpulab::OutputFile> files;
+        for (int i = 0; i < 16; ++i) files.emplace_back(folder.path(std::to_string(i))).prepare("new");
+        files[7].commit();
+        if (folder.files() != 17) return 1;
+        ::raise(SIGTERM);
+        return 2;
+    });
+    CHECK(WIFSIGNALED(status));
+    CHECK(folder.files() == 2);
+    CHECK(bytes_of(folder.path("frame")) == "kept");
+    CHECK(bytes_of(folder.path("7")) == "new");
 }
 
 namespace {
@@ -531,6 +558,24 @@ TEST_CASE("a signal that the program was started to ignore stays ignored") {
               return 0;
           }) == 0);
     CHECK(bytes_of(folder.path("a")) == "x");
+}
+
+TEST_CASE("a folder that takes no file, or none of that size, is known with the reason, and nothing is left in it") {
+    const Folder folder;
+    REQUIRE(::chmod(folder.path().c_str(), 0777) == 0);
+    CHECK(gpulab::why_not_writable(folder.path("new/inner"), 1 << 20).empty());
+    CHECK(fs::is_empty(folder.path("new/inner")));
+    std::ofstream(folder.path("file")) << "x";
+    CHECK(gpulab::why_not_writable(folder.path("file"), 1) == "Not a directory");
+    CHECK(gpulab::why_not_writable(folder.path("file/inner"), 1) == "Not a directory");
+    CHECK(code_of_user([&] {
+              const rlimit least{100'000, 100'000};
+              if (::setrlimit(RLIMIT_FSIZE, &least) != 0) return 3;
+              if (gpulab::why_not_writable(folder.path(), 1 << 20) != "File too large") return 1;
+              return gpulab::why_not_writable(folder.path(), 50'000).empty() ? 0 : 2;
+          }) == 0);
+    CHECK(folder.files() == 2);
+    if (fs::exists("/dev/full")) CHECK_FALSE(gpulab::why_not_writable("/dev/full", 1).empty());
 }
 
 TEST_CASE("a file beyond the limit of file sizes is an error, not a signal, and leaves nothing behind") {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
@@ -57,6 +59,18 @@ TEST_CASE("two compressed files one after the other are read as one, as gunzip d
     const ScratchFile file;
     file.write(gpulab::gzip("one, ") + gpulab::gzip("two"));
     CHECK(gpulab::content_of(file.path(), 100) == "one, two");
+}
+
+TEST_CASE("something else behind compressed data is refused") {
+    const ScratchFile file;
+    const std::string packed = gpulab::gzip("one");
+    for (const std::string& rest :
+         {std::string("x"), std::string("garbage"), std::string(1, '\0'), std::string(200'000, 'x')}) {
+        file.write(packed + rest);
+        CHECK(complaint(file.path()).starts_with("its gzip data is "));
+    }
+    file.write("plain, " + packed); // which is no gzip at all
+    CHECK(gpulab::content_of(file.path(), 100) == "plain, " + packed);
 }
 
 TEST_CASE("a file with more bytes than are wanted is refused, also one that is small only while it is compressed") {
@@ -113,7 +127,8 @@ TEST_CASE("a file of the system whose reader waits for more is an error, not an 
            said == "Operation not permitted"));
 }
 
-TEST_CASE("a pipe is read to its end, compressed or not, and one that nobody writes to is an error") {
+TEST_CASE(
+    "a pipe is read to its end, compressed or not, and one that nobody writes to is an error after five seconds") {
     const ScratchFile pipe;
     REQUIRE(::mkfifo(pipe.path().c_str(), 0600) == 0);
     const std::string text = long_text(500'000);
@@ -122,7 +137,9 @@ TEST_CASE("a pipe is read to its end, compressed or not, and one that nobody wri
         CHECK(gpulab::content_of(pipe.path(), 1 << 20) == text);
         writer.join();
     }
+    CHECK(std::exchange(gpulab::patience_for_pipes, std::chrono::milliseconds(50)) == std::chrono::seconds(5));
     CHECK(complaint(pipe.path()) == "no program writes to this pipe");
+    gpulab::patience_for_pipes = std::chrono::seconds(5);
 }
 
 TEST_CASE("an output whose name ends with .gz is compressed, the same each time, and reads back the same") {

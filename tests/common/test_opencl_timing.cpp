@@ -134,6 +134,11 @@ TEST_CASE("a stopwatch on a queue has the time of each timed run, without warm-u
 TEST_CASE("the cache is flushed between the reset and each timed run when the stopwatch says so", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
+        gpulab::Device of_a_small_cache = device; // that of a server's CPU takes seconds to overwrite
+        of_a_small_cache.l2_bytes = 3 << 20;
+        gpulab::OpenClContext context(of_a_small_cache, gpulab::opencl().device());
+        const gpulab::UseOpenCl here(context);
+        CHECK(gpulab::flush_buffer(context).getInfo<CL_MEM_SIZE>() == std::size_t{6} << 20);
         const auto [times, runs] = watched(gpulab::Stopwatch(1, 2, 0, true));
         REQUIRE(runs.size() == 3);
         REQUIRE(times.size() == 2);
@@ -147,6 +152,20 @@ TEST_CASE("the cache is flushed between the reset and each timed run when the st
             CHECK(times[i - 1] == ms_between(start_of(run.first), end_of(run.last)));
         }
         CHECK(runs[1].flush() != runs[2].flush()); // each run has its own
+    }
+}
+
+TEST_CASE("a flush overwrites its buffer from the first byte to the last, and has ended then", "[opencl]") {
+    for (const auto& device : devices_or_skip(Backend::opencl)) {
+        gpulab::use(device);
+        gpulab::OpenClContext& context = gpulab::opencl();
+        std::vector<unsigned char> bytes(100'003, 0xAB);
+        const cl::Buffer buffer(context.context(), CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes.size(),
+                                bytes.data());
+        const cl::Event event = gpulab::overwrite(context, buffer);
+        CHECK(event.getInfo<CL_EVENT_COMMAND_EXECUTION_STATUS>() == CL_COMPLETE);
+        context.queue().enqueueReadBuffer(buffer, CL_TRUE, 0, bytes.size(), bytes.data());
+        CHECK(bytes == std::vector<unsigned char>(bytes.size(), 0));
     }
 }
 

@@ -1,7 +1,9 @@
 // What a student sees, and what the files hold: whole, and word by word.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -12,10 +14,20 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab_testing/capture.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/program.hpp"
+#include "stdout_for_results.hpp"
 #include "table.hpp"
+
+#if !defined(_WIN32)
+#include <csignal>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
 
 namespace fs = std::filesystem;
 using gpulab::Arithmetic;
@@ -145,12 +157,12 @@ Not in the table: error. The files of --json and --csv have all columns.
 )");
     CHECK(
         csv.text() ==
-        R"(n,shape,x,y,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden,late
-10,"wide, and ""tall""",0.5,4e+06,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,132,12.3457,"a, b",77,
-10,"wide, and ""tall""",0.5,4e+06,cpu_wrong,cpu,cpu:0,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,4.125,6,15,75,2.5,0.5,1e-06,,,,,1
-10,"wide, and ""tall""",0.5,4e+06,cuda_one,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,,
-10,"wide, and ""tall""",0.5,4e+06,cuda_two,cuda,,skipped,"no driver, ""none"" at all",,,,,,,,,,,,,,,
-10,"wide, and ""tall""",0.5,4e+06,cuda_three,cuda,,skipped,for another reason,,,,,,,,,,,,,,,
+        R"(lab,n,shape,x,y,seed,sequential_ms,variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden,late
+lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,132,12.3456789,"a, b",77,
+lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cpu_wrong,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,0.5,1e-06,,,,,1
+lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cuda_one,cuda,,,,,,,,,skipped,"no driver, ""none"" at all",,,,0,,,,,,,,,,,,,,
+lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cuda_two,cuda,,,,,,,,,skipped,"no driver, ""none"" at all",,,,0,,,,,,,,,,,,,,
+lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cuda_three,cuda,,,,,,,,,skipped,for another reason,,,,0,,,,,,,,,,,,,,
 )");
     CHECK(
         json.text() ==
@@ -209,13 +221,13 @@ n = 20, type = float
 )");
     CHECK(
         csv.text() ==
-        R"(n,type,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,threads
-10,float,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,
-10,float,opencl_right,opencl,opencl:0,passed,,2,1.23456789,3.25,4.125,6,15,75,2.5,3.5e-07,1e-06,
-10,float,cuda_one,cuda,,skipped,no driver,,,,,,,,,,,
-20,float,cpu_right,cpu,cpu:0,passed,,2,1.23456789,3.25,4.125,6,15,75,,3.5e-07,1e-06,
-20,float,opencl_right,opencl,opencl:0,passed,,2,1.23456789,3.25,4.125,6,15,75,,3.5e-07,1e-06,256
-20,float,cuda_one,cuda,,skipped,no driver,,,,,,,,,,,
+        R"(lab,study,n,type,seed,sequential_ms,variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,threads
+lab,sizes,10,float,42,5,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,
+lab,sizes,10,float,42,5,opencl_right,opencl,opencl:0,Test OpenCL,Portable,8000000000,5,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,
+lab,sizes,10,float,42,5,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
+lab,sizes,20,float,42,,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,,3.5e-07,1e-06,
+lab,sizes,20,float,42,,opencl_right,opencl,opencl:0,Test OpenCL,Portable,8000000000,5,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,,3.5e-07,1e-06,256
+lab,sizes,20,float,42,,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
 )");
     CHECK(json.text() == R"([
 {"lab":"lab","study":"sizes","problem":{"n":10,"type":"float","seed":42},"sequential_ms":5.0,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}},{"id":"opencl:0","name":"Test OpenCL","backend":"opencl","platform":"Portable","memory_bytes":8000000000,"compute_units":5,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
@@ -281,7 +293,9 @@ TEST_CASE("a quiet study shows its own table, its progress on a terminal, and wh
         report.add(ran("cuda_wrong", gpu, false), work);
         report.add(skipped_on(gpu, "cuda_one", "needs compute capability 9.0, and this device has only 7.5"), work);
         report.add(skipped("cuda_two", "no driver"), work);
-        report.add(ran("cpu_last", cpu), work);
+        Result fast = ran("cpu_last", cpu);
+        fast.percent = 106; // which a report that is not quiet explains
+        report.add(fast, work);
         exit_code = report.finish();
     };
     const Printed to_file = printed_by([&] { study(false); }), to_terminal = printed_by([&] { study(true); });
@@ -493,6 +507,11 @@ TEST_CASE("no line is longer than the terminal is wide, and a column is left out
     };
     CHECK(reason_of(43).ends_with("skipped: " + std::string(43, 'x') + "\n"));
     CHECK(reason_of(44).ends_with("skipped:\n      " + std::string(44, 'x') + "\n"));
+    const auto two_lines = [&] {
+        Report report(options, {}, known(80));
+        report.add(skipped_on(gpu, "cuda_old", "error: one\nnote: two"), work);
+    };
+    CHECK(printed_by(two_lines).out.ends_with("skipped:\n      error: one\n      note: two\n"));
 }
 
 TEST_CASE("every row stands below headings, also where a device comes back or the first row has none") {
@@ -657,20 +676,6 @@ TEST_CASE("more than 105 % of the bound is explained, less is not") {
                              "that the bound is\ntaken from.\n");
 }
 
-TEST_CASE("the real surroundings measure the device") {
-    const ScratchFile json;
-    const TestOptions options({"--json", json.path()});
-    const Device real = gpulab::devices(Backend::cpu).front();
-    printed_by([&] {
-        Report report(options, {});
-        report.add(ran("cpu_right", real), {.bytes = 4e6});
-        report.finish();
-    });
-    const auto measured = json.json()["devices"][0];
-    CHECK(measured["name"] == real.name);
-    CHECK(measured["ceilings"]["copy_gb_per_s"] == gpulab::ceilings(real).copy_gb_s);
-}
-
 TEST_CASE("a report that is not finished leaves no file") {
     const ScratchFile json;
     const TestOptions options({"--json", json.path()});
@@ -724,6 +729,8 @@ TEST_CASE("a parameter is shown with six digits, a whole number with all of them
     CHECK(shown(1e15) == "1e+15");
     CHECK(gpulab::shown({"n", std::int64_t{1} << 53}) == "9007199254740992");
     CHECK(gpulab::shown({"word", "a b"}) == "a b");
+    CHECK(gpulab::shown({"scene", "caf\xc3\xa9\x1b[31m\n\x7f.json"}) ==
+          "caf\xc3\xa9?[31m??.json"); // a terminal would act on it
 }
 
 TEST_CASE("JSON and CSV in one file are refused, however the file is written") {
@@ -769,8 +776,60 @@ TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty 
         INFO(figure);
         CHECK(untimed[figure].is_null());
     }
-    const std::string wrong = "cpu_wrong,cpu,cpu:0,failed,\"at index 3: expected 1, got 1.5\",";
-    CHECK(csv.text().ends_with("\n" + wrong + "2,1.23456789,3.25,4.125,6,0,60,,,\n" + wrong + ",,,,,,,,,\n"));
+    const std::string wrong =
+        "lab,42,,cpu_wrong,cpu,cpu:0,Test CPU,,16000000000,4,10,,,failed,\"at index 3: expected 1, "
+        "got 1.5\",";
+    CHECK(csv.text().ends_with("\n" + wrong + "2,1.23456789,3.25,7,4.125,1.2e+07,0,6,0,60,,,\n" + wrong +
+                               ",,,0,,,,,,,,,\n"));
+}
+
+TEST_CASE("numbers have the fewest digits that read back the same in CSV as in JSON, whole ones all of them") {
+    const ScratchFile json, csv;
+    const TestOptions options({"--json", json.path(), "--csv", csv.path()});
+    const std::vector<double> numbers = {3.1415916535897743,     0.1,     1.0 / 3,     1e23, 5e-324,
+                                         1.7976931348623157e308, -2.5e-7, 1234567.875, 0};
+    printed_by([&] {
+        Report report(options, {{"n", (std::int64_t{1} << 53) + 1}, {"m", std::int64_t{16777216}}, {"inf", HUGE_VAL}},
+                      known());
+        for (const double number : numbers) {
+            Result r = ran("cpu_right", cpu);
+            r.extra = {{"value", number}};
+            report.add(r, work);
+        }
+        report.finish();
+    });
+    std::istringstream lines(csv.text());
+    std::string heading, line;
+    std::getline(lines, heading);
+    CHECK(heading.starts_with("lab,n,m,inf,seed,"));
+    CHECK(heading.ends_with(",value"));
+    for (const double number : numbers) {
+        REQUIRE(std::getline(lines, line));
+        CHECK(line.starts_with("lab,9007199254740993,16777216,,42,"));
+        const std::string text = line.substr(line.rfind(',') + 1);
+        CHECK(std::strtod(text.c_str(), nullptr) == number);
+        CHECK(text.size() <= 24);
+    }
+    CHECK(csv.text().find(",3.1415916535897743\n") != std::string::npos);
+    CHECK(csv.text().find(",0.1\n") != std::string::npos);
+    CHECK(json.json()["variants"][0]["value"] == numbers[0]);
+}
+
+TEST_CASE("a figure of the lab's own that has the name of a field has its column, once") {
+    const ScratchFile csv;
+    const TestOptions options({"--csv", csv.path()});
+    printed_by([&] {
+        Report report(options, {{"n", std::int64_t{10}}}, known());
+        report.sequential_ms(5);
+        Result r = ran("cpu_right", cpu);
+        r.extra = {{"sequential_ms", 7.5}, {"note", "a\rb"}};
+        report.add(r, work);
+        report.finish();
+    });
+    CHECK(csv.text().starts_with("lab,n,seed,sequential_ms,variant,"));
+    CHECK(csv.text().find("sequential_ms", 23) == std::string::npos);
+    CHECK(csv.text().find("\nlab,10,42,7.5,cpu_right,") != std::string::npos);
+    CHECK(csv.text().ends_with(",\"a\rb\"\n"));
 }
 
 #if !defined(_WIN32)
@@ -786,9 +845,16 @@ cpu:0  Test CPU: copies 10.0 GB/s
 
 1 right, 0 wrong, 0 skipped
 )";
+
+/// The columns of a CSV file between those of the problem and the lab's own.
+const std::string fields =
+    "variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,"
+    "fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,"
+    "bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance";
 } // namespace
 
 TEST_CASE("results that go to stdout have it to themselves, and the table goes to stderr") {
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
     for (const std::string name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
         INFO(name);
         const auto json = program("--json " + name); // stdout is a regular file here
@@ -798,9 +864,9 @@ TEST_CASE("results that go to stdout have it to themselves, and the table goes t
         const auto csv = program("--csv " + name);
         CHECK(csv.exit_code == 0);
         CHECK(csv.err == table);
-        CHECK(csv.out == "n,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,total_ms,"
-                         "gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance\n"
-                         "10,cpu_right,cpu,cpu:0,passed,,2,1,3,,2,0,20,,0,0\n");
+        CHECK(csv.out == "lab,n,seed,sequential_ms," + fields +
+                             "\nreport_program,10,42,,cpu_right,cpu,cpu:0,Test CPU,,8000000000,3,10,,,passed,,2,1,3,5,,"
+                             "4e+06,0,2,0,20,,0,0\n");
     }
 }
 
@@ -821,7 +887,56 @@ TEST_CASE("the other file is written as ever beside results on stdout") {
     const auto outcome = program("--json - --csv " + csv.path());
     CHECK(outcome.exit_code == 0);
     CHECK(nlohmann::json::parse(outcome.out)["lab"] == "report_program");
-    CHECK(csv.text().starts_with("n,variant,"));
+    CHECK(csv.text().starts_with("lab,n,seed,"));
+}
+
+TEST_CASE("results go to stdout to the last byte, however little it takes at a time, or their loss is an error") {
+    const std::string text(1'000'000, 'x');
+    int ends[2] = {};
+    REQUIRE(::pipe(ends) == 0);
+    std::fflush(nullptr); // what is printed already is not the child's
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) { // an alarm interrupts its writes, which then have taken a part
+        struct sigaction action {};
+        action.sa_handler = [](int) {};
+        ::sigaction(SIGALRM, &action, nullptr);
+        const itimerval often{{0, 2000}, {0, 2000}};
+        ::setitimer(ITIMER_REAL, &often, nullptr);
+        ::dup2(ends[1], STDOUT_FILENO), ::close(ends[0]), ::close(ends[1]);
+        int code = 0;
+        try {
+            gpulab::StdoutForResults().write(text);
+        } catch (...) {
+            code = 1;
+        }
+        ::_exit(code);
+    }
+    ::close(ends[1]);
+    std::string got;
+    std::vector<char> piece(50'000);
+    for (ssize_t bytes = 1; bytes > 0;) {
+        ::usleep(5000);
+        bytes = ::read(ends[0], piece.data(), piece.size());
+        if (bytes > 0) got.append(piece.data(), static_cast<std::size_t>(bytes));
+    }
+    ::close(ends[0]);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    CHECK((got == text)); // in brackets: else a failure prints it all
+    // A disk that fills up takes a part as well.
+    const ScratchFile out, err;
+    const std::string limited = "ulimit -f 1; " + std::string(REPORT_PROGRAM) + " --json -";
+    CHECK(std::system((limited + " > " + out.path() + " 2> " + err.path()).c_str()) != 0);
+    CHECK(out.text().size() == 512);
+    CHECK(err.text().ends_with("report_program: cannot write to stdout: File too large\n"));
+}
+
+TEST_CASE("the results name as many threads of the CPU as take part") {
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
+    const auto outcome = program("--json -");
+    CHECK(nlohmann::json::parse(outcome.out)["devices"][0]["compute_units"] == 3);
 }
 
 TEST_CASE("both results on stdout are refused, and a full stdout is an error") {
@@ -849,20 +964,54 @@ TEST_CASE("/dev/null takes results and leaves the table where it was") {
     CHECK(err.text() == "");
 }
 
-TEST_CASE("stdout is for everybody again when the report is gone") {
-    const TestOptions options({"--csv", "-"});
+TEST_CASE("a file that is stdout stays it when it is moved") {
+    const Printed printed = printed_by([&] {
+        const TestOptions options({"--csv", "-"});
+        gpulab::OutputFile file("-");
+        gpulab::OutputFile moved(std::move(file));
+        moved.write("moved");
+        std::printf("table");
+    });
+    CHECK(printed.out == "moved");
+    CHECK(printed.err == "table");
+}
+
+TEST_CASE("stdout is for everybody again when the options are gone") {
     const Printed printed = printed_by([&] {
         std::printf("before\n");
         {
-            Report report(options, {{"n", std::int64_t{10}}}, known());
+            const TestOptions options({"--csv", "-"});
             std::printf("beside\n");
-            report.finish();
+            Report(options, {{"n", std::int64_t{10}}}, known()).finish();
         }
         std::printf("after\n");
     });
-    CHECK(printed.out == "before\nn,variant,backend,device,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,"
-                         "total_ms,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance\nafter\n");
-    CHECK(printed.err == "lab: n = 10\nbeside\n\n0 right, 0 wrong, 0 skipped\n");
+    CHECK(printed.out == "before\nlab,n,seed,sequential_ms," + fields + "\nafter\n");
+    CHECK(printed.err == "beside\nlab: n = 10\n\n0 right, 0 wrong, 0 skipped\n");
+}
+
+TEST_CASE("a setting of the environment that cannot be read is refused at once, by every program") {
+    for (const auto& [name, value, line] :
+         {std::array<std::string, 3>{"GPULAB_GUARD_BYTES", "abc", "'abc' is not a whole number"},
+          {"GPULAB_GUARD_BYTES", "1G", "at most 64Mi is possible"},
+          {"GPULAB_POISON", "no", "0 or 1 is possible"},
+          {"GPULAB_CPU_THREADS", "0", "1 ... 4096 threads are possible"}}) {
+        const gpulab::testing::Environment set(name, value);
+        const auto outcome = program("");
+        INFO(outcome.err);
+        CHECK(outcome.exit_code == 2);
+        CHECK(outcome.err.starts_with("report_program: " + name + ": " + line));
+        CHECK(outcome.out == "");
+    }
+}
+
+TEST_CASE("where the environment leads to no OpenCL platform, the refusal names the variable") {
+    if (!fs::exists("/etc/OpenCL/vendors")) SKIP("there is no OpenCL loader here");
+    const gpulab::testing::Environment set("OCL_ICD_VENDORS", "/nowhere/at/all");
+    const auto outcome = program("--device opencl");
+    CHECK(outcome.exit_code == 2);
+    CHECK(outcome.err.find("(no OpenCL platform where the environment says that they are: "
+                           "OCL_ICD_VENDORS=/nowhere/at/all)") != std::string::npos);
 }
 
 TEST_CASE("a study names its devices where a back end has several of them") {

@@ -160,9 +160,12 @@ TEST_CASE("a stopwatch knows whether a reset ran before the runs, and the tiles 
     watch.tile(256);
     watch.tile(16, "rows");
     watch.tile(256);
-    REQUIRE(watch.tiles().size() == 2);
+    watch.tile(256, "rows"); // as many, but of another kind
+    REQUIRE(watch.tiles().size() == 3);
     CHECK(watch.tiles()[0].size == 256);
     CHECK(watch.tiles()[0].of == "elements");
     CHECK(watch.tiles()[1].size == 16);
     CHECK(watch.tiles()[1].of == "rows");
+    CHECK(watch.tiles()[2].size == 256);
+    CHECK(watch.tiles()[2].of == "rows");
 }

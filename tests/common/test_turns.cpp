@@ -71,7 +71,7 @@ private:
 void prepare_gpu() {
     gpulab::Device gpu;
     gpu.backend = gpulab::Backend::cuda;
-    gpulab::testing::detail::prepare_turns(gpu);
+    gpulab::testing::detail::prepare_turns(gpu, true);
 }
 
 /// ... has an action from `begun` to `end`, and then does something else until `leave`.

@@ -25,7 +25,7 @@ public:
     Diverted(std::FILE* stream, const ScratchFile& file) : stream_(stream) {
         std::fflush(stream);
         before_ = dup(fileno(stream));
-        std::FILE* const target = std::fopen(file.path().c_str(), "wb");
+        std::FILE* const target = std::fopen(file.path().c_str(), "ab");
         if (before_ < 0 || !target || dup2(fileno(target), fileno(stream)) < 0)
             throw std::runtime_error("cannot divert a stream to " + file.path());
         std::fclose(target);
@@ -52,6 +52,15 @@ Printed printed_by(const std::function<void()>& function) {
         function();
     }
     return {out.text(), err.text()};
+}
+
+std::string printed_together_by(const std::function<void()>& function) {
+    const ScratchFile both;
+    {
+        const Diverted stdout_diverted(stdout, both), stderr_diverted(stderr, both);
+        function();
+    }
+    return both.text();
 }
 
 } // namespace gpulab::testing

@@ -249,8 +249,8 @@ void in_turn(const std::function<void()>& action) {
 
 void leave_turns() { turns().on_gpu(false); }
 
-void detail::prepare_turns(const Device& device) {
-    prepared = device.backend;
+void detail::prepare_turns(const Device& device, bool played) {
+    prepared = played ? Backend::cpu : device.backend;
     turns().on_gpu(device.backend != Backend::cpu && !device.is_cpu);
     // Where the tests are for a GPU, those of the CPU leave the cores to programs that have the GPU or wait for it.
     const char* const wish = std::getenv("GPULAB_TEST_DEVICES");

@@ -2,6 +2,8 @@
 /// Files that are written completely or not at all.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -22,9 +24,10 @@ namespace gpulab {
 /// - A signal that ends the program (Ctrl-C, kill, a closed terminal) removes the temporary file, also where a library,
 ///   such as PoCL, has a handler for it. A file larger than
 ///   `ulimit -f` allows is an error.
-/// - A named pipe that no program reads is an error after five seconds.
+/// - A named pipe that no program reads is an error after patience_for_pipes.
 /// - A file that is not regular (a pipe, a terminal) is written at once, and so is the file that stdout or stderr goes
-///   to (`--trace /dev/stdout > out.txt`): the content follows what was printed.
+///   to (`--trace /dev/stderr 2> out.txt`): the content follows what was printed.
+/// - `-` is stdout, while the options keep that for results (see Options::output()); commit() writes it.
 class OutputFile {
 public:
     OutputFile() = default;
@@ -62,11 +65,18 @@ private:
     bool packed_ = false;         // compressed with gzip
     bool special_ = false;        // not a regular file
     bool in_place_ = false;       // the file may be written, its folder may not
+    bool to_stdout_ = false;      // which StdoutForResults keeps
     std::FILE* stream_ = nullptr; // stdout or stderr, when it goes to the file
 };
 
+/// How long a named pipe is waited for that no other program opens. Tests wait less.
+inline std::chrono::milliseconds patience_for_pipes{5000};
+
 /// Whether two names lead to the same file, also through links. The file need not exist.
 bool same_file(const std::string& a, const std::string& b);
+
+/// Why a folder does not take a new file of so many bytes, or "". The folder is made if it is not there.
+std::string why_not_writable(const std::string& folder, std::size_t bytes);
 
 /// Writes out what was printed. @throws Error when stdout cannot take it (a full disk)
 void flush_stdout();

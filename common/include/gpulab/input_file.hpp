@@ -9,8 +9,6 @@
 
 #include "gpulab/error.hpp"
 
-struct gzFile_s; // zlib's
-
 namespace gpulab {
 
 /// The error of a file that cannot be read: "cannot read PATH: WHY".
@@ -20,30 +18,30 @@ UsageError cannot_read(const std::string& path, const std::string& why);
 /// Regular files and pipes only: a device may never end. Errors are those of cannot_read(). Move-only.
 class InputFile {
 public:
-    /// Opens the file. A named pipe that no program writes to is an error after five seconds.
+    /// Opens the file. A named pipe that no program writes to is an error after patience_for_pipes (file.hpp).
     /// @throws UsageError when it cannot be opened, or is neither a regular file nor a pipe
     explicit InputFile(std::string path);
+    ~InputFile();
+    InputFile(InputFile&&) noexcept;
 
     /// Reads on until the text has this many bytes, or to the end.
     /// @return false at the end
     /// @throws UsageError when the file cannot be read (/proc has files that would wait for more, such as kmsg), its
-    ///         gzip data is truncated or damaged, or the text of a pipe or a compressed file takes more than half of
-    ///         main memory
+    ///         gzip data is truncated, damaged or followed by something else, or the text of a pipe or a compressed
+    ///         file takes more than half of main memory
     /// @throws std::bad_alloc
     bool read(std::string& text, std::size_t most);
 
     /// Whether the length of the text is that of the file. After a read().
-    bool has_length();
+    bool has_length() const;
     std::uintmax_t bytes() const { return bytes_; } ///< of a regular file, as it is stored
 
 private:
-    struct Close {
-        void operator()(gzFile_s* file) const;
-    };
+    struct Stream;
     std::string path_;
     bool pipe_ = false;
     std::uintmax_t bytes_ = 0;
-    std::unique_ptr<gzFile_s, Close> file_;
+    std::unique_ptr<Stream> stream_;
 };
 
 /// The whole content of a file, decompressed.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <span>
 #include <string>
@@ -50,6 +49,10 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
             throw UsageError("--variant: " + name + " belongs to another operation of this lab");
     std::vector<Job<Run>> list;
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
+        const bool wanted = std::any_of(std::begin(table), std::end(table), [&](const V& v) {
+            return v.backend == backend && options.wants(v.name, backend);
+        });
+        if (!wanted && !options.named(backend)) continue; // without looking for devices: a GPU takes 0.2 s to open
         const std::vector<Device> found = options.devices(backend);
         const bool none = devices(backend).empty();
         if (none && options.named(backend))
@@ -79,6 +82,16 @@ template <class Table> auto jobs(const Table& table, const Options& options) {
     if (list.empty()) throw UsageError("nothing to run: the chosen devices have no variant");
     return list;
 }
+
+/// One pass from host data to host data, in milliseconds.
+struct Pass {
+    double took_ms = 0;
+    double left_out_ms = 0; ///< the part of it that does not count: Stopwatch::leave_out()
+};
+
+/// The time of a pass: the median of five, of as many as the kernel has repeats, or of as many as a second takes if
+/// that is less. @param pass runs one
+double total_ms(int repeats, const std::function<Pass()>& pass);
 
 /// Runs a computation on its devices and judges it: poisons the output, times the kernel and judges the output of the
 /// last timed run; then times the whole pass from host data to host data and judges its output, which the kernel's
@@ -124,19 +137,13 @@ Result measure(std::string_view name, std::span<const Device> devices, Output& o
         judge_run();
 
         // Everything is warm now (contexts, compiled kernels), so whole passes can be timed.
-        std::vector<double> totals;
-        double spent_ms = 0;
-        const int passes = std::min(5, watch.repeats());
-        for (int i = 0; i < passes && (i == 0 || spent_ms < 1000); ++i) {
+        result.total_ms = total_ms(watch.repeats(), [&] {
             poison(output);
             Stopwatch once;
-            const auto begin = std::chrono::steady_clock::now();
+            const double begin = clock_ms();
             body(output, once);
-            const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
-            totals.push_back(took.count() - once.left_out_ms());
-            spent_ms += took.count();
-        }
-        result.total_ms = summarise(totals).median;
+            return Pass{clock_ms() - begin, once.left_out_ms()};
+        });
         judge_run();
         result.status = Result::Status::passed;
     } catch (const Unsupported& e) {
@@ -178,14 +185,22 @@ Result run(const Job<Run>& job, const Problem& problem, Output& output, const Op
 /// @param judge `judge(job)` compares the output and returns a Comparison
 /// @param note `note(job, result)` adds the lab's own figures to a result, even of a skipped job, before the report
 ///        gets it
+/// @throws UsageError as measure() does, and what else it throws, after the files have the results so far
 template <class Run, class Problem, class Output, class Judge>
 void measure_all(const Options& options, Report& report, const std::vector<Job<Run>>& jobs, const Problem& problem,
                  Output& output, const Work& work, const Judge& judge,
                  const std::type_identity_t<std::function<void(const Job<Run>&, Result&)>>& note = {}) {
     for (const Job<Run>& job : jobs) {
-        Result result = run(job, problem, output, options, [&] { return judge(job); });
-        if (note) note(job, result);
-        report.add(std::move(result), work);
+        try {
+            Result result = run(job, problem, output, options, [&] { return judge(job); });
+            if (note) note(job, result);
+            report.add(std::move(result), work);
+        } catch (const UsageError&) { // refused: no file
+            throw;
+        } catch (...) {
+            report.keep_results();
+            throw;
+        }
     }
 }
 
@@ -197,6 +212,13 @@ double sequential_ms(Run* run, const Problem& problem, Output& output, Stopwatch
     run(problem, output, watch);
     return watch.kernel().median;
 }
+
+/// Why a problem does not fit; empty when it does. A device that is a CPU holds the host's data as well.
+/// @param devices of which each must take device_bytes
+/// @param host_memory_bytes 0: unknown
+/// @param name of the problem for the message, or ""
+std::string lack_of_memory(std::span<const Device> devices, double host_memory_bytes, double device_bytes,
+                           double host_bytes, const std::string& name);
 
 /// Stops a run that would not fit, before anything is allocated. Only the devices that a chosen variant runs on count.
 /// @param device_bytes what the hungriest variant needs on a device

@@ -20,6 +20,8 @@ class App;
 
 namespace gpulab {
 
+class StdoutForResults;
+
 /// Reads a size as people write it: 1000000, 1e6, 2^20, 16Ki, 3M (k, M, G: powers of 1000; Ki, Mi, Gi: of 1024).
 /// @throws UsageError naming `what` when the text is not a whole number, negative, or beyond 2^63 - 1
 std::int64_t parse_size(const std::string& text, std::string_view what);
@@ -68,7 +70,9 @@ public:
     /// The name of a file that the program reads.
     void input(const std::string& name, std::string& value, const std::string& help);
     /// The name of a file that the program writes. No two such options, --json and --csv among them, may name the same
-    /// file, nor one that the program reads.
+    /// file, nor one that the program reads. If one names stdout, that is `-`, /dev/stdout or a file that stdout goes
+    /// to, parse() makes it `-`, and from then on until the options are gone stdout has only what an OutputFile of that
+    /// name is given: everything else that the program prints goes to stderr.
     void output(const std::string& name, std::string& value, const std::string& help);
     /// A switch.
     void flag(const std::string& name, bool& value, const std::string& help);
@@ -116,10 +120,10 @@ public:
     std::vector<Device> devices(Backend backend) const;
 
 private:
-    /// Refuses "-" as the name of a file of the lab: for --json and --csv it means stdout.
-    void refuse_dash(const std::string& name, const std::string& value, const std::string& stream);
     /// Refuses an option without its value: the parser would take the next option for it.
     void check_values(int argc, const char* const* argv) const;
+    /// Keeps stdout for the output that names it.
+    void keep_stdout();
     /// Refuses two outputs in one file, and an output onto an input.
     void check_files() const;
 
@@ -131,7 +135,12 @@ private:
     std::vector<StudySummary> studies_;
     std::vector<std::string> lab_options_; // added by size(), number(), ...
     std::vector<std::string> inputs_;
-    std::vector<std::string> outputs_ = {"--json", "--csv"};
+    struct Output {
+        std::string option;
+        std::string* file;
+    };
+    std::vector<Output> outputs_ = {{"--json", &json_}, {"--csv", &csv_}};
+    std::unique_ptr<StdoutForResults> stdout_; // where an output names it
     std::vector<std::function<void()>> checks_;
     bool list_ = false;
     std::vector<std::string> chosen_variants_;

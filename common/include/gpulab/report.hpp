@@ -96,14 +96,13 @@ struct Surroundings {
 /// rows that share them. No line is longer than the terminal is wide: what does not fit is left out of the table, and
 /// the closing lines say so. The files have everything.
 ///
-/// If --json or --csv names stdout, that is `-`, /dev/stdout or a file that stdout goes to, only the results go there:
-/// from the constructor to the destructor, everything else that the program prints goes to stderr.
+/// If --json or --csv names stdout, only the results go there; see Options::output().
 class Report {
 public:
     /// Opens the files of --json and --csv at once, so that an unwritable one is known before anything is measured.
     /// @param problem the parameters of the (first) problem; for a study, leave it out and call begin()
     /// @param surroundings those that a test has made up; otherwise the real ones
-    /// @throws UsageError when a file cannot be written, or both are to go to stdout
+    /// @throws UsageError when a file cannot be written
     explicit Report(const Options& options, Parameters problem = {}, std::optional<Surroundings> surroundings = {});
     ~Report();
     Report(const Report&) = delete;
@@ -138,6 +137,10 @@ public:
     /// @return exit_success, or exit_wrong_result when any result failed
     /// @throws UsageError when a study has neither a result nor anything to say: the choice left it no variant
     int finish();
+
+    /// Writes the files with the results so far, if there are any, for a run that ends with an error. No other error
+    /// comes of it.
+    void keep_results() noexcept;
 
 private:
     struct State;

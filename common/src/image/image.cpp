@@ -129,8 +129,7 @@ struct Reading : Call {
 
     void read_pixels() {
         png_read_image(png, rows.data());
-        png_read_end(png, nullptr);
-        if (at != file.size()) png_error(png, "bytes follow its end");
+        png_read_end(png, nullptr); // what follows is no part of the picture
     }
 };
 
@@ -139,6 +138,18 @@ std::size_t palette_bytes(std::string_view file) {
     for (std::size_t at = 8; at + 12 <= file.size(); at += 12 + std::size_t{big_endian(file, at)})
         if (file.substr(at + 4, 4) == "PLTE") return big_endian(file, at);
     return 0;
+}
+
+/// Whether a chunk of transparency comes after the pixels, which the standard forbids and libpng takes. @pre as above
+bool has_late_transparency(std::string_view file) {
+    bool pixels = false;
+    for (std::size_t at = 8; at + 12 <= file.size(); at += 12 + std::size_t{big_endian(file, at)}) {
+        const std::string_view type = file.substr(at + 4, 4);
+        if (type == "IEND") break;
+        if (type == "IDAT") pixels = true;
+        if (type == "tRNS" && pixels) return true;
+    }
+    return false;
 }
 
 struct Writing : Call {
@@ -214,6 +225,7 @@ Image decode(const std::string& path, const std::string& file, const std::string
     r.rows.resize(r.height);
     for (std::size_t y = 0; y < r.height; ++y) r.rows[y] = r.pixels.data() + y * r.row_bytes;
     check(run(r, [&] { r.read_pixels(); }));
+    if (has_late_transparency(file)) throw UsageError(fmt::format("{}: is damaged: tRNS after IDAT", path));
 
     Image image{r.width, r.height, r.channels, {}};
     if (r.colour != PNG_COLOR_TYPE_PALETTE) {

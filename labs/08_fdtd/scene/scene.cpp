@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
@@ -143,7 +145,7 @@ template <class Body> void each_line(const std::string& path, const std::string&
     }());
     std::size_t at = 0;
     for (std::string line; std::getline(text, line);) {
-        ++at;
+        if (++at == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3); // the byte-order mark of some editors
         const std::size_t begin = line.find_first_not_of(" \t\r");
         if (begin == std::string::npos || line[begin] == '#') continue;
         body(line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin), at);
@@ -153,14 +155,15 @@ template <class Body> void each_line(const std::string& path, const std::string&
 /// The number that a word is, within [least, most].
 double number_in(const std::string& word, const std::string& path, std::size_t line, const std::string& key,
                  double least = -1e300, double most = 1e300) {
-    std::size_t used = 0;
     double x = 0;
-    try {
-        x = std::stod(word, &used);
-    } catch (const std::exception&) {
-        used = 0;
+    const char* const end = word.data() + word.size();
+    const char* const begin = word.data() + (word.size() > 1 && word[0] == '+' && word[1] != '-');
+    auto [stop, error] = std::from_chars(begin, end, x);
+    if (error == std::errc::result_out_of_range && stop == end) { // too large, or so small that it is 0
+        x = std::strtod(begin, nullptr);
+        error = {};
     }
-    if (used != word.size() || !std::isfinite(x))
+    if (error != std::errc{} || stop != end || !std::isfinite(x))
         fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, line, printable(word.substr(0, 40))));
     if (!(x >= least && x <= most))
         fault(key, fmt::format("{}:{}: {:g} is not from {:g} to {:g}", path, line, x, least, most));
@@ -741,6 +744,8 @@ Scene parse_scene(const std::string& text, const std::string& folder, const Over
         return true;
     };
     Json json;
+    if (text.find('\0') != std::string::npos) // the parser takes it for the end
+        throw UsageError("the scene: is not JSON: it holds the character U+0000");
     try {
         json = Json::parse(text, check, true, true); // comments are allowed
     } catch (const Json::exception& e) {

@@ -1,14 +1,22 @@
 // The program as a user runs it: its options, files and exit codes; and the hand-out against the variant table.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#if !defined(_WIN32)
+#include <sys/wait.h>
+#endif
+
 #include "checks.hpp"
 #include "distances.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
+#include "gpulab_testing/testing.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
 
@@ -48,6 +56,31 @@ TEST_CASE("the program lists every variant (--list), study (--study list) and op
     CHECK(program.missing("--help", {"--list", "--variant", "--backend", "--device", "--repeat", "--warmup", "--seed",
                                      "--study", "--json", "--csv", "--help", "--n", "--op"}) == Words{});
 }
+
+#if !defined(_WIN32)
+TEST_CASE("a cache that PoCL cannot write is an error that names it, and the CPU's results are kept", "[opencl]") {
+    const auto& devices = gpulab::testing::devices_or_skip(Backend::opencl);
+    if (devices.front().platform != "Portable Computing Language") SKIP("needs PoCL");
+    const gpulab::testing::ScratchFile file, json;
+    const gpulab::testing::ScratchFolder folder;
+    file.write("no folder");
+    // A limit for the size of files stands for a full disk.
+    for (const auto& [before, cache, why] : {std::array<std::string, 3>{"", file.path(), "Not a directory"},
+                                             {"ulimit -f 200; ", folder.path(), "File too large"}}) {
+        const gpulab::testing::Environment set("POCL_CACHE_DIR", cache.c_str());
+        const gpulab::testing::ScratchFile err;
+        const std::string command = before + SAXPY_PROGRAM + " --n 1000 --repeat 1 --backend cpu,opencl --json " +
+                                    json.path() + " > /dev/null 2> " + err.path();
+        const int status = std::system(command.c_str());
+        CHECK((WIFEXITED(status) && WEXITSTATUS(status) == 2));
+        CHECK(err.text() == "saxpy: PoCL cannot write compiled kernels to its cache, " + cache + ": " + why +
+                                " (POCL_CACHE_DIR names another folder)\n");
+        const auto variants = json.json()["variants"];
+        CHECK(variants.size() >= 2);
+        for (const auto& v : variants) CHECK((v["backend"] == "cpu" && v["status"] == "passed"));
+    }
+}
+#endif
 
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     for (const std::string arguments : {"--n -5",

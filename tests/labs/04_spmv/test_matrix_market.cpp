@@ -15,6 +15,7 @@
 #include "checks.hpp"
 #include "fuzz/reader_properties.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/file.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/program.hpp"
@@ -127,6 +128,13 @@ TEST_CASE("the size of a matrix is found behind any number of comments, compress
         CHECK(gpulab::read_matrix_market<double>(path) == gpulab::lecture_example<double>());
         if (path == pipe) writer.join();
     }
+    // After the size of one file was asked for, which must be read to its end for it, another file is read.
+    std::ofstream(folder.path("b.mtx")) << real_general << "1 1 1\n1 1 7\n";
+    CHECK(gpulab::matrix_market_size(packed).rows == 3);
+    CHECK(gpulab::read_matrix_market<double>(folder.path("b.mtx")) == Csr<double>{1, 1, {0, 1}, {0}, {7}});
+    CHECK(gpulab::read_matrix_market<double>(packed) == gpulab::lecture_example<double>());
+    CHECK(gpulab::matrix_market_size(packed).rows == 3);
+    CHECK(gpulab::matrix_market_size(folder.path("b.mtx")).rows == 1);
     const auto complaint = [](const std::string& path) {
         try {
             gpulab::read_matrix_market<float>(path);
@@ -137,6 +145,7 @@ TEST_CASE("the size of a matrix is found behind any number of comments, compress
     };
     fs::resize_file(packed, fs::file_size(packed) - 9);
     CHECK(complaint(packed) == "cannot read " + packed + ": its gzip data is truncated");
+    gpulab::patience_for_pipes = std::chrono::milliseconds(50);
     CHECK(complaint(pipe) == "cannot read " + pipe + ": no program writes to this pipe");
     std::ofstream(plain) << real_general << "1 1 2\n1 1 3e38\n1 1 3e38\n";
     CHECK(complaint(plain).starts_with(plain + ": entries at the same place add up to more"));

@@ -271,18 +271,62 @@ TEST_CASE("in a coordinate file, entries that are not stored are zero") {
     CHECK(gpulab::read_matrix_market<double>(out.path()).value == std::vector<double>{2, 2}); // 4 x = 8, x + 2 y = 6
 }
 
-TEST_CASE("a zero pivot in a user's system is named with system and row, and no solution is written") {
+TEST_CASE(
+    "a zero pivot in a user's system is named with system and row, and the other systems' solutions are written") {
     const ScratchFile in, out;
     in.write("%%MatrixMarket matrix array real general\n4 4\n0\n1\n0\n1\n2\n2\n0\n0\n1\n0\n1\n0\n1\n1\n1\n1\n");
     const Outcome all =
         program("--input " + in.path() + " --systems 2 --repeat 1 --backend cpu --output " + out.path());
     CHECK(all.exit_code == 2);
     CHECK(all.out.find("zero pivot in system 1, row 0: this method does not exchange rows") != std::string::npos);
-    CHECK(all.err == "tridiagonal: " + out.path() + ": not written, because no variant has solved all systems\n");
+    CHECK(all.err == "tridiagonal: " + out.path() +
+                         ": zero pivot in system 1, row 0; x of such systems is nan there, of "
+                         "the others the solution of cpu_thomas\n");
+    CHECK(out.text().starts_with("%%MatrixMarket matrix array real general\n4 1\n0.33333333333333"));
+    CHECK(out.text().ends_with("\nnan\nnan\n"));
+    const auto x = gpulab::read_matrix_market<double>(out.path());
+    CHECK(std::abs(x.value[0] - 1.0 / 3) + std::abs(x.value[1] - 1.0 / 3) < 1e-15);
+    std::filesystem::remove(out.path());
+    const ScratchFile singular; // a single system
+    singular.write("%%MatrixMarket matrix array real general\n2 4\n0\n1\n0\n0\n1\n0\n1\n1\n");
+    const Outcome none = program("--input " + singular.path() + " --repeat 1 --backend cpu --output " + out.path());
+    CHECK(none.exit_code == 2);
+    CHECK(none.err == "tridiagonal: " + out.path() + ": not written, because no variant has solved all systems\n");
     CHECK_THROWS(out.text());
     const Outcome named = program("--input " + in.path() + " --systems 2 --repeat 1 --variant cpu_cr");
     CHECK(named.exit_code == 2);
     CHECK(named.err == "tridiagonal: cpu_cr: zero pivot in system 1, row 0: this method does not exchange rows\n");
+}
+
+TEST_CASE("several right-hand sides are columns of the file, and so are their solutions") {
+    const ScratchFile in, out;
+    std::string three = two_systems; // and twice the first right-hand side, and a third one
+    three.replace(three.find("4 4\n"), 4, "4 6\n");
+    in.write(three + "8\n10\n8\n20\n" + "3\n0\n2\n1\n");
+    const std::string expected =
+        "%%MatrixMarket matrix array real general\n4 3\n1\n2\n1\n2\n2\n4\n2\n4\n2\n-1\n0.5\n0.2\n";
+    const std::string arguments = "--input " + in.path() + " --systems 2 --repeat 1 --variant cpu_thomas --output ";
+    const Outcome to_file = program(arguments + out.path());
+    CHECK(to_file.exit_code == 0);
+    CHECK(to_file.out.ends_with("\n" + out.path() + ": the solution of cpu_thomas\n"));
+    CHECK(to_file.out.find("n = 2, systems = 6") != std::string::npos);
+    CHECK(out.text() == expected);
+    const Outcome to_stdout = program(arguments + "-");
+    CHECK(to_stdout.exit_code == 0);
+    CHECK(to_stdout.out == expected);
+    CHECK(to_stdout.err.find("1 right, 0 wrong") != std::string::npos);
+    CHECK(program.refusal_fault(arguments + "- --json -") == "");
+}
+
+TEST_CASE(
+    "a system that loses digits without exchanging rows is skipped by the variants that lose them, with the reason") {
+    const ScratchFile in, out;
+    // Thomas divides by 1e-20; the rows exchanged, nothing would be lost.
+    in.write("%%MatrixMarket matrix array real general\n3 4\n0\n1\n1\n1e-20\n1\n1\n1\n1\n0\n1\n2\n3\n");
+    const Outcome outcome = program("--input " + in.path() + " --repeat 1 --backend cpu --output " + out.path());
+    CHECK(outcome.out.find("WRONG") == std::string::npos);
+    CHECK(outcome.exit_code == (outcome.out.find(": the solution of ") != std::string::npos ? 0 : 2));
+    CHECK(outcome.out.find("without exchanging rows this system loses digits") != std::string::npos);
 }
 
 TEST_CASE("JSON says what was solved and how well") {
@@ -305,6 +349,7 @@ TEST_CASE("JSON says what was solved and how well") {
                 CHECK(v["residual"] >= 0);
                 CHECK(v["residual"] < 1e-14);
                 CHECK(v["bytes"] == 5 * 8 * 33 * 7);
+                CHECK(v["flops"] == 8 * 33 * 7);
             }
     }
 }
@@ -320,10 +365,13 @@ TEST_CASE("every problem of a study has the sequential time, and speed-ups that 
     for (const auto& run : program.results("--study figure-3-7 --n 512 --systems 512 --variant cpu_thomas,cpu_cr")) {
         INFO(run["problem"]);
         REQUIRE(run["sequential_ms"] > 0);
+        const double unknowns = run["problem"]["n"].get<double>() * run["problem"]["systems"].get<double>();
         for (const auto& v : run["variants"]) {
             const double speedup = v["speedup"];
             const double ratio = run["sequential_ms"].get<double>() / v["kernel_ms"]["median"].get<double>();
             CHECK(std::abs(speedup / ratio - 1) < 1e-12);
+            CHECK(v["bytes"] == 5 * 8 * unknowns); // of all systems
+            CHECK(v["flops"] == 8 * unknowns);
             if (v["name"] == "cpu_thomas") of_thomas.push_back(speedup);
         }
     }
@@ -345,4 +393,5 @@ TEST_CASE("a study takes its type and its matrix from the user") {
     CHECK(runs[0]["problem"]["matrix"] == "spd");
     CHECK(runs[0]["problem"]["layout"] == "separate");
     CHECK(runs[0]["variants"][0]["bytes"] == 5 * 4 * 1024);
+    CHECK(runs[0]["variants"][0]["flops"] == 8 * 1024);
 }

@@ -1,21 +1,27 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant tables.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "checks.hpp"
 #include "files.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
 #include "rungs.hpp"
 #include "solve_checks.hpp"
 #include "studies.hpp"
+#include "system.hpp"
 
 using gpulab::Backend;
 using gpulab::testing::names_of;
@@ -168,10 +174,9 @@ TEST_CASE("a system that has no solution, and files that do not fit each other, 
         CHECK_THROWS(solution.text()); // no file, not even a part of one
     }
     const System s(header + "2 2\n1\n0\n0\n1\n", two);
-    for (const std::string more :
-         {"--n 2", "--op solve", "--json x.json", "--csv x.csv", "--repeat 5", "--warmup 0", "--flush-l2", "--seed 1",
-          "--rhs-count 1", "--solution /nonexistent/folder/x.mtx", "--study block",
-          "--variant cpu_blocked_pivot,cpu_two_stage_pivot", "--variant cpu_solve_rows"}) {
+    for (const std::string more : {"--n 2", "--op solve", "--csv x.csv", "--repeat 5", "--warmup 0", "--flush-l2",
+                                   "--seed 1", "--rhs-count 1", "--solution /nonexistent/folder/x.mtx", "--study block",
+                                   "--variant cpu_blocked_pivot,cpu_two_stage_pivot", "--variant cpu_solve_rows"}) {
         INFO(more);
         CHECK(program.refusal_fault(s.options() + " " + more) == "");
     }
@@ -367,8 +372,142 @@ TEST_CASE("a missing back end is an error only when asked for by name") {
     CHECK(program("--n 16 --repeat 1").exit_code <= 1); // 1: a variant is wrong, which its own test says
 }
 
-TEST_CASE("the study of panel widths runs") {
+namespace {
+std::vector<int> narrow, wide; // the widths that two rungs were given
+
+template <std::vector<int>* widths>
+void notes_width(const lu::Problem& p, lu::Factors& f, gpulab::Stopwatch& watch, int width) {
+    widths->push_back(width);
+    lu::cpu_right_looking_pivot(p, f, watch);
+}
+} // namespace
+
+TEST_CASE("the study of panel widths runs each rung with the widths that it takes") {
     CHECK(program.study_fault("block", "--n 100 --backend cpu", 9, wrong_rungs) == "");
+    const std::array<lu::PanelRung, 2> rungs = {{{"cpu_blocked_pivot", Backend::cpu, notes_width<&narrow>, 24},
+                                                 {"cpu_threads_pivot", Backend::cpu, notes_width<&wide>, 256}}};
+    const ScratchFile json;
+    gpulab::Options options("lu", "a test");
+    options.studies(lu::study_list());
+    const std::array arguments = {"lu", "--study", "block", "--repeat", "1", "--json", json.path().c_str()};
+    REQUIRE(options.parse(static_cast<int>(arguments.size()), arguments.data()));
+    gpulab::testing::printed_by([&] {
+        gpulab::Surroundings surroundings;
+        surroundings.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) {
+            return gpulab::Ceilings{.copy_gb_s = 10, .fp64_gflop_s = 10};
+        };
+        gpulab::Report report(options, {}, surroundings);
+        lu::block(options, report, 20, rungs);
+        report.finish();
+    });
+    // The kernel, and one whole pass.
+    CHECK(narrow == std::vector<int>{8, 8, 16, 16, 24, 24});
+    CHECK(wide == std::vector<int>{8, 8, 16, 16, 24, 24, 32, 32, 48, 48, 64, 64, 96, 96, 128, 128, 256, 256});
+    for (const auto& run : json.json()) {
+        const int width = run["problem"]["width"];
+        CHECK(run["variants"].size() == (width <= 24 ? 2 : 1));
+        for (const auto& v : run["variants"]) CHECK(v["flops"] == lu::make_problem(20, 42).flops());
+    }
+    CHECK(lu::panel_rungs().size() == 3);
+}
+
+TEST_CASE("what the program says of a system is what was found, each figure at its place") {
+    lu::SolvedSystem s{.matrix = "a.mtx",
+                       .n = 7,
+                       .count = 1,
+                       .variant = "cpu_threads_pivot",
+                       .device = "Test CPU",
+                       .factorise_ms = 250.5,
+                       .solver = "cpu_solve_refined",
+                       .solve_ms = 3.25,
+                       .residual = 1.5e-15,
+                       .backward_error = 0.125,
+                       .condition = 4096,
+                       .digits = 12};
+    CHECK(lu::text_of(s) ==
+          "a.mtx: 7 x 7, 1 right-hand side\n"
+          "factorised by cpu_threads_pivot on Test CPU in 250.5 ms, solved by cpu_solve_refined in 3.25 ms\n"
+          "residual: 1.5e-15, the largest element of B - A X; 0.125 times n eps (norm(A) norm(X) + norm(B))\n"
+          "condition: 4.1e+03, estimated in the 1-norm\n"
+          "About 12 digits of X are right.\n");
+    const auto json = nlohmann::json::parse(lu::json_of(s));
+    CHECK(json == nlohmann::json::parse(R"({"lab": "lu", "problem": {"op": "solve", "matrix": "a.mtx", "n": 7,
+        "rhs_count": 1}, "factorised_by": "cpu_threads_pivot", "device": "Test CPU", "factorise_ms": 250.5,
+        "solved_by": "cpu_solve_refined", "solve_ms": 3.25, "residual": 1.5e-15, "backward_error": 0.125,
+        "condition": 4096.0, "digits": 12})"));
+    s.count = 2, s.digits = -1, s.condition = HUGE_VAL;
+    CHECK(lu::text_of(s).starts_with("a.mtx: 7 x 7, 2 right-hand sides\n"));
+    CHECK(lu::text_of(s).ends_with("\ncondition: inf, estimated in the 1-norm\n"
+                                   "The matrix is singular to working precision: X may have no right digit.\n"));
+    CHECK(nlohmann::json::parse(lu::json_of(s))["condition"].is_null());
+    CHECK(nlohmann::json::parse(lu::json_of(s))["digits"] == 0);
+}
+
+TEST_CASE("the digits of a solution are those that the condition leaves and a double holds") {
+    CHECK(lu::right_digits(1, 1) == 15);
+    CHECK(lu::right_digits(3.5e13, 1) == 2);
+    CHECK(lu::right_digits(4.4e15, 1) == 0);
+    CHECK(lu::right_digits(4.6e15, 1) == -1);
+    CHECK(lu::right_digits(HUGE_VAL, 1) == -1);
+    CHECK(lu::right_digits(1, 0) == 15);
+    CHECK(lu::right_digits(1, 1e-312) == 11);
+}
+
+TEST_CASE("without a GPU all cores of the CPU factorise a system, not OpenCL on it") {
+    CHECK(std::vector<std::string_view>(std::begin(lu::preferred_variants), std::end(lu::preferred_variants)) ==
+          std::vector<std::string_view>{"cuda_critical_path_pivot", "cuda_blocked_pivot", "cpu_threads_pivot",
+                                        "opencl_blocked_pivot"});
+    const System s(header + "1 1\n2\n", header + "1 1\n4\n");
+    CHECK(program(s.options() + " --backend cpu,opencl").out.find("factorised by cpu_threads_pivot") !=
+          std::string::npos);
+}
+
+TEST_CASE("JSON says how a system was solved, and JSON or the solution may go to stdout") {
+    const System s(header + "3 3\n2\n1\n4\n3\n1.5\n2\n8\n7\n8\n", header + "3 2\n13\n9.5\n14\n26\n19\n28\n");
+    const ScratchFile json, solution;
+    const auto run = program(s.options() + " --json " + json.path() + " --solution " + solution.path());
+    REQUIRE(run.exit_code == 0);
+    const auto said = json.json();
+    CHECK((said["lab"] == "lu" && said["problem"]["n"] == 3 && said["problem"]["rhs_count"] == 2));
+    CHECK(said["factorise_ms"] > 0);
+    CHECK(said["solve_ms"] > 0);
+    CHECK(said["condition"] > 1);
+    CHECK(said["digits"] == 14);
+    const auto to_stdout = program(s.options() + " --solution -");
+    CHECK(to_stdout.out == solution.text());
+    CHECK(to_stdout.err.find("About 14 digits of X are right.") != std::string::npos);
+    CHECK(nlohmann::json::parse(program(s.options() + " --json -").out)["digits"] == 14);
+    CHECK(program.refusal_fault(s.options() + " --json - --solution -") == "");
+}
+
+TEST_CASE("systems of tiny and of huge numbers are solved as those of ordinary ones are") {
+    const std::vector<double> a = {4, 1, 0, 1, 3, -1, 0.5, 1, 2}, b = {6, 4, 8.5}; // x = 1, 2, 3
+    for (const double of_a : {0x1p-1068, 0x1p-1030, 0x1p-660, 1.0, 0x1p660, 0x1p1020})
+        for (const double of_b : {0x1p-1068, 1.0, 0x1p660}) {
+            INFO("A times " << of_a << ", B times " << of_b);
+            std::vector<double> small_a = a, small_b = b;
+            for (double& v : small_a) v *= of_a;
+            for (double& v : small_b) v *= of_b;
+            const double size = of_b / of_a;
+            const System s(lu::array_text({3, 3, small_a}), lu::array_text({3, 1, small_b}));
+            const auto run = program(s.options() + " --backend cpu --solution -");
+            if (!std::isfinite(3 * size)) {
+                CHECK(run.exit_code == 2);
+                continue;
+            }
+            REQUIRE(run.exit_code == 0);
+            CHECK(run.err.find("condition: inf") == std::string::npos);
+            const ScratchFile solution;
+            solution.write(run.out);
+            const lu::Dense x = lu::read_dense(solution.path());
+            for (std::size_t i = 0; i < 3; ++i) {
+                const double expected = static_cast<double>(i + 1) * size;
+                CHECK(std::abs(x.values[i] - expected) <= 1e-13 * std::abs(expected) + 5e-324);
+            }
+        }
+    const ScratchFile tiny;
+    tiny.write(lu::array_text({2, 2, {0x1p-1073, 0x1p-1074, 0x1p-1072, 0x1p-1070}}));
+    CHECK(program("--repeat 1 --backend cpu --matrix " + tiny.path()).exit_code == 0);
 }
 
 TEST_CASE("the study of pivoting compares times and growth") {

@@ -92,6 +92,8 @@ TEST_CASE("a wrong scene is refused with one line that begins with the key at fa
         const Case& c : std::vector<Case>{
             {"", "the scene: is not JSON"},
             {"[]", "the scene: must be an object"},
+            {std::string("{}\0x", 4), "the scene: is not JSON: it holds the character U+0000"},
+            {with(R"("mode": "TE")") + std::string(1, '\0'), "the scene: is not JSON: it holds the character U+0000"},
             {"\x89PNG", "the scene: is not JSON: parse error at line 1, column 1"},
             {R"({"nx": 12, "ny": 10, "nx": 13, "dx": 1})", "nx: is there twice"},
             {with(R"("probes": [{"at": [1, 1], "at": [2, 2]}])"), "at: is there twice"},
@@ -419,6 +421,12 @@ TEST_CASE("a column of numbers drives a source") {
     const std::string begin = "sources[0].waveform.file: " + path.string() + ":";
     CHECK(complaint("1\n# a comment\ntwo\n") == begin + "3: 'two' is not a finite number");
     CHECK(complaint("nan\n") == begin + "1: 'nan' is not a finite number");
+    CHECK(complaint("1e309\n") == begin + "1: '1e309' is not a finite number");
+    CHECK(complaint("0x1p3\n") == begin + "1: '0x1p3' is not a finite number");
+    CHECK(complaint("1\n\xEF\xBB\xBF"
+                    "2\n") == begin + "2: '???2' is not a finite number");
+    column.write("\xEF\xBB\xBF+0.5\n4.9e-324\n-1e-310\n1e-400\n"); // a sampled Gaussian has such numbers
+    CHECK(scene_with().sources[0].waveform.numbers == std::vector<double>{0.5, 5e-324, -1e-310, 0});
     CHECK(complaint("1,5\n") == begin + "1: '1,5' is not a finite number");
     CHECK(complaint("1 2\n") == begin + "1: '1 2' is not a finite number");
     CHECK(complaint("\x1b[31m\xff\n") == begin + "1: '?[31m?' is not a finite number");

@@ -217,10 +217,24 @@ TEST_CASE("the solution is written as soon as a variant has found it, before the
     CHECK(cg::read_vector<double>(solution.path()).size() == 10'000);
     // The JSON file is written after all variants.
     CHECK(std::filesystem::last_write_time(solution.path()) < std::filesystem::last_write_time(json.path()));
-    // What goes to stdout follows the table, once.
-    const std::string text = program("--generate laplace2d:4 --backend cpu --repeat 1 --solution /dev/stdout").out;
-    CHECK(text.find("%%MatrixMarket") > text.find("2 right"));
-    CHECK(text.find("%%MatrixMarket") == text.rfind("%%MatrixMarket"));
+    // What goes to stdout has it to itself.
+    const Outcome shown = program("--generate laplace2d:4 --backend cpu --repeat 1 --solution /dev/stdout");
+    CHECK(shown.out.starts_with("%%MatrixMarket matrix array real general\n16 1\n"));
+    CHECK(shown.out.find("%%MatrixMarket") == shown.out.rfind("%%MatrixMarket"));
+    CHECK(has(shown.err, "2 right"));
+}
+
+TEST_CASE("vectors of another length, and right-hand sides of a huge norm, are refused before anything is allocated") {
+    const ScratchFile vector;
+    vector.write("%%MatrixMarket matrix coordinate real general\n1 2147483646 1\n1 1 1\n"); // 16 GiB of numbers
+    const std::string matrix = "--generate laplace2d:4 --backend cpu --repeat 1 ";
+    CHECK(program(matrix + "--rhs " + vector.path()).err ==
+          "cg: the right-hand side has 2147483646 numbers, laplace2d:4 has 16 rows\n");
+    CHECK(program(matrix + "--start " + vector.path()).err ==
+          "cg: the start has 2147483646 numbers, laplace2d:4 has 16 rows\n");
+    vector.write("%%MatrixMarket matrix coordinate real general\n16 1 1\n1 1 1e200\n");
+    CHECK(has(program(matrix + "--type double --rhs " + vector.path()).err,
+              "a norm of 1e+200; its square is needed, so it must be at most 1.3e+154 in double precision"));
 }
 
 TEST_CASE("without convergence the exit code is 1, with the numbers, and the best x is written") {

@@ -16,4 +16,7 @@ struct Printed {
 /// Runs a function and catches all that it prints, also when it throws.
 Printed printed_by(const std::function<void()>& function);
 
+/// The same for a program whose stdout and stderr go to one file.
+std::string printed_together_by(const std::function<void()>& function);
+
 } // namespace gpulab::testing

@@ -33,7 +33,13 @@ private:
 /// Bytes that evict what a device's last-level cache holds: twice its size, at least 2 MiB.
 std::size_t flush_bytes(const Device& device);
 
-/// Evicts a device's last-level cache by filling a scratch buffer of flush_bytes(), and waits for it.
+/// A buffer of flush_bytes().
+cl::Buffer flush_buffer(OpenClContext& context);
+
+/// Writes every byte of a buffer, and waits for it. @return the event of the fill command
+cl::Event overwrite(OpenClContext& context, const cl::Buffer& buffer);
+
+/// Evicts a device's last-level cache: overwrites a flush_buffer().
 /// @return the event of the fill command
 cl::Event flush_l2(OpenClContext& context);
 
