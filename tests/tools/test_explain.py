@@ -141,14 +141,15 @@ def test_matmul_in_tiles_asks_global_memory_sixteen_times_less():
     assert naive.all("global", "lanes") == loads["lanes"] + m * n and loads["lanes"] == 2 * m * k * n
 
 
-def test_items_with_eight_by_eight_elements_ask_local_memory_once_for_eight():
-    m, k, n, each, side = 64, 16, 64, 8, 64
+def test_items_with_eight_by_eight_elements_load_lines_and_store_elements_that_lie_apart():
+    m, k, n, side = 64, 16, 64, 64
     c = Counts("matmul", "opencl_register_tile", "--m", str(m), "--k", str(k), "--n", str(n))
     assert c.one.sums["groups"] == m * n / side**2
-    stores = [line for line in c.one.lines if line.what == "global store"]
-    # a float8 is two accesses of 16 bytes; each item stores eight of them, and a warp's lie in four rows of 64 columns
-    assert sum(line.counts["requests"] for line in stores) == 2 * each * (m * n / each**2) / WARP
-    assert sum(line.counts["bytes"] for line in stores) == 4 * m * n
+    stores = [line.counts for line in c.one.lines if line.what == "global store"]
+    assert sum(s["requests"] for s in stores) == m * n / WARP and sum(s["bytes"] for s in stores) == 4 * m * n
+    assert sum(s["sectors"] for s in stores) == m * n  # one by one: those of neighbouring items lie eight elements apart
+    loads = [line.counts for line in c.one.lines if line.what == "global load"]
+    assert sum(l["requests"] for l in loads) == 2 * (m * k + k * n) / 8 / WARP  # a float8 is two accesses of 16 bytes
 
 
 def test_spmv_by_rows_is_spread_over_32_sectors_and_ELL_over_4():

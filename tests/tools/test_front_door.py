@@ -8,7 +8,7 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
-COMMANDS = "run test list setup docs plot handout grade package-autograder package-classroom doctor help".split()
+COMMANDS = "run test explain list setup docs plot handout grade package-autograder package-classroom doctor help".split()
 
 
 def lab(*words, **options):
@@ -20,7 +20,7 @@ def test_an_unknown_command_ends_with_2_and_one_line_that_names_the_commands(com
     refused(lab(command), command, *COMMANDS)
 
 
-@pytest.mark.parametrize("command", ["run", "test"])
+@pytest.mark.parametrize("command", ["run", "test", "explain"])
 def test_an_unknown_lab_ends_with_2_and_one_line_that_names_the_labs(command):
     refused(lab(command, "sax.*"), "sax.*", *LABS)
 
@@ -158,7 +158,7 @@ def test_help_names_every_command(words):
     assert not [command for command in COMMANDS if command not in text]
 
 
-@pytest.mark.parametrize("command", "run test list setup docs doctor help".split())
+@pytest.mark.parametrize("command", "run test explain list setup docs doctor help".split())
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_every_command_has_a_help(command, option):
     done = passed(ROOT / "lab", command, option)

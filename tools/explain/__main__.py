@@ -53,6 +53,7 @@ def explain(root, build, words):
             raise Fault(f"explain counts OpenCL kernels; for '{name}': ./lab explain {arguments.lab} --cuda --variant {name}")
         if name not in known:
             raise Fault(f"no OpenCL variant '{name}'; there are: {' '.join(known)}")
+    run.plugin(root, build)  # one line, and not one for each variant, where it cannot be had
     all_explained, outcomes = [], {}
     for name in chosen:
         one_options = run.options_for(arguments.lab, name, options)

@@ -1,10 +1,12 @@
 // Rung 2: two kernels per step; a warp works along a row. (Alfaro Vigo & Rossetto, section 4.4.2)
 //
 // Changed: the layout of the arrays. threadIdx.x still counts i, but cell (i, j) is at j * pitch + i and no longer at
-// i * ny + j, so the 32 threads of a warp access 32 neighbouring numbers. The pitch is a multiple of 16, so that each
-// row begins at a multiple of 128 bytes (of 64 in float). The arrays also hold the edges on the border, so update_h
-// tests for no missing neighbour. book.hpp has the equations and says which number is where.
-// As before there are two kernels: E needs the new Hz of all neighbours, and the end of a kernel is the barrier.
+// i * ny + j, so the 32 threads of a warp access 32 neighbouring numbers. The pitch is nx + 1,
+// rounded up to a multiple of 16 (make_problem()), so that each row begins at a multiple of 128 bytes (of 64 in float).
+// The arrays also hold the edges on the border, so update_h needs no tests for missing neighbours. book.hpp has the
+// equations and says which number is where.
+// As before there are two kernels: E needs the new Hz of its own cell and of the cells below and to the left, which
+// other threads compute; the end of a kernel is the barrier.
 // cuda_coalesced has blocks of 32 x 8; cuda_block_shape takes block_x x block_y from the problem, 256 x 1 by default.
 // Limit: memory. update_h reads Hz, Ex, Ey and writes Hz; update_e reads Hz, Ex, Ey and writes Ex, Ey: 9 numbers, 72
 // bytes in double, per cell and step; caches serve what a neighbouring thread has read.
@@ -49,7 +51,7 @@ template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwat
     const Book<T> g = book_of(p);
     const FieldBuffers<T> start(p.start);
     FieldBuffers<T> field(p.start);
-    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // TE mode
+    T *const hz = field.u.data(), *const ex = field.p.data(), *const ey = field.q.data(); // TE mode: book.hpp
     const dim3 grid(gpulab::grid_size(p.nx(), block.x), gpulab::grid_size(p.ny(), block.y));
     watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
     gpulab::watch_stream(
@@ -60,7 +62,9 @@ template <class T> void two_kernels(const Problem<T>& p, Output<T>& out, Stopwat
                 update_e<<<grid, block, 0, stream>>>(g, hz, ex, ey);
             }
         },
-        [&](cudaStream_t stream) { copy_async(start, field, stream); }); // a fresh start: the steps overwrite it
+        [&](cudaStream_t stream) {
+            copy_async(start, field, stream);
+        }); // before each run: the steps have overwritten it
     field.copy_to(out.field);
 }
 

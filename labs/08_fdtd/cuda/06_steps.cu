@@ -1,13 +1,14 @@
 // Rung 6: four steps per pass over the memory, in registers.
 //
-// Changed: a warp owns a band, 24 columns wide, of a strip of the grid (areas.hpp), and moves up through it row by row.
-// It loads 32 columns: four more on each side, because after each step the outermost column on both sides is no longer
-// right (its neighbour is missing). Each lane holds one column. The numbers to the left and right come from the
-// neighbouring lanes by shuffles, those above and below from the rows that the lane has seen before. So there is no
-// shared memory and no barrier.
+// Changed: the grid is cut into strips, 24 columns wide, and each strip into bands of rows (areas.hpp). A warp owns a
+// band and moves up through it row by row. It loads 32 columns: four more on each side, because after each step the
+// outermost column on both sides is no longer right (its neighbour is missing). Each lane holds one column. The numbers
+// to the left and right come from the neighbouring lanes by shuffles, those above and below from the rows that the lane
+// has seen before. So there is no shared memory and no barrier. Warps beside each other read the same cells, so a pass
+// reads one field and writes another, and the end of the kernel is the barrier between passes.
 //
-// Order: when row j has been loaded, step t (from 0) can be done in row j - t - 1, because it needs P of the row
-// above. In each iteration every step advances by one row:
+// Order (rules.hpp says what U, P and Q of a cell are): when row j has been loaded, step t (from 0) can be done in row
+// j - t - 1, because it needs P of the row above. In each iteration every step advances by one row:
 //
 //     row j      is loaded            and kept in kept[0]
 //     row j - 1  does step 0          and is kept in kept[1]
@@ -24,16 +25,17 @@
 //     step 2  . . . # # ........ #  #  .  .  .
 //     step 3  . . . . # ........ #  .  .  .  .      lanes 4 to 27 have done four steps: these are stored
 //
-// A pass takes as long as its slowest warp, so a warp at a border must not be much slower than the others. Facts about
-// the column are looked up once (facts.cuh), facts about the row once per row. For each row the warp takes the shortest
-// version of advance() that is correct there: inner (no tests), border (tests for borders and layers) or special (also
-// sources and probes). Absorbing layers form a frame around the grid: warps in the frame run the version with layers
-// and get fewer rows (areas.hpp), all others the version without. The last one to three steps, if any, use the kernels
-// of cuda_scene. On a first reading take `mapped` and `layers` as false, and only the branch Place::inner.
+// Where all warps run at the same time, a pass takes as long as its slowest warp, so a warp at a border must not be
+// much slower than the others. Facts about the column are looked up once (facts.cuh), facts about a row once per row
+// and step. In each iteration the warp takes the shortest version of advance() that is correct in all four rows: inner
+// (no tests), border (tests for borders and layers) or special (also sources and probes). Absorbing layers form a frame
+// around the grid: warps in the frame run the version with layers and get fewer rows (areas.hpp), all others the
+// version without. The last one to three steps, if any, use the kernels of cuda_scene. On a first reading take `mapped`
+// and `layers` as false, and only the branch Place::inner.
 //
-// Limit: memory, on large grids. A pass of four steps writes each number once; it reads 32/24 of the columns and
-// (rows + 8)/rows of the rows of a band. On small grids there are few warps, and the time that a warp takes for one
-// row decides.
+// Limit: memory, on large grids. A pass of four steps writes each number once; it loads 32/24 of the columns and
+// (rows + 8)/rows of the rows of a band (Area::rows). On small grids there are few warps, and the time that a warp
+// takes for one row decides.
 #include <algorithm>
 #include <climits>
 
@@ -59,13 +61,13 @@ template <class T> struct Cell {
 
 /// Which tests a row needs.
 enum class Place {
-    inner,  ///< none: each number is updated
+    inner,  ///< none of the place: each number is updated
     border, ///< for edges and cells that are fixed, and for layers
     special ///< as border, and for sources and probes
 };
 
-/// The band of a strip that one warp computes: it completes columns [x0, x0 + 32 - 2 steps), rows [y0, y1). @tparam
-/// steps per pass
+/// The band of a strip that one warp computes: it completes columns [x0, x0 + 32 - 2 steps), rows [y0, y1).
+/// @tparam steps per pass
 template <int steps, bool mapped, bool layers, class T> class Strip {
 public:
     __device__ Strip(const View<T>& view, int x0, int y0, int y1, int first_step)
@@ -201,14 +203,14 @@ __device__ void march(const View<T>& g, const FieldPointers<T>& from, const Fiel
 #pragma unroll 1
     for (int j = y0 - steps; j < y1 + steps; ++j) {
         const Cell<T> now = next;
-        if (j + 1 < y1 + steps) next = strip.load(from, j + 1); // it arrives while advance() computes
+        if (j + 1 < y1 + steps) next = strip.load(from, j + 1); // under way while advance() computes
         strip.store(to, j - steps, strip.advance(now, j));
     }
 }
 
 /// Four steps from one field to another. The launch needs areas.warps() warps or more. With five blocks on a
-/// multiprocessor each thread has up to 96 registers. The code for layers could use more and keeps some numbers in
-/// local memory, but few warps run it.
+/// multiprocessor each thread has up to 96 registers. The code for layers could use more and spills some
+/// of its numbers, but few warps run it.
 template <bool mapped, bool layers, class T>
 __global__ void __launch_bounds__(32 * warps, 5)
     steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
@@ -218,7 +220,7 @@ __global__ void __launch_bounds__(32 * warps, 5)
     while (k < areas.count && warp >= areas.end[k]) ++k;
     if (k == areas.count) return; // the last block may have warps left over
     const Area& a = areas.area[k];
-    warp -= k == 0 ? 0 : areas.end[k - 1];
+    warp -= k == 0 ? 0 : areas.end[k - 1]; // from here on its number in the area
     // EXERCISE repair-steps
     //| // TODO: these lines have a mistake. Find it and repair it.
     const int x0 = a.x0 + warp % a.strips * width, y0 = a.y0 + warp / a.strips * a.rows;

@@ -1,11 +1,13 @@
 // CUDA rung 4: sixteen iterations as one CUDA graph.
 //
-// Changed: only how the kernels of rung 3 are launched. A *graph* is a list of kernels with their arguments, recorded
-// once ("captured" from a stream) and launched with a single call; the device then goes from kernel to kernel by
-// itself. That works because the host decides nothing between the kernels: alpha, beta and the decision to stop are on
-// the device, and the kernels have the same arguments in every iteration.
+// Changed: only how the three kernels of rung 3 (fused.cuh) are launched. A *graph* is a list of kernels with their
+// arguments, recorded once ("captured" from a stream), made into an executable one ("instantiated") and then launched
+// with a single call; the device goes from kernel to kernel by itself. That works because the host decides nothing
+// between the kernels: alpha, beta and the decision to stop are on the device, and the kernels have the same arguments
+// in every iteration.
 //
-// Limit: memory; for small systems the start and the end of three kernels per iteration.
+// Limit: memory; for small systems the start and the end of three kernels per iteration. Up to 31 iterations are
+// launched after the end; their kernels return at once.
 #include "fused.cuh"
 #include "sliced.cuh"
 
@@ -45,7 +47,7 @@ private:
 
 template <class T> void cuda_graph(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     Fused<T, DeviceSliced<T>> system(problem);
-    const Graph graph([&](cudaStream_t stream) {
+    const Graph graph([&](cudaStream_t stream) { // it keeps the addresses of system's arrays
         for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
     });
     gpulab::watch_stream(
@@ -53,7 +55,7 @@ template <class T> void cuda_graph(const Problem<T>& problem, Output<T>& out, St
         [&](cudaStream_t stream) {
             system.begin(stream);
             system.state().until_stopped(stream, system.limit(), [&](std::size_t /*left*/) {
-                graph.launch(stream); // always 16: after the end, or the limit, its kernels return at once
+                graph.launch(stream); // always 16: when State::stop is set, its kernels return at once
                 return graph_iterations;
             });
         },

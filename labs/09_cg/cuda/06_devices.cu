@@ -6,7 +6,8 @@
 // only puts commands into streams.
 // With one GPU there are two parts on it. That gains nothing, but everything happens as with two.
 //
-// Limit: memory; and three waits between GPUs in every iteration, which slow down small systems.
+// Limit: memory; and two waits between GPUs in every iteration, besides that for the halo, which the inner rows hide.
+// They slow down small systems.
 #include "../devices/peer_copies.cuh"
 #include "several_gpus.cuh"
 

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(block_threads)
                          Exchange exchange, State* s) {
     if (!exchange.pq_is_here(s)) return;
     double alpha = 1;
-    if (!first) { // the shares of p . q have not been exchanged before
+    if (!first) { // the first residual needs no share of p . q: alpha is 1
         double pq = 0;
         for (unsigned part = 0; part < exchange.parts; ++part) pq += __ldcg(&exchange.pq[part]);
         if (!has_curvature(pq, s)) { // all blocks of all parts see that

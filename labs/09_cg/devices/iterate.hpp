@@ -23,10 +23,11 @@
 ///     next_p()                                                    next_p()
 ///
 /// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
-/// part needs to be told when the iteration ends.
+/// part needs to be told when to stop. (Part 1 is drawn mirrored: its halo, too, lies behind its own elements.)
 ///
-/// A way is a class with these operations. Each way defines send_halo() and receive_halo(), and most of them share_pq()
-/// and share_residual(); Stores has a product of its own. The rest is in a base class:
+/// A way is a class with these operations; on a first reading take PeerCopies. Each way defines send_halo() and
+/// receive_halo(), and most of them share_pq() and share_residual(); Stores has a product of its own. The rest is in a
+/// base class:
 ///   - GpuParts (cuda/gpu_parts.cuh), where alpha and beta stay on the devices, for PeerCopies, Stores, MpiOnGpu and
 ///     Nccl;
 ///   - HostParts (host_parts.hpp), where the host computes them, for Mpi and, through ClParts
@@ -56,9 +57,9 @@ template <class Parts> bool iterate(Parts& parts) {
     parts.multiply_inner(); // 1: q = A p in the rows that need no halo, while it travels
     parts.receive_halo();
     parts.multiply_border();             // 1 in the other rows; 2: the shares of p . q
-    if (!parts.share_pq()) return false; // 3: alpha
+    if (!parts.share_pq()) return false; // 3: alpha, here on the host; GPUs compute it in next_r()
     parts.next_r();                      // 5: r -= alpha q; 6: the shares of r . r and r . z
-    parts.share_residual();              // 7: beta
+    parts.share_residual();              // 7: beta, here on the host; on GPUs in next_p()
     parts.next_p();                      // 8: p = z + beta p; and 4, x += alpha p, here or in next_r()
     return true;
 }

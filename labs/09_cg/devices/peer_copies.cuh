@@ -2,13 +2,15 @@
 /// Peer copies: cudaMemcpyPeerAsync copies halo and sums from GPU to GPU, over NVLink where there is one.
 ///
 /// An *event* marks a point in a stream. A stream can wait for an event of another GPU; the GPUs wait for each other in
-/// no other way, and the host does not wait. The halo travels in a stream of its own, beside the inner rows:
+/// no other way, and the host waits for none of these exchanges. The halo travels in a stream of its own, beside the
+/// inner rows:
 ///
 ///     stream of part 0   | pack |packed| inner rows        |wait for sent of 1| border rows | ...
 ///     copies of part 0          |wait  | halo to 1 |sent|
 ///
 /// Nothing is overwritten too early. A part packs again only after it has received r . r of every part, which a part
-/// sends after its border rows. A slot is written again only after its reader has sent a later sum.
+/// sends after its border rows. A slot, where a part's share of a sum lies (Slots), is written
+/// again only after its reader has sent a later sum.
 #pragma once
 
 #include "../cuda/gpu_parts.cuh"

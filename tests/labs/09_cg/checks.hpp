@@ -112,12 +112,14 @@ template <class T> std::string ending_fault(Run<T>* run, std::size_t parts = 0) 
 inline std::string overflow_fault(Run<double>* run) {
     struct Sum {
         std::string_view name;
-        double element, of_b;
+        double element, of_b, of_start;
     };
-    for (const Sum& sum : {Sum{"r . r", 1, 1e200}, Sum{"p . A p", 1e200, 1e60}, Sum{"-p . A p", -1e200, 1e60}}) {
+    for (const Sum& sum :
+         {Sum{"r . r", 1, 1, 1e200}, Sum{"p . A p", 1e200, 1e60, 0}, Sum{"-p . A p", -1e200, 1e60, 0}}) {
         SymmetricMatrix<double> m(3);
         for (std::size_t i = 0; i < 3; ++i) m.add(i, i, sum.element);
-        const Problem<double> p = make_problem<double>(m.matrix(), {1, sum.of_b, 1}, {}, settings(1e-6, 10));
+        const Problem<double> p =
+            make_problem<double>(m.matrix(), {1, sum.of_b, 1}, {0, sum.of_start, 0}, settings(1e-6, 10));
         Output<double> out;
         out.x.resize(3);
         const std::string fault = gpulab::testing::fault_of(run, p, out, [&] {
