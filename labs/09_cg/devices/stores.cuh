@@ -8,8 +8,7 @@
 ///     part_residual_kernel        r . r and r . z, then their flag    part_next_kernel
 ///
 /// So multiply_inner(), receive_halo(), share_pq() and share_residual() are empty: the kernels above do this
-/// themselves. The
-/// product is one kernel, in which only a thread that reaches the border rows waits for the halo.
+/// themselves. The product is one kernel, in which only a thread that reaches the border rows waits for the halo.
 /// Nothing is overwritten too early: halo and slots are written again in the next iteration only. By then every part
 /// that reads them has sent a later sum to the part that writes them.
 /// A kernel that waits occupies its device. What it waits for must therefore have been launched before it: parts on one
