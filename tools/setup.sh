@@ -294,12 +294,18 @@ provide() {
     [[ ! $packages ]] || install $packages
 }
 
-# Runs tools/explain, in the whole tree and in a hand-out. Its plugin takes the headers of Oclgrind and of the LLVM that this uses.
-explain_run() {
+# What tools/explain needs: its plugin takes the headers of Oclgrind, and of the LLVM that Oclgrind uses.
+to_explain() {
     local library llvm
-    library=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk '$1 ~ /^liboclgrind-?[0-9.]*\.so/ { print $NF; exit }')
-    llvm=$(ldd "$library" 2>/dev/null | sed -n 's/^[[:space:]]*libLLVM-\([0-9]*\).*/\1/p')
-    provide "python3=python3 ${llvm:+liboclgrind-dev=/usr/include/oclgrind/Plugin.h llvm-$llvm-dev=/usr/lib/llvm-$llvm/include/llvm/IR/Instructions.h}"
+    library=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk '$1 ~ /^liboclgrind-?[0-9.]*\.so/ { print $NF; exit }') || true
+    llvm=$(ldd "$library" 2>/dev/null | sed -n 's/^[[:space:]]*libLLVM-\([0-9]*\).*/\1/p') || true
+    echo "python3=python3"
+    [[ ! $llvm ]] || echo "liboclgrind-dev=/usr/include/oclgrind/Plugin.h llvm-$llvm-dev=/usr/lib/llvm-$llvm/include/llvm/IR/Instructions.h"
+}
+
+# Runs tools/explain, in the whole tree and in a hand-out.
+explain_run() {
+    provide "$(to_explain)"
     needs_python
     PYTHONPATH=$root/tools become python3 -B -m explain "$root" "$build" "$@"
 }
