@@ -299,13 +299,12 @@ to_explain() {
     local library llvm
     library=$(PATH=$PATH:/sbin:/usr/sbin ldconfig -p 2>/dev/null | awk '$1 ~ /^liboclgrind-?[0-9.]*\.so/ { print $NF; exit }') || true
     llvm=$(ldd "$library" 2>/dev/null | sed -n 's/^[[:space:]]*libLLVM-\([0-9]*\).*/\1/p') || true
-    echo "python3=python3"
     [[ ! $llvm ]] || echo "liboclgrind-dev=/usr/include/oclgrind/Plugin.h llvm-$llvm-dev=/usr/lib/llvm-$llvm/include/llvm/IR/Instructions.h"
 }
 
 # Runs tools/explain, in the whole tree and in a hand-out.
 explain_run() {
-    provide "$(to_explain)"
+    provide "python3=python3 $(to_explain)"
     needs_python
     PYTHONPATH=$root/tools become python3 -B -m explain "$root" "$build" "$@"
 }

@@ -299,7 +299,7 @@ def test_a_submission_whose_kernels_do_not_compute_its_answers_loses_its_points(
             assert report.said_to_student(hidden, {"outcome": "failed", "message": message}) == \
                 f"not counted: {message}", "what the student reads"
         one = {"name": "ada", "score": 1, "max_score": 25, "notes": [], "exercises": {}, "warnings": [counted]}
-        assert counted in report.gradebook(lab, [one], []), "the gradebook does not say that launches were not counted"
+        assert any(counted in cell for cell in report.gradebook_row(lab, one).values()), "the gradebook does not say that launches were not counted"
         assert "Launches were not counted: CUPTI" in report.page(lab, [one], 1, []), "the page does not say it"
     finally:
         sandbox.close()
@@ -322,7 +322,7 @@ def test_what_compute_sanitizer_says_counts_and_what_the_program_puts_in_place_o
     tool = scratch / "compute-sanitizer"
     tool.write_text(SANITIZER)
     tool.chmod(0o755)
-    monkeypatch.setattr(judging.shutil, "which", lambda name, path: str(tool))
+    monkeypatch.setattr(judging.shutil, "which", lambda name, path=None: str(tool) if name == "compute-sanitizer" else None)
     monkeypatch.setattr(judging, "OF_TOOLS", 4)
     wanted = with_tests(pretended.exercise, lambda one: one.check == "races")
 

@@ -1,5 +1,6 @@
 /// @file
-/// A host thread for each device.
+/// A host thread for each device: where one thread puts the commands of all devices into their queues, one device after
+/// the other, every device waits for the host.
 #pragma once
 
 #include <atomic>

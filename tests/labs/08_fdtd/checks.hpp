@@ -316,6 +316,17 @@ inline std::vector<std::pair<std::string, Scene>> scenes_in_pairs(bool core) {
                          places[row[8]], probes[row[9]]),
              s});
     }
+    if (!core) { // probes in a group of items that has neither a border nor the source
+        Scene s;
+        s.nx = 140, s.ny = 35, s.steps = 4;
+        Source source;
+        source.x0 = 70, source.y0 = 17, source.x1 = 73, source.y1 = 19;
+        source.waveform = {Waveform::Kind::gaussian, 2e4, 2e9, 0};
+        source.waveform.delay = 5e-11, source.waveform.width = 1e-10;
+        s.sources.push_back(source);
+        s.probes = {{"", 90, 6}, {"", 90, 10}, {"", 72, 14}};
+        list.push_back({"140 x 35 cells, a source, and probes in another group", s});
+    }
     return list;
 }
 
