@@ -306,7 +306,7 @@ to_explain() {
 explain_run() {
     provide "python3=python3 $(to_explain)"
     needs_python
-    PYTHONPATH=$root/tools become python3 -B -m explain "$root" "$build" "$@"
+    become python3 -B "$root/tools/explain" "$root" "$build" "$@"
 }
 
 # The CUDA toolkit from PyPI: this release of its package cuda-toolkit names those of all the others.

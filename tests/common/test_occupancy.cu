@@ -41,7 +41,7 @@ std::map<Launch, int> blocks_of_script(const std::string& device, const std::vec
     const std::string python = GPULAB_PYTHON;
     if (python.empty()) SKIP("no Python");
     const gpulab::testing::Outcome told = gpulab::testing::Program("explain", python)(
-        "-B \"" RESOURCES "\" --occupancy " + device + " --registers " + list(registers) + " --block " + list(threads) +
+        "-B \"" OCCUPANCY "\" " + device + " --registers " + list(registers) + " --block " + list(threads) +
         " --shared " + list(shared));
     if (told.err.find("no device") != std::string::npos) SKIP("the table has no compute capability " + device);
     REQUIRE(told.err == "");

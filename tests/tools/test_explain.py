@@ -9,17 +9,19 @@ import shutil
 import sys
 
 import pytest
-from conftest import ROOT, passed, refused
+from conftest import ROOT, passed, refused, run
 
-sys.path.insert(0, str(ROOT / "tools"))
-from explain import report, run as explain_run  # noqa: E402
+sys.path.insert(0, str(ROOT / "tools/explain"))
+import report  # noqa: E402
+import run as explain_run  # noqa: E402
+from command import Refusal  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 WARP, SECTOR = 32, 32
 
 
-def explain(lab, *words, **environment):
-    return [sys.executable, "-B", "-m", "explain", ROOT, BUILD, lab, *words], {"PYTHONPATH": ROOT / "tools", **environment}
+def explain(lab, *words):
+    return sys.executable, "-B", ROOT / "tools/explain", ROOT, BUILD, lab, *words
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,7 +30,7 @@ def simulator():
         pytest.skip("no oclgrind (./lab setup)")
     try:
         explain_run.plugin(ROOT, BUILD)
-    except explain_run.Fault as fault:
+    except Refusal as fault:
         if "headers" in str(fault):
             pytest.skip(str(fault))
         raise
@@ -230,9 +232,9 @@ def test_a_wider_warp_halves_the_requests():
 
 
 def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scratch):
-    words, environment = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "a.json", "--csv",
+    words = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "a.json", "--csv",
                                  scratch / "a.csv", "--page", scratch / "a.html")
-    said = passed(*words, **environment).stdout
+    said = passed(*words).stdout
     assert "a warp's 32 loads lie 12 bytes apart: 12 sectors where 4 would do" in said and "#coalesced" in said
     first = json.loads((scratch / "a.json").read_text())
     rows = list(csv.DictReader((scratch / "a.csv").open()))
@@ -240,14 +242,14 @@ def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scra
     assert [int(row["sectors"]) for row in rows] == [line["sectors"] for line in first[0]["lines"]]
     page = (scratch / "a.html").read_text()
     assert "distances_packed" in page and "http" not in page.replace("http-equiv", "")
-    words, environment = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "b.json")
-    passed(*words, **environment)
+    words = explain("saxpy", "--variant", "opencl_distances_packed", "--json", scratch / "b.json")
+    passed(*words)
     assert json.loads((scratch / "b.json").read_text()) == first
 
 
 def test_two_variants_stand_side_by_side():
-    words, environment = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential", "--n", "1024")
-    said = passed(*words, **environment).stdout
+    words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential", "--n", "1024")
+    said = passed(*words).stdout
     rows = [line.split() for line in said.splitlines() if line.startswith("opencl_tree")]
     assert {row[0] for row in rows} == {"opencl_tree_interleaved", "opencl_tree_sequential"}
     shown = [line.split() for line in (ROOT / "docs/kernels.md").read_text(encoding="utf-8").splitlines() if
@@ -257,24 +259,18 @@ def test_two_variants_stand_side_by_side():
 
 @pytest.mark.parametrize("words, said", [
     (("--variant", "cuda_one"), "--cuda"), (("--variant", "opencl_none"), "there are: "), (("--n", "many"), "many"),
+    (("--warp", "5"), "--warp"), (("--compare", "opencl_one_item"), "--compare"),
     (("--variant", "opencl_one_item", "--json", "/nowhere/a.json"), "/nowhere/a.json"),
     (("--variant", "opencl_one_item", "--page", "/nowhere/a.html"), "/nowhere/a.html")])
 def test_bad_input_ends_with_2_and_a_line(words, said):
     if "--n" in words:
         words = ("--variant", "opencl_one_item", *words)
-    command, environment = explain("saxpy", *words)
-    done = explain_done(command, environment)
+    done = run(*explain("saxpy", *words))
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr, done
 
 
 def test_without_Oclgrind_a_line_says_what_to_install(scratch):
-    words, environment = explain("saxpy", PATH=scratch)
-    refused(explain_done(words, environment), "oclgrind")
-
-
-def explain_done(words, environment):
-    from conftest import run as run_command
-    return run_command(*words, **environment)
+    refused(run(*explain("saxpy"), PATH=scratch), "oclgrind")
 
 
 @pytest.mark.parametrize("dark", [False, True])
@@ -284,8 +280,8 @@ def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch, dark):
     path = browser.find_chromium()
     if not path:
         pytest.skip("no Chromium to open the page with (Debian's package chromium)")
-    words, environment = explain("reduction", "--variant", "opencl_tree_interleaved", "--page", scratch / "a.html")
-    passed(*words, **environment)
+    words = explain("reduction", "--variant", "opencl_tree_interleaved", "--page", scratch / "a.html")
+    passed(*words)
     with browser.Browser(path, dark=dark) as chromium:
         for width in (1280, 390):
             chromium.resize(width, 844)

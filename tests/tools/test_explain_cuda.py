@@ -14,8 +14,9 @@ import launches  # noqa: E402
 import machine_code  # noqa: E402
 import occupancy  # noqa: E402
 import resources  # noqa: E402
+from command import refusing  # noqa: E402
 
-PROGRAM = ROOT / "tools/explain/resources.py"
+FORMULA = ROOT / "tools/explain/occupancy.py"
 
 
 def blocks(device, registers, block, shared):
@@ -66,7 +67,7 @@ def test_what_more_blocks_need_is_what_was_computed_by_hand(registers, block, sh
 
 
 def test_the_formula_alone_prints_a_line_for_each_launch():
-    done = passed(sys.executable, "-B", PROGRAM, "--occupancy", "H100", "--registers", "32,33", "--block", "256",
+    done = passed(sys.executable, "-B", FORMULA, "H100", "--registers", "32,33", "--block", "256",
                   "--shared", "0,1024")
     assert done.stdout == "32 256 0 8\n32 256 1024 8\n33 256 0 6\n33 256 1024 6\n"
 
@@ -242,7 +243,7 @@ def lab(scratch):
 
 def explain(lab, capsys, *arguments):
     """The exit code, what was printed, and the calls of the toolkit."""
-    code = resources.main(lab, lab / "build", "a", list(map(str, arguments)))
+    code = refusing(resources.explain, lab, lab / "build", "a", list(map(str, arguments)))
     called = (lab / "called").read_text() if (lab / "called").exists() else ""
     (lab / "called").unlink(missing_ok=True)
     return code, capsys.readouterr(), called
@@ -324,10 +325,10 @@ def test_bad_input_is_refused_in_one_line(lab, capsys, arguments, words):
 
 
 def test_a_build_without_CUDA_and_a_machine_without_the_toolkit_are_told_so(lab, capsys, monkeypatch):
-    refused(run(sys.executable, "-B", PROGRAM), "build folder")
-    refused(run(sys.executable, "-B", PROGRAM, lab, "saxpy"), "no build folder")
-    refused(run(sys.executable, "-B", PROGRAM, lab / "build", "sax"), "no lab is named 'sax'")
-    refused(run(sys.executable, "-B", PROGRAM, "--occupancy", "h100", "--registers", "x", "--block", "1"), "'x'")
+    command = (sys.executable, "-B", ROOT / "tools/explain", ROOT)
+    refused(run(*command, lab, "saxpy", "--cuda"), "no build folder")
+    refused(run(*command, lab / "build", "sax", "--cuda"), "no lab is named 'sax'")
+    refused(run(sys.executable, "-B", FORMULA, "h100", "--registers", "x", "--block", "1"), "'x'")
     with monkeypatch.context() as here:
         here.setattr(resources.shutil, "which", lambda *_, **__: None)
         code, said, _ = explain(lab, capsys)
@@ -345,7 +346,7 @@ def test_a_real_object_of_the_build_is_read(capsys):
         pytest.skip("lab 01 was not built with CUDA")
     if not resources.Toolkit(ROOT, resources.pathlib.Path(build)).cuobjdump:
         pytest.skip("no cuobjdump (./lab setup --cuda)")
-    assert resources.main(ROOT, build, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
+    assert refusing(resources.explain, ROOT, build, "saxpy", ["--variant", "cuda_vectorised", "--on", "h100"]) == 0
     said = capsys.readouterr().out
     kernel, code = [line.split() for line in said.splitlines() if line.startswith("  vectorised_kernel")]
     assert 16 <= int(kernel[1]) <= 64 and kernel[2:6] == ["0", "0", "0", "256"], said

@@ -4,11 +4,12 @@
 // together, a warp: where they take different branches, it runs one side and then the other, and where the sides meet,
 // the lanes go on together. The plugin notes what each work-item does and replays that warp by warp. In a replay the
 // lanes whose next instruction stands first in the kernel go ahead, all that stand there together, and the others wait:
-// so lanes meet again behind a branch and behind a loop, as they do on a GPU.
+// so lanes meet again behind a branch and behind a loop.
 //
 // Each time that a warp runs an instruction of memory is one request. Global memory answers in sectors of 32 bytes.
 // Local memory has 32 banks of 4 bytes; a request takes as many passes as the bank with most different words. (NVIDIA,
-// CUDA C++ Programming Guide, Compute Capabilities, "Global Memory" and "Shared Memory".)
+// CUDA C++ Programming Guide, Compute Capabilities, "Global Memory" and "Shared Memory".) That lanes with 8 bytes are
+// served by halves of the warp, and lanes with 16 by quarters, is an assumption.
 //
 // GPULAB_EXPLAIN_FILE names the file to which each launch adds a line of JSON. GPULAB_EXPLAIN_WARP: work-items of a
 // warp. GPULAB_EXPLAIN_STEPS: requests of the first group that are written one by one.

@@ -1,13 +1,17 @@
-"""How many blocks of a kernel a multiprocessor holds at a time, by NVIDIA's rules, and what limits them."""
+"""How many blocks of a kernel a multiprocessor holds at a time, by NVIDIA's rules, and what limits them.
+
+occupancy.py DEVICE --registers R[,...] --block N[,...] [--shared BYTES[,...]]
+                     a line "registers block shared blocks" for each combination
+"""
 
 import dataclasses
+import itertools
 import re
 import shutil
 import subprocess
+import sys
 
-
-class Refusal(Exception):
-    """Bad input, or something that is missing: one line."""
+from command import Parser, Refusal, refusing, whole_number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,3 +124,23 @@ def device_here():
         if told and tuple(map(int, told[0].split("."))) in LIMITS:
             return told[0]
     return USUAL_DEVICE
+
+
+def numbers(least):
+    return lambda text: [whole_number(least)(word) for word in text.split(",")]
+
+
+def tabulate(words):
+    parser = Parser(prog="occupancy.py", usage=__doc__)
+    parser.add_argument("device")
+    parser.add_argument("--registers", type=numbers(0), required=True)
+    parser.add_argument("--block", type=numbers(1), required=True)
+    parser.add_argument("--shared", type=numbers(0), default=[0])
+    options = parser.parse_args(words)
+    device = LIMITS[capability_of(options.device)]
+    for launch in itertools.product(options.registers, options.block, options.shared):
+        print(*launch, resident_blocks(device, *launch))
+
+
+if __name__ == "__main__":
+    sys.exit(refusing(tabulate, sys.argv[1:]))

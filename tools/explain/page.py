@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from explain import report
+import report
 
 
 def page(root, lab, all_explained):
@@ -17,17 +17,13 @@ def of_variant(root, one):
     """What the page shows of a variant: the text of its kernels with counts, and the steps of each kernel's first group."""
     files = {}
     for line in one.lines:
-        lines = files.setdefault(line.file, {"name": Path(line.file).name, "text": [], "counts": {}})
+        lines = files.setdefault(line.file, {"name": Path(line.file).name, "text": report.text_of(root, line.file),
+                                             "counts": {}})
         counted = lines["counts"].setdefault(line.line, [])
         a, b, c, d = report.cells(line)
         counted.append({"what": line.what, "requests": a, "lanes": b, "sectors": c, "passes": d,
                         "waste": line.counts["sectors"] - line.counts["least_sectors"] + line.counts["passes"] -
                         line.counts["least_passes"] + line.counts["splits"]})
-    for name, file in files.items():
-        try:
-            file["text"] = (Path(root) / name).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            pass
     kernels = {}
     for launch in one.launches:
         if launch["kernel"] not in kernels and launch["steps"]:

@@ -1,5 +1,6 @@
 """What the plugin has counted, by line of the kernels, in tables and in words."""
 
+import functools
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,14 +66,17 @@ def explained(variant, options, warp, launches):
     return Explained(variant, options, warp, sorted(lines.values(), key=lambda l: (l.file, l.line, l.kind, l.space)), launches, sums)
 
 
-def source_of(root, line, known={}):
-    """The text of a line of a kernel, "" where the file is not at hand."""
-    if line.file not in known:
-        try:
-            known[line.file] = (Path(root) / line.file).read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError):
-            known[line.file] = []
-    text = known[line.file]
+@functools.cache
+def text_of(root, file):
+    """The lines of a kernel's file; none where it is not at hand."""
+    try:
+        return (Path(root) / file).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+def source_of(root, line):
+    text = text_of(root, line.file)
     return text[line.line - 1].strip() if 0 < line.line <= len(text) else ""
 
 
@@ -126,9 +130,6 @@ def distance(line):
     """How many bytes lie between neighbouring lanes of the worst request; 0 where that differs."""
     steps = {(b[1] - a[1]) // (b[0] - a[0]) for a, b in zip(line.worst, line.worst[1:])}
     return abs(steps.pop()) if len(steps) == 1 else 0
-
-
-WORDS = {"coalesced": "Coalesced", "bank": "Bank", "divergence": "Divergence", "atomic": "Atomic", "warp": "Warp"}
 
 
 def findings(one):
@@ -198,8 +199,7 @@ def as_json(root, lab, one):
             "findings": [{"cost": cost, "text": text, "word": word} for cost, text, word in findings(one)]}
 
 
-CSV = ("variant", "file", "line", "kind", "space", "width", *COUNTED)
-
-
 def as_rows(one):
-    return [(one.variant, l.file, l.line, l.kind, l.space, l.width, *(l.counts[name] for name in COUNTED)) for l in one.lines]
+    """The lines as a table for a CSV file."""
+    return [{"variant": one.variant, "file": l.file, "line": l.line, "kind": l.kind, "space": l.space, "width": l.width,
+             **{name: l.counts[name] for name in COUNTED}} for l in one.lines]

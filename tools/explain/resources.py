@@ -1,20 +1,12 @@
-#!/usr/bin/env python3
 """What the compiler knows of the CUDA kernels of a lab, without a GPU: registers, spills, occupancy, the loop's instructions.
-
-resources.py BUILD LAB [--variant NAME] [--on DEVICE] [--block N] [--shared BYTES] [--json FILE] [--csv FILE]
-resources.py --occupancy DEVICE --registers R[,...] --block N[,...] --shared BYTES[,...]
-                     only the formula: a line "registers block shared blocks" for each combination
 
 The figures are those of the build: its objects hold PTX, the GPU's intermediate code, from which the toolkit's ptxas makes
 the machine code of the device chosen, as a driver does when a program starts. Where the object is absent, older than its
 source, or holds no PTX that the device can take, the source is compiled for the device.
 """
 
-import argparse
 import concurrent.futures
-import csv
 import dataclasses
-import itertools
 import json
 import os
 import pathlib
@@ -25,10 +17,11 @@ import subprocess
 import sys
 import tempfile
 
+from command import Parser, Refusal, whole_number, write, write_csv
 from launches import launched_block, launches_of
 from machine_code import counts_of, innermost_loop, parse_ptx, parse_ptxas, parse_sass
-from occupancy import (DEVICES, LIMITS, MOST_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, Refusal, blocks_by, capability_of,
-                       device_here, next_step, resident_blocks)
+from occupancy import (DEVICES, LIMITS, MOST_THREADS, USUAL_BLOCK, USUAL_DEVICE, WARP, blocks_by, capability_of,
+                       device_here, next_step)
 
 # ---- The rungs of a lab -----------------------------------------------------------------------------------------------------
 
@@ -308,49 +301,8 @@ def flat(variants, kernel):
     return row
 
 
-def write(path, text):
-    try:
-        pathlib.Path(path).write_text(text, encoding="utf-8")
-    except OSError as fault:
-        raise Refusal(f"cannot write {path}: {fault.strerror}") from None
-
-
-def write_csv(path, rows):
-    try:
-        with open(path, "w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
-    except OSError as fault:
-        raise Refusal(f"cannot write {path}: {fault.strerror}") from None
-
-
-# ---- Commands ---------------------------------------------------------------------------------------------------------------
-
-
-class Parser(argparse.ArgumentParser):
-    def __init__(self, **options):
-        super().__init__(allow_abbrev=False, **options)
-
-    def error(self, message):
-        raise Refusal(message)
-
-
-def whole_number(least):
-    def parse(text):
-        if not re.fullmatch(r"\d{1,9}", text) or int(text) < least:
-            raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from {least} on")
-        return int(text)
-    return parse
-
-
-def numbers(least):
-    def parse(text):
-        return [whole_number(least)(word) for word in text.split(",")]
-    return parse
-
-
 def explain(root, build, lab, arguments):
+    """./lab explain LAB --cuda ARGUMENT..."""
     parser = Parser(prog=f"./lab explain {lab} --cuda", description="Registers, spills, occupancy and instructions of the CUDA "
                     "rungs of a lab, as the compiler knows them. It needs no GPU.")
     parser.add_argument("--variant", metavar="NAME", help="only this one (a vendor's library shows only so)")
@@ -396,45 +348,3 @@ def explain(root, build, lab, arguments):
         }, indent=2) + "\n")
     if options.csv:
         write_csv(options.csv, [flat(variants, kernel) for variants, kernels in shown for kernel in kernels])
-
-
-def only_occupancy(arguments):
-    parser = Parser(prog="resources.py", add_help=False)
-    parser.add_argument("--occupancy", required=True)
-    parser.add_argument("--registers", type=numbers(0), required=True)
-    parser.add_argument("--block", type=numbers(1), required=True)
-    parser.add_argument("--shared", type=numbers(0), default=[0])
-    options = parser.parse_args(arguments)
-    device = LIMITS[capability_of(options.occupancy)]
-    for launch in itertools.product(options.registers, options.block, options.shared):
-        print(*launch, resident_blocks(device, *launch))
-
-
-def refusing(function, *arguments):
-    """Runs a command. A refusal is one line and exit code 2."""
-    try:
-        function(*arguments)
-    except Refusal as refusal:
-        print(f"explain: {refusal}", file=sys.stderr)
-        return 2
-    except BrokenPipeError:  # the reader, such as head, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
-
-
-def main(root, build, lab, arguments):
-    """./lab explain LAB --cuda ARGUMENT...; gives the exit code."""
-    return refusing(explain, root, build, lab, arguments)
-
-
-if __name__ == "__main__":
-    words = sys.argv[1:]
-    if any(word.split("=")[0] == "--occupancy" for word in words):
-        sys.exit(refusing(only_occupancy, words))
-    if len(words) < 2 or words[0].startswith("-") or words[1].startswith("-"):
-        if words in (["-h"], ["--help"]):
-            print(__doc__.strip())
-            sys.exit(0)
-        print("explain: resources.py needs a build folder and a lab (resources.py --help)", file=sys.stderr)
-        sys.exit(2)
-    sys.exit(main(pathlib.Path(__file__).resolve().parents[2], words[0], words[1], words[2:]))

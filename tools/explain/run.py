@@ -9,6 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from command import Refusal
+
 # Sizes that show what a kernel does and take seconds: several groups, several warps in each, and no ragged end.
 SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "1024"], "matmul": ["--m", "64", "--k", "16", "--n", "64"],
          "spmv": ["--generate", "laplace2d:32"], "streams": ["--width", "64", "--height", "32", "--streams", "2"],
@@ -19,10 +21,6 @@ SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "1024"], "matmul": ["--m
 OPERATIONS = {"saxpy": {"distances": ["--op", "distances"]},
               "reduction": {"opencl_dot": ["--op", "dot"], "scan": ["--op", "inclusive-scan"], "series": ["--op", "pi"]},
               "lu": {"solve": ["--op", "solve"]}}
-
-
-class Fault(Exception):
-    """Why nothing can be shown, in one line."""
 
 
 def options_for(lab, variant, given):
@@ -45,7 +43,7 @@ def plugin(root, build):
     headers = Path(f"/usr/lib/llvm-{version[1]}/include") if version else Path("/nonexistent")
     if not (headers / "llvm/IR/Instructions.h").is_file() or not Path("/usr/include/oclgrind/Plugin.h").is_file():
         package = f"llvm-{version[1]}-dev" if version else "llvm-dev"
-        raise Fault(f"the headers of Oclgrind and LLVM are missing: install the packages liboclgrind-dev and {package}")
+        raise Refusal(f"the headers of Oclgrind and LLVM are missing: install the packages liboclgrind-dev and {package}")
     made = build / "explain/libcounts.so"
     if made.is_file() and made.stat().st_mtime > max(source.stat().st_mtime, Path(library).stat().st_mtime):
         return made
@@ -58,7 +56,7 @@ def plugin(root, build):
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
         Path(unfinished.name).unlink(missing_ok=True)
-        raise Fault(f"the plugin for Oclgrind does not compile: {first_error(ran.stderr)}")
+        raise Refusal(f"the plugin for Oclgrind does not compile: {first_error(ran.stderr)}")
     Path(unfinished.name).rename(made)
     return made
 
@@ -71,19 +69,19 @@ def first_error(text):
 def oclgrind_library():
     program = shutil.which("oclgrind")
     if not program:
-        raise Fault("explain runs kernels in Oclgrind, which is not installed (Debian 12 and Ubuntu: package oclgrind)")
+        raise Refusal("explain runs kernels in Oclgrind, which is not installed (Debian 12 and Ubuntu: package oclgrind)")
     for folder in (Path(program).resolve().parents[1] / "lib", Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-gnu")):
         for library in sorted(folder.glob("liboclgrind*.so*")):
             if "-rt" not in library.name:
                 return str(library)
-    raise Fault("the library liboclgrind.so is not where Oclgrind's program is")
+    raise Refusal("the library liboclgrind.so is not where Oclgrind's program is")
 
 
 def variants(program):
     """The OpenCL variants of a lab."""
     ran = subprocess.run([program, "--list"], capture_output=True, text=True, check=False)
     if ran.returncode:
-        raise Fault(f"{program.name} --list: {(ran.stderr or ran.stdout).strip().splitlines()[-1:]}")
+        raise Refusal(f"{program.name} --list: {(ran.stderr or ran.stdout).strip().splitlines()[-1:]}")
     return [line.split()[0] for line in ran.stdout.splitlines() if line.split()[1:2] == ["opencl"]]
 
 
@@ -95,7 +93,6 @@ def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
         file, results = Path(scratch, "launches"), Path(scratch, "results.json")
         environment = os.environ | {"OCLGRIND_PLUGINS": str(library), "GPULAB_EXPLAIN_FILE": str(file),
                                     "GPULAB_EXPLAIN_WARP": str(warp), "GPULAB_EXPLAIN_STEPS": str(steps),
-                                    "GPULAB_TEST_CEILINGS": "1",  # nothing is timed: small arrays will do
                                     "GPULAB_GUARD_BYTES": "0", "NO_COLOR": "1"}
         # Without optimisation, so that each access is counted that the text names, also one that a compiler would save.
         command = ["oclgrind", "--build-options", "-cl-opt-disable", "--global-mem-size", str(2 << 30), str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results),
@@ -103,17 +100,17 @@ def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
         try:
             ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, env=environment)
         except subprocess.TimeoutExpired:
-            raise Fault(f"{variant} takes longer than {seconds} s in Oclgrind, which is some thousand times slower than a "
+            raise Refusal(f"{variant} takes longer than {seconds} s in Oclgrind, which is some thousand times slower than a "
                         "device: choose a smaller size") from None
         if not results.is_file():
             said = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
-            raise Fault(said[-1])
+            raise Refusal(said[-1])
         written = json.loads(results.read_text(encoding="utf-8"))
         found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
     outcome = (written[0] if isinstance(written, list) else written)["variants"][0]
     own = [one for one in found if any(site["file"].startswith("labs/") for site in one["sites"])]
     if not own:
-        raise Fault(f"{variant} has launched no kernel: {outcome.get('reason') or outcome.get('status')}")
+        raise Refusal(f"{variant} has launched no kernel: {outcome.get('reason') or outcome.get('status')}")
     return one_run(own), outcome
 
 

@@ -199,15 +199,24 @@ inline bool too_large_for_rows(std::string_view variant, const Shape& shape) {
     return shape.n > 4096 && !variant.ends_with("cuda_partition"); // opencl_partition has several levels from 2049 on
 }
 
+/// Systems of whole numbers, of which a check changes the one in the middle.
+template <class T> struct OneSpecial {
+    explicit OneSpecial(const Shape& shape)
+        : plain(whole_numbers<T>(shape.n, shape.systems)), reference(make_reference(plain)),
+          out(shape.n, shape.systems), special(shape.systems / 2) {}
+    const Problem<T> plain;
+    const Reference<T> reference; ///< of `plain`
+    Output<T> out;
+    const std::size_t special; ///< number of the system that is changed
+};
+
 /// NaN in one system stays in that system, and comes out of it in the row where it went in. In a of row 0 and in c of
 /// row n - 1 it changes nothing. A pivot that is NaN is not zero.
 template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& shapes) {
     constexpr T nan = std::numeric_limits<T>::quiet_NaN(), inf = std::numeric_limits<T>::infinity();
     for (const Shape& shape : shapes) {
         if (may_refuse(v.name, shape) || too_large_for_rows(v.name, shape)) continue;
-        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
-        const Reference<T> reference = make_reference(plain);
-        Output<T> out(shape.n, shape.systems);
+        auto [plain, reference, out, special] = OneSpecial<T>(shape);
         const std::string where = fmt::format("{} system(s) of {}, ", shape.systems, shape.n);
 
         for (const T meaningless : {nan, inf}) {
@@ -217,7 +226,6 @@ template <class T> std::string nan_fault(const Candidate<T>& v, const Shapes& sh
                 v.run, p, out, [&] { return verdict(others_fault(p, reference, out, p.systems)); });
             if (!fault.empty()) return where + fmt::format("{} in a of row 0 and c of the last: ", meaningless) + fault;
         }
-        const std::size_t special = shape.systems / 2;
         for (const std::size_t row : special_rows(shape.n))
             for (const bool in_b : {false, true}) {
                 Problem<T> p = plain;
@@ -254,10 +262,7 @@ std::string zero_pivot_fault(const Candidate<T>& v, const Shapes& shapes,
     };
     for (const Shape& shape : shapes) {
         if (may_refuse(v.name, shape) || too_large_for_rows(v.name, shape)) continue;
-        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
-        const Reference<T> reference = make_reference(plain);
-        Output<T> out(shape.n, shape.systems);
-        const std::size_t special = shape.systems / 2;
+        auto [plain, reference, out, special] = OneSpecial<T>(shape);
         for (const std::size_t row : rows_to_try(shape.n))
             for (const Kind kind : {Kind::empty_row, Kind::equal_rows, Kind::exchanged_rows, Kind::sum_of_rows}) {
                 if (row + rows_of(kind) > shape.n) continue;
@@ -308,10 +313,7 @@ template <class T> std::string lowest_zero_fault(const Candidate<T>& v, const Sh
     if (!reports_lowest(v.name)) return "";
     for (const Shape& shape : shapes) {
         if (may_refuse(v.name, shape) || too_large_for_rows(v.name, shape)) continue;
-        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
-        const Reference<T> reference = make_reference(plain);
-        Output<T> out(shape.n, shape.systems);
-        const std::size_t special = shape.systems / 2;
+        auto [plain, reference, out, special] = OneSpecial<T>(shape);
         for (const std::size_t row : special_rows(shape.n)) {
             if (row % 2 != 0 || row + 3 > shape.n) continue;
             Problem<T> p = plain;
@@ -352,10 +354,7 @@ template <class T> std::string solvable_fault(const Candidate<T>& v, const Shape
                                       true}};
     for (const Shape& shape : shapes) {
         if (may_refuse(v.name, shape) || too_large_for_rows(v.name, shape)) continue;
-        const Problem<T> plain = whole_numbers<T>(shape.n, shape.systems);
-        const Reference<T> reference = make_reference(plain);
-        Output<T> out(shape.n, shape.systems);
-        const std::size_t special = shape.systems / 2;
+        auto [plain, reference, out, special] = OneSpecial<T>(shape);
         for (const Rows& kind : kinds) {
             const bool lanes = kind.of_lanes;
             if (lanes && !v.name.ends_with("_partition")) continue;

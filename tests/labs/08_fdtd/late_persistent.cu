@@ -12,7 +12,7 @@
 namespace late {
 using namespace fdtd;
 }
-// The lab's own kernels once more, in namespace late.
+// The lab's own kernels once more, in namespace late. In a file of its own, because both rungs have a kernel_for().
 #define fdtd late
 #include "cuda/07_persistent.cu"
 #undef fdtd

@@ -1,3 +1,5 @@
+#include "late_threads.hpp"
+
 #include <algorithm>
 #include <cuda/atomic>
 #include <map>
@@ -17,7 +19,6 @@
 #include "gpulab/poisoning.hpp"
 #include "gpulab/trace/trace.hpp"
 #include "gpulab_testing/late_threads.cuh"
-#include "late_threads.hpp"
 #include "split.hpp"
 
 namespace late {
@@ -25,29 +26,41 @@ using namespace cg;
 }
 // The lab's own kernels once more, in namespace late.
 #define cg late
+#include "cuda/05_persistent.cu"
 #include "cuda/06_devices.cu"
 #include "cuda/07_devices_stores.cu"
 #undef cg
 
 namespace late {
 
+namespace {
+template <int warp, int blocks, class RunOfLab>
+void run_late(const RunOfLab& run, const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
+    gpulab::testing::set_late({warp < 0 ? gpulab::testing::LateThreads::all : unsigned(warp), 2, blocks, false});
+    run(p, out, watch);
+}
+} // namespace
+
+template <int warp, int blocks>
+void persistent(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
+    run_late<warp, blocks>(cuda_persistent<double>, p, out, watch);
+}
 template <int warp, int blocks>
 void devices(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
-    using gpulab::testing::LateThreads;
-    gpulab::testing::set_late({warp < 0 ? LateThreads::all : unsigned(warp), 2, blocks, false});
-    cuda_devices(p, out, watch);
+    run_late<warp, blocks>(cuda_devices<double>, p, out, watch);
 }
+template <int warp, int blocks>
+void devices_stores(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
+    run_late<warp, blocks>(cuda_devices_stores<double>, p, out, watch);
+}
+template cg::Run<double> persistent<-1, 0>;
+template cg::Run<double> persistent<-1, 1>;
+template cg::Run<double> persistent<5, 0>;
+template cg::Run<double> persistent<5, 1>;
 template cg::Run<double> devices<-1, 0>;
 template cg::Run<double> devices<-1, 1>;
 template cg::Run<double> devices<5, 0>;
 template cg::Run<double> devices<5, 1>;
-
-template <int warp, int blocks>
-void devices_stores(const cg::Problem<double>& p, cg::Output<double>& out, gpulab::Stopwatch& watch) {
-    using gpulab::testing::LateThreads;
-    gpulab::testing::set_late({warp < 0 ? LateThreads::all : unsigned(warp), 2, blocks, false});
-    cuda_devices_stores(p, out, watch);
-}
 template cg::Run<double> devices_stores<-1, 0>;
 template cg::Run<double> devices_stores<-1, 1>;
 template cg::Run<double> devices_stores<5, 0>;
