@@ -28,6 +28,7 @@ from . import clock, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter
+from .races import in_words, with_own_lines
 from .sandbox import Limits, Sandbox, remove
 from .worker import Ended, TimedOut, Worker
 
@@ -198,7 +199,7 @@ class Judge:
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
         libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
         sources = [Path(__file__).with_name(name)
-                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py")]
+                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "races.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
         return digest.hexdigest()
@@ -654,14 +655,21 @@ class Run:
             if findings is None:
                 return self.outcome(CRASHED, f"{tool[0]} wrote no log")
             if not is_clean(tool, findings):
-                return self.outcome(FAILED, f"{tool[0]} found: {findings[:1500]}")
+                exact, roughly = in_words(findings, self.texts()) if opencl else ("", "")
+                findings = with_own_lines(findings, self.texts()) if opencl else findings
+                return self.outcome(FAILED, f"{exact}\n{tool[0]} found: {findings[:1500]}".lstrip(), public=roughly)
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
+
+    def texts(self) -> dict[str, str]:
+        """The files that were handed in, by their names."""
+        names = [Path(file).name for file in self.part.files]
+        return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace") for name in names}
 
     def two_faced(self, tool: list[str]) -> set[str]:
         """What in the submission could tell the compiler of the device from that of the tool."""
         found, names, deciding = set[str](), set[str](), set[str]()
         for file in self.part.files:
-            text = (self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")
+            text = self.texts()[Path(file).name]
             rung = self.judge.lab.rung(file)
             found |= target_macros(text) - target_macros(rung)
             every, some = names_to_compare(text)
