@@ -2,13 +2,15 @@
 
 import itertools
 import re
+import time
 
 import pytest
 from grading_support import HAS_OCLGRIND, judge_of, told, with_tests
 
 from grading import report
 from grading.judge import FAILED
-from grading.races import in_words
+from grading.races import MOST_READ, in_words
+from grading.submission import MOST_BYTES
 
 KERNEL = """kernel void f(global const float* a, ulong n, local float* x, global float* sums) {
     local float tile[4][4];
@@ -85,6 +87,17 @@ def test_an_array_has_the_name_by_which_the_kernel_knows_it():
         assert "writes the element at byte 20 of local memory" in exact, new
     text = KERNEL.replace("x[get_local_id(0)] =", "x[a[n]] =")
     assert "x[5]" in in_words(race((*WRITES[:4], text.split("\n")[3].index("=") + 1, "f.cl"), READS), {"f.cl": text})[0]
+
+
+def test_no_text_takes_long():
+    begin = time.process_time()
+    for part in ("kernel ", "f(", "kernel void f(", "local ", "local x[", "x[", "x[x[0]]", "[]", "a,", "{", "++", "x ", "\n"):
+        for length in (MOST_READ, MOST_BYTES // 4):
+            line = (part * length)[:length]
+            for text in (line, f"kernel void f(int x) {{ {line}", f"kernel void f({line}) {{ x[0] = 1;"):
+                for side in (WRITES, READS):
+                    in_words(race((*side[:3], 1, length, "f.cl"), (*READS[:3], 1, 1, "f.cl")), {"f.cl": text[:length]})
+    assert time.process_time() - begin < 20
 
 
 # Kernels of labs with a race: what is replaced by what, words of the two lines, and what is told. It matches a pattern: which of

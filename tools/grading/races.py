@@ -11,6 +11,7 @@ SIDE = re.compile(r"(?:First|Second) entity: +Global\S+ Local\((\d+),(\d+),(\d+)
 ADDRESS_BITS = 48  # of an address: the place within an array. The bits above number the arrays
 BYTES = {"half": 2, "float": 4, "double": 8}
 ACCESS = re.compile(r"\b(load|store) (?:volatile )?(?:<(\d+) x )?(\w+)")
+MOST_READ = 20000  # characters of a kernel's text: a longer one may be made to take long
 NAME = r"[A-Za-z_]\w*"
 INDEX = r"\s*\[[^][]*(?:\[[^][]*\][^][]*)*\]"  # with an index in it: a[b[i]]
 
@@ -102,26 +103,24 @@ def array_of(side: Side, kernel: str, text: str) -> tuple[str, int]:
     before, behind = line[:side.column - 1].rstrip(), line[side.column - 1:]
     used = re.search(rf"(?<![\w.>])({NAME})((?:{INDEX})+)$", before) if side.does == "writes" else \
         re.match(rf"({NAME})((?:{INDEX})+)(?!{INDEX}|\s*(?:\.|->))", behind)
-    if not used or used[1] not in arrays_of(kernel, side.line, text):
+    if not used or not is_array(used[1], kernel, side.line, text):
         return "", 0
     return used[1], len(re.findall(INDEX, used[2]))
 
 
-def arrays_of(kernel: str, line: int, text: str) -> set[str]:
-    """The parameters of a kernel and its arrays in local memory, if the line is one of its own. None of them points to another
-    place than its beginning."""
-    found = re.search(rf"\bkernel\b[^;{{]*?\b{kernel}\s*\(([^{{]*)\)\s*\{{", text)
+def is_array(name: str, kernel: str, line: int, text: str) -> bool:
+    """Whether a name is a parameter of a kernel, or an array that it has in local memory, and the line is one of its own. A
+    pointer that is moved is none: it is not known where in an array it points to."""
+    found = re.search(rf"\bkernel\b[^;{{]*?\b{kernel}\s*\(([^{{]*)\)\s*\{{", text) if len(text) <= MOST_READ else None
     if not found:
-        return set()
+        return False
     depth, end = 1, found.end()
     while depth and end < len(text):
         depth += {"{": 1, "}": -1}.get(text[end], 0)
         end += 1
     body = text[found.end():end]
     if not text.count("\n", 0, found.end()) < line <= text.count("\n", 0, end) + 1:
-        return set()
-    names = set(re.findall(rf"({NAME})\s*(?:,|$)", found[1].strip()))
-    for declared in re.findall(r"\blocal\b([^;(]*);", body):
-        names |= set(re.findall(rf"({NAME})\s*\[", declared))
-    moved = r"(?<![\w.>]){0}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*{0}\b(?!\s*\[)"
-    return {name for name in names if not re.search(moved.format(name), body)}
+        return False
+    if re.search(rf"(?<![\w.>]){name}\s*(?:[-+]?=(?!=)|\+\+|--)|(?:\+\+|--)\s*{name}\b(?!\s*\[)", body):
+        return False
+    return bool(re.search(rf"\b{name}\s*(?:,|$)", found[1].strip()) or re.search(rf"\blocal\b[^;(]*\b{name}\s*\[[^;(]*;", body))
