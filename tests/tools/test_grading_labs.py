@@ -1,6 +1,7 @@
 """The exercises of each lab: what is handed out, and what is graded. GPULAB_LAB chooses a lab."""
 
 import math
+import os
 import re
 import subprocess
 
@@ -8,12 +9,17 @@ import pytest
 from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, judge, lab, leaks,
                              told, tree_of, with_tests)
 
-from grading import cuda, handout, marks, student
+from grading import behaves, cuda, handout, marks, student
 from grading.exercises import is_unsolved, load
 from grading.judge import CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
 
 # Mistakes that are graded for one exercise: the tests of the labs judge them all. A submission in CUDA takes a compiler.
 MOST_ROWS = {"opencl": 6, "cuda": 2}
+
+# Mistakes for which it is tested that grading names them; GPULAB_EVERY_MISTAKE=1 takes all.
+MOST_NAMED = 2
+# What they compute is another thing each time, so that nothing behaves like them.
+BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}}
 
 # Mistakes that no case of their exercise shows. Lab 01: a distance to NaN. Lab 02: a prefix sum of numbers with NaN, or of 33
 # tiles and one element. Lab 03: NaN at the edge of a tile. Lab 04: rows that are not sorted, of 2^16 columns, or with NaN.
@@ -204,3 +210,30 @@ def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
                     kept.add(row["id"])
     assert kept == unseen, f"mistakes that keep all points: {kept}; expected: {unseen}"
     assert found
+
+
+def test_a_known_mistake_is_named_and_the_rung_behaves_like_none(judge, monkeypatch):
+    named = 0
+    mistakes = behaves.Mistakes(judge)
+    for exercise, part in judge.lab.parts():
+        rows = behaves.rows_of(judge.lab, part) if part.backend == "opencl" else []
+        if not rows:
+            continue
+        if "GPULAB_EVERY_MISTAKE" not in os.environ:
+            rows = rows[::math.ceil(len(rows) / MOST_NAMED)]
+        values = with_tests(exercise, lambda one: one.check == "values")
+        for row in [None, *rows]:
+            files = files_of(part, judge.lab.rung)
+            if row:
+                files[row["file"]] = marks.planted(judge.lab.rung(row["file"]), row, row["file"]).encode()
+            results = judge.judge(values, part, files, 0)
+            with monkeypatch.context() as some:
+                some.setattr(behaves, "rows_of", lambda *_: rows)
+                mistakes.tell(values, part, files, results, 0)
+            said = "".join(one.behaves for one in results)
+            if not row or {one.outcome for one in results} == {PASSED}:
+                assert said == "", f"{row}: {said}"
+            elif row["id"] not in BY_CHANCE.get(judge.lab.name, set()):
+                assert row["student"] in said, f"{row['id']}: '{said}'; {told(results)}"
+                named += 1
+    assert named

@@ -92,6 +92,7 @@ class Result:
     key: str = ""
     printed: str = ""  # what the program printed, for the instructor: it may hold what it read in our programs
     ratio: float = 0.0  # in a test of speed: times the time of the rung
+    behaves: str = ""  # for the student: the known mistake that the kernel behaves like, a sentence
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
