@@ -248,13 +248,33 @@ def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scra
 
 
 def test_two_variants_stand_side_by_side():
-    words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential", "--n", "1024")
+    words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential")
     said = passed(*words).stdout
     rows = [line.split() for line in said.splitlines() if line.startswith("opencl_tree")]
     assert {row[0] for row in rows} == {"opencl_tree_interleaved", "opencl_tree_sequential"}
     shown = [line.split() for line in (ROOT / "docs/kernels.md").read_text(encoding="utf-8").splitlines() if
              line.startswith("    opencl_tree")]
     assert shown == [row for row in rows if len(row) == len(shown[0])], "docs/kernels.md shows something else"
+
+
+def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch):
+    """Of all rungs: a run of each takes half a second."""
+    for lab in ("saxpy", "reduction", "matmul", "spmv", "tridiagonal"):
+        if not (BUILD / "bin" / lab).is_file():
+            pytest.skip(f"{lab} has not been built")
+    counts = ROOT / "tools/counts"
+    assert passed(sys.executable, "-B", counts, "--check", GPULAB_BUILD=BUILD).stdout == "files of counts that agree: 6\n"
+    for part in ("docs/results/counts", "tools"):
+        shutil.copytree(ROOT / part, scratch / part)
+    (scratch / "labs").symlink_to(ROOT / "labs")
+    kept = scratch / "docs/results/counts/spmv.json"
+    changed = kept.read_text().replace('"global_sectors": 8126', '"global_sectors": 8127')
+    kept.write_text(changed)
+    other = run(sys.executable, "-B", scratch / "tools/counts", "--check", "spmv", GPULAB_BUILD=BUILD)
+    assert other.returncode == 1 and "docs/results/counts/spmv.json:2: the rungs now have other counts" in other.stderr, other
+    assert kept.read_text() == changed
+    refused(run(sys.executable, "-B", counts, "lu"), "counts: no counts are kept of 'lu'; there are: saxpy")
+    refused(run(sys.executable, "-B", counts, "saxpy", GPULAB_BUILD=scratch), "saxpy has not been built")
 
 
 @pytest.mark.parametrize("words, said", [

@@ -12,7 +12,7 @@ from pathlib import Path
 from command import Refusal
 
 # Sizes that show what a kernel does and take seconds: several groups, several warps in each, and no ragged end.
-SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "1024"], "matmul": ["--m", "64", "--k", "16", "--n", "64"],
+SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "4096"], "matmul": ["--m", "64", "--k", "32", "--n", "64"],
          "spmv": ["--generate", "laplace2d:32"], "streams": ["--width", "64", "--height", "32", "--streams", "2"],
          "tridiagonal": ["--n", "64", "--systems", "64"], "lu": ["--n", "40"],
          "fdtd": ["--nx", "64", "--ny", "16", "--steps", "2"],
