@@ -776,7 +776,7 @@ def cg_iteration():
 # Pictures of single requests, as ./lab explain --page shows them. They are drawn from what tools/counts has counted.
 
 COUNTED = json.loads((pathlib.Path(__file__).parents[1] / "results/counts/requests.json").read_text(encoding="utf-8"))
-LARGE = 18  # text that can be read on a phone, too
+LARGE = 22  # text that can be read on a phone, too
 
 
 def plural(count, noun):
@@ -793,18 +793,18 @@ def word_coalesced():
         lane_at = {at // 4: lane for lane, at in request["lanes"]}
         sectors = sorted({word // 8 for word in lane_at})
         f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
-        f.text(20, y + 26, f"{len(lane_at)} lanes read in {plural(len(sectors), 'sector')}; {4 * len(lane_at)} of "
+        f.text(20, y + 30, f"{len(lane_at)} lanes read in {plural(len(sectors), 'sector')}; {4 * len(lane_at)} of "
                            f"{32 * len(sectors)} bytes are used", LARGE)
-        y += 40
+        y += 44
         for n, sector in enumerate(sectors):
             x, top = 20 + n % 4 * (8 * cell + 15), y + n // 4 * 34
             f.box(x - 3, top - 3, 8 * cell + 4, 30)
             for w in range(8):
                 lane = lane_at.get(8 * sector + w)
-                f.box(x + w * cell, top, cell - 2, 24, "idle" if lane is None else "blue", "" if lane is None else str(lane), 11)
+                f.box(x + w * cell, top, cell - 2, 24, "idle" if lane is None else "blue", "" if lane is None else str(lane), 13)
         y += -(-len(sectors) // 4) * 34 + 34
-    f.text(20, y - 12, "frame: a sector, 32 bytes; number: the lane that reads the word", LARGE, quiet=True)
-    f.height = y + 8
+    f.text(20, y - 8, "frame: a sector, 32 bytes; number: the lane", LARGE, quiet=True)
+    f.height = y + 12
     return f
 
 
@@ -823,17 +823,18 @@ def word_bank():
                 rows.setdefault(w % 32, set()).add(w // 32)
         passes = max(map(len, rows.values()))
         f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
-        f.text(20, y + 26, f"{len(lanes)} lanes use {len(rows)} of 32 banks: {plural(passes, 'pass')}", LARGE)
-        y += 40
+        f.text(20, y + 30, f"{len(lanes)} lanes use {len(rows)} of 32 banks: {plural(passes, 'pass')}", LARGE)
+        y += 44
         last = max(word // 32 for _, word in lanes)
         for bank in range(32 * (last + 1)):
             f.box(20 + bank % 32 * cell, y + bank // 32 * 30, cell - 2, 26, "idle")
         for lane, word in lanes:
             f.box(20 + word % 32 * cell, y + word // 32 * 30, wide * cell - 2, 26,
-                  ("blue", "orange", "green", "purple")[word // 32 % 4], str(lane), 12)
+                  ("blue", "orange", "green", "purple")[word // 32 % 4], str(lane), 18)
         y += (last + 1) * 30 + 34
-    f.text(20, y - 12, "column: a bank; colour: a pass; number: the lane (half a warp, 8 bytes each)", LARGE - 1, quiet=True)
-    f.height = y + 8
+    f.text(20, y - 8, "column: a bank; colour: a pass", LARGE, quiet=True)
+    f.text(20, y + 20, "number: the lane (half a warp, 8 bytes each)", LARGE, quiet=True)
+    f.height = y + 38
     return f
 
 
@@ -845,17 +846,18 @@ def word_divergence():
     for one in COUNTED["divergence"]:
         adding = {request["warp"]: [lane for lane, _ in request["lanes"]] for request in one["requests"]}
         f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
-        f.text(20, y + 26, f"the step in which {sum(map(len, adding.values()))} lanes add: {plural(len(adding), 'request')}", LARGE)
-        y += 38
+        f.text(20, y + 30, f"{sum(map(len, adding.values()))} lanes add: {plural(len(adding), 'request')}", LARGE)
+        y += 44
         for warp in range(one["warps"]):
-            f.text(20, y + 15, f"warp {warp}", 16)
+            f.text(20, y + 16, f"warp {warp}", LARGE - 2)
             for lane in range(32):
                 colour = "idle" if warp not in adding else "blue" if lane in adding[warp] else "orange"
                 f.box(100 + lane * cell, y, cell - 2, 18, colour)
             y += 22
         y += 36
-    f.text(20, y - 14, "blue: adds; orange: waits in a warp that runs; empty: its warp does not run", LARGE - 1, quiet=True)
-    f.height = y + 6
+    f.text(20, y - 8, "blue: adds; orange: waits while its warp runs", LARGE, quiet=True)
+    f.text(20, y + 20, "empty: its warp does not run", LARGE, quiet=True)
+    f.height = y + 38
     return f
 
 

@@ -293,6 +293,19 @@ def test_without_Oclgrind_a_line_says_what_to_install(scratch):
     refused(run(*explain("saxpy"), PATH=scratch), "oclgrind")
 
 
+def test_a_kernel_that_is_still_to_be_written_is_called_so(scratch):
+    """As in a hand-out: the kernel runs, accesses nothing, and its result is wrong."""
+    simulator = scratch / "oclgrind"
+    simulator.write_text("""#!/bin/sh
+        while [ "$1" != --json ]; do shift; done
+        echo '{"variants": [{"status": "'$STATUS'", "reason": "all wrong"}]}' > "$2"\n""")
+    simulator.chmod(0o755)
+    words = explain("saxpy", "--variant", "opencl_one_item")
+    path = f"{scratch}:{os.environ['PATH']}"
+    refused(run(*words, PATH=path, STATUS="failed"), "opencl_one_item accesses no memory: its kernel is still to be written")
+    refused(run(*words, PATH=path, STATUS="passed"), "opencl_one_item has launched no kernel: all wrong")
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch, dark):
     sys.path.insert(0, str(ROOT / "tests/docs"))

@@ -109,6 +109,8 @@ def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
         found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
     outcome = (written[0] if isinstance(written, list) else written)["variants"][0]
     own = [one for one in found if any(site["file"].startswith("labs/") for site in one["sites"])]
+    if not own and outcome["status"] == "failed":
+        raise Refusal(f"{variant} accesses no memory: its kernel is still to be written, or returns at once")
     if not own:
         raise Refusal(f"{variant} has launched no kernel: {outcome.get('reason') or outcome.get('status')}")
     return one_run(own), outcome
