@@ -849,11 +849,11 @@ def word_divergence():
         f.text(20, y + 30, f"{sum(map(len, adding.values()))} lanes add: {plural(len(adding), 'request')}", LARGE)
         y += 44
         for warp in range(one["warps"]):
-            f.text(20, y + 16, f"warp {warp}", LARGE - 2)
+            f.text(20, y + 17, f"warp {warp}", LARGE - 2)
             for lane in range(32):
                 colour = "idle" if warp not in adding else "blue" if lane in adding[warp] else "orange"
-                f.box(100 + lane * cell, y, cell - 2, 18, colour)
-            y += 22
+                f.box(100 + lane * cell, y, cell - 2, 22, colour)
+            y += 26
         y += 36
     f.text(20, y - 8, "blue: adds; orange: waits while its warp runs", LARGE, quiet=True)
     f.text(20, y + 20, "empty: its warp does not run", LARGE, quiet=True)
