@@ -69,7 +69,8 @@ def first_error(text):
 def oclgrind_library():
     program = shutil.which("oclgrind")
     if not program:
-        raise Refusal("explain runs kernels in Oclgrind, which is not installed (Debian 12 and Ubuntu: package oclgrind)")
+        raise Refusal("explain runs kernels in Oclgrind, which is not installed (package oclgrind of Debian 12 and Ubuntu; "
+                      "Debian 13 has none)")
     for folder in (Path(program).resolve().parents[1] / "lib", Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-gnu")):
         for library in sorted(folder.glob("liboclgrind*.so*")):
             if "-rt" not in library.name:
