@@ -112,7 +112,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         [&](const auto&) { return cg::compare(problem, reference, out); },
         [&](const auto& job, gpulab::Result& result) {
             notes.add(job, result);
-            // The solution is there: who wants no more than that need not wait for the other variants.
+            // The solution is there: a user who only wants x need not wait for the other variants.
             if (notes.solution.end == cg::End::converged && is_apart(c.solution))
                 files.write_solution(notes.solution.x);
         });

@@ -58,7 +58,7 @@ inline const std::vector<Case>& heavy_cases() {
     }();
     return cases;
 }
-/// The same near and beyond the limits of 16 and 17 bits, and the most that the program takes. With so many a kernel
+/// The same near and beyond the limits of 16 and 17 bits, and the most that the program takes. With that many a kernel
 /// takes up to a fifth of a second, and does the same as with fewer: these are run only once.
 inline const std::vector<Case>& heaviest_cases() {
     static const std::vector<Case> cases = [] {

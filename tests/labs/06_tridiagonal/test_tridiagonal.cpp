@@ -192,7 +192,7 @@ TEST_CASE("the matrices are what they are called") {
     CHECK_THROWS_AS(tridiagonal::make_problem<double>("spd", 0, 1, 1), gpulab::UsageError);
 }
 
-TEST_CASE("the check sees one wrong unknown, a NaN, a zero pivot and what nobody wrote") {
+TEST_CASE("the check sees one wrong unknown, a NaN, a zero pivot and what was never written") {
     const auto p = tridiagonal::make_problem<double>("dominant", 300, 4, 3);
     const auto reference = tridiagonal::make_reference(p);
     tridiagonal::Output<double> out = reference.out;
