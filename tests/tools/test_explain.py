@@ -247,6 +247,15 @@ def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scra
     assert json.loads((scratch / "b.json").read_text()) == first
 
 
+@pytest.mark.parametrize("lab, variant, given, added", [
+    ("saxpy", "opencl_one_item", "--n 8", ""), ("saxpy", "opencl_distances_packed", "--n=8", "--op distances"),
+    ("matmul", "opencl_naive", "--k 4", "--m 64 --n 64"), ("tridiagonal", "opencl_cr", "--n 256", "--systems 64"),
+    ("tridiagonal", "opencl_cr", "--input a.mtx", ""), ("spmv", "opencl_ell", "--matrix=a.mtx", ""),
+    ("cg", "opencl_tuned", "--matrix a.mtx", "--limit 2 --tolerance 0")])
+def test_sizes_that_are_not_given_are_small_and_a_file_has_its_own(lab, variant, given, added):
+    assert explain_run.options_for(lab, variant, given.split()) == given.split() + added.split()
+
+
 def test_two_variants_stand_side_by_side():
     words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential")
     said = passed(*words).stdout

@@ -23,15 +23,24 @@ OPERATIONS = {"saxpy": {"distances": ["--op", "distances"]},
               "lu": {"solve": ["--op", "solve"]}}
 
 
+# What takes a file, whose size counts.
+FILES = {"spmv": "--matrix", "streams": "--input", "tridiagonal": "--input", "lu": "--matrix", "cg": "--matrix"}
+SIZES_OF_FILES = {"--generate", "--n", "--systems", "--width", "--height"}
+
+
 def options_for(lab, variant, given):
-    """The options of a run: those given, and where they name no size the lab's small one."""
+    """The options of a run: those given, and the lab's small size for each that they leave open."""
     options = list(given)
     names = {word.partition("=")[0] for word in given if word.startswith("--")}
     for part, more in OPERATIONS.get(lab, {}).items():
         if part in variant and not names & set(more):
             options += more
+    fixed = names | SIZES_OF_FILES if FILES.get(lab) in names else names
     small = SIZES.get(lab, [])
-    return options if names & {word for word in small if word.startswith("--")} else options + small
+    for name, value in zip(small[::2], small[1::2]):
+        if name not in fixed:
+            options += [name, value]
+    return options
 
 
 def plugin(root, build):
