@@ -12,7 +12,7 @@ from pathlib import Path
 from command import Refusal
 
 # Sizes that show what a kernel does and take seconds: several groups, several warps in each, and no ragged end.
-SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "1024"], "matmul": ["--m", "64", "--k", "16", "--n", "64"],
+SIZES = {"saxpy": ["--n", "4096"], "reduction": ["--n", "4096"], "matmul": ["--m", "64", "--k", "32", "--n", "64"],
          "spmv": ["--generate", "laplace2d:32"], "streams": ["--width", "64", "--height", "32", "--streams", "2"],
          "tridiagonal": ["--n", "64", "--systems", "64"], "lu": ["--n", "40"],
          "fdtd": ["--nx", "64", "--ny", "16", "--steps", "2"],
@@ -23,15 +23,24 @@ OPERATIONS = {"saxpy": {"distances": ["--op", "distances"]},
               "lu": {"solve": ["--op", "solve"]}}
 
 
+# What takes a file, whose size counts.
+FILES = {"spmv": "--matrix", "streams": "--input", "tridiagonal": "--input", "lu": "--matrix", "cg": "--matrix"}
+SIZES_OF_FILES = {"--generate", "--n", "--systems", "--width", "--height"}
+
+
 def options_for(lab, variant, given):
-    """The options of a run: those given, and where they name no size the lab's small one."""
+    """The options of a run: those given, and the lab's small size for each that they leave open."""
     options = list(given)
     names = {word.partition("=")[0] for word in given if word.startswith("--")}
     for part, more in OPERATIONS.get(lab, {}).items():
         if part in variant and not names & set(more):
             options += more
+    fixed = names | SIZES_OF_FILES if FILES.get(lab) in names else names
     small = SIZES.get(lab, [])
-    return options if names & {word for word in small if word.startswith("--")} else options + small
+    for name, value in zip(small[::2], small[1::2]):
+        if name not in fixed:
+            options += [name, value]
+    return options
 
 
 def plugin(root, build):
@@ -69,7 +78,8 @@ def first_error(text):
 def oclgrind_library():
     program = shutil.which("oclgrind")
     if not program:
-        raise Refusal("explain runs kernels in Oclgrind, which is not installed (Debian 12 and Ubuntu: package oclgrind)")
+        raise Refusal("explain runs kernels in Oclgrind, which is not installed (package oclgrind of Debian 12 and Ubuntu; "
+                      "Debian 13 has none)")
     for folder in (Path(program).resolve().parents[1] / "lib", Path("/usr/lib"), *Path("/usr/lib").glob("*-linux-gnu")):
         for library in sorted(folder.glob("liboclgrind*.so*")):
             if "-rt" not in library.name:
@@ -109,6 +119,8 @@ def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
         found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
     outcome = (written[0] if isinstance(written, list) else written)["variants"][0]
     own = [one for one in found if any(site["file"].startswith("labs/") for site in one["sites"])]
+    if not own and outcome["status"] == "failed":
+        raise Refusal(f"{variant} accesses no memory: its kernel is still to be written, or returns at once")
     if not own:
         raise Refusal(f"{variant} has launched no kernel: {outcome.get('reason') or outcome.get('status')}")
     return one_run(own), outcome
