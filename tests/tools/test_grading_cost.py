@@ -3,6 +3,7 @@
 import dataclasses
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from grading_support import HAS_OCLGRIND, LABS, ROOT, TAMPERING, files_of, judge
 from grading import cost, handout, judge as judging, marks, report, student
 from grading.exercises import load
 from grading.fault import Fault
-from grading.judge import CRASHED, FAILED, NOT_GRADED, NO_RIGHT_ANSWER, PASSED, TIMED_OUT
+from grading.judge import FAILED, NOT_GRADED, NO_RIGHT_ANSWER, PASSED, TIMED_OUT
 
 CHECKED = [(lab, exercise.name) for lab in LABS for exercise in load(ROOT, lab).exercises
            if any(test.check == "cost" for test in exercise.tests)]
@@ -264,3 +265,199 @@ def test_another_honest_way_keeps_them(name):
     with judge_of(lab) as judge:
         results = costs(ready(judge), exercise, *codes, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
         assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
+@pytest.mark.parametrize("lab, name", CHECKED)
+def test_the_rung_has_all_points_and_each_grading_gives_the_same(lab, name):
+    with judge_of(lab) as judge:
+        results = [costs(ready(judge), name) for _ in range(3)]
+        for some in results:
+            assert [(one.outcome, one.score, one.message) for one in some] == [(PASSED, one.points, "") for one in some], told(some)
+
+
+def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time():
+    with judge_of("reduction") as judge:
+        said = {told(costs(ready(judge), "tree", TREE_INTERLEAVED)) for _ in range(5)}
+        assert len(said) == 1, said
+
+
+# What a kernel may try, to be counted otherwise.
+
+
+FORGED = r"""{\"kernel\":\"tree_sequential\",\"whole\":true,\"groups\":1,\"warps\":1,\"barriers\":0,\"idle\":0,\"items\":[1,1,1],\"sites\":[]}"""
+HIDDEN_PLACES = {
+    "prints counts": f'    if (me == 0) printf("{FORGED}\\n");\n' + TREE_INTERLEAVED,
+    "names another file": '#line 1 "other.cl"\n' + TREE_INTERLEAVED,
+    "is called without places": "    interleaved(a, n, x, sums);",
+    "is called four deep": "    first(a, n, x, sums);",
+}
+ARGUMENTS = "(global const REAL* a, ulong n, local REAL* x, global REAL* sums)"
+CALLED = (f"__attribute__((nodebug, noinline)) void interleaved{ARGUMENTS} {{\n    const size_t me = get_local_id(0), "
+          f"i = get_global_id(0);\n{TREE_INTERLEAVED}\n}}\n" +
+          "".join(f"__attribute__((noinline)) void {name}{ARGUMENTS} {{ {other}(a, n, x, sums); }}\n" for name, other in
+                  (("fourth", "interleaved"), ("third", "fourth"), ("second", "third"), ("first", "second"))))
+
+
+@pytest.mark.parametrize("how", HIDDEN_PLACES)
+def test_no_kernel_hides_what_it_asks_for(how):
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        text = solved(judge.lab.rung(part.files[0]), [HIDDEN_PLACES[how]])
+        text = text.replace("// One work-item per element", f"{CALLED}// One work-item per element") if "called" in how else text
+        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
+        assert one.outcome == FAILED and ("16%" if "prints" in how else "25%") + " of the lanes work" in one.message, told([one])
+
+
+def test_a_kernel_that_calls_the_system_has_no_points_because_only_the_tool_runs_it():
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        text = (TAMPERING / "syscalls.txt").read_text() + solved(judge.lab.rung(part.files[0]), [
+            '    if (get_global_id(0) == 0) grow("launches");\n' + TREE_INTERLEAVED])
+        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
+        assert one.outcome not in (PASSED, NOT_GRADED) and one.score == 0, told([one])
+
+
+def test_every_launch_of_every_repeat_counts():
+    """A kernel that does its work in the first of several runs, and leaves the answer to the others, saves nothing."""
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        [test] = [one for one in exercise.tests if of_cost(one)]
+        case = {**test.cases[0], "repeats": 3}
+        for bounds, outcome in (({"global_sectors": "3 * (n / 8 + 19)"}, PASSED), ({"global_sectors": "2 * (n / 8 + 19)"}, NOT_GRADED)):
+            only = dataclasses.replace(exercise, tests=[dataclasses.replace(test, cases=[case], bounds=bounds)])
+            judge.tools.clear()
+            [one] = judge.judge(only, part, files_of(part, judge.lab.rung), 0)
+            assert one.outcome == outcome, told([one])
+        assert "1593 sectors of global memory in all" in one.message, one.message
+
+
+# What goes wrong.
+
+
+def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(monkeypatch):
+    monkeypatch.setattr(judging, "OF_TOOLS", 4.0)
+    endless = "    x[me] = 0;\n    for (int k = 1; k > 0; k = k % 7 + 1) x[me] += a[0];\n    sums[get_group_id(0)] = x[me];"
+    with judge_of("reduction", seconds=4) as judge:
+        [one] = costs(ready(judge), "tree", endless)
+        assert (one.outcome, one.score) == (TIMED_OUT, 0) and "no answer in time" in one.message, told([one])
+
+
+def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():
+    with judge_of("reduction") as judge:
+        inside = "x[me] = i < n ? a[i] : 0;"
+        for text, said in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), "Invalid read"),
+                           (TREE_INTERLEAVED.replace("x[me] +=", "x[me] -="), "expected ")):
+            [one] = costs(ready(judge), "tree", text)
+            assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])
+            assert said in one.message and "lanes work" not in one.message, told([one])
+
+
+def test_a_kernel_that_shows_the_tool_another_face_has_no_points():
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        rung = judge.lab.rung(part.files[0])
+        text = f"#ifdef __SPIR__\n{rung}\n#else\n{solved(rung, [TREE_INTERLEAVED])}\n#endif\n"
+        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
+        assert (one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one])
+
+
+def test_where_the_plugin_cannot_be_had_a_line_says_so_and_nobody_fails(scratch):
+    with judge_of("reduction") as judge:
+        judge.plugin = (None, "the headers of Oclgrind and LLVM are missing")
+        [one] = costs(judge, "tree", TREE_INTERLEAVED)
+        assert (one.outcome, one.message) == (NOT_GRADED, "the headers of Oclgrind and LLVM are missing")
+        assert one.public == one.message
+    ran = subprocess.run([sys.executable, ROOT / "tools/explain/plugin.py", ROOT, scratch], env={"PATH": str(scratch)}, capture_output=True,
+                         text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1) and "oclgrind" in ran.stderr, ran
+
+
+# What students read.
+
+
+def test_feedback_on_a_hidden_test_quotes_the_line_and_tells_no_size():
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        [test] = [one for one in exercise.tests if of_cost(one)]
+        hidden = dataclasses.replace(test, visible=False, cases=[{**test.cases[0], "n": "{5000-9000}"}])
+        only = dataclasses.replace(exercise, tests=[hidden])
+        text = solved(judge.lab.rung(part.files[0]), [TREE_CHUNKS])
+        [one] = judge.judge(only, part, {part.files[0]: text.encode()}, 0)
+        drawn = judging.Run(judge, only, part, hidden, Path(), Path(), Path(), 0).cases()[0]["n"]
+        assert one.outcome == FAILED and f"n = {drawn}" in one.message, told([one])
+        lab = dataclasses.replace(judge.lab, exercises=[only])
+        result = {"name": "ada", "score": 0, "max_score": 2, "seconds": 1, "notes": [], "exercises": {"tree": {
+            "backend": "opencl", "score": 0, "points": 2, "tests": [one.as_dict()]}}}
+        for said in (report.feedback(lab, result), report.gradescope(lab, result)):
+            assert "x[me] += a[k]" in said.replace("\\", "") and "of the lanes work" in said, said
+            assert str(drawn) not in said and "requests by" in said and " requests by" not in said.replace('": requests by', ""), said
+        page = report.page(lab, [result], 1, [])
+        assert "x[me] += a[k]" in page.replace("\\", "")
+
+
+def test_lab_test_in_a_hand_out_shows_what_a_kernel_asks_for(scratch, monkeypatch, capsys):
+    with judge_of("reduction") as judge:
+        ready(judge)
+        _, part = found(judge, "tree")
+        text = solved(judge.lab.rung(part.files[0]), [TREE_INTERLEAVED])
+        build = judge.build
+    handout.main(ROOT, ["reduction", str(scratch / "out")])
+    (scratch / "out/build").mkdir()
+    (scratch / "out/build/default").symlink_to(build)  # as if it had been built there
+    (scratch / "out/labs/02_reduction" / part.files[0]).write_text(text)
+    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    monkeypatch.setattr(judging, "HAS_ANSWERS", False)
+    capsys.readouterr()
+    assert student.main([str(scratch / "out"), "test", "tree"]) == 1
+    said = capsys.readouterr().out
+    assert '"if (me % step == 0) x[me] += x[me + step / 2];": 1598 requests by 5.4 of 32 lanes' in said, said
+    assert "Hint: Which warps still have a working item" in said and "3 of 5 points in the tests that you can see" in said, said
+    monkeypatch.setattr(judging.Judge, "plugin", (None, "explain needs a header"))
+    assert student.main([str(scratch / "out"), "test", "tree"]) == 0
+    said = capsys.readouterr().out
+    assert "not tested  what a GPU is asked for (0 of 2)\n           explain needs a header\n" in said, said
+
+
+# Bounds.
+
+
+def test_formulas_have_numbers_names_signs_and_some_functions():
+    sizes = {"n": 100.0, "groups": 7.0}
+    for formula, found_value in (("n / 8 + groups", 19.5), ("-n // 8", -13), ("2 ** 3 % 5", 3), ("max(n, groups) - min(1, 2)", 99),
+                                 ("ceil(n / 32) * log2(8)", 12), ("(1.5 + .5) * 3", 6)):
+        assert cost.value(formula, sizes) == found_value, formula
+    for formula in ("m + 1", "n.real", "__import__('os')", "open('x')", "[1][0]", "n if n else 1", "n < 3", "'n'", "True", "lambda: 1",
+                    "n / 0", "9 ** 9 ** 9", "log2(0)", "log2()", "min(3)", "n +", "", "(-8) ** 0.5", "1j", "1e999", "(" * 500, "max(*n)"):
+        with pytest.raises(ValueError) as refused:
+            cost.value(formula, sizes)
+        assert "\n" not in str(refused.value), formula
+
+
+@pytest.mark.parametrize("line, said", [
+    ('bounds = { global_sectors = "m / 8" }', "'m / 8' names 'm'; there are: groups items launches n warps"),
+    ('bounds = { sectors = "n" }', "nothing that is counted is named 'sectors'; there are: global_requests"),
+    ("bounds = { lanes = 0.5 }", "is a formula, a text in quotes"), ("", "has no bounds"), ("bounds = { }", "has no bounds"),
+    ('bounds = { splits = "import os" }', "'import os' has no value")])
+def test_bounds_that_cannot_hold_are_refused_in_one_line_when_they_are_read(scratch, line, said):
+    for part in ("labs/02_reduction", "tests/mistakes"):
+        shutil.copytree(ROOT / part, scratch / part)
+    file = scratch / "labs/02_reduction/exercises/exercises.toml"
+    text = file.read_text()
+    at = text.index("bounds = ")
+    file.write_text(text[:at] + line + text[text.index("\n", at):])
+    with pytest.raises(Fault) as refused:
+        load(scratch, "reduction")
+    assert said in str(refused.value) and "'what a GPU is asked for' of 'tree'" in str(refused.value) and "\n" not in str(refused.value)
+    file.write_text(text.replace('check = "values"', "").replace('name = "one to eight numbers"\n',
+                                                               'name = "one to eight numbers"\nbounds = { lanes = "1" }\n'))
+    with pytest.raises(Fault, match="belong to the check 'cost'"):
+        load(scratch, "reduction")
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_an_exercise_has_the_same_points_in_each_back_end(lab):
+    for exercise in load(ROOT, lab).exercises:
+        for backend in exercise.parts:
+            tests = exercise.tests_in(backend)
+            assert sum(one.points for one in tests) == exercise.points, (exercise.name, backend)
+            assert backend == "opencl" or not any(map(of_cost, tests)), exercise.name

@@ -103,11 +103,18 @@ def check_bounds(bounds: Any, cases: list[dict[str, Any]]) -> None:
             value(formula, sizes_of(case) | dict.fromkeys(LAUNCHED, 1.0))
 
 
-def counted(text: str) -> report.Explained:
-    """What was counted, as the plugin writes it: a line of JSON for each launch. Raises ValueError for anything else."""
-    launches = [json.loads(line) for line in text.splitlines()]
+def counted(counts: str, text: str) -> report.Explained:
+    """What was counted, as the plugin writes it: a line of JSON for each launch. Raises ValueError for anything else.
+
+    @param text the submission's file. Kernels of ours that run beside its own are in other files
+    """
+    launches = [json.loads(line) for line in counts.splitlines()]
     if not launches or not all(one["whole"] for one in launches):
         raise ValueError("not every launch was counted")
+    for launch in launches:
+        if not re.search(rf"\b{re.escape(launch['kernel'])}\s*\(", text):
+            for site in launch["sites"]:
+                site["file"] = f"the kernel {launch['kernel']}"
     return report.explained("", [], WARP, launches)
 
 
@@ -167,12 +174,14 @@ def asked_by(line: report.Line, unit: str, hidden: bool) -> str:
     return f"{begin} of {each}{f' where {least} would do' if took != least else by}"
 
 
-def too_much(one: report.Explained, bounds: dict[str, str], case: dict[str, Any], text: str) -> tuple[str, str] | None:
+def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], text: str) -> tuple[str, str] | None:
     """The first bound that a run exceeds, in words with counts and in words that do not tell the size of the case. None if it
     exceeds none.
 
-    @param text the kernel's file, of which a line is quoted
+    @param counts as the plugin writes them. ValueError, LookupError and TypeError are raised for anything else
+    @param text the submission's file, of which a line is quoted
     """
+    one = counted(counts, text)
     sizes = sizes_of(case) | {name: float(one.sums[name]) for name in LAUNCHED}
     source = text.splitlines()
     for name, formula in bounds.items():

@@ -718,7 +718,7 @@ class Run:
     def too_much(self, case: dict[str, Any], counts: str, kernel: Path) -> tuple[str, str] | None:
         """Which bound the counts of a case exceed: see cost.too_much()."""
         text = kernel.read_text(encoding="utf-8", errors="replace")
-        found = cost.too_much(cost.counted(counts), self.test.bounds, case, text)
+        found = cost.too_much(counts, self.test.bounds, case, text)
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
     def rung_costs_more(self, tool: list[str], how: dict[str, Any]) -> str:
