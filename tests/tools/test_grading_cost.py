@@ -217,6 +217,16 @@ CR = """    uint step = 1;
 CR_SERIAL = CR.replace("@", "if (k == 0) for (uint i = 2 * step - 1; i < n; i += 2 * step)")
 CR_WHERE_EQUATIONS_STAND = CR.replace("@", "for (uint i = k; i < n; i += items) if ((i + 1) % (2 * step) == 0)")
 
+# Of the exercise with three places: that of the group's sum, and the two shares of an item.
+CG_BY_ONE_ITEM = ("""    const uint item = get_local_id(0);
+    sums[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item > 0) return;
+    for (uint other = 1; other < get_local_size(0); ++other) sum += sums[other];
+    partial[get_group_id(0)] = sum;""",
+                  "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) sum += a[first + i] * b[i];",
+                  "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) sum += r[i] * (inverse[i] * r[i]);")
+
 LOSERS = {
     "interleaved tree": ("reduction", "tree", [TREE_INTERLEAVED], ['"if (me % step == 0) x[me] += x[me + step / 2];": ',
                                                                    "1598 requests by 5.4 of 32 lanes", "25% of the lanes work"]),
@@ -227,6 +237,7 @@ LOSERS = {
                                                            "8200 sectors of global memory in all, at most 2056 asked for"]),
     "dot by one item": ("reduction", "dot", [DOT_SERIAL], ["by 1 of 32 lanes"]),
     "scan by one item": ("reduction", "prefix-sum", SCAN_SERIAL, ["x[k] += x[k - 1];", "by 1 of 32 lanes"]),
+    "dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sum += sums[other];", "510 requests by 1 of 32 lanes"]),
     "saxpy over chunks": ("saxpy", "many-blocks", [SAXPY_CHUNKS], ["256 requests of 32 sectors each where 4 would do"]),
     "coordinates read twice": ("saxpy", "distances", DISTANCES_TWICE, ["of 12 sectors each where 4 would do"]),
     "columns by rows": ("matmul", "one-thread-per-element", [MULTIPLY_BY_COLUMNS], ["of 8.5 sectors each where 1.5 would do"]),
