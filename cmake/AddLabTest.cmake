@@ -147,7 +147,7 @@ endfunction()
 #
 # Runs the test cases of a tag ([.sanitizer] unless told) under one tool of NVIDIA's compute-sanitizer: memcheck,
 # racecheck, synccheck or initcheck. With buffers of exactly the size asked for, so that it sees the first byte outside,
-# and not poisoned, so that initcheck sees what nobody wrote. Any finding fails the test; with FINDS it passes only when
+# and not poisoned, so that initcheck sees reads of unwritten memory. Any finding fails the test; with FINDS it passes only when
 # the tool's log holds that text: for kernels with a known mistake.
 find_program(GPULAB_COMPUTE_SANITIZER compute-sanitizer HINTS ${CUDAToolkit_BIN_DIR} PATHS /usr/local/cuda/bin)
 function(gpulab_sanitizer_test name target labels)

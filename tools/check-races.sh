@@ -14,7 +14,7 @@ problems() { # small ones: the sanitizer makes a program some twenty times as sl
         streams) echo "--width 67 --height 41" ;;
         tridiagonal) echo "--n 67 --systems 33" ;;
         lu) echo "--n 150" && echo "--op solve --n 150 --rhs-count 9" ;;
-        fdtd) for scene in book waveguide heterogeneous; do echo "--scene $scene --nx 60 --ny 50 --steps 20"; done ;;
+        fdtd) for scene in book waveguide heterogeneous; do echo "--scene $scene --nx 90 --ny 80 --steps 20"; done ;;
         cg) echo "--generate laplace2d:40" ;;
         *) echo "check-races: name a small problem of lab $1 in this script" >&2 && exit 1 ;;
     esac

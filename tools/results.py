@@ -14,6 +14,20 @@ class Fault(Exception):
     """What is wrong with the input, in one line."""
 
 
+def read(path):
+    """The name of a JSON file for messages, and its content."""
+    name = path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else path
+    try:
+        with open(path, encoding="utf-8") as file:
+            return name, json.load(file)
+    except RecursionError:
+        raise Fault(f"{name} is not a file that a lab wrote with --json") from None
+    except OSError as error:
+        raise Fault(f"cannot read {name}: {error.strerror}") from None
+    except ValueError as error:
+        raise Fault(f"{name} is not JSON: {error}") from None
+
+
 def load(path):
     """The results of a file, in its order, each as one flat dictionary.
 
@@ -22,16 +36,7 @@ def load(path):
     and kernel_ms_max stand beside it. Where two have the same name, the variant comes first, then the problem.
     `problem` holds the parameters alone, `run` the number of the run in the file.
     """
-    name = path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else path
-    try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-    except RecursionError:
-        raise Fault(f"{name} is not a file that a lab wrote with --json") from None
-    except OSError as error:
-        raise Fault(f"cannot read {name}: {error.strerror}") from None
-    except ValueError as error:
-        raise Fault(f"{name} is not JSON: {error}") from None
+    name, content = read(path)
     runs = content if isinstance(content, list) else [content]
     try:
         found = [result(run, number, variant) for number, run in enumerate(runs) for variant in run["variants"]]
@@ -40,6 +45,16 @@ def load(path):
     if not found:
         raise Fault(f"{name} holds no results")
     return found
+
+
+def load_counts(path):
+    """What tools/counts wrote: for each variant a flat dictionary of its counts, with `options` as on the command line."""
+    name, content = read(path)
+    try:
+        return [{"variant": one["variant"], "options": one["options"], **one["sums"], "status": "passed", "device": None,
+                 "problem": {}, "run": 0} for one in content["variants"]]
+    except (KeyError, TypeError):
+        raise Fault(f"{name} is not a file that tools/counts wrote") from None
 
 
 def result(run, number, variant):

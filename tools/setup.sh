@@ -302,6 +302,11 @@ to_explain() {
     [[ ! $llvm ]] || echo "liboclgrind-dev=/usr/include/oclgrind/Plugin.h llvm-$llvm-dev=/usr/lib/llvm-$llvm/include/llvm/IR/Instructions.h"
 }
 
+# What counts the kernels of submissions, where the exercises in these files have the check `cost`. $1...: exercises.toml
+to_count() {
+    ! grep -qs '^check = "cost"' "$@" || to_explain
+}
+
 # Runs tools/explain, in the whole tree and in a hand-out.
 explain_run() {
     provide "python3=python3 $(to_explain)"

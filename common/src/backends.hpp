@@ -68,7 +68,7 @@ private:
 /// the last one's end
 double ms_on_threads(int threads, const std::function<void(int)>& work);
 
-/// What runs work(thread) on so many threads at once and gives the milliseconds: ms_on_threads().
+/// Runs work(thread) on that many threads at once and returns the time in milliseconds: ms_on_threads().
 using RoundTimer = std::function<double(int threads, const std::function<void(int)>& work)>;
 
 /// Bytes of the array that the CPU copies: more than its caches hold, and 1/32 of the main memory where that is enough.

@@ -83,7 +83,7 @@ std::string Diagnosis::where() const {
 }
 
 std::string Diagnosis::what(bool integers, bool bytes) const {
-    const std::string unwritten = integers ? "never written" : "never written, or computed from what nobody wrote";
+    const std::string unwritten = integers ? "never written" : "never written, or computed from unwritten data";
     const unsigned look = all_ & any_; // at least one element has it, and none speaks against it
     if (look & look_poison) return unwritten;
     if (look & look_nan) return "NaN";

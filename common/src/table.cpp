@@ -19,7 +19,7 @@ const Parameter* find(const Parameters& parameters, const std::string& name) {
     return found == parameters.end() ? nullptr : &*found;
 }
 
-/// The number with so many decimals, or with fewer of them when it is too long.
+/// The number with this number of decimals, or with fewer when it is too long.
 std::string fitted(double value, int decimals, std::size_t width) {
     for (; decimals >= 0; --decimals)
         if (std::string text = fmt::format("{:.{}f}", value, decimals); text.size() <= width) return text;

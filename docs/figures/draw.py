@@ -5,6 +5,7 @@ The SVG files stand beside this script in git. Change a figure here, run the scr
 Every figure has a background of its own, so that its text can be read whatever the page around it looks like; the colours
 follow the light or dark mode of the browser. All are 700 wide; no text is smaller than 11.
 """
+import json
 import pathlib
 import sys
 from html import escape
@@ -772,6 +773,94 @@ def cg_iteration():
     return f
 
 
+# Pictures of single requests, as ./lab explain --page shows them. They are drawn from what tools/counts has counted.
+
+COUNTED = json.loads((pathlib.Path(__file__).parents[1] / "results/counts/requests.json").read_text(encoding="utf-8"))
+LARGE = 22  # text that can be read on a phone, too
+
+
+def plural(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's' if noun[-1] != 's' else 'es'}"
+
+
+def word_coalesced():
+    f = Figure(0, "A load of a warp that is coalesced, and one that is not",
+               "Words of memory in sectors of eight. In the first load neighbouring lanes read neighbouring words and use all of "
+               "their sectors, in the second they read every third word and use a third.")
+    y, cell = 34, 19
+    for one in COUNTED["coalesced"]:
+        request = one["requests"][0]
+        lane_at = {at // 4: lane for lane, at in request["lanes"]}
+        sectors = sorted({word // 8 for word in lane_at})
+        f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
+        f.text(20, y + 30, f"{len(lane_at)} lanes read in {plural(len(sectors), 'sector')}; {4 * len(lane_at)} of "
+                           f"{32 * len(sectors)} bytes are used", LARGE)
+        y += 44
+        for n, sector in enumerate(sectors):
+            x, top = 20 + n % 4 * (8 * cell + 15), y + n // 4 * 34
+            f.box(x - 3, top - 3, 8 * cell + 4, 30)
+            for w in range(8):
+                lane = lane_at.get(8 * sector + w)
+                f.box(x + w * cell, top, cell - 2, 24, "idle" if lane is None else "blue", "" if lane is None else str(lane), 13)
+        y += -(-len(sectors) // 4) * 34 + 34
+    f.text(20, y - 8, "frame: a sector, 32 bytes; number: the lane", LARGE, quiet=True)
+    f.height = y + 12
+    return f
+
+
+def word_bank():
+    f = Figure(0, "A request to local memory without bank conflicts, and one with them",
+               "Words of local memory, 32 banks as columns. In the first request no bank has two words to deliver, so one pass "
+               "is enough. In the second all lanes meet in a few banks, and each row takes a pass of its own.")
+    y, cell = 34, 20.6
+    for one in COUNTED["bank"]:
+        request = one["requests"][0]
+        lanes = [(lane, at // 4) for lane, at in request["lanes"] if lane < 16]
+        wide = request["bytes"] // 4
+        rows = {}
+        for _, word in lanes:
+            for w in range(word, word + wide):
+                rows.setdefault(w % 32, set()).add(w // 32)
+        passes = max(map(len, rows.values()))
+        f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
+        f.text(20, y + 30, f"{len(lanes)} lanes use {len(rows)} of 32 banks: {plural(passes, 'pass')}", LARGE)
+        y += 44
+        last = max(word // 32 for _, word in lanes)
+        for bank in range(32 * (last + 1)):
+            f.box(20 + bank % 32 * cell, y + bank // 32 * 30, cell - 2, 26, "idle")
+        for lane, word in lanes:
+            f.box(20 + word % 32 * cell, y + word // 32 * 30, wide * cell - 2, 26,
+                  ("blue", "orange", "green", "purple")[word // 32 % 4], str(lane), 18)
+        y += (last + 1) * 30 + 34
+    f.text(20, y - 8, "column: a bank; colour: a pass", LARGE, quiet=True)
+    f.text(20, y + 20, "number: the lane (half a warp, 8 bytes each)", LARGE, quiet=True)
+    f.height = y + 38
+    return f
+
+
+def word_divergence():
+    f = Figure(0, "The same additions in one warp, and spread over eight",
+               "Eight warps of 32 lanes, one above the other. In the first rung the lanes that add stand side by side in one "
+               "warp; the other warps have nothing to do. In the second each warp has two of them, and its other lanes wait.")
+    y, cell = 34, 18
+    for one in COUNTED["divergence"]:
+        adding = {request["warp"]: [lane for lane, _ in request["lanes"]] for request in one["requests"]}
+        f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
+        f.text(20, y + 30, f"{sum(map(len, adding.values()))} lanes add: {plural(len(adding), 'request')}", LARGE)
+        y += 44
+        for warp in range(one["warps"]):
+            f.text(20, y + 17, f"warp {warp}", LARGE - 2)
+            for lane in range(32):
+                colour = "idle" if warp not in adding else "blue" if lane in adding[warp] else "orange"
+                f.box(100 + lane * cell, y, cell - 2, 22, colour)
+            y += 26
+        y += 36
+    f.text(20, y - 8, "blue: adds; orange: waits while its warp runs", LARGE, quiet=True)
+    f.text(20, y + 20, "empty: its warp does not run", LARGE, quiet=True)
+    f.height = y + 38
+    return f
+
+
 figures = {
     "kernel-words": kernel_words,
     "memory-hierarchy": memory_hierarchy,
@@ -787,6 +876,9 @@ figures = {
     "fdtd-cell": fdtd_cell,
     "cg-split": cg_split,
     "cg-iteration": cg_iteration,
+    "word-coalesced": word_coalesced,
+    "word-bank": word_bank,
+    "word-divergence": word_divergence,
 }
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 int run_study(const gpulab::Options& options, std::size_t n);
 
-/// Why a variant is left out on a device that computes on the CPU: empty, or that so many operations take too long. A
-/// variant that the user names is not left out.
+/// Why a variant is skipped on a device that computes on the CPU: its operations would take too long. "" when it
+/// runs; one that the user names always does.
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double flops);
 

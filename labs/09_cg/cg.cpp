@@ -127,7 +127,7 @@ template <class T> bool has_curvature(double pq, const std::vector<double>& hist
 }
 
 template <class T> End end_without_curvature(const std::vector<double>& history) {
-    // After so many digits the residual is the rounding error of its own update, and p . A p may underflow to zero.
+    // From here on the residual is the rounding error of its own update, and p . A p may underflow to zero.
     const bool rounding = history.back() <= std::numeric_limits<T>::epsilon() * history.front();
     return rounding ? End::exhausted : End::not_positive;
 }

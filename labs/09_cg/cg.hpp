@@ -29,7 +29,7 @@ struct Settings {
     bool jacobi = false;       ///< preconditioned: the residual is divided by the diagonal
     double tolerance = 1e-6;   ///< wanted norm of the residual
     bool absolute = false;     ///< false: the tolerance is relative to the norm of b
-    std::size_t limit = 10000; ///< ends after so many iterations in any case
+    std::size_t limit = 10000; ///< the iteration ends here in any case
     std::size_t parts = 0;     ///< of the rungs for several devices; 0: as many as there are devices, at least two
     bool by_speed = false; ///< parts have as many rows as they multiply in the same time, not equally many non-zeros
     std::string tuning;    ///< file that keeps the group counts of the tuned OpenCL rungs; empty: none
@@ -113,8 +113,8 @@ template <class T> bool has_curvature(double pq, const std::vector<double>& hist
 /// Decides between not_positive and exhausted. @param history up to the iteration in which p . A p was not positive
 template <class T> End end_without_curvature(const std::vector<double>& history);
 
-/// Bytes and operations of so many iterations. Bytes: CSR once, ten vectors (two of the product, eight of the rest when
-/// as much as possible is done in one pass).
+/// Bytes and operations of this number of iterations. Bytes: CSR once, ten vectors (two of the product, eight of the
+/// rest when as much as possible is done in one pass).
 template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations);
 
 /// Offsets of a CSR matrix in 32 bits. @throws gpulab::Unsupported when there are more non-zeros

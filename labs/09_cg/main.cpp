@@ -1,7 +1,9 @@
 /// @file
-/// Lab 09, conjugate gradients: solves A x = b with every variant on every device, and writes the solution.
+/// Lab 09, conjugate gradients: solves A x = b with every variant on every device; or the user's own system, once.
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
+#include <initializer_list>
 
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
@@ -35,8 +37,54 @@ template <class T> void tell(const cg::Notes<T>& notes, gpulab::OutputFile& trac
     files.write_histories(notes.histories);
 }
 
+/// The user's own system is solved once, unless an option is about measuring.
+bool is_solved_once(const gpulab::Options& options, const Choice& c) {
+    return !c.rhs.empty() &&
+           std::ranges::none_of(std::initializer_list<const char*>{"--variant", "--repeat", "--warmup", "--flush-l2",
+                                                                   "--json", "--csv", "--trace", "--parts"},
+                                [&](const char* option) { return options.given(option); });
+}
+
+/// Whether a variant is the one that solves the user's system on its device: the fastest on one device, as far as the
+/// system fits.
+template <class T> bool is_preferred(const gpulab::Job<cg::Run<T>>& job, std::string_view name) {
+    return job.variant.name == name && job.skip.empty() &&
+           (job.variant.backend != gpulab::Backend::opencl || !job.device().is_cpu); // cpu_threads is faster there
+}
+
+/// Solves the system with the best variant that the chosen devices can run, once.
+template <class T> int solve(const gpulab::Options& options, const Choice& c) {
+    const auto jobs = cg::jobs<T>(options);
+    const cg::Problem<T> problem = cg::problem_of<T>(options, c);
+    cg::Files files("cg", c);
+    if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
+    for (const char* const name : {"cuda_persistent", "cuda_graph", "opencl_five_kernels", "cpu_threads"}) {
+        const auto job = std::ranges::find_if(jobs, [&](const auto& j) { return is_preferred<T>(j, name); });
+        if (job == jobs.end()) continue;
+        gpulab::use(job->devices);
+        cg::Output<T> out;
+        cg::Stopwatch once(0, 1);
+        try {
+            job->variant.run(problem, out, once);
+        } catch (const gpulab::Unsupported&) {
+            continue;
+        }
+        const std::string solver = fmt::format("{} on {}", name, job->device().id());
+        fmt::print("{}: {} x {}, {} non-zeros\nsolved by {} in {:.4g} ms\n", c.name(), problem.n(), problem.n(),
+                   problem.matrix.nonzeros(), solver, once.kernel().median);
+        files.write_histories({{solver, out.history}});
+        const gpulab::Comparison right = cg::compare(problem, cg::Reference{}, out);
+        if (!right.passed && out.end != cg::End::not_finite) throw gpulab::WrongResult(solver + ": " + right.message);
+        fmt::print("{}\n", cg::conclude(problem, out, files, solver));
+        return files.all_written() ? gpulab::exit_success : gpulab::exit_failure;
+    }
+    throw gpulab::UsageError("the chosen devices have no variant that solves this system; --variant names one");
+}
+
+/// Solves the system with every chosen variant, and measures them.
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
+    if (is_solved_once(options, c)) return solve<T>(options, c);
 
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
@@ -64,7 +112,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         [&](const auto&) { return cg::compare(problem, reference, out); },
         [&](const auto& job, gpulab::Result& result) {
             notes.add(job, result);
-            // The solution is there: who wants no more than that need not wait for the other variants.
+            // The solution is there: a user who only wants x need not wait for the other variants.
             if (notes.solution.end == cg::End::converged && is_apart(c.solution))
                 files.write_solution(notes.solution.x);
         });

@@ -16,7 +16,7 @@ std::size_t Split::owner(std::size_t row) const {
 template <class T> Split split_rows(const gpulab::Csr<T>& matrix, const std::vector<double>& weights) {
     const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
     if (weights.empty() || !(sum > 0) || !std::isfinite(sum)) throw gpulab::Error("parts need positive weights");
-    const auto load = [&](std::size_t rows) { // of the first so many rows
+    const auto load = [&](std::size_t rows) { // of the first rows, `rows` in all
         return static_cast<double>(matrix.row_start[rows]) + static_cast<double>(rows);
     };
     const double all = load(matrix.rows);

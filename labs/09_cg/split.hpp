@@ -68,7 +68,7 @@ template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& 
 /// The rows of a part with the columns as they are: they count in the whole vector, and there is no halo.
 template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
 
-/// How a problem shares its rows out over so many parts: equally many non-zeros each, or by measured speed.
+/// How a problem shares its rows out over a number of parts: equally many non-zeros each, or by measured speed.
 /// @param note becomes a line with the rows of each part, when speed was measured
 /// @param ms `ms(i, part)`: the time in which the device of part i multiplies these rows; not called for an empty part
 template <class T, class Time>

@@ -20,7 +20,7 @@ using gpulab::Report;
 
 namespace {
 
-/// The 5-point Laplacian with about so many unknowns.
+/// The 5-point Laplacian with about this number of unknowns.
 std::string laplacian(std::size_t rows) {
     const auto side = static_cast<std::size_t>(std::max(2.0, std::round(std::sqrt(static_cast<double>(rows)))));
     return fmt::format("laplace2d:{}", side);
@@ -41,7 +41,7 @@ std::size_t default_rows(const Options& options) {
     return 250'000;
 }
 
-/// So many iterations, whatever the residual is.
+/// A fixed number of iterations, regardless of the residual.
 Settings fixed_iterations(const Settings& given, std::size_t count) {
     Settings settings = given;
     settings.tolerance = 0, settings.limit = count;

@@ -33,7 +33,7 @@ struct Network {
 struct ScalingModel {
     double one = 0; ///< t(1)
     double c = 0;
-    /// How many times as fast as one so many devices are. @param network what the network adds to an iteration
+    /// The speed-up of this number of devices over one. @param network what the network adds to an iteration
     double speed_up(int devices, double network = 0) const { return one / (one / devices + c + network); }
 };
 /// @param one,two the times of the same system on one device and on two @param wide of one with twice the rows on two
@@ -56,8 +56,8 @@ struct KernelRuns {
     gpulab::Work mean;
 };
 
-/// The runs of one of the five kernels in a solution of so many iterations. They are not all alike: "dot" is r . r,
-/// which reads one vector; p . q, which reads two; and with Jacobi also r . z, which reads r and 1 / a_ii.
+/// The runs of one of the five kernels in a solution with this number of iterations. They are not all alike: "dot" is r
+/// . r, which reads one vector; p . q, which reads two; and with Jacobi also r . z, which reads r and 1 / a_ii.
 template <class T> KernelRuns kernel_runs(const Problem<T>& p, const std::string& kernel, std::size_t iterations);
 
 } // namespace cg

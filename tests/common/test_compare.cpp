@@ -187,7 +187,7 @@ TEST_CASE("a failure says in words which elements are wrong") {
 TEST_CASE("a failure says in words what the wrong elements hold") {
     const Floats e = thousand();
     using Index = std::size_t;
-    const std::string unwritten = "never written, or computed from what nobody wrote";
+    const std::string unwritten = "never written, or computed from unwritten data";
     CHECK(look([](Index) { return gpulab::poison_value<float>(); }) == unwritten);
     CHECK(look([](Index) { return gpulab::poison_value<float>(); }, 990) == unwritten);
     CHECK(look([&](Index i) { return i < 12 ? gpulab::poison_value<float>() : e[i] + 0.5f; }) ==

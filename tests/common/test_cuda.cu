@@ -49,7 +49,7 @@ TEST_CASE("a launch that is impossible is caught at the launch", "[cuda][fails-o
         gpulab::CudaError);
 }
 
-TEST_CASE("a CUDA buffer brings data there and back", "[cuda]") {
+TEST_CASE("a CUDA buffer carries data to the device and back", "[cuda]") {
     gpulab::use(devices_or_skip(Backend::cuda).front());
     std::vector<int> in{1, 2, 3}, out(3), wrong_length(2);
     const DeviceBuffer<int> buffer(in);

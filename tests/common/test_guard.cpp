@@ -49,7 +49,7 @@ TEST_CASE("any changed byte of either guard band is a fault, at its distance fro
     CHECK(fault({}, {}, 4, gpulab::guard_byte) == "");
 }
 
-TEST_CASE("of several strays the one nearest to the buffer is told") {
+TEST_CASE("of several stray writes, the one nearest to the buffer is reported") {
     Bytes before(64, gpulab::guard_byte), after = before;
     before[3] = before[59] = 0;
     CHECK(fault(before, after, 4, gpulab::guard_byte) == before_the_start(2));

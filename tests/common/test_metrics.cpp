@@ -49,6 +49,23 @@ TEST_CASE("Amdahl's and Gustafson's laws agree with values worked out by hand") 
     CHECK(near(gpulab::gustafson_speedup(0.1, 11), 10)); // 11 - 0.1 * 10
 }
 
+TEST_CASE("the book's exercises 1.4 to 1.6 have the answers that the hand-out of lab 01 prints") {
+    const auto two_digits = [](double value) { return std::round(100 * value) / 100; };
+    const double seconds[][3] = {{0.88, 0.89, 0.99}, {0.88, 0.50, 1.76},   {8.11, 8.34, 0.97},
+                                 {8.11, 4.44, 1.83}, {16.21, 16.41, 0.99}, {16.21, 8.84, 1.83}};
+    for (const auto& [sequential, parallel, expected] : seconds)
+        CHECK(two_digits(gpulab::speedup(sequential, parallel)) == expected);
+    CHECK(two_digits(gpulab::efficiency(0.88, 0.50, 2)) == 0.88);
+    CHECK(two_digits(gpulab::efficiency(8.11, 4.44, 2)) == 0.91);
+    CHECK(two_digits(gpulab::efficiency(16.21, 8.84, 2)) == 0.92);
+    CHECK(near(gpulab::amdahl_speedup(0.2, 4), 2.5));
+    CHECK(near(gpulab::amdahl_speedup(0.2, 16), 4));
+    CHECK(near(gpulab::amdahl_speedup(0.5, 4), 1.6));
+    CHECK(near(gpulab::gustafson_speedup(0.2, 4), 3.4));
+    CHECK(near(gpulab::gustafson_speedup(0.2, 4.75), 4));
+    CHECK(near(gpulab::gustafson_speedup(0.5, 4), 2.5));
+}
+
 TEST_CASE("launches are rounded up and never empty") {
     CHECK(gpulab::ceil_div(0, 256) == 0);
     CHECK(gpulab::ceil_div(256, 256) == 1);

@@ -42,7 +42,7 @@ const std::vector<int> lengths = {10, (64 << 10) / sizeof(int) - 1, (64 << 10) /
 
 } // namespace
 
-TEST_CASE("what is told of an OpenCL device is what its driver says, in the driver's order", "[opencl]") {
+TEST_CASE("descriptions of OpenCL devices match the driver's, in its order", "[opencl]") {
     devices_or_skip(Backend::opencl);
     const auto& devices = gpulab::devices(Backend::opencl); // all of them, also where tests use GPUs only
     std::vector<cl::Platform> platforms;
@@ -78,7 +78,7 @@ TEST_CASE("what is told of an OpenCL device is what its driver says, in the driv
     CHECK(i == devices.size());
 }
 
-TEST_CASE("an OpenCL buffer brings data there and back", "[opencl]") {
+TEST_CASE("an OpenCL buffer carries data to the device and back", "[opencl]") {
     for (const auto& device : devices_or_skip(Backend::opencl)) {
         gpulab::use(device);
         std::vector<int> in{1, 2, 3}, out(3);

@@ -132,10 +132,9 @@ TEST_CASE("the comparison for NaN and infinities says how many are wrong, where,
     CHECK(special_fault(Floats{nan, inf, -inf, 0}, Floats{-nan, inf, -inf, -0.0f}) == "");
     CHECK(special_fault(Floats{}, Floats{}) == "");
     CHECK(special_fault(Floats{1}, Floats{1, 2}) == "another length");
-    CHECK(
-        special_fault(Floats{nan, 1}, Floats{gpulab::poison_value<float>(), 1}) ==
-        "1 of 2 elements wrong: only element 0; looks like: never written, or computed from what nobody wrote. First: "
-        "element 0, expected nan, got -nan.");
+    CHECK(special_fault(Floats{nan, 1}, Floats{gpulab::poison_value<float>(), 1}) ==
+          "1 of 2 elements wrong: only element 0; looks like: never written, or computed from unwritten data. First: "
+          "element 0, expected nan, got -nan.");
     CHECK(special_fault(Floats{1, 1e-42f, 2e-42f}, Floats{1, 0, 0}) ==
           "2 of 3 elements wrong: the last 2; looks like: zero. First: element 1, expected 1e-42, got 0.");
     CHECK(

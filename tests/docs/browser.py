@@ -131,7 +131,7 @@ class Browser:
         return answer["result"].get("value")
 
     def wait_for(self, expression, seconds=10):
-        """True as soon as the expression is; False when it is not within so many seconds."""
+        """True as soon as the expression is; False when it is not within this number of seconds."""
         return bool(self.run(f"""new Promise(done => {{
             const end = performance.now() + {seconds * 1000};
             (function look() {{

@@ -247,14 +247,50 @@ def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scra
     assert json.loads((scratch / "b.json").read_text()) == first
 
 
+@pytest.mark.parametrize("lab, variant, given, added", [
+    ("saxpy", "opencl_one_item", "--n 8", ""), ("saxpy", "opencl_distances_packed", "--n=8", "--op distances"),
+    ("matmul", "opencl_naive", "--k 4", "--m 64 --n 64"), ("tridiagonal", "opencl_cr", "--n 256", "--systems 64"),
+    ("tridiagonal", "opencl_cr", "--input a.mtx", ""), ("spmv", "opencl_ell", "--matrix=a.mtx", ""),
+    ("cg", "opencl_tuned", "--matrix a.mtx", "--limit 2 --tolerance 0")])
+def test_sizes_that_are_not_given_are_small_and_a_file_has_its_own(lab, variant, given, added):
+    assert explain_run.options_for(lab, variant, given.split()) == given.split() + added.split()
+
+
 def test_two_variants_stand_side_by_side():
-    words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential", "--n", "1024")
+    words = explain("reduction", "--compare", "opencl_tree_interleaved", "opencl_tree_sequential")
     said = passed(*words).stdout
     rows = [line.split() for line in said.splitlines() if line.startswith("opencl_tree")]
     assert {row[0] for row in rows} == {"opencl_tree_interleaved", "opencl_tree_sequential"}
     shown = [line.split() for line in (ROOT / "docs/kernels.md").read_text(encoding="utf-8").splitlines() if
              line.startswith("    opencl_tree")]
     assert shown == [row for row in rows if len(row) == len(shown[0])], "docs/kernels.md shows something else"
+
+
+def test_the_counts_of_the_hand_outs_and_pictures_are_those_of_the_rungs(scratch):
+    """Of all rungs: a run of each takes half a second."""
+    for lab in ("saxpy", "reduction", "matmul", "spmv", "tridiagonal"):
+        if not (BUILD / "bin" / lab).is_file():
+            pytest.skip(f"{lab} has not been built")
+    counts = ROOT / "tools/counts"
+    assert passed(sys.executable, "-B", counts, "--check", GPULAB_BUILD=BUILD).stdout == "files of counts that agree: 6\n"
+    for part in ("docs/results", "tools"):
+        shutil.copytree(ROOT / part, scratch / part)
+    page = "labs/04_spmv/README.md"
+    for part in (page, "docs/figures/draw.py"):
+        (scratch / part).parent.mkdir(parents=True)
+        shutil.copy(ROOT / part, scratch / part)
+    kept = scratch / "docs/results/counts/spmv.json"
+    right, changed = kept.read_text(), kept.read_text().replace('"global_sectors": 8126', '"global_sectors": 8127')
+    kept.write_text(changed)
+    (scratch / page).write_text((ROOT / page).read_text().replace("| 728 | 8126 |", "| 728 | 8127 |"))
+    again = sys.executable, "-B", scratch / "tools/counts", "spmv"
+    other = run(*again, "--check", GPULAB_BUILD=BUILD)
+    assert other.returncode == 1 and "docs/results/counts/spmv.json:2: the rungs now have other counts" in other.stderr, other
+    assert kept.read_text() == changed
+    passed(*again, GPULAB_BUILD=BUILD)
+    assert kept.read_text() == right and (scratch / page).read_text() == (ROOT / page).read_text()
+    refused(run(sys.executable, "-B", counts, "lu"), "counts: no counts are kept of 'lu'; there are: saxpy")
+    refused(run(sys.executable, "-B", counts, "saxpy", GPULAB_BUILD=scratch), "saxpy has not been built")
 
 
 @pytest.mark.parametrize("words, said", [
@@ -271,6 +307,19 @@ def test_bad_input_ends_with_2_and_a_line(words, said):
 
 def test_without_Oclgrind_a_line_says_what_to_install(scratch):
     refused(run(*explain("saxpy"), PATH=scratch), "oclgrind")
+
+
+def test_a_kernel_that_is_still_to_be_written_is_called_so(scratch):
+    """As in a hand-out: the kernel runs, accesses nothing, and its result is wrong."""
+    simulator = scratch / "oclgrind"
+    simulator.write_text("""#!/bin/sh
+        while [ "$1" != --json ]; do shift; done
+        echo '{"variants": [{"status": "'$STATUS'", "reason": "all wrong"}]}' > "$2"\n""")
+    simulator.chmod(0o755)
+    words = explain("saxpy", "--variant", "opencl_one_item")
+    path = f"{scratch}:{os.environ['PATH']}"
+    refused(run(*words, PATH=path, STATUS="failed"), "opencl_one_item accesses no memory: its kernel is still to be written")
+    refused(run(*words, PATH=path, STATUS="passed"), "opencl_one_item has launched no kernel: all wrong")
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -414,7 +414,7 @@ def test_what_somebody_writes_into_the_gradebook_stays(scratch):
     head = report.gradebook_head(lab, ["id"])
 
     def written(scores, sums, names=("ada", "bob")):
-        """The gradebook after a run in which each exercise has so many points."""
+        """The gradebook after a run in which each exercise has these points."""
         book, complaints = grade.Gradebook(scratch, head, []), []
         rows = []
         for name in names:

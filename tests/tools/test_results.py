@@ -133,9 +133,14 @@ POWERS = [run({"m": m}, variant("cuda_a", 1.0)) for m in (1024, 20000, 65536)]
 FILES = "file gpu results/gpu.json\nfile cpu results/cpu.json\nfile study results/study.json\n"
 
 
+COUNTS = {"lab": "lab", "variants": [
+    {"variant": "opencl_a", "options": "--n 4", "sums": {"groups": 2, "barriers": 6, "local_passes": 8}},
+    {"variant": "opencl_b", "options": "--n 4", "sums": {"groups": 4, "barriers": 0, "splits": 3}}]}
+
+
 def with_results(folder):
     copy = Copy(folder)
-    for name, content in (("gpu", GPU), ("cpu", CPU), ("study", STUDY), ("powers", POWERS)):
+    for name, content in (("gpu", GPU), ("cpu", CPU), ("study", STUDY), ("powers", POWERS), ("counts", COUNTS)):
         copy.write(f"results/{name}.json", content)
     return copy
 
@@ -246,6 +251,20 @@ columns variant file=powers
 | 2¹⁰ | 1024 |
 | 2¹⁶ | 65536 |
 """,
+        # Counts, of the size that is asked for; not every variant has all of them.
+        """
+counts oclgrind results/counts.json
+rows variant file=oclgrind
+cells file=oclgrind options="--n 4"
+column passes show=local_passes
+column barriers show=barriers/groups decimals=1
+""",
+        """
+| variant | passes | barriers |
+|---|---:|---:|
+| opencl_a | 8 | 3.0 |
+| opencl_b | – | 0.0 |
+""",
         # A text, and a field that is the same for all results that fit.
         """
 rows shape
@@ -353,6 +372,8 @@ def test_a_fault_in_a_table_ends_with_2_and_one_line_that_names_it_and_no_page_i
         (FILES + "rows variant cuda_a\ncolum ms show=kernel_ms", 8, "'colum'"),
         (FILES + "rows\ncolumn ms show=kernel_ms", 7, "rows FIELD"),
         ("file results/gpu.json\n" + good, 4, "file NAME PATH"),
+        ("counts a results/gpu.json\n" + good, 4, "results/gpu.json", "tools/counts"),
+        ("counts a results/counts.json\nrows variant\ncells options=\"--n 8\"\ncolumn x show=splits", 5, "row 'opencl_a'"),
         (FILES + "rows variant cuda_a", 3, "columns"),
     ):
         copy.write("README.md", table(directive))

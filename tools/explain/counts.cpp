@@ -48,6 +48,8 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
 
 constexpr std::size_t sector_bytes = 32, banks = 32, word_bytes = 4;
 constexpr std::size_t widest = 16; // bytes that one instruction of a GPU moves for a lane
+// Events of a group between two barriers. A kernel that does not end shall not take all memory.
+constexpr std::size_t most_events = 4'000'000;
 
 /// Where an instruction stands: the calls around it, then itself, each by its place in its function. Earlier is
 /// smaller.
@@ -115,7 +117,7 @@ public:
 
     void kernelBegin(const oclgrind::KernelInvocation*) override {
         sites_.clear(), places_.clear(), steps_ = json::array();
-        groups_ = barriers_ = idle_ = warps_ = 0;
+        groups_ = barriers_ = idle_ = warps_ = noted_ = 0;
     }
 
     void workGroupBegin(const oclgrind::WorkGroup* group) override {
@@ -146,7 +148,8 @@ public:
         if (branch && branch->isConditional()) side = item->getOperand(branch->getCondition()).getUInt() != 0;
         if (const auto* choice = llvm::dyn_cast<llvm::SwitchInst>(instruction))
             side = item->getOperand(choice->getCondition()).getUInt();
-        events_[index_of(item)].push_back({place_of(item, instruction), instruction, Kind::branch, 0, side, 0});
+        if (has_room())
+            events_[index_of(item)].push_back({place_of(item, instruction), instruction, Kind::branch, 0, side, 0});
     }
 
     void workGroupBarrier(const oclgrind::WorkGroup*, std::uint32_t) override {
@@ -169,16 +172,19 @@ public:
                        {"warps", warps_},
                        {"barriers", barriers_},
                        {"idle", idle_},
+                       {"whole", noted_ <= most_events},
                        {"sites", json::array()},
                        {"arrays", arrays_of(*launch->getKernel())},
                        {"steps", steps_}};
         for (const auto& [instruction, s] : sites_) {
             const auto& where = instruction->getDebugLoc();
-            if (!where || !s.requests) continue;
+            if (!s.requests) continue;
             if (s.kind == Kind::branch && instruction->getNumSuccessors() < 2) continue; // only a way to the next line
-            kernel["sites"].push_back({{"file", llvm::cast<llvm::DIScope>(where.getScope())->getFilename().str()},
-                                       {"line", where.getLine()},
-                                       {"column", where.getCol()},
+            // A function may be compiled without places: its accesses count, in line 0.
+            const auto* scope = where ? llvm::cast<llvm::DIScope>(where.getScope()) : nullptr;
+            kernel["sites"].push_back({{"file", scope ? scope->getFilename().str() : ""},
+                                       {"line", where ? where.getLine() : 0},
+                                       {"column", where ? where.getCol() : 0},
                                        {"kind", name(s.kind)},
                                        {"space", name(s.space)},
                                        {"requests", s.requests},
@@ -240,13 +246,18 @@ private:
         const std::size_t me = index_of(item);
         touched_[me] = true;
         Place place = place_of(item, instruction);
-        for (std::size_t done = 0; done < size; done += widest, ++place.back()) // vectors wider than the hardware's
+        // Vectors may be wider than the hardware's.
+        for (std::size_t done = 0; done < size && has_room(); done += widest, ++place.back())
             events_[me].push_back({place, instruction, kind, unsigned(memory->getAddressSpace()), address + done,
                                    std::min(widest, size - done)});
     }
 
+    /// Whether one more event can be noted. If not, the launch is not counted.
+    bool has_room() { return ++noted_ <= most_events; }
+
     /// Runs the events since the last barrier as the warps of a GPU would.
     void replay() {
+        if (noted_ <= most_events) noted_ = 0;
         for (std::size_t first = 0; first < events_.size(); first += warp_) {
             const std::size_t lanes = std::min(warp_, events_.size() - first);
             std::vector<std::size_t> next(lanes, 0);
@@ -263,7 +274,8 @@ private:
                 for (std::size_t lane = 0; lane < lanes; ++lane)
                     if (next[lane] < events_[first + lane].size()) {
                         const Event& e = events_[first + lane][next[lane]];
-                        if (e.place == earliest->place) together.emplace_back(lane, &e), ++next[lane];
+                        if (e.place == earliest->place && e.instruction == earliest->instruction)
+                            together.emplace_back(lane, &e), ++next[lane];
                     }
                 count(first / warp_, together);
             }
@@ -334,6 +346,7 @@ private:
     std::vector<bool> touched_;              // memory, by work-item
     json steps_;
     std::uint64_t groups_ = 0, warps_ = 0, barriers_ = 0, idle_ = 0;
+    std::uint64_t noted_ = 0; // events since the last barrier; where they were too many, since then
 };
 
 Counts* plugin = nullptr;

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from . import marks
+from .cost import check_bounds
 from .fault import Fault
 
 BACKENDS = ("opencl", "cuda")
 KINDS = ("write", "repair")
-CHECKS = ("values", "races", "speed")
+CHECKS = ("values", "races", "cost", "speed")
 SUFFIXES = (".cl", ".cu", ".cuh", ".cpp", ".hpp", ".md")  # of files that may have marks
 
 
@@ -29,6 +30,7 @@ class Test:
     check: str
     cases: list[dict[str, Any]]
     hint: str
+    bounds: dict[str, str] = field(default_factory=dict)  # of the check 'cost': see cost.py
 
     def problems(self) -> list[dict[str, Any]]:
         """The cases one by one: a list as the value of a field stands for a case per element."""
@@ -66,6 +68,15 @@ class Exercise:
     @property
     def points(self) -> float:
         return sum(test.points for test in self.tests)
+
+    def tests_in(self, backend: str) -> list[Test]:
+        """The tests of one back end. What CUDA kernels cost is measured: the test of speed has the points of those of cost."""
+        costs = [test for test in self.tests if test.check == "cost"]
+        if backend == "opencl" or not costs:
+            return self.tests
+        more = sum(test.points for test in costs)
+        return [replace(test, points=test.points + more) if test.check == "speed" else test
+                for test in self.tests if test.check != "cost"]
 
 
 @dataclass(frozen=True)
@@ -176,7 +187,7 @@ def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) ->
     parts = {backend: part_of(entry["name"], backend, entry[backend], marked) for backend in BACKENDS if backend in entry}
     tests = [
         Test(test["name"], float(test["points"]), bool(test.get("visible", False)), test.get("check", "values"),
-             test["cases"], test["hint"])
+             test["cases"], test["hint"], test.get("bounds", {}))
         for test in entry["test"]
     ]
     unknown = set(entry) - {"name", "title", "kind", "problem", "types", "task", "hints", "test", *BACKENDS}
@@ -206,6 +217,16 @@ def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:
                 raise wrong(f"'{test.name}' has no check '{test.check}'; there are: {', '.join(CHECKS)}")
             if titles.count(test.name) > 1 or test.points <= 0 or not test.problems():
                 raise wrong(f"'{test.name}' appears twice, or has no points or no cases")
+            if test.check == "cost":
+                try:
+                    check_bounds(test.bounds, test.problems())
+                except ValueError as error:
+                    raise wrong(f"'{test.name}' of '{exercise.name}': {error}") from None
+            elif test.bounds:
+                raise wrong(f"'{test.name}' of '{exercise.name}' has bounds, which belong to the check 'cost'")
+        checks = [test.check for test in exercise.tests]
+        if "cost" in checks and ("opencl" not in exercise.parts or checks.count("speed") != 1) and not lab.handed_out:
+            raise wrong(f"'{exercise.name}' has the check 'cost', which needs OpenCL, and one test of speed for CUDA")
         if not any(test.visible for test in exercise.tests):
             raise wrong(f"'{exercise.name}' has no test that students see")
         for part in exercise.parts.values():

@@ -490,6 +490,8 @@ class Grading:
         for _, part in self.lab.parts():
             if self.judge.worker_program(part).is_file():
                 self.judge.sandbox.installed(self.judge.worker_program(part))
+        if any(test.check == "cost" for exercise in self.lab.exercises for test in exercise.tests):
+            _ = self.judge.plugin  # built before there are threads
         expected = len(set(self.done) | set(submissions))
         with ThreadPoolExecutor(self.jobs) as pool:
             waiting = {pool.submit(self.grade, name, paths): name for name, paths in sorted(submissions.items())}

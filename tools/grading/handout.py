@@ -17,7 +17,7 @@ from .exercises import SUFFIXES, Lab, Part, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
 WITHHELD = "withheld until the exercise has been handed in"
-TOOLS = ("__init__.py", "fault.py", "clock.py", "memory.py", "marks.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py",
+TOOLS = ("__init__.py", "fault.py", "clock.py", "memory.py", "marks.py", "cost.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py",
          "launches.py", "races.py", "student.py")
 STUDENT = Path(__file__).parent / "student"
 
@@ -139,7 +139,8 @@ def visible_exercises(lab: Lab) -> str:
             if test.visible:
                 lines += ["", "[[exercise.test]]", f"name = {toml_of(test.name)}", f"points = {toml_of(test.points)}",
                           "visible = true", f"check = {toml_of(test.check)}", f"cases = {toml_of(test.cases)}",
-                          f"hint = {toml_of(test.hint)}"]
+                          f"hint = {toml_of(test.hint)}",
+                          *([f"bounds = {toml_of(test.bounds)}"] if test.bounds else [])]
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,7 @@ import shutil
 import stat
 import struct
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -24,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from . import clock, cuda
+from . import clock, cost, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter
@@ -47,6 +48,9 @@ AFTER_TIMEOUT = 3.0  # seconds of a case in the tests after one that timed out
 EXERCISE_SECONDS = 180.0  # of a submission's own programs, in all tests of an exercise together
 JUDGE_SECONDS = 60.0  # for the judge's own program, which makes inputs and compares
 MOST_LOGGED = 4 << 20  # bytes of a tool's log that are read
+TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
+OCLGRIND = ["--max-errors", "5", "--build-options", "-cl-opt-disable", "--log"]  # and the log
+LAUNCHES = "launches"  # the file of counts beside a log
 SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
 OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
 
@@ -73,6 +77,7 @@ BARRIER = r"\b(?:barrier|work_group_barrier|__sync\w+|sync|arrive_and_wait)\s*\(
 MOST_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
+NO_RIGHT_ANSWER = "a kernel that gives wrong answers, or leaves its arrays, is not counted: see the other tests"
 WRONG_UNDER_TOOL = "the tool found nothing, but values are wrong: see the other tests"
 ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
@@ -162,6 +167,7 @@ class Judge:
         # For the kernels of a rung that PoCL has compiled, by rung, slot and owner.
         self.caches: dict[tuple[str, int, int], Path] = {}
         self.no_device: dict[str, bool] = {}  # by back end: whether a rung finds no device in the sandbox
+        self.explain = lab.root / "tools/explain"
         self.program = build / "bin" / f"judge_{lab.name}"
         if not self.program.is_file():
             raise Fault(f"{self.program} has not been built")
@@ -194,13 +200,25 @@ class Judge:
         return "no GPU" if part.backend == "cuda" else str(found["why"])
 
     @cached_property
+    def plugin(self) -> tuple[Path | None, str]:
+        """The plugin of oclgrind that counts, at a place that every user can read, or why there is none. Built when it is first
+        asked for."""
+        ran = subprocess.run([sys.executable, "-B", str(self.explain / "plugin.py"), str(self.lab.root), str(self.build)],
+                             capture_output=True, text=True, check=False)
+        if ran.returncode != 0:
+            return None, (ran.stderr.strip() or "its plugin cannot be built").splitlines()[-1].removeprefix("explain: ")
+        return self.sandbox.installed(Path(ran.stdout.strip())), ""
+
+    @cached_property
     def fingerprint(self) -> str:
         """A digest that changes with the programs that judge."""
         digest = hashlib.sha256()
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
         libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
         sources = [Path(__file__).with_name(name)
-                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "races.py")]
+                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "cost.py",
+                                "races.py")]
+        sources += [self.explain / name for name in ("counts.cpp", "report.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
         return digest.hexdigest()
@@ -242,8 +260,9 @@ class Judge:
         """
         def all_of(outcome: str, message: str = "") -> list[Result]:
             return [Result(t.name, outcome, 0, t.points, message, message if outcome == NOT_GRADED else "",
-                           key=self.key(part, t, files)) for t in exercise.tests]
+                           key=self.key(part, t, files)) for t in tests]
 
+        tests = exercise.tests_in(part.backend)
         missing = [name for name in part.files if name not in files]
         texts = {name: files[name].decode("utf-8", errors="replace") for name in part.files if name not in missing}
         if missing or all(is_unsolved(self.lab.stub(name), text) for name, text in texts.items()):
@@ -272,7 +291,7 @@ class Judge:
                 except cuda.DoesNotCompile as error:
                     return all_of(BUILD_ERROR, self.redacted(str(error), texts))
             results = []
-            for test in exercise.tests:
+            for test in tests:
                 key = self.key(part, test, files)
                 if known and key in known and known[key].outcome != NOT_GRADED:
                     results.append(known[key])
@@ -368,20 +387,22 @@ class Run:
             with self.judge.turns.by_itself():
                 return self.speed()
         with self.judge.turns.beside_others():
-            return self.races() if self.test.check == "races" else self.values()
+            return {"races": self.races, "cost": self.cost}.get(self.test.check, self.values)()
 
     @contextmanager
     def started(self, program: Path, kernels: Path, tool: list[str] | None = None, environment: dict[str, str] | None = None,
-                slot: int | None = None, counted: bool = False, kept: Path | None = None) -> Iterator[Worker]:
+                slot: int | None = None, counted: bool = False, kept: Path | None = None,
+                more: tuple[Path, ...] = ()) -> Iterator[Worker]:
         """A worker with a new empty folder: but for what lies in PoCL's cache it finds nothing of an earlier worker. In the
         end it is killed.
 
         @param tool words before its command
         @param kept a folder in which its files stay
+        @param more files that it may read
         """
         sandbox = self.judge.sandbox
         slot = self.slot if slot is None else slot
-        readable = [program, kernels]
+        readable = [program, kernels, *more]
         counter = Counter() if counted else None
         if counter:
             library = sandbox.installed(self.judge.build / "bin" / LIBRARY)
@@ -618,20 +639,17 @@ class Run:
     def races(self) -> Result:
         """Runs the submission under a tool that sees every access: oclgrind, or compute-sanitizer."""
         opencl = self.part.backend == "opencl"
-        tools = [["oclgrind", "--data-races", "--uninitialized", "--check-api", "--max-errors", "5",
-                  "--build-options", "-cl-opt-disable", "--log"]] if opencl else [
+        tools = [["oclgrind", "--data-races", "--uninitialized", "--check-api", *OCLGRIND]] if opencl else [
             ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
             for tool, more in (("memcheck", ["--leak-check", "no", "--padding", "4096"]),
                                ("racecheck", ["--racecheck-report", "all"]), ("initcheck", []))]
-        asked = self.two_faced(tools[0]) if opencl else set()
-        if asked:
-            why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
-            return self.outcome(FAILED, why, public=why)
+        if opencl and (trouble := self.another_face(tools[0])):
+            return trouble
         cases = self.cases()
         answers: list[bytes] = []
-        self.seconds = max(self.seconds, OF_TOOLS) if self.seconds > AFTER_TIMEOUT else self.seconds
+        self.take_time_of_tools()
         for tool in tools:
-            program = shutil.which(tool[0], path="/usr/bin:/usr/local/bin:/usr/local/cuda/bin")
+            program = shutil.which(tool[0], path=TOOLS)
             if not program:
                 why = f"{tool[0]} is not installed"
                 return self.outcome(NOT_GRADED, why, public=why)
@@ -666,6 +684,79 @@ class Run:
         names = [Path(file).name for file in self.part.files]
         return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace") for name in names}
 
+    def take_time_of_tools(self) -> None:
+        if self.seconds > AFTER_TIMEOUT:
+            self.seconds = max(self.seconds, OF_TOOLS)
+
+    def cost(self) -> Result:
+        """Runs the submission under oclgrind with the plugin that counts, case by case, and compares with the bounds."""
+        plugin, why = self.judge.plugin
+        program = shutil.which("oclgrind", path=TOOLS)
+        if not plugin or not program:
+            why = why or "oclgrind is not installed"
+            return self.outcome(NOT_GRADED, why, public=why)
+        tool = [program, *OCLGRIND]
+        if trouble := self.another_face(tool):
+            return trouble
+        self.take_time_of_tools()
+        how: dict[str, Any] = {"environment": {**NO_GUARDS, "OCLGRIND_PLUGINS": str(plugin)}, "more": (plugin,)}
+        if HAS_ANSWERS and (why := self.rung_costs_more(tool, how)):
+            return self.outcome(NOT_GRADED, f"the rung is beyond the bounds: {why}", public="the counts do not work here")
+        excess = None
+        for case in self.cases():
+            with self.log(self.slot) as log:
+                with self.started(self.program, self.kernels, [*tool, str(log)], kept=log.parent, **counting(how, log)) as worker:
+                    answers, trouble = self.asked(worker, [case])
+                    with self.charged(worker):
+                        in_time = bool(trouble) or worker.finish(self.seconds)
+                    if not in_time:
+                        trouble = self.outcome(TIMED_OUT, "it did not end under oclgrind")
+                findings, counts = read_log(log), read_log(log.with_name(LAUNCHES))
+            if findings:
+                return self.outcome(FAILED, f"oclgrind found: {findings[:1500]}", public=NO_RIGHT_ANSWER)
+            if trouble := self.judged([case], answers) or trouble:
+                trouble.public = NO_RIGHT_ANSWER if trouble.outcome == FAILED else trouble.public
+                return trouble
+            try:
+                excess = excess or self.too_much(case, counts or "", (self.kernels / Path(self.part.files[0]).name))
+            except (ValueError, LookupError, TypeError):
+                return self.outcome(CRASHED, "there are no counts of its kernels")
+        if excess:
+            return self.outcome(FAILED, excess[0], public=excess[1])
+        return self.outcome(PASSED, share=1)
+
+    def too_much(self, case: dict[str, Any], counts: str, kernel: Path) -> tuple[str, str] | None:
+        """Which bound the counts of a case exceed: see cost.too_much()."""
+        text = kernel.read_text(encoding="utf-8", errors="replace")
+        found = cost.too_much(counts, self.test.bounds, case, kernel.name, text)
+        return found and (f"{describe(case)}: {found[0]}", found[1])
+
+    def rung_costs_more(self, tool: list[str], how: dict[str, Any]) -> str:
+        """Which bound the rung itself exceeds; "" when none. Another version of oclgrind may count otherwise."""
+        name = (self.part.rung, self.test.name, "cost")
+        with self.judge.trying:
+            if name not in self.judge.tools:
+                rung = self.judge.sandbox.installed(self.judge.worker_program(self.part))
+                self.judge.tools[name] = ""
+                for case in self.cases():
+                    with self.log(self.slot + OF_RUNGS) as log:
+                        self.of_rung([case], rung, tool=[*tool, str(log)], kept=log.parent, **counting(how, log))
+                        counts = read_log(log.with_name(LAUNCHES))
+                    try:
+                        found = self.too_much(case, counts or "", self.judge.lab.path / self.part.files[0])
+                    except (ValueError, LookupError, TypeError):
+                        found = ("there are no counts", "")
+                    if found:
+                        self.judge.tools[name] = found[0]
+                        break
+            return self.judge.tools[name]
+
+    def another_face(self, tool: list[str]) -> Result | None:
+        """A result for a submission that could show the tool another kernel than the device."""
+        asked = self.two_faced(tool)
+        why = f"{TWO_FACED}: {' '.join(sorted(asked))[:200]}"
+        return self.outcome(FAILED, why, public=why) if asked else None
+
     def two_faced(self, tool: list[str]) -> set[str]:
         """What in the submission could tell the compiler of the device from that of the tool."""
         found, names, deciding = set[str](), set[str](), set[str]()
@@ -680,7 +771,7 @@ class Run:
             return found
         if len(names) > MOST_NAMES:
             return {f"{len(names)} names"}
-        program = shutil.which(tool[0], path="/usr/bin:/usr/local/bin")
+        program = shutil.which(tool[0], path=TOOLS)
         if not program:
             return set()
         with self.log(self.slot + OF_RUNGS) as log:
@@ -797,6 +888,11 @@ class Run:
         result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
         result.ratio = round(ratio, 3)
         return result
+
+
+def counting(how: dict[str, Any], log: Path) -> dict[str, Any]:
+    """How a program starts under the plugin that counts, with the place of its counts beside a log."""
+    return {**how, "environment": {**how["environment"], "GPULAB_EXPLAIN_FILE": str(log.with_name(LAUNCHES))}}
 
 
 def bare(text: str) -> str:

@@ -90,7 +90,7 @@ def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple
 def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str) -> None:
     score = sum(one.score for one in results)
     print(f"{painted(state)}  {exercise.name} in {part.backend}: {exercise.title}"
-          f" ({score:g} of {exercise.points:g} points in these tests)")
+          f" ({score:g} of {sum(test.points for test in exercise.tests_in(part.backend)):g} points in these tests)")
     if more:
         print(textwrap.indent(more, "    "))
     hints = {test.name: test.hint for test in exercise.tests}

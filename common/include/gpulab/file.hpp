@@ -75,7 +75,7 @@ inline std::chrono::milliseconds patience_for_pipes{5000};
 /// Whether two names lead to the same file, also through links. The file need not exist.
 bool same_file(const std::string& a, const std::string& b);
 
-/// Why a folder does not take a new file of so many bytes, or "". The folder is made if it is not there.
+/// Why a folder cannot take a new file of this size in bytes, or "". The folder is made if it is not there.
 std::string why_not_writable(const std::string& folder, std::size_t bytes);
 
 /// Writes out what was printed. @throws Error when stdout cannot take it (a full disk)

@@ -134,7 +134,7 @@ template <int W, int THREADS> void launch_panel(const DeviceMatrix& d, int k0, i
     launch_cluster(cluster_panel_kernel<W, THREADS>, d.n - k0, THREADS, THREADS, stream, d, k0, width);
 }
 
-/// Columns for which a cluster has registers, when the panel has so many rows; 0: too many rows.
+/// How many columns of a panel with this number of rows fit a cluster's registers; 0: too many rows.
 int columns_in_cluster(int rows) {
     return rows <= most_blocks * 256 ? 64 : rows <= most_blocks * 512 ? 32 : rows <= most_blocks * 1024 ? 16 : 0;
 }

@@ -30,7 +30,7 @@ double largest(const Snapshot& snapshot);
 /// NaN. @param rgb three bytes
 void colour(double share, unsigned char* rgb);
 
-/// Pixels along each side of a cell: so many that a picture has about 300 pixels or more along its longer side.
+/// Pixels along each side of a cell, such that a picture has about 300 pixels or more along its longer side.
 inline std::size_t pixels_of_cell(std::size_t nx, std::size_t ny) {
     return std::max<std::size_t>(1, 300 / std::max(nx, ny));
 }

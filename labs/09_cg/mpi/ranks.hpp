@@ -60,8 +60,7 @@ inline void fault_for_tests(const Ranks& ranks, std::size_t iteration) {
     while (wish == fmt::format("stop:{}", ranks.me)) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
-/// For tests: CG_MPI_SLOW=RANK:FACTOR makes that rank count as so many times slower than it is when speeds are
-/// measured.
+/// For tests: CG_MPI_SLOW=RANK:FACTOR makes the measurement of speeds treat that rank as FACTOR times slower.
 inline double slowness_for_tests(const Ranks& ranks) {
     const char* const wish = std::getenv("CG_MPI_SLOW");
     const std::string mine = fmt::format("{}:", ranks.me);

@@ -219,8 +219,8 @@ public:
         r_.check_guard_bands(), q_.check_guard_bands(), p_.check_guard_bands(), halo_.check_guard_bands();
     }
 
-    /// The time of one run of a kernel with so many groups per compute unit, in milliseconds; for the tuning and for
-    /// measuring how fast a device is.
+    /// The time of one run of a kernel with this number of groups per compute unit, in milliseconds; for the tuning and
+    /// for measuring how fast a device is.
     double time_of(const char* kernel, std::size_t groups_per_unit);
     /// The same of several runs, after one that is not timed: it may compile or fetch something.
     gpulab::Timing times_of(const char* kernel, std::size_t groups_per_unit, int runs) {

@@ -125,7 +125,7 @@ inline Sizes special_sizes(const std::vector<gpulab::Tile>& tiles, std::size_t l
     return {sizes.begin(), sizes.end()};
 }
 
-/// Whether a number is NaN, and not the NaN that marks what nobody wrote.
+/// Whether a number is NaN, and not the NaN that marks unwritten elements.
 template <class T> bool computed_nan(T x) { return std::isnan(x) && !gpulab::is_poison(x); }
 
 /// Runs a variant of the sum at every size with every kind of input on the current device.

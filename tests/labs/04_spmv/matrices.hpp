@@ -245,7 +245,7 @@ template <class T> struct Rows {
 
 /// Matrices of a size that stands next to a tile.
 /// @param of what the tile counts: "rows", "nnz", "items" (rows and non-zeros together), "row length", or "columns"
-///        from the first entry to the last; for "sums" there are none, only a large test has so many
+///        from the first entry to the last; for "sums" there are none, only a large test has that many
 /// @param mean row length, at least 1, where the size leaves a choice
 template <class T> std::vector<Case<T>> cases_of_size(std::string_view of, std::size_t size, std::size_t mean) {
     const auto near_mean = [mean](std::size_t i) { return mean - 1 + i % 3; };
@@ -300,7 +300,7 @@ template <class T> std::vector<Case<T>> cases_of_size(std::string_view of, std::
 struct EdgeRow {
     std::size_t first;  ///< where its first entry stands
     std::size_t length; ///< its entries
-    std::size_t before; ///< so many of them stand before the edge
+    std::size_t before; ///< number of them before the edge
 };
 
 /// Fills up with short rows until an edge is `before` entries away, then adds a row. Every second time there are empty

@@ -93,7 +93,7 @@ TEST_CASE("ELL reaches slots beyond 2^31", "[cuda][large]") {
     CHECK(wrong_rows(y, width, false) == 0);
     y.check_guard_bands();
     y.poison_async(nullptr);
-    CHECK(wrong_rows(y, width, false) == rows); // the judge sees what nobody wrote
+    CHECK(wrong_rows(y, width, false) == rows); // the judge sees unwritten rows
 }
 
 TEST_CASE("COO reaches entries beyond 2^31", "[cuda][large]") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "gpulab/input.hpp"
+#include "gpulab_testing/pairs.hpp"
 #include "gpulab_testing/testing.hpp"
 #include "gpulab_testing/variants.hpp"
 #include "streams.hpp"
@@ -57,7 +58,7 @@ inline const std::vector<Case>& heavy_cases() {
     }();
     return cases;
 }
-/// The same near and beyond the limits of 16 and 17 bits, and the most that the program takes. With so many a kernel
+/// The same near and beyond the limits of 16 and 17 bits, and the most that the program takes. With that many a kernel
 /// takes up to a fifth of a second, and does the same as with fewer: these are run only once.
 inline const std::vector<Case>& heaviest_cases() {
     static const std::vector<Case> cases = [] {
@@ -77,6 +78,20 @@ inline const std::vector<Case>& mapped_cases() {
                                             {1, 1, 1, 1, 0, 1.0, 1},      {961, 21, 4, 3, 3, 0.9, 2},
                                             {3840, 600, 4, 2, 3, 1.0, 1}, {3840, 600, 4, 2, 0, 0.95, 1}};
     return cases;
+}
+
+/// Options crossed with each other: width, height, channels, streams, work, the share of mapped rows and the blocks
+/// that process them.
+inline std::vector<Case> cases_in_pairs() {
+    const std::vector<std::size_t> widths = {1, 5, 64, 961}, heights = {1, 7, 64, 217}, streams = {1, 3, 6, 64};
+    const std::vector<unsigned> works = {0, 1, 3, 255}, blocks = {1, 2, 32};
+    const std::vector<double> shares = {0, 0.1, 0.5, 1};
+    std::vector<Case> list;
+    for (const auto& row : gpulab::testing::all_pairs(
+             {widths.size(), heights.size(), 4, streams.size(), works.size(), shares.size(), blocks.size()}))
+        list.push_back({widths[row[0]], heights[row[1]], static_cast<int>(row[2]) + 1, streams[row[3]], works[row[4]],
+                        shares[row[5]], blocks[row[6]]});
+    return list;
 }
 
 /// The smaller ones, for oclgrind, and strips of two groups (8 KiB) and a ragged one.

@@ -65,6 +65,7 @@ void check_variant(const Variant& v, Faults& faults) {
     faults.check("two pixels by hand", [&] { return testing::by_hand_fault(v.run); });
     faults.check("every shape, number of streams and amount of work",
                  [&] { return testing::first_fault(v.run, testing::all_cases()); });
+    faults.check("options in pairs", [&] { return testing::first_fault(v.run, testing::cases_in_pairs()); });
     faults.check("many rounds of work", [&] { return testing::heavy_fault(v.run); });
     faults.check("every byte at every place", [&] { return testing::every_byte_fault(v.run); });
     faults.check("images that hold the mark", [&] { return testing::mark_fault(v.run); });

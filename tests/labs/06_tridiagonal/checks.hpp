@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -333,6 +334,37 @@ template <class T> std::string lowest_zero_fault(const Candidate<T>& v, const Sh
     return "";
 }
 
+/// PCR on a device finds the lowest zero pivot after its last step, where it reports at once; on the CPU it reports
+/// from the first step that finds any. The rows from `begin` on are the Laplacian of a rod with free ends, 1 -1 | -1 2
+/// -1 | ... | -1 1: every step halves its numbers, exactly, and leaves such rods with fewer rows. With s the last step,
+/// s < n <= 2 s, and 3 s / 2 rows in the rod, a rod of two is left for the last step, in rows begin and begin + s; rows
+/// begin + s / 2, ... are zero a step earlier.
+/// @param shapes with n >= 3 s / 2
+template <class T> std::string last_zero_fault(const Candidate<T>& v, const Shapes& shapes) {
+    if (!v.name.ends_with("_pcr")) return "";
+    for (const Shape& shape : shapes) {
+        auto [plain, reference, out, special] = OneSpecial<T>(shape);
+        const std::size_t step = std::bit_floor(shape.n - 1), begin = shape.n - step / 2 * 3;
+        const std::size_t expected = v.name == "cpu_pcr" ? begin + step / 2 : begin;
+        Problem<T> p = plain;
+        for (std::size_t i = 0; i < p.n; ++i) {
+            const std::size_t k = special * p.n + i;
+            const bool left = i > begin, right = i >= begin && i + 1 < p.n;
+            p.a[k] = left ? T{-1} : T{0}, p.c[k] = right ? T{-1} : T{0};
+            p.b[k] = i < begin ? T{1} : static_cast<T>(left + right);
+        }
+        const std::string fault = gpulab::testing::fault_of(v.run, p, out, [&] {
+            if (const std::int32_t found = out.zero_pivot[special]; found != static_cast<std::int32_t>(expected))
+                return verdict(fmt::format("row {} is reported, not {}", found, expected));
+            return verdict(others_fault(p, reference, out, special));
+        });
+        if (!fault.empty())
+            return fmt::format("{} system(s) of {}, zero pivots from row {} of system {} on: {}", shape.systems,
+                               shape.n, begin, special, fault);
+    }
+    return "";
+}
+
 /// Regular systems in which some orders of elimination meet a zero pivot and others do not: a method reports one of the
 /// rows from which it comes, or solves the system exactly. A pivot that is zero and not reported makes NaN or infinity.
 ///   - 0 1 | 1 1 and 1 1 | 1 0 at special rows
@@ -575,6 +607,7 @@ void check_variant(const gpulab::Variant<Run<T>>& variant, gpulab::testing::Faul
         return solvable_fault(v, {{2, 3}, {33, 3}, {520, 1}, {1026, 2}});
     });
     faults.check("the lowest zero pivot", [&] { return lowest_zero_fault(v, extent.special); });
+    faults.check("a zero pivot in the last step", [&] { return last_zero_fault(v, {{64, 3}, {100, 2}, {1024, 3}}); });
     faults.check("scales", [&] { return scale_fault(v, variant.backend); });
     faults.check("what an earlier kernel left behind", [&] { return leftovers_fault(v, variant.backend); });
     faults.check("options in pairs", [&] { return pairs_fault(v); });

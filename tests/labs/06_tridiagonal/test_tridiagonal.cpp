@@ -72,6 +72,9 @@ template <class T> void check_small(const gpulab::Variant<tridiagonal::Run<T>>& 
     Shapes shapes = {{1, 1}, {2, 3}, {5, 2}, {33, 2}, {130, 1}};
     if (!v.name.ends_with("cr")) shapes.push_back({3, 70}); // these have a group for each system, the others for 64
     faults.check("small systems", [&] { return tridiagonal::testing::first_fault<T>({v.run, v.name}, shapes, {}); });
+    faults.check("a zero pivot in the last step", [&] {
+        return tridiagonal::testing::last_zero_fault<T>({v.run, v.name}, {{64, 1}});
+    });
     if (v.name.ends_with("_partition"))
         faults.check("three levels", [&] {
             return tridiagonal::testing::first_fault<T>({v.run, v.name}, {{2049, 1}}, {});
@@ -94,6 +97,9 @@ template <class T> void check_tools(const gpulab::Variant<tridiagonal::Run<T>>& 
     faults.check("zero pivots", [&] {
         return tridiagonal::testing::zero_pivot_fault<T>({v.run, v.name}, {{33, 3}, {300, 1}},
                                                          tridiagonal::testing::few_rows);
+    });
+    faults.check("a zero pivot in the last step", [&] {
+        return tridiagonal::testing::last_zero_fault<T>({v.run, v.name}, {{128, 1}});
     });
     if (v.name.ends_with("_partition"))
         faults.check("three levels", [&] {
@@ -186,7 +192,7 @@ TEST_CASE("the matrices are what they are called") {
     CHECK_THROWS_AS(tridiagonal::make_problem<double>("spd", 0, 1, 1), gpulab::UsageError);
 }
 
-TEST_CASE("the check sees one wrong unknown, a NaN, a zero pivot and what nobody wrote") {
+TEST_CASE("the check sees one wrong unknown, a NaN, a zero pivot and what was never written") {
     const auto p = tridiagonal::make_problem<double>("dominant", 300, 4, 3);
     const auto reference = tridiagonal::make_reference(p);
     tridiagonal::Output<double> out = reference.out;

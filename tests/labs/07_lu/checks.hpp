@@ -362,7 +362,7 @@ inline std::string huge_pivots_fault(const Rung& rung) {
 }
 
 /// Columns of n equal candidates, 1 and -1: the first row wins, whichever rows a thread, a warp or a block looks at.
-/// Only the pivots are looked at. @param columns so many, the rest is the identity
+/// Only the pivots are looked at. @param columns those that are not the identity's
 inline std::string first_of_equals_fault(const Rung& rung, std::size_t n, std::size_t columns) {
     Problem p{n, std::vector<double>(n * n)};
     for (std::size_t i = 0; i < n; ++i) {

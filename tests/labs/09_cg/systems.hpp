@@ -129,7 +129,7 @@ inline Settings settings(double tolerance, std::size_t limit, bool jacobi = fals
     return s;
 }
 
-/// Chains of so many rows, a few iterations each: sizes at which something is cut.
+/// Chains with these numbers of rows, a few iterations each: sizes at which something is cut.
 template <class T> std::vector<Case<T>> chains(const std::vector<std::size_t>& sizes, std::size_t iterations = 4) {
     std::vector<Case<T>> cases;
     for (const std::size_t n : sizes)

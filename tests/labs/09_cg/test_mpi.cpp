@@ -27,7 +27,7 @@ constexpr bool with_nccl = true;
 constexpr bool with_nccl = false;
 #endif
 
-/// Runs a command, which is cg_mpi unless told, as so many ranks.
+/// Runs a command, by default cg_mpi, with this number of ranks.
 Outcome mpi(int ranks, const std::string& arguments, const std::string& command = CG_MPI_PROGRAM) {
     const Environment root("OMPI_ALLOW_RUN_AS_ROOT", "1"), confirm("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
     // One compute unit for each rank's OpenCL device; no shared memory files that a sandbox may lack.

@@ -141,6 +141,46 @@ TEST_CASE("a system from files is solved, and the solution is written") {
     CHECK(has(outcome.out, "converged after 2 iterations"));
 }
 
+TEST_CASE("a system with a right-hand side from a file is solved once, unless it is to be measured") {
+    const ScratchFile matrix, rhs, solution, history;
+    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 4\n2 1 1\n2 2 3\n");
+    rhs.write("%%MatrixMarket matrix array real general\n2 1\n1\n2\n");
+    const std::string system = "--matrix " + matrix.path() + " --rhs " + rhs.path() + " --backend cpu ";
+    const std::string files = "--solution " + solution.path() + " --history " + history.path();
+    for (const char* type : {"double", "float"}) {
+        const Outcome once = program(system + files + " --tolerance 1e-6 --type " + type);
+        INFO(once.out << once.err);
+        CHECK(once.exit_code == 0);
+        CHECK(once.err == "");
+        CHECK(once.out.starts_with(matrix.path() + ": 2 x 2, 4 non-zeros\nsolved by cpu_threads on cpu:0 in "));
+        CHECK(has(once.out, " ms\nconverged after 2 iterations"));
+        CHECK(std::ranges::count(once.out, '\n') == 3);
+        const auto x = cg::read_vector<double>(solution.path());
+        REQUIRE(x.size() == 2);
+        CHECK(std::abs(x[0] - 1.0 / 11) < 1e-6);
+        CHECK(std::abs(x[1] - 7.0 / 11) < 1e-6);
+        CHECK(history.text().starts_with("variant,iteration,residual\ncpu_threads on cpu:0,0,2.236"));
+        CHECK(std::ranges::count(history.text(), '\n') == 4);
+    }
+    for (const char* measuring : {"--repeat 1", "--warmup 0", "--variant cpu_sequential", "--parts 2"}) {
+        const Outcome measured = program(system + measuring);
+        INFO(measuring << measured.out << measured.err);
+        CHECK(measured.exit_code == 0);
+        CHECK(has(measured.out, "cpu_sequential"));
+        CHECK_FALSE(has(measured.out, "solved by"));
+    }
+    // Not converged: x is written, and the exit code says so.
+    const Outcome early = program(system + files + " --limit 1");
+    CHECK(early.exit_code == 1);
+    CHECK(has(early.err, "cpu_threads on cpu:0: "));
+    CHECK(cg::read_vector<double>(solution.path()).size() == 2);
+    // Not positive definite.
+    matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 5\n2 2 1\n");
+    const Outcome indefinite = program(system);
+    CHECK(indefinite.exit_code == 2);
+    CHECK(has(indefinite.err, "not positive definite"));
+}
+
 namespace {
 /// The matrices whose files are in matrices/, and the name of a file there.
 const std::vector<std::string> matrices_in_files = {"stiffness:24", "laplace2d:6x5", "laplace3d:4x3x3", "springs:4x4"};

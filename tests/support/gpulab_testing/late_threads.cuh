@@ -42,8 +42,8 @@ __device__ inline uint3 number_of_block() {
     return {gridDim.x - 1 - blockIdx.x, gridDim.y - 1 - blockIdx.y, gridDim.z - 1 - blockIdx.z};
 }
 
-/// A late thread waits here for about 0.1 ms, longer than the others need to the next barrier. Inlined: as a function that
-/// is called it changed registers of the kernels of lab 09 (nvcc 13.0 for sm_90: loops ran beyond their end).
+/// A late thread waits here for about 0.1 ms, longer than the others need to the next barrier. Inlined: as a function
+/// that is called it changed registers of the kernels of lab 09 (nvcc 13.0 for sm_90: loops ran beyond their end).
 __device__ __forceinline__ void be_late() {
     const unsigned warp = (threadIdx.y * blockDim.x + threadIdx.x) / 32, block = blockIdx.y * gridDim.x + blockIdx.x;
     const LateThreads& late = late_threads;

@@ -23,7 +23,7 @@ private:
     DeviceBuffer<unsigned char> scratch_;
 };
 
-/// Keeps a stream busy for so many milliseconds, as a kernel would; does not wait for it.
+/// Keeps a stream busy for this number of milliseconds, as a kernel would; does not wait for it.
 void delay(cudaStream_t stream, int ms);
 
 /// Runs `body(stream)` warmup() times untimed and repeats() times between two events.

@@ -1,0 +1,474 @@
+"""The check `cost`: kernels lose points by what they ask a GPU for, whatever they cost on this processor."""
+
+import dataclasses
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from grading_support import HAS_OCLGRIND, LABS, ROOT, TAMPERING, files_of, judge_of, told, with_tests
+
+from grading import cost, handout, judge as judging, marks, report, student
+from grading.exercises import load
+from grading.fault import Fault
+from grading.judge import FAILED, NOT_GRADED, NO_RIGHT_ANSWER, PASSED, TIMED_OUT
+
+CHECKED = [(lab, exercise.name) for lab in LABS for exercise in load(ROOT, lab).exercises
+           if any(test.check == "cost" for test in exercise.tests)]
+
+
+def of_cost(test):
+    return test.check == "cost"
+
+
+def found(judge, name):
+    """An exercise, and its part in OpenCL."""
+    exercise = next(one for one in judge.lab.exercises if one.name == name)
+    return exercise, exercise.parts["opencl"]
+
+
+def ready(judge):
+    plugin, why = judge.plugin
+    if not plugin or not HAS_OCLGRIND:
+        pytest.skip(why or "oclgrind is not installed")
+    return judge
+
+
+def solved(text, codes):
+    """The file of a rung with other code between the marks of its exercise, one after the other."""
+    codes = iter(codes)
+    lines = []
+    for piece in marks.read(text, "a rung"):
+        lines += [next(codes)] if isinstance(piece, marks.Region) else [piece]
+    assert next(codes, None) is None
+    return "\n".join([*lines, ""])
+
+
+def costs(judge, name, *codes, tests=of_cost):
+    """The results of an exercise with this code between its marks."""
+    exercise, part = found(judge, name)
+    text = solved(judge.lab.rung(part.files[0]), codes) if codes else judge.lab.rung(part.files[0])
+    return judge.judge(with_tests(exercise, tests), part, {part.files[0]: text.encode()}, 0)
+
+
+# Kernels that give right answers, each with the beginning of its exercise, what it does, and what is said of it.
+
+TREE_INTERLEAVED = """    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t step = 2; step <= get_local_size(0); step *= 2) {
+        if (me % step == 0) x[me] += x[me + step / 2];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];"""
+TREE_CHUNKS = """    const size_t first = (i - me) + 16 * me;
+    x[me] = 0;
+    if (me < 16)
+        for (size_t k = first; k < first + 16 && k < n; ++k) x[me] += a[k];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t s = 8; s > 0; s /= 2) {
+        if (me < s) x[me] += x[me + s];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];"""
+TREE_SERIAL = """    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me > 0) return;
+    REAL sum = 0;
+    for (size_t k = 0; k < get_local_size(0); ++k) sum += x[k];
+    sums[get_group_id(0)] = sum;"""
+TREE_SERIAL_IN_VECTORS = """    x[me] = i < n ? a[i] : 0;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me > 0) return;
+    float16 sum = 0;
+    for (size_t k = 0; k < get_local_size(0) / 16; ++k) sum += convert_float16(vload16(k, x));
+    float8 eight = sum.lo + sum.hi;
+    sums[get_group_id(0)] = eight.s0 + eight.s1 + eight.s2 + eight.s3 + eight.s4 + eight.s5 + eight.s6 + eight.s7;"""
+DOT_CHUNKS = """    const size_t each = (n + get_global_size(0) - 1) / get_global_size(0), first = get_global_id(0) * each;
+    REAL mine = 0;
+    for (size_t i = first; i < first + each && i < n; ++i) mine += a[i] * b[i];
+    x[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (size_t step = get_local_size(0) / 2; step > 0; step /= 2) {
+        if (me < step) x[me] += x[me + step];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (me == 0) sums[get_group_id(0)] = x[0];"""
+DOT_SERIAL = """    REAL mine = 0;
+    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) mine += a[i] * b[i];
+    x[me] = mine;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me > 0) return;
+    for (size_t k = 1; k < get_local_size(0); ++k) mine += x[k];
+    sums[get_group_id(0)] = mine;"""
+SCAN_SERIAL = ("""    x[me] = mine[PER_ITEM - 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (me == 0)
+        for (size_t k = 1; k < get_local_size(0); ++k) x[k] += x[k - 1];
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const REAL base = me > 0 ? x[me - 1] : (REAL)0;""", """    const REAL base = before[get_group_id(0)];
+    for (int k = 0; k < PER_ITEM; ++k)
+        if (first + k < n) out[first + k] += base;""")
+# As many elements as there are items, in a tree up and another one down: fewer additions than by doubling stride.
+SCAN_IN_TREES = ("""    const size_t items = get_local_size(0);
+    x[me] = mine[PER_ITEM - 1];
+    size_t apart = 1;
+    for (size_t half_of_them = items / 2; half_of_them > 0; half_of_them /= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me < half_of_them) x[apart * (2 * me + 2) - 1] += x[apart * (2 * me + 1) - 1];
+        apart *= 2;
+    }
+    for (size_t more = 1; more < items / 2 + 1; more *= 2) {
+        apart /= 2;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (me + 1 < more) x[apart * (2 * me + 3) - 1] += x[apart * (2 * me + 2) - 1];
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const REAL base = me > 0 ? x[me - 1] : (REAL)0;""", SCAN_SERIAL[1])
+SAXPY_CHUNKS = """    const size_t items = get_global_size(0), each = 32;
+    for (size_t i = get_global_id(0) * each; i < (get_global_id(0) + 1) * each && i < n; ++i) c[i] = k * a[i] + b[i];"""
+DISTANCES_TWICE = ("""    const float dx = points[3 * i] - x, dy = points[3 * i + 1] - y, dz = points[3 * i + 2] - z;
+    d[i] = sqrt(dx * (points[3 * i] - x) + dy * dy + dz * dz);""", "    const float4 p = points[i] - (float4)(x, y, z, 0);\n"
+                   "    d[i] = sqrt(p.x * p.x + p.y * p.y + p.z * p.z);")
+MULTIPLY_BY_COLUMNS = """    const int j = get_group_id(0) * get_local_size(0) + get_local_id(1);
+    const int i = get_group_id(1) * get_local_size(1) + get_local_id(0);
+    if (i >= m || j >= n) return;
+    REAL sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[(size_t)i * k + l] * b[(size_t)l * n + j];
+    c[(size_t)i * n + j] = sum;"""
+MULTIPLY_WITHOUT_TILES = """    if (i >= m || j >= n) return;
+    REAL sum = 0;
+    for (int l = 0; l < k; ++l) sum += a[(size_t)i * k + l] * b[(size_t)l * n + j];
+    c[(size_t)i * n + j] = sum;"""
+MULTIPLY_WITH_CONFLICTS = """    REAL sum = 0;
+    for (int l0 = 0; l0 < k; l0 += TILE) {
+        a_tile[x][y] = i < m && l0 + x < k ? a[(size_t)i * k + l0 + x] : 0;
+        b_tile[x][y] = l0 + y < k && j < n ? b[(size_t)(l0 + y) * n + j] : 0;
+        barrier(CLK_LOCAL_MEM_FENCE);
+        for (int l = 0; l < TILE; ++l) sum += a_tile[l][y] * b_tile[x][l];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (i < m && j < n) c[(size_t)i * n + j] = sum;"""
+ROW_BY_ONE_LANE = """    REAL sum = 0;
+    if (lane == 0)
+        for (int k = begin; k < end; ++k) sum += value[k] * x[column[k]];
+    if (lane == 0 && i < rows) y[i] = sum;"""
+ROW_IN_CHUNKS = """    const int each = (end - begin + (int)width - 1) / (int)width, first = begin + (int)lane * each;
+    REAL sum = 0;
+    for (int k = first; k < min(first + each, end); ++k) sum += value[k] * x[column[k]];
+    partial[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint half_width = width / 2; half_width > 0; half_width /= 2) {
+        if (lane < half_width) partial[item] += partial[item + half_width];
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }
+    if (lane == 0 && i < rows) y[i] = partial[item];"""
+ROW_JOINED_BY_ONE_LANE = """    REAL sum = 0;
+    for (int k = begin + (int)lane; k < end; k += (int)width) sum += value[k] * x[column[k]];
+    partial[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (lane > 0 || i >= rows) return;
+    for (uint other = 1; other < width; ++other) sum += partial[item + other];
+    y[i] = sum;"""
+# Thomas in local memory by the first item, in step 1; all items take the solution from there in step 2.
+PCR_SERIAL = """            if (n > 2 && step == 1 && i == 0) {
+                global REAL* x = x_out + at;
+                for (uint j = 1; j < n; ++j) {
+                    const REAL m = a[j] / b[j - 1];
+                    b[j] -= m * c[j - 1];
+                    d[j] -= m * d[j - 1];
+                }
+                x[n - 1] = d[n - 1] / b[n - 1];
+                for (uint j = n - 1; j-- > 0;) x[j] = (d[j] - c[j] * x[j + 1]) / b[j];
+            }
+            if (step == 2) my_a = 0, my_c = 0, my_b = 1, my_d = x_out[at];
+            if (n == 2) {
+                my_d = i == 0 ? d[0] * b[1] - c[0] * d[1] : b[0] * d[1] - a[1] * d[0];
+                my_b = b[0] * b[1] - c[0] * a[1];
+            }"""
+# The same in each item, for itself: all lanes work, and nothing is shared.
+PCR_EACH_FOR_ITSELF = """            if (step == 1) {
+                REAL cs[1024], ds[1024];
+                cs[0] = c[0] / b[0], ds[0] = d[0] / b[0];
+                for (uint j = 1; j < n; ++j) {
+                    const REAL pivot = b[j] - a[j] * cs[j - 1];
+                    cs[j] = c[j] / pivot, ds[j] = (d[j] - a[j] * ds[j - 1]) / pivot;
+                }
+                for (uint j = n - 1; j-- > i;) ds[j] -= cs[j] * ds[j + 1];
+                my_a = 0, my_c = 0, my_b = 1, my_d = ds[i];
+            }"""
+CR = """    uint step = 1;
+    for (; 2 * step <= n; step *= 2) {
+        @ {
+            const uint left = i - step, right = i + step;
+            const REAL alpha = a[i] / b[left];
+            REAL new_b = b[i] - alpha * c[left], new_d = d[i] - alpha * d[left], new_c = 0;
+            const REAL new_a = left < step ? 0 : -alpha * a[left];
+            if (right < n) {
+                const REAL beta = c[i] / b[right];
+                new_b -= beta * a[right];
+                new_d -= beta * d[right];
+                if (right + step < n) new_c = -beta * c[right];
+            }
+            a[i] = new_a, b[i] = new_b, c[i] = new_c, d[i] = new_d;
+        }
+        barrier(CLK_LOCAL_MEM_FENCE);
+    }"""
+CR_SERIAL = CR.replace("@", "if (k == 0) for (uint i = 2 * step - 1; i < n; i += 2 * step)")
+CR_WHERE_EQUATIONS_STAND = CR.replace("@", "for (uint i = k; i < n; i += items) if ((i + 1) % (2 * step) == 0)")
+
+# Of the exercise with three places: that of the group's sum, and the two shares of an item.
+CG_BY_ONE_ITEM = ("""    const uint item = get_local_id(0);
+    sums[item] = sum;
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item > 0) return;
+    for (uint other = 1; other < get_local_size(0); ++other) sum += sums[other];
+    partial[get_group_id(0)] = sum;""",
+                  "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) sum += a[first + i] * b[i];",
+                  "    for (size_t i = get_global_id(0); i < n; i += get_global_size(0)) sum += r[i] * (inverse[i] * r[i]);")
+
+LOSERS = {
+    "interleaved tree": ("reduction", "tree", [TREE_INTERLEAVED], ['"if (me % step == 0) x[me] += x[me + step / 2];": ',
+                                                                   "1598 requests by 5.4 of 32 lanes", "25% of the lanes work"]),
+    "tree over chunks": ("reduction", "tree", [TREE_CHUNKS], ["x[me] += a[k];"]),
+    "tree by one item": ("reduction", "tree", [TREE_SERIAL], ["by 1 of 32 lanes"]),
+    "tree by one item in vectors": ("reduction", "tree", [TREE_SERIAL_IN_VECTORS], ["by 1 of 32 lanes"]),
+    "dot over chunks": ("reduction", "dot", [DOT_CHUNKS], ["512 requests of 16 sectors each where 4 would do",
+                                                           "8200 sectors of global memory in all, at most 2056 asked for"]),
+    "dot by one item": ("reduction", "dot", [DOT_SERIAL], ["by 1 of 32 lanes"]),
+    "scan by one item": ("reduction", "prefix-sum", SCAN_SERIAL, ["x[k] += x[k - 1];", "by 1 of 32 lanes"]),
+    "dot of cg by one item": ("cg", "dot", CG_BY_ONE_ITEM, ["sum += sums[other];", "510 requests by 1 of 32 lanes"]),
+    "saxpy over chunks": ("saxpy", "many-blocks", [SAXPY_CHUNKS], ["256 requests of 32 sectors each where 4 would do"]),
+    "coordinates read twice": ("saxpy", "distances", DISTANCES_TWICE, ["of 12 sectors each where 4 would do"]),
+    "columns by rows": ("matmul", "one-thread-per-element", [MULTIPLY_BY_COLUMNS], ["of 8.5 sectors each where 1.5 would do"]),
+    "product without tiles": ("matmul", "shared-tile", [MULTIPLY_WITHOUT_TILES], ["of 2 sectors each"]),
+    "tiles with conflicts": ("matmul", "shared-tile", [MULTIPLY_WITH_CONFLICTS], ["passes each where 1 would do"]),
+    "row by one lane": ("spmv", "slice-per-row", [ROW_BY_ONE_LANE], ["sectors of global memory in all"]),
+    "row in chunks": ("spmv", "slice-per-row", [ROW_IN_CHUNKS], ["of 16 sectors each where 4 would do"]),
+    "row joined by one lane": ("spmv", "slice-per-row", [ROW_JOINED_BY_ONE_LANE], ["by 1 of 32 lanes"]),
+    "pcr by one item": ("tridiagonal", "pcr", [PCR_SERIAL], ["by 1 of 32 lanes"]),
+    "pcr by each item for itself": ("tridiagonal", "pcr", [PCR_EACH_FOR_ITSELF], ["requests of local memory in all"]),
+    "cr by one item": ("tridiagonal", "cr", [CR_SERIAL], ["by 1 of 32 lanes"]),
+    "cr where equations stand": ("tridiagonal", "cr", [CR_WHERE_EQUATIONS_STAND], ["requests of local memory in all"]),
+}
+WINNERS = {
+    "scan in two trees": ("reduction", "prefix-sum", SCAN_IN_TREES),
+}
+
+
+@pytest.mark.parametrize("name", LOSERS)
+def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(name):
+    lab, exercise, codes, said = LOSERS[name]
+    with judge_of(lab) as judge:
+        results = costs(ready(judge), exercise, *codes, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
+        for one in results:
+            if one.test != "what a GPU is asked for":
+                assert one.outcome == PASSED, told([one])
+                continue
+            assert (one.outcome, one.score) == (FAILED, 0), told([one])
+            assert all(words in one.message for words in said), one.message
+            print(one.message, "|", one.public)
+
+
+@pytest.mark.parametrize("name", WINNERS)
+def test_another_honest_way_keeps_them(name):
+    lab, exercise, codes = WINNERS[name]
+    with judge_of(lab) as judge:
+        results = costs(ready(judge), exercise, *codes, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
+        assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
+@pytest.mark.parametrize("lab, name", CHECKED)
+def test_the_rung_has_all_points_and_each_grading_gives_the_same(lab, name):
+    with judge_of(lab) as judge:
+        results = [costs(ready(judge), name) for _ in range(3)]
+        for some in results:
+            assert [(one.outcome, one.score, one.message) for one in some] == [(PASSED, one.points, "") for one in some], told(some)
+
+
+def test_a_kernel_that_loses_points_loses_the_same_with_the_same_words_each_time():
+    with judge_of("reduction") as judge:
+        said = {told(costs(ready(judge), "tree", TREE_INTERLEAVED)) for _ in range(5)}
+        assert len(said) == 1, said
+
+
+# What a kernel may try, to be counted otherwise.
+
+
+FORGED = r"""{\"kernel\":\"tree_sequential\",\"whole\":true,\"groups\":1,\"warps\":1,\"barriers\":0,\"idle\":0,\"items\":[1,1,1],\"sites\":[]}"""
+HIDDEN_PLACES = {
+    "prints counts": f'    if (me == 0) printf("{FORGED}\\n");\n' + TREE_INTERLEAVED,
+    "names another file": '#line 1 "other.cl"\n' + TREE_INTERLEAVED,
+    "is called without places": "    interleaved(a, n, x, sums);",
+    "is called four deep": "    first(a, n, x, sums);",
+}
+ARGUMENTS = "(global const REAL* a, ulong n, local REAL* x, global REAL* sums)"
+CALLED = (f"__attribute__((nodebug, noinline)) void interleaved{ARGUMENTS} {{\n    const size_t me = get_local_id(0), "
+          f"i = get_global_id(0);\n{TREE_INTERLEAVED}\n}}\n" +
+          "".join(f"__attribute__((noinline)) void {name}{ARGUMENTS} {{ {other}(a, n, x, sums); }}\n" for name, other in
+                  (("fourth", "interleaved"), ("third", "fourth"), ("second", "third"), ("first", "second"))))
+
+
+@pytest.mark.parametrize("how", HIDDEN_PLACES)
+def test_no_kernel_hides_what_it_asks_for(how):
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        text = solved(judge.lab.rung(part.files[0]), [HIDDEN_PLACES[how]])
+        text = text.replace("// One work-item per element", f"{CALLED}// One work-item per element") if "called" in how else text
+        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
+        assert one.outcome == FAILED and ("16%" if "prints" in how else "25%") + " of the lanes work" in one.message, told([one])
+
+
+def test_a_kernel_that_calls_the_system_has_no_points_because_only_the_tool_runs_it():
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        text = (TAMPERING / "syscalls.txt").read_text() + solved(judge.lab.rung(part.files[0]), [
+            '    if (get_global_id(0) == 0) grow("launches");\n' + TREE_INTERLEAVED])
+        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
+        assert one.outcome not in (PASSED, NOT_GRADED) and one.score == 0, told([one])
+
+
+def test_every_launch_of_every_repeat_counts():
+    """A kernel that does its work in the first of several runs, and leaves the answer to the others, saves nothing."""
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        [test] = [one for one in exercise.tests if of_cost(one)]
+        case = {**test.cases[0], "repeats": 3}
+        for bounds, outcome in (({"global_sectors": "3 * (n / 8 + 19)"}, PASSED), ({"global_sectors": "2 * (n / 8 + 19)"}, NOT_GRADED)):
+            only = dataclasses.replace(exercise, tests=[dataclasses.replace(test, cases=[case], bounds=bounds)])
+            judge.tools.clear()
+            [one] = judge.judge(only, part, files_of(part, judge.lab.rung), 0)
+            assert one.outcome == outcome, told([one])
+        assert "1593 sectors of global memory in all" in one.message, one.message
+
+
+# What goes wrong.
+
+
+def test_a_kernel_that_does_not_end_is_timed_out_and_takes_no_memory_meanwhile(monkeypatch):
+    monkeypatch.setattr(judging, "OF_TOOLS", 4.0)
+    endless = "    x[me] = 0;\n    for (int k = 1; k > 0; k = k % 7 + 1) x[me] += a[0];\n    sums[get_group_id(0)] = x[me];"
+    with judge_of("reduction", seconds=4) as judge:
+        [one] = costs(ready(judge), "tree", endless)
+        assert (one.outcome, one.score) == (TIMED_OUT, 0) and "no answer in time" in one.message, told([one])
+
+
+def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_costs():
+    with judge_of("reduction") as judge:
+        inside = "x[me] = i < n ? a[i] : 0;"
+        for text, said in ((TREE_INTERLEAVED.replace(inside, inside + "\n    if (i == 0) x[me] += 0 * a[n + (1 << 20)];"), "Invalid read"),
+                           (TREE_INTERLEAVED.replace("x[me] +=", "x[me] -="), "expected ")):
+            [one] = costs(ready(judge), "tree", text)
+            assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])
+            assert said in one.message and "lanes work" not in one.message, told([one])
+
+
+def test_a_kernel_that_shows_the_tool_another_face_has_no_points():
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        rung = judge.lab.rung(part.files[0])
+        text = f"#ifdef __SPIR__\n{rung}\n#else\n{solved(rung, [TREE_INTERLEAVED])}\n#endif\n"
+        [one] = judge.judge(with_tests(exercise, of_cost), part, {part.files[0]: text.encode()}, 0)
+        assert (one.outcome, one.score) == (FAILED, 0) and "__SPIR__" in one.public, told([one])
+
+
+def test_where_the_plugin_cannot_be_had_a_line_says_so_and_nobody_fails(scratch):
+    with judge_of("reduction") as judge:
+        judge.plugin = (None, "the headers of Oclgrind and LLVM are missing")
+        [one] = costs(judge, "tree", TREE_INTERLEAVED)
+        assert (one.outcome, one.message) == (NOT_GRADED, "the headers of Oclgrind and LLVM are missing")
+        assert one.public == one.message
+    ran = subprocess.run([sys.executable, ROOT / "tools/explain/plugin.py", ROOT, scratch], env={"PATH": str(scratch)}, capture_output=True,
+                         text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr.count("\n")) == (2, "", 1) and "oclgrind" in ran.stderr, ran
+
+
+# What students read.
+
+
+def test_feedback_on_a_hidden_test_quotes_the_line_and_tells_no_size():
+    with judge_of("reduction") as judge:
+        exercise, part = found(ready(judge), "tree")
+        [test] = [one for one in exercise.tests if of_cost(one)]
+        hidden = dataclasses.replace(test, visible=False, cases=[{**test.cases[0], "n": "{5000-9000}"}])
+        only = dataclasses.replace(exercise, tests=[hidden])
+        text = solved(judge.lab.rung(part.files[0]), [TREE_CHUNKS])
+        [one] = judge.judge(only, part, {part.files[0]: text.encode()}, 0)
+        drawn = judging.Run(judge, only, part, hidden, Path(), Path(), Path(), 0).cases()[0]["n"]
+        assert one.outcome == FAILED and f"n = {drawn}" in one.message, told([one])
+        lab = dataclasses.replace(judge.lab, exercises=[only])
+        result = {"name": "ada", "score": 0, "max_score": 2, "seconds": 1, "notes": [], "exercises": {"tree": {
+            "backend": "opencl", "score": 0, "points": 2, "tests": [one.as_dict()]}}}
+        for said in (report.feedback(lab, result), report.gradescope(lab, result)):
+            assert "x[me] += a[k]" in said.replace("\\", "") and "of the lanes work" in said, said
+            assert str(drawn) not in said and "requests by" in said and " requests by" not in said.replace('": requests by', ""), said
+        page = report.page(lab, [result], 1, [])
+        assert "x[me] += a[k]" in page.replace("\\", "")
+
+
+def test_lab_test_in_a_hand_out_shows_what_a_kernel_asks_for(scratch, monkeypatch, capsys):
+    with judge_of("reduction") as judge:
+        ready(judge)
+        _, part = found(judge, "tree")
+        text = solved(judge.lab.rung(part.files[0]), [TREE_INTERLEAVED])
+        build = judge.build
+    handout.main(ROOT, ["reduction", str(scratch / "out")])
+    (scratch / "out/build").mkdir()
+    (scratch / "out/build/default").symlink_to(build)  # as if it had been built there
+    (scratch / "out/labs/02_reduction" / part.files[0]).write_text(text)
+    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    monkeypatch.setattr(judging, "HAS_ANSWERS", False)
+    capsys.readouterr()
+    assert student.main([str(scratch / "out"), "test", "tree"]) == 1
+    said = capsys.readouterr().out
+    assert '"if (me % step == 0) x[me] += x[me + step / 2];": 1598 requests by 5.4 of 32 lanes' in said, said
+    assert "Hint: Which warps still have a working item" in said and "3 of 5 points in the tests that you can see" in said, said
+    monkeypatch.setattr(judging.Judge, "plugin", (None, "explain needs a header"))
+    assert student.main([str(scratch / "out"), "test", "tree"]) == 0
+    said = capsys.readouterr().out
+    assert "not tested  what a GPU is asked for (0 of 2)\n           explain needs a header\n" in said, said
+
+
+# Bounds.
+
+
+def test_formulas_have_numbers_names_signs_and_some_functions():
+    sizes = {"n": 100.0, "groups": 7.0}
+    for formula, found_value in (("n / 8 + groups", 19.5), ("-n // 8", -13), ("2 ** 3 % 5", 3), ("max(n, groups) - min(1, 2)", 99),
+                                 ("ceil(n / 32) * log2(8)", 12), ("(1.5 + .5) * 3", 6)):
+        assert cost.value(formula, sizes) == found_value, formula
+    for formula in ("m + 1", "n.real", "__import__('os')", "open('x')", "[1][0]", "n if n else 1", "n < 3", "'n'", "True", "lambda: 1",
+                    "n / 0", "9 ** 9 ** 9", "log2(0)", "log2()", "min(3)", "n +", "", "(-8) ** 0.5", "1j", "1e999", "(" * 500, "max(*n)"):
+        with pytest.raises(ValueError) as refused:
+            cost.value(formula, sizes)
+        assert "\n" not in str(refused.value), formula
+
+
+@pytest.mark.parametrize("line, said", [
+    ('bounds = { global_sectors = "m / 8" }', "'m / 8' names 'm'; there are: groups items launches n warps"),
+    ('bounds = { sectors = "n" }', "nothing that is counted is named 'sectors'; there are: global_requests"),
+    ("bounds = { lanes = 0.5 }", "is a formula, a text in quotes"), ("", "has no bounds"), ("bounds = { }", "has no bounds"),
+    ('bounds = { splits = "import os" }', "'import os' has no value")])
+def test_bounds_that_cannot_hold_are_refused_in_one_line_when_they_are_read(scratch, line, said):
+    for part in ("labs/02_reduction", "tests/mistakes"):
+        shutil.copytree(ROOT / part, scratch / part)
+    file = scratch / "labs/02_reduction/exercises/exercises.toml"
+    text = file.read_text()
+    at = text.index("bounds = ")
+    file.write_text(text[:at] + line + text[text.index("\n", at):])
+    with pytest.raises(Fault) as refused:
+        load(scratch, "reduction")
+    assert said in str(refused.value) and "'what a GPU is asked for' of 'tree'" in str(refused.value) and "\n" not in str(refused.value)
+    file.write_text(text.replace('check = "values"', "").replace('name = "one to eight numbers"\n',
+                                                               'name = "one to eight numbers"\nbounds = { lanes = "1" }\n'))
+    with pytest.raises(Fault, match="belong to the check 'cost'"):
+        load(scratch, "reduction")
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_an_exercise_has_the_same_points_in_each_back_end(lab):
+    for exercise in load(ROOT, lab).exercises:
+        for backend in exercise.parts:
+            tests = exercise.tests_in(backend)
+            assert sum(one.points for one in tests) == exercise.points, (exercise.name, backend)
+            assert backend == "opencl" or not any(map(of_cost, tests)), exercise.name

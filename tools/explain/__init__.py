@@ -1,0 +1,1 @@
+"""What a GPU would be asked for by a kernel."""

@@ -1,0 +1,196 @@
+"""The check `cost`: what a submission's kernels ask a GPU for, and what they may ask for.
+
+Oclgrind runs them, and tools/explain/counts.cpp counts. A bound is a formula of the numbers of the case and of what was launched,
+such as "n / 8 + 2 * groups". All launches of a case count together."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from explain import report
+
+WARP = 32  # work-items that run together
+SECTOR = 32  # bytes
+MOST_QUOTED = 80  # characters of a line of a kernel
+
+
+@dataclass(frozen=True)
+class Count:
+    """What may be bounded: by a most, except for `lanes`."""
+
+    words: str
+    unit: str = ""  # the count of a line that is added up; "": no line has it
+    place: str = ""  # of the lines that have it: global, local, memory (both) or branch
+    without: str = ""  # the kind of access that does not count
+
+
+COUNTS = {
+    "global_requests": Count("requests of global memory", "requests", "global"),
+    "global_sectors": Count("sectors of global memory", "sectors", "global"),
+    "bytes_read": Count("bytes read from global memory", "sectors", "global", "store"),
+    "bytes_written": Count("bytes written to global memory", "sectors", "global", "load"),
+    "local_requests": Count("requests of local memory", "requests", "local"),
+    "local_passes": Count("passes of local memory", "passes", "local"),
+    "passes": Count("passes of local memory per request", "passes", "local"),
+    "barriers": Count("barriers of work-groups"),
+    "splits": Count("splits of a warp", "splits", "branch"),
+    "lanes": Count("of the lanes work", "requests", "memory"),
+}
+LAUNCHED = ("launches", "groups", "items", "warps")  # what formulas may name beside the numbers of a case
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"min": min, "max": max, "ceil": math.ceil, "log2": math.log2}
+
+
+def value(formula: str, sizes: dict[str, float]) -> float:
+    """The value of a formula. Raises ValueError for what is none, in one line."""
+    def of(node: ast.expr) -> float:
+        match node:
+            case ast.Constant(value=number) if type(number) in (int, float):
+                return float(number)
+            case ast.Name(id=name) if name in sizes:
+                return float(sizes[name])
+            case ast.Name(id=name):
+                raise ValueError(f"'{formula}' names '{name}'; there are: {' '.join(sorted(sizes))}")
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+                return float(OPERATORS[type(op)](of(left), of(right)))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -of(operand)
+            case ast.Call(func=ast.Name(id=name), args=[_, *_] as args, keywords=[]) if name in FUNCTIONS:
+                return float(FUNCTIONS[name](*map(of, args)))
+        raise ValueError(f"'{formula}' is no formula: it may have numbers, names, + - * / // % **, {', '.join(FUNCTIONS)}")
+
+    try:
+        found = of(ast.parse(formula, mode="eval").body)
+    except (SyntaxError, TypeError, ArithmeticError, RecursionError, MemoryError) as error:
+        raise ValueError(f"'{formula}' has no value: {getattr(error, 'msg', None) or error}") from None
+    except ValueError as error:  # also that of a function, which does not name the formula
+        raise ValueError(str(error) if formula in str(error) else f"'{formula}' has no value: {error}") from None
+    if not math.isfinite(found):
+        raise ValueError(f"'{formula}' has no value")
+    return found
+
+
+def sizes_of(case: dict[str, Any]) -> dict[str, float]:
+    """The numbers of a case by name. Of one that is chosen by chance, "{10-40}", the smallest."""
+    found = {}
+    for name, one in case.items():
+        drawn = re.fullmatch(r"\{(\d+)-\d+\}", one) if isinstance(one, str) else None
+        if drawn or type(one) is int:
+            found[name] = float(drawn[1] if drawn else one)
+    return found
+
+
+def check_bounds(bounds: Any, cases: list[dict[str, Any]]) -> None:
+    """Raises ValueError for bounds that cannot hold for these cases, in one line."""
+    if not isinstance(bounds, dict) or not bounds:
+        raise ValueError("the check 'cost' has no bounds")
+    for name, formula in bounds.items():
+        if name not in COUNTS:
+            raise ValueError(f"nothing that is counted is named '{name}'; there are: {' '.join(COUNTS)}")
+        if not isinstance(formula, str):
+            raise ValueError(f"the bound of {name} is a formula, a text in quotes")
+        for case in cases:
+            value(formula, sizes_of(case) | dict.fromkeys(LAUNCHED, 1.0))
+
+
+def counted(counts: str) -> report.Explained:
+    """What was counted, as the plugin writes it: a line of JSON for each launch. Raises ValueError for anything else."""
+    launches = [json.loads(line) for line in counts.splitlines()]
+    if not launches or not all(one["whole"] for one in launches):
+        raise ValueError("not every launch was counted")
+    return report.explained("", [], WARP, launches)
+
+
+def has(line: report.Line, count: Count) -> bool:
+    place = "branch" if line.kind == "branch" else "local" if line.space == "local" else "global"
+    return line.kind != count.without and count.place in (place, "memory" if place != "branch" else "")
+
+
+def amount(one: report.Explained, name: str) -> float:
+    """How much of one of COUNTS a run has."""
+    count = COUNTS[name]
+    lines = [line for line in one.lines if has(line, count)]
+    total, requests = (float(sum(line.counts[unit] for line in lines)) for unit in (count.unit, "requests"))
+    match name:
+        case "barriers":
+            return float(one.sums["barriers"])
+        case "bytes_read" | "bytes_written":
+            return SECTOR * total
+        case "passes":
+            return total / max(1, requests)
+        case "lanes":
+            return sum(line.counts["lanes"] for line in lines) / max(1, WARP * requests)
+    return total
+
+
+def worst_line(one: report.Explained, name: str) -> report.Line | None:
+    """The line in which a kernel could save most of what it asks for too much."""
+    count = COUNTS[name]
+
+    def rank(line: report.Line) -> tuple[float, float]:
+        counts = line.counts
+        if name == "lanes":
+            return counts["requests"] - counts["lanes"] / WARP, 0
+        return counts[count.unit] - counts[f"least_{count.unit}"], counts[count.unit]  # a unit without a least has 0
+
+    return max((line for line in one.lines if has(line, count)), key=rank, default=None)
+
+
+def number(amount_of_it: float) -> str:
+    """At most one digit after the point, and none for a whole number."""
+    return f"{amount_of_it:.1f}".removesuffix(".0")
+
+
+def asked_by(line: report.Line, unit: str, hidden: bool) -> str:
+    """What a line asks for. @param hidden without counts that tell the size of the case"""
+    requests = line.counts["requests"]
+    if unit == "splits":
+        times = "often" if hidden else f"{line.counts['splits']} of {requests} times"
+        return f"this branch splits a warp {times}"
+    lanes = number(line.mean("lanes"))
+    by = f" by {lanes} of {WARP} lanes" if lanes != str(WARP) else ""
+    begin = "requests" if hidden else f"{requests} requests"
+    if unit == "requests":
+        return begin + by
+    took, least = number(line.mean(unit)), number(line.mean(f"least_{unit}"))
+    each = f"{took} {unit if took != '1' else unit[:-1] if unit == 'sectors' else 'pass'} each"
+    return f"{begin} of {each}{f' where {least} would do' if took != least else by}"
+
+
+def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: str, text: str) -> tuple[str, str] | None:
+    """The first bound that a run exceeds, in words with counts and in words that do not tell the size of the case. None if it
+    exceeds none.
+
+    @param counts as the plugin writes them. ValueError, LookupError and TypeError are raised for anything else
+    @param file,text the submission's file, of which a line is quoted
+    """
+    one = counted(counts)
+    sizes = sizes_of(case) | {name: float(one.sums[name]) for name in LAUNCHED}
+    source = text.splitlines()
+    for name, formula in bounds.items():
+        found, bound, count = amount(one, name), value(formula, sizes), COUNTS[name]
+        if (found >= bound) if name == "lanes" else (found <= bound):
+            continue
+        if name == "lanes":
+            sums = [f"{100 * found:.0f}% {count.words}, at least {100 * bound:.0f}% asked for"] * 2
+        else:
+            times = number(found / bound) if bound > 0 else "many"
+            sums = [f"{number(found)} {count.words} {'on average' if name == 'passes' else 'in all'}, at most {number(bound)} asked for",
+                    f"{'slightly more than' if times == '1' else f'{times} times'} the {count.words} that are asked for"]
+        if line := worst_line(one, name):
+            sums = [f"{asked_by(line, count.unit, hidden)}: {said}" for hidden, said in zip((False, True), sums)]
+            if line.file == file and 0 < line.line <= len(source):
+                quoted = " ".join(source[line.line - 1].split())
+                quoted = quoted if len(quoted) <= MOST_QUOTED else f"{quoted[:MOST_QUOTED - 3]}..."
+                sums = [f'line {line.line}, "{quoted}": {said}' for said in sums]
+        return sums[0], sums[1]
+    return None
