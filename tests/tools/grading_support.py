@@ -217,5 +217,9 @@ def leaks(lab, tree):
             for name, other in texts.items():
                 if not one.visible and (f'name = "{one.name}"' in other or (one.hint not in shown and one.hint in other)):
                     found.append(f"the hidden test '{one.name}' in {name}")
-    found += [f"{name} has no place in a hand-out" for name in tree if name.startswith("tests/") or "mistakes" in name]
+    answers = {file for _, part in lab.parts() for file in part.files}
+    for row in [row for row in lab.mistakes() if row["file"] in answers]:
+        found += [f"the mistake '{row['id']}' in {name}" for name, other in texts.items() if row["student"] in other]
+    found += [f"{name} has no place in a hand-out" for name in tree if name.startswith("tests/") or "mistakes" in name or
+              name.endswith("/behaves.py")]
     return found

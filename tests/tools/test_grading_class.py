@@ -23,6 +23,7 @@ from grading_support import (BUILD, COMMAND, ROOT, VARIABLES, books, closed_repo
                              saxpy)
 
 from grading import grade, handout, package, report, sandbox as sandbox_module, submission
+from grading.behaves import Mistakes
 from grading.exercises import load
 from grading.fault import Fault
 from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, Result, ratio_of, share_for
@@ -212,7 +213,7 @@ def test_answers_are_found_whatever_program_wrote_them_and_however_their_heading
 def test_what_was_handed_in_for_a_back_end_that_is_not_here_is_named(saxpy):
     files = {file: saxpy.lab.rung(file).encode() for file in ("cuda/03_many_blocks.cu", "cuda/04_grid_stride.cu")}
     files["opencl/03_grid_stride.cl"] = b"kernel void saxpy("
-    result = grade.grade_one(saxpy, submission.Submission("ada", files), 0, {})
+    result = grade.grade_one(saxpy, submission.Submission("ada", files), 0, {}, Mistakes(saxpy))
     here = saxpy.why_not(saxpy.lab.exercises[0].parts["cuda"]) == ""
     assert result["notes"] == ([] if here else ["many-blocks: cuda/03_many_blocks.cu was not graded here: no GPU",
                                                 "repair-stride: cuda/04_grid_stride.cu was not graded here: no GPU"])

@@ -1,6 +1,7 @@
 """The exercises of each lab: what is handed out, and what is graded. GPULAB_LAB chooses a lab."""
 
 import math
+import os
 import re
 import subprocess
 
@@ -8,12 +9,17 @@ import pytest
 from grading_support import (BUILD, HAS_OCLGRIND, HAS_TOOL, PROGRAMS, ROOT, compiles, files_of, hand_out_of, judge, lab, leaks,
                              told, tree_of, with_tests)
 
-from grading import cuda, handout, marks, student
+from grading import behaves, cuda, handout, marks, student
 from grading.exercises import is_unsolved, load
 from grading.judge import CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED
 
 # Mistakes that are graded for one exercise: the tests of the labs judge them all. A submission in CUDA takes a compiler.
 MOST_ROWS = {"opencl": 6, "cuda": 2}
+
+# Mistakes of a lab's first exercise for which it is tested that grading names them; GPULAB_EVERY_MISTAKE=1 takes all of all exercises.
+MOST_NAMED = 2
+# What they compute is another thing each time, so that nothing behaves like them.
+BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}}
 
 # Mistakes that no case of their exercise shows. Lab 01: a distance to NaN. Lab 02: a prefix sum of numbers with NaN, or of 33
 # tiles and one element. Lab 03: NaN at the edge of a tile. Lab 04: rows that are not sorted, of 2^16 columns, or with NaN.
@@ -205,3 +211,28 @@ def test_a_mistake_in_the_rung_of_an_exercise_loses_points(judge):
                     kept.add(row["id"])
     assert kept == unseen, f"mistakes that keep all points: {kept}; expected: {unseen}"
     assert found
+
+
+def test_a_known_mistake_is_named(judge, monkeypatch):
+    every = "GPULAB_EVERY_MISTAKE" in os.environ
+    mistakes = behaves.Mistakes(judge)
+    parts = [(exercise, part) for exercise, part in judge.lab.parts() if part.backend == "opencl" and behaves.rows_of(judge.lab, part)]
+    named = 0
+    for exercise, part in parts if every else parts[:1]:
+        rows = behaves.rows_of(judge.lab, part)
+        rows = rows if every else rows[::math.ceil(len(rows) / MOST_NAMED)]
+        values = with_tests(exercise, lambda one: one.check == "values")
+        for row in rows:
+            files = files_of(part, judge.lab.rung)
+            files[row["file"]] = marks.planted(judge.lab.rung(row["file"]), row, row["file"]).encode()
+            results = judge.judge(values, part, files, 0)
+            with monkeypatch.context() as some:
+                some.setattr(behaves, "rows_of", lambda *_: rows)
+                mistakes.tell(values, part, files, results, 0)
+            said = "".join(one.behaves for one in results)
+            if {one.outcome for one in results} == {PASSED}:  # no case shows it
+                assert said == "", f"{row}: {said}"
+            elif row["id"] not in BY_CHANCE.get(judge.lab.name, set()):
+                assert row["student"] in said, f"{row['id']}: '{said}'; {told(results)}"
+                named += 1
+    assert named

@@ -18,7 +18,6 @@ from explain import report
 
 WARP = 32  # work-items that run together
 SECTOR = 32  # bytes
-FILE = "input.cl"  # as Oclgrind's compiler names a submission's file. Those of the labs begin with a #line that names them
 MOST_QUOTED = 80  # characters of a line of a kernel
 
 
@@ -167,12 +166,12 @@ def asked_by(line: report.Line, unit: str, hidden: bool) -> str:
     return f"{begin} of {each}{f' where {least} would do' if took != least else by}"
 
 
-def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], text: str) -> tuple[str, str] | None:
+def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], file: str, text: str) -> tuple[str, str] | None:
     """The first bound that a run exceeds, in words with counts and in words that do not tell the size of the case. None if it
     exceeds none.
 
     @param counts as the plugin writes them. ValueError, LookupError and TypeError are raised for anything else
-    @param text the submission's file, of which a line is quoted
+    @param file,text the submission's file, of which a line is quoted
     """
     one = counted(counts)
     sizes = sizes_of(case) | {name: float(one.sums[name]) for name in LAUNCHED}
@@ -189,7 +188,7 @@ def too_much(counts: str, bounds: dict[str, str], case: dict[str, Any], text: st
                     f"{'slightly more than' if times == '1' else f'{times} times'} the {count.words} that are asked for"]
         if line := worst_line(one, name):
             sums = [f"{asked_by(line, count.unit, hidden)}: {said}" for hidden, said in zip((False, True), sums)]
-            if line.file == FILE and 0 < line.line <= len(source):
+            if line.file == file and 0 < line.line <= len(source):
                 quoted = " ".join(source[line.line - 1].split())
                 quoted = quoted if len(quoted) <= MOST_QUOTED else f"{quoted[:MOST_QUOTED - 3]}..."
                 sums = [f'line {line.line}, "{quoted}": {said}' for said in sums]

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from . import report
+from .behaves import Mistakes
 from .exercises import Lab, load
 from .fault import Fault, Parser, new_folder
 from .handout import questions
@@ -46,7 +47,7 @@ def better(one: list[Result], other: list[Result]) -> bool:
     return rank(one) > rank(other)
 
 
-def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, Result]) -> dict[str, Any]:
+def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, Result], mistakes: Mistakes) -> dict[str, Any]:
     """Grades all exercises of a submission. Of several back ends the best one counts."""
     begin = time.perf_counter()
     exercises: dict[str, Any] = {}
@@ -64,8 +65,11 @@ def grade_one(judge: Judge, submission: Submission, slot: int, known: dict[str, 
                 notes.append(f"{exercise.name}: {', '.join(files)} was not graded here: {results[0].message}")
         assert counted
         part = exercise.parts[counted[0]]
-        if all(name in submission.files for name in part.files) and (why := judge.why_look(part, submission.files, counted[1])):
-            look.append(f"{exercise.name}: {why}")
+        if all(name in submission.files for name in part.files):
+            files = {name: submission.files[name] for name in part.files}
+            mistakes.tell(exercise, part, files, counted[1], slot)
+            if why := judge.why_look(part, files, counted[1]):
+                look.append(f"{exercise.name}: {why}")
         warnings |= {one.message for one in counted[1] if one.message.startswith(NOT_COUNTED)}
         exercises[exercise.name] = {
             "backend": counted[0],
@@ -374,6 +378,7 @@ class Grading:
                  roster: tuple[list[str], dict[str, dict[str, str]]]) -> None:
         self.lab = lab
         self.judge = judge
+        self.mistakes = Mistakes(judge)
         self.out = out
         self.regrade = options.regrade
         self.late = lateness(options.metadata)
@@ -437,7 +442,7 @@ class Grading:
                 for one in before["exercises"].values():
                     known.update({test["key"]: Result(**test) for test in one["tests"] if test["key"]})
             try:
-                result = grade_one(self.judge, submission, slot, known)
+                result = grade_one(self.judge, submission, slot, known, self.mistakes)
             except Exception as error:  # one submission must not stop the others; it is reported and not counted
                 result = failed(self.lab, name, f"{type(error).__name__}: {error}")
             if self.stopping:  # its programs may have been ended, which is no fault of theirs

@@ -18,7 +18,7 @@ from .fault import Fault, Parser, make_folder, new_folder
 
 WITHHELD = "withheld until the exercise has been handed in"
 TOOLS = ("__init__.py", "fault.py", "clock.py", "memory.py", "marks.py", "cost.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py",
-         "launches.py", "student.py")
+         "launches.py", "races.py", "student.py")
 STUDENT = Path(__file__).parent / "student"
 
 

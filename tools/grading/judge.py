@@ -29,6 +29,7 @@ from . import clock, cost, cuda
 from .exercises import Exercise, Lab, Part, Test, is_unsolved
 from .fault import Fault
 from .launches import LIBRARY, Counter
+from .races import in_words, with_own_lines
 from .sandbox import Limits, Sandbox, remove
 from .worker import Ended, TimedOut, Worker
 
@@ -96,6 +97,7 @@ class Result:
     key: str = ""
     printed: str = ""  # what the program printed, for the instructor: it may hold what it read in our programs
     ratio: float = 0.0  # in a test of speed: times the time of the rung
+    behaves: str = ""  # for the student: the known mistake that the kernel behaves like, a sentence
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -214,7 +216,8 @@ class Judge:
         workers = [self.worker_program(part) for _, part in self.lab.parts()]
         libraries = [self.build / "bin" / library for library in (LIBRARY, cuda.NO_LAUNCHES)]
         sources = [Path(__file__).with_name(name)
-                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "cost.py")]
+                   for name in ("judge.py", "worker.py", "sandbox.py", "cuda.py", "launches.py", "clock.py", "memory.py", "cost.py",
+                                "races.py")]
         sources += [self.explain / name for name in ("counts.cpp", "report.py")]
         for path in [self.program, *(file for file in [*workers, *libraries] if file.is_file()), *sources]:
             digest.update(path.read_bytes())
@@ -671,8 +674,15 @@ class Run:
             if findings is None:
                 return self.outcome(CRASHED, f"{tool[0]} wrote no log")
             if not is_clean(tool, findings):
-                return self.outcome(FAILED, f"{tool[0]} found: {findings[:1500]}")
+                exact, roughly = in_words(findings, self.texts()) if opencl else ("", "")
+                findings = with_own_lines(findings, self.texts()) if opencl else findings
+                return self.outcome(FAILED, f"{exact}\n{tool[0]} found: {findings[:1500]}".lstrip(), public=roughly)
         return self.computed_elsewhere(cases, answers) or self.outcome(PASSED, share=1)
+
+    def texts(self) -> dict[str, str]:
+        """The files that were handed in, by their names."""
+        names = [Path(file).name for file in self.part.files]
+        return {name: (self.kernels / name).read_text(encoding="utf-8", errors="replace") for name in names}
 
     def take_time_of_tools(self) -> None:
         if self.seconds > AFTER_TIMEOUT:
@@ -718,7 +728,7 @@ class Run:
     def too_much(self, case: dict[str, Any], counts: str, kernel: Path) -> tuple[str, str] | None:
         """Which bound the counts of a case exceed: see cost.too_much()."""
         text = kernel.read_text(encoding="utf-8", errors="replace")
-        found = cost.too_much(counts, self.test.bounds, case, text)
+        found = cost.too_much(counts, self.test.bounds, case, kernel.name, text)
         return found and (f"{describe(case)}: {found[0]}", found[1])
 
     def rung_costs_more(self, tool: list[str], how: dict[str, Any]) -> str:
@@ -751,7 +761,7 @@ class Run:
         """What in the submission could tell the compiler of the device from that of the tool."""
         found, names, deciding = set[str](), set[str](), set[str]()
         for file in self.part.files:
-            text = (self.kernels / Path(file).name).read_text(encoding="utf-8", errors="replace")
+            text = self.texts()[Path(file).name]
             rung = self.judge.lab.rung(file)
             found |= target_macros(text) - target_macros(rung)
             every, some = names_to_compare(text)

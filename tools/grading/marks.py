@@ -100,6 +100,11 @@ def without_answers(text: str, where: str, exercises: set[str]) -> str:
     return joined(lines)
 
 
+def fits(text: str, row: dict[str, Any]) -> bool:
+    """Whether a mistake can be planted in a text."""
+    return all(text.count(edit["text"]) == 1 for edit in row.get("edits", [row]))
+
+
 def planted(text: str, row: dict[str, Any], where: str) -> str:
     """A text with a mistake in it. @param row of tests/mistakes/NN_name.toml"""
     for edit in row.get("edits", [row]):

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
@@ -61,7 +62,7 @@ def entries(lab: Lab, result: dict[str, Any]) -> list[tuple[Exercise, str, dict[
 
 
 def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
-    """What a student may read about a test: the outcome, a message and a hint. It holds no input of a hidden test, not even one
+    """What a student may read about a test: the outcome, a message, and hints. It holds no input of a hidden test, not even one
     that the program printed."""
     what = outcome["outcome"]
     if outcome["message"] in ELSEWHERE:
@@ -69,12 +70,13 @@ def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
     message = outcome["message"] if test["visible"] else outcome["public"]
     shown = what != UNSOLVED and not message.startswith(NOT_COUNTED)
     hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] != WRONG_UNDER_TOOL
-    return SAID[what], printable(message) if shown else "", f"Hint: {test['hint']}" if hinted else ""
+    hints = "\n".join(filter(None, [f"Hint: {test['hint']}" if hinted else "", outcome["behaves"]]))
+    return SAID[what], printable(message) if shown else "", hints
 
 
 def said_to_student(test: dict[str, Any], outcome: dict[str, Any]) -> str:
-    words, message, hint = told(test, outcome)
-    return "\n".join(filter(None, [f"{words}: {message}" if message else words, hint]))
+    words, message, hints = told(test, outcome)
+    return "\n".join(filter(None, [f"{words}: {message}" if message else words, hints]))
 
 
 def gradescope(lab: Lab, result: dict[str, Any]) -> str:
@@ -136,11 +138,11 @@ def feedback(lab: Lab, result: dict[str, Any]) -> str:
             one = result["exercises"][exercise.name]
             lines += [f"## {exercise.title} ({backend}): {one['score']:g} of {exercise.points:g}", ""]
             last = exercise.name
-        words, message, hint = told(test, outcome)
+        words, message, hints = told(test, outcome)
         block = "\n" in message.strip()
         lines.append(f"- {outcome['test']}: {outcome['score']:g} of {outcome['points']:g}, {words}"
                      f"{':' if block else f': {markdown(message)}' if message else ''}")
-        lines += [f"  {line}" for line in [*(code(message) if block else []), *filter(None, [hint])]]
+        lines += [f"  {line}" for line in [*(code(message) if block else []), *hints.splitlines()]]
         if outcome is result["exercises"][exercise.name]["tests"][-1]:
             lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -233,10 +235,21 @@ summary {{ cursor: pointer }}
 <table><thead><tr>{head}</tr></thead><tbody>
 {rows}
 </tbody></table>
-<h2>Feedback</h2>
+{behaviour}<h2>Feedback</h2>
 {texts}
 </body></html>
 """
+
+
+def behaviour(lab: Lab, results: list[dict[str, Any]]) -> str:
+    """How many submissions behave like which known mistakes, as a part of the page."""
+    found = Counter((exercise.name, outcome["behaves"]) for result in results for exercise, _, _, outcome in entries(lab, result)
+                    if outcome["behaves"])
+    rows = [f'<tr><td>{name}</td><td>{html.escape(said)}</td><td class="number">{count}</td></tr>'
+            for (name, said), count in sorted(found.items(), key=lambda one: (one[0][0], -one[1], one[0][1]))]
+    return "\n".join(["<h2>What wrong kernels behave like</h2>",
+                      "<table><thead><tr><th>exercise</th><th>known mistakes</th><th>submissions</th></tr></thead><tbody>", *rows,
+                      "</tbody></table>", ""]) if rows else ""
 
 
 def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
@@ -267,4 +280,4 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[s
     script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
               "location.hash||'#none');if(d)d.open=true}open_it()</script>")
     return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary), head=head,
-                       rows="\n".join(rows), texts="\n".join(texts) + script)
+                       rows="\n".join(rows), behaviour=behaviour(lab, results), texts="\n".join(texts) + script)

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 #include <unistd.h>
 
 namespace gpulab::grading {
@@ -83,10 +83,15 @@ std::string kernel_file(const std::string& name) {
     const char* const folder = std::getenv("GPULAB_KERNELS");
     const std::string path = std::string(folder ? folder : ".") + "/" + name;
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
+    std::string text{std::istreambuf_iterator<char>(file), {}};
     // This runs before main(), so what is missing is told as any kernel that does not compile.
-    return file ? text.str() : "#error there is no kernel file " + name + "\n";
+    if (!file) return "#error there is no kernel file " + name + "\n";
+    if (!text.ends_with('\n')) text += '\n'; // another text may follow
+    // Compilers and oclgrind then name this file and its lines, as with a text that cmake/EmbedText.cmake has embedded.
+    const std::size_t end = text.find('\n');
+    const bool comment = text.starts_with("//") && text[end - 1] != '\\';
+    return "#line " + std::string(comment ? "2" : "1") + " \"" + name + "\"" +
+           (comment ? text.substr(end) : "\n" + text);
 }
 
 } // namespace gpulab::grading

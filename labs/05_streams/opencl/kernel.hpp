@@ -31,8 +31,7 @@ inline void name_tiles(Stopwatch& watch, const Problem& p) {
 /// The kernel with its arguments set. @param first the strip's first byte in both buffers
 inline cl::Kernel invert_kernel(const cl::Buffer& in, const cl::Buffer& out, std::size_t first, std::size_t bytes,
                                 const Problem& p) {
-    // One text after the other; the compiler's messages number the lines of the second one.
-    cl::Kernel kernel = gpulab::opencl_kernel(std::string(rounds_cl) + "#line 1\n" + invert_cl, "invert");
+    cl::Kernel kernel = gpulab::opencl_kernel(std::string(rounds_cl) + invert_cl, "invert");
     gpulab::set_args(kernel, in, out, cl_ulong{first}, cl_ulong{bytes}, cl_uint{colour_bytes(p.image.channels)},
                      cl_uint{p.work});
     return kernel;

@@ -1,0 +1,227 @@
+"""Which known mistakes a wrong kernel behaves like. That each names itself: see test_grading_labs.py."""
+
+import re
+import struct
+
+import pytest
+from grading_support import LABS, ROOT, files_of, judge_of, told, with_tests
+
+from grading import marks, report
+from grading.behaves import MOST_KEPT, Mistakes, agree, answer_of, rows_of, sentence
+from grading.exercises import load
+from grading.judge import FAILED, HEAD, PASSED, TIMED_OUT, Result
+
+
+def rows():
+    for name in LABS:
+        lab = load(ROOT, name)
+        for exercise, part in lab.parts():
+            if part.backend == "opencl":
+                for row in rows_of(lab, part):
+                    yield exercise, row
+
+
+def test_what_a_mistake_does_is_a_sentence_that_tells_no_hidden_size():
+    found = 0
+    for exercise, row in rows():
+        said = row["student"]
+        found += 1
+        assert re.match(r"[a-z]+s(-| )", said) and not said.endswith("."), f"{row['id']}: 'one that {said}' is no sentence"
+        assert not re.search(r"[<>=`]|\bexercise\b|\bprinted\b|\(here", said), f"{row['id']}: this is no behaviour: {said}"
+        hidden = {number for test in exercise.tests if not test.visible for number in re.findall(r"\d+", repr(test.cases))}
+        sizes = {number for number in re.findall(r"\d+", said) if int(number) > 9 and number in hidden}
+        assert not sizes - {"16", "32"}, f"{row['id']} tells a hidden size: {said}"  # of vectors and warps
+    assert found >= 10
+
+
+# Answers to one case: what is wrong with them is the same or not.
+
+
+def answer(numbers, form="f", head=bytes(HEAD)):
+    return head + struct.pack("<Q", len(numbers)) + struct.pack(f"<{len(numbers)}{form}", *numbers)
+
+
+def same(one, other, right, form="f"):
+    case = {"type": {"f": "float", "d": "double", "i": "int"}[form]}
+    looked = [answer_of(case, answer(numbers, form), answer(right, form), numbers == right) for numbers in (one, other)]
+    assert agree(looked[:1], looked[1:]) == agree(looked[1:], looked[:1])
+    return agree(looked[:1], looked[1:])
+
+
+NAN, POISON = float("nan"), struct.unpack("<f", b"\xff" * 4)[0]
+RIGHT = [float(i % 97 + 1) for i in range(1000)]
+
+
+def but(numbers, changes):
+    return [changes.get(at, number) for at, number in enumerate(numbers)]
+
+
+@pytest.mark.parametrize("one, other, agrees", [
+    (RIGHT, RIGHT, True),
+    (RIGHT, but(RIGHT, {7: 0.0}), False),
+    (but(RIGHT, {7: 0.0}), but(RIGHT, {7: 0.0}), True),
+    (but(RIGHT, {7: 0.0}), but(RIGHT, {8: 0.0}), False),
+    (but(RIGHT, {7: 0.0}), but(RIGHT, {7: 1.0}), False),
+    (but(RIGHT, {7: 0.0}), but(RIGHT, {7: 0.0, 9: 0.0}), False),
+    (but(RIGHT, {7: 0.0}), but(RIGHT, {7: 1e-3}), True),
+    (but(RIGHT, {7: 0.0}), but(RIGHT, {7: 0.0, 9: RIGHT[9] * (1 + 1e-6)}), True),
+    (but(RIGHT, {7: NAN}), but(RIGHT, {7: -NAN}), True),
+    (but(RIGHT, {7: NAN}), but(RIGHT, {7: POISON}), False),
+    (but(RIGHT, {7: POISON}), but(RIGHT, {7: POISON}), True),
+    (but(RIGHT, {7: POISON}), but(RIGHT, {7: 0.0}), False),
+    (but(RIGHT, {7: float("inf")}), but(RIGHT, {7: 0.0}), False),
+    ([2 * x for x in RIGHT], [2 * x for x in RIGHT], True),
+    ([2 * x for x in RIGHT], [3 * x for x in RIGHT], False),
+    ([2 * x for x in RIGHT], [2 * x for x in RIGHT[:-40]] + RIGHT[-40:], False),
+    (RIGHT[:-300] + [0.0] * 300, RIGHT[:-400] + [0.0] * 400, False),
+    # Wrong in their last digits only: the same bits are needed.
+    ([x * (1 + 2e-7) for x in RIGHT], [x * (1 + 2e-7) for x in RIGHT], True),
+    ([x * (1 + 2e-7) for x in RIGHT], [x * (1 + 4e-7) for x in RIGHT], False),
+])
+def test_answers_are_wrong_in_the_same_way_or_not(one, other, agrees):
+    assert same(one, other, RIGHT) == agrees
+    assert same(one * 300, other * 300, RIGHT * 300) == agrees, "the same in a large answer"
+
+
+def test_answers_without_ordinary_numbers_need_the_same_bits():
+    right = list(range(1000))
+    assert same([x + 1 for x in right], [x + 1 for x in right], right, "i")
+    assert not same([x + 100 for x in right], [x + 101 for x in right], right, "i")
+    assert same([x + 1.0 for x in right], [x + 1.0 + 1e-4 for x in right], [float(x) for x in right], "d")
+
+
+def test_messages_and_lengths_are_compared_and_what_is_not_answered_agrees_with_nothing():
+    right = answer(RIGHT)
+    for one, other, agrees in ((b"\1past", b"\1past", True), (b"\1past", b"\1before", False), (b"\1past", answer([0.0] * 1000), False),
+                               (answer([0.0]), answer([0.0]), True), (answer([0.0]), answer([0.0] * 1000), False)):
+        assert agree([answer_of({}, one, right, False)], [answer_of({}, other, right, False)]) == agrees
+    assert not agree([answer_of({}, right, right, True)], None)
+    assert not agree([answer_of({}, right, right, True)], [answer_of({}, right, right, False)])
+    assert len(answer_of({}, answer([0.0] * 10**5), answer(RIGHT * 100), False).wrong) <= 2 * MOST_KEPT
+
+
+# Kernels
+
+
+REWRITTEN = {  # a mistake in other words, and the mistake
+    "another way to count": ("saxpy", "many-blocks", "opencl-first-group-only", """
+kernel void saxpy(float factor, global const float* x, global const float* y, global float* out, ulong count) {
+    // this is mine
+    const size_t mine = get_global_id(0) - get_group_id(0) * get_local_size(0);
+    if (mine >= count) return;
+    const float product = factor * x[mine];
+    out[mine] = product + y[mine];
+}"""),
+    "another loop": ("reduction", "tree", "opencl-sum-stops-early", """
+#ifdef REAL_IS_DOUBLE
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+kernel void tree_sequential(global const REAL* a, ulong n, local REAL* s, global REAL* sums) {
+    const uint item = get_local_id(0);
+    s[item] = 0;
+    if (get_global_id(0) < n) s[item] = a[get_global_id(0)];
+    uint half_of_it = get_local_size(0) >> 1;
+    while (half_of_it >= 2) {
+        barrier(CLK_LOCAL_MEM_FENCE);
+        if (item < half_of_it) s[item] = s[item + half_of_it] + s[item];
+        half_of_it >>= 1;
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    if (item == 0) sums[get_group_id(0)] = s[item];
+}"""),
+    "another order of the sum": ("matmul", "one-thread-per-element", "opencl-last-product-lost", """
+#if defined(REAL_IS_DOUBLE)
+#pragma OPENCL EXTENSION cl_khr_fp64 : enable
+#endif
+kernel void multiply(global const REAL* a, global const REAL* b, global REAL* c, int m, int k, int n) {
+    const int column = get_global_id(0), row = get_global_id(1);
+    if (row >= m || column >= n) return;
+    REAL total = 0;
+    for (int l = k - 2; l >= 0; --l) total += b[(size_t)l * n + column] * a[(size_t)row * k + l];
+    c[(size_t)row * n + column] = total;
+}"""),
+}
+
+
+def behaviour_of(mistakes, exercise, part, text):
+    """What a submission is told of the mistakes that it behaves like, and the outcomes of its tests."""
+    values = with_tests(exercise, lambda one: one.check == "values")
+    results = mistakes.judge.judge(values, part, {part.files[0]: text.encode()}, 0)
+    mistakes.tell(values, part, {part.files[0]: text.encode()}, results, 0)
+    said = [one for one in results if one.behaves]
+    assert len(said) <= 1 and all(one.outcome == FAILED for one in said), told(results)
+    return said[0].behaves if said else "", {one.outcome for one in results}
+
+
+def exercise_of(judge, title):
+    exercise = next(one for one in judge.lab.exercises if one.name == title)
+    return exercise, exercise.parts["opencl"]
+
+
+@pytest.mark.parametrize("name", REWRITTEN)
+def test_a_mistake_in_other_words_is_the_same_mistake(name, monkeypatch):
+    lab, title, wanted, text = REWRITTEN[name]
+    with judge_of(lab) as judge:
+        exercise, part = exercise_of(judge, title)
+        rows = rows_of(judge.lab, part)
+        row = next(row for row in rows if row["id"] == wanted)
+        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: [row, *(one for one in rows[:4] if one is not row)])
+        assert behaviour_of(Mistakes(judge), exercise, part, text)[0] == sentence([row])
+
+
+def test_what_fails_as_no_known_mistake_and_what_is_right_gets_no_sentence(monkeypatch):
+    with judge_of("saxpy") as judge:
+        exercise, part = exercise_of(judge, "many-blocks")
+        some = rows_of(judge.lab, part)[2::3]
+        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: some)
+        rung = judge.lab.rung(part.files[0])
+        mistakes = Mistakes(judge)
+        for old, new, outcomes in (("+ b[i]", "+ b[i]", {PASSED}), ("+ b[i]", "+ 3 * b[i]", {FAILED}),
+                                   ("k * a[i]", "(k < 0 ? 1.1f * k : k) * a[i]", {FAILED, PASSED}),
+                                   ("    if (i < n)", "    for (volatile int on = 1; n == 256 && on;) {}\n    if (i < n)", {TIMED_OUT})):
+            assert old in rung
+            judge.case_seconds = 2 if TIMED_OUT in outcomes else judge.case_seconds
+            said, found = behaviour_of(mistakes, exercise, part, rung.replace(old, new) + "// mine\n")
+            assert said == "" and outcomes <= found, (new, said, found)  # behind a test that timed out, others may time out, too
+
+
+def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named(monkeypatch):
+    with judge_of("saxpy") as judge:
+        exercise, part = exercise_of(judge, "many-blocks")
+        two = [row for row in rows_of(judge.lab, part) if row["id"] in ("opencl-no-bounds-check", "opencl-less-or-equal")]
+        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: two)
+        text = marks.planted(judge.lab.rung(part.files[0]), two[1], "")
+        said, _ = behaviour_of(Mistakes(judge), exercise, part, text)
+        assert said == (f"Your kernel behaves like one that {two[0]['student']}; or like one that {two[1]['student']}.")
+
+
+def test_a_mistake_whose_text_is_not_in_the_rung_any_more_is_left_out(monkeypatch):
+    with judge_of("saxpy") as judge:
+        exercise, part = exercise_of(judge, "many-blocks")
+        row = {"id": "gone", "file": part.files[0], "text": "no such text", "by": "", "student": "does nothing"}
+        other = next(row for row in rows_of(judge.lab, part) if row["id"] == "opencl-swapped")
+        monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: [row, other])
+        text = marks.planted(judge.lab.rung(part.files[0]), other, "")
+        assert behaviour_of(Mistakes(judge), exercise, part, text)[0] == sentence([other])
+
+
+# Reports
+
+
+def test_feedback_has_the_sentence_and_the_page_of_the_class_counts():
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+    results = []
+    for name, said in (("ada", "Your kernel behaves like one that errs."), ("bob", "Your kernel behaves like one that errs."),
+                       ("cy", "Your kernel behaves like one that <strays>."), ("dan", "")):
+        tests = [Result(test.name, FAILED, 0, test.points, "n = 5: wrong", behaves=said if number == 2 else "").as_dict()
+                 for number, test in enumerate(exercise.tests)]
+        results.append({"name": name, "score": 0, "max_score": 1, "seconds": 0, "notes": [],
+                        "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": 1, "tests": tests}}})
+    assert "  Your kernel behaves like one that errs.\n" in report.feedback(lab, results[0])
+    assert "behaves like" not in report.feedback(lab, results[3])
+    assert report.gradescope(lab, results[0]).count("Your kernel behaves like one that errs.") == 1
+    page = report.page(lab, results, 4, [])
+    assert f'<tr><td>{exercise.name}</td><td>Your kernel behaves like one that errs.</td><td class="number">2</td></tr>' in page
+    assert "one that &lt;strays&gt;.</td><td class=\"number\">1</td>" in page
+    assert "behave like" not in report.page(lab, results[3:], 1, [])

@@ -1,0 +1,219 @@
+"""Which known mistake a wrong kernel behaves like: both get the same cases, and their answers are wrong in the same way.
+
+The known mistakes are those of tests/mistakes/ that stand in the file of the exercise, and that values or guard bands show. Each is
+planted in the rung, and run as the rung is. The answers of a mistake to a test are looked at once for all submissions, and only if
+it agreed with one in the tests before.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import marks
+from .exercises import Exercise, Lab, Part, Test
+from .fault import Fault
+from .judge import FAILED, HEAD, PASSED, Judge, Result, Run
+from .sandbox import remove
+
+FINDERS = ("values", "guard bands")  # of mistakes that show each time, and on every device
+MOST_KEPT = 256  # wrong numbers of an answer; of more, those are kept whose place is chosen
+NOISE = {"f": 1e-5, "d": 1e-11}  # relative: a sum in another order is no other answer
+NEAR = 0.01  # of the error: two answers with errors that differ by more are wrong in two ways
+MOST_ODD = 0.02  # of the wrong numbers may be wrong in another way
+ORDINARY = (1e-12, 1e12)  # numbers outside are mostly no floating-point numbers, but integers or bytes
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is wrong with the answer to a case."""
+
+    passed: bool
+    said: bytes = b""  # in place of numbers: the message of a stray write
+    exact: bool = False  # whether another answer must have the same bits to be wrong in the same way
+    count: int = 0  # of the wrong numbers
+    size: int = 0  # of the answer, in numbers
+    wrong: dict[int, tuple[int, float, float]] = field(default_factory=dict)  # by place: bits, the number, the right one
+
+
+class Mistakes:
+    """The known mistakes of a lab, and how they answer the tests of a class."""
+
+    def __init__(self, judge: Judge) -> None:
+        self.judge = judge
+        self.known: dict[tuple[str, str, str], list[Answer] | None] = {}  # by exercise, test and mistake
+        self.right: dict[tuple[str, str], list[bytes]] = {}  # what the rung answers, by exercise and test
+        self.running = threading.Lock()
+
+    def tell(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> None:
+        """Writes what a submission behaves like into the result of the first test in which its values are wrong."""
+        for one in results:  # of an earlier run, perhaps
+            one.behaves = ""
+        values = {test.name for test in exercise.tests if test.check == "values"}
+        if wrong := [one for one in results if one.test in values and one.outcome == FAILED]:
+            wrong[0].behaves = self.like(exercise, part, files, results, slot)
+
+    def like(self, exercise: Exercise, part: Part, files: dict[str, bytes], results: list[Result], slot: int) -> str:
+        """A sentence about a submission that fails as known mistakes do; "" when it fails as none of them.
+
+        @param results of all tests of the exercise
+        """
+        outcome = {one.test: one.outcome for one in results}
+        tests = [test for test in exercise.tests if test.check == "values"]
+        tests.sort(key=lambda test: outcome[test.name] == PASSED)  # the telling ones first
+        if part.backend != "opencl" or {outcome[test.name] for test in tests} not in ({FAILED}, {FAILED, PASSED}):
+            return ""
+        rows = rows_of(self.judge.lab, part)
+        with self.handed_in(exercise, part, files, slot) as run_of:
+            runs = [run_of(test) for test in tests]
+            own = self.looked_at(runs, None)
+            if not own or any(all(one.passed for one in own[name]) != (outcome[name] == PASSED) for name in own):
+                return ""  # it is another one each time
+            for some in (runs[:1], runs[1:]):  # most mistakes differ in the first test
+                rows = [row for row in rows if self.agrees(row, some, own)]
+        return sentence(rows)
+
+    @contextmanager
+    def handed_in(self, exercise: Exercise, part: Part, files: dict[str, bytes], slot: int) -> Iterator[Callable[[Test], Run]]:
+        """Makes runs of a submission, which share what PoCL compiles."""
+        judge = self.judge
+        program = judge.sandbox.installed(judge.worker_program(part))
+        cache = judge.sandbox.folder(f"slot{slot}-cache", slot)
+        kernels = judge.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
+        judge.sandbox.fill(kernels, {Path(name).name: text for name, text in files.items()}, slot)
+        try:
+            yield lambda test: Run(judge, exercise, part, test, program, kernels, cache, slot, left=judge.exercise_seconds)
+        finally:
+            remove(kernels)
+            remove(cache)
+
+    def agrees(self, row: dict[str, Any], runs: list[Run], own: dict[str, list[Answer]]) -> bool:
+        """Whether a mistake answers these tests as a submission does."""
+        names = {run.test.name: (run.exercise.name, run.test.name, row["id"]) for run in runs}
+        with self.running:
+            new = [run for run in runs if names[run.test.name] not in self.known]
+            if new:
+                found = self.looked_at(new, self.planted(row, new[0].part)) or {}
+                self.known.update({names[run.test.name]: found.get(run.test.name) for run in new})
+        return all(agree(own[test], self.known[name]) for test, name in names.items())
+
+    def planted(self, row: dict[str, Any], part: Part) -> dict[str, bytes]:
+        """The files of the rung with a mistake."""
+        texts = {file: self.judge.lab.rung(file) for file in part.files}
+        texts[row["file"]] = marks.planted(texts[row["file"]], row, row["file"])
+        return {Path(file).name: text.encode() for file, text in texts.items()}
+
+    def looked_at(self, runs: list[Run], files: dict[str, bytes] | None) -> dict[str, list[Answer]] | None:
+        """What is wrong with the answers to the cases of these tests, by test; None when not all are answered.
+
+        @param files in place of those of the rung; None: those that were handed in, which run as their student's user
+        """
+        cases = [(run, case) for run in runs for case in run.cases()]
+        run, asked = runs[0], [case for _, case in cases]
+        with self.judge.turns.beside_others():
+            if files is not None:
+                answers, _, _ = run.of_rung(asked, run.program, files=files)
+            else:
+                with run.started(run.program, run.kernels) as worker:
+                    answers, _ = run.asked(worker, asked)
+            if len(answers) < len(cases):
+                return None
+            right = self.answers_of_rung(runs)
+            verdicts = run.checked(asked, answers)
+        found: dict[str, list[Answer]] = {one.test.name: [] for one in runs}
+        for (one, case), answer, expected, verdict in zip(cases, answers, right, verdicts):
+            found[one.test.name].append(answer_of(case, answer, expected, verdict["status"] == PASSED))
+        return found
+
+    def answers_of_rung(self, runs: list[Run]) -> list[bytes]:
+        """The right answers to the cases of these tests."""
+        names = [(run.exercise.name, run.test.name) for run in runs]
+        if not all(name in self.right for name in names):
+            cases = [(name, case) for name, run in zip(names, runs) for case in run.cases()]
+            answers, _, _ = runs[0].of_rung([case for _, case in cases], runs[0].program)
+            if len(answers) < len(cases):
+                raise Fault(f"the rung {runs[0].part.rung} does not answer")
+            for name in names:
+                self.right[name] = [answer for (of, _), answer in zip(cases, answers) if of == name]
+        return [answer for name in names for answer in self.right[name]]
+
+
+def rows_of(lab: Lab, part: Part) -> list[dict[str, Any]]:
+    """The known mistakes that a submission is compared with: not those whose rung somebody has changed since."""
+    texts = {file: lab.rung(file) for file in part.files}
+    return [row for row in lab.mistakes() if row["file"] in texts and row.get("finder", "values") in FINDERS and
+            marks.fits(texts[row["file"]], row)]
+
+
+def sentence(rows: list[dict[str, Any]]) -> str:
+    """What these mistakes do, in words. Several cannot be told apart by the tests."""
+    if not rows:
+        return ""
+    return f"Your kernel behaves like one that {'; or like one that '.join(row['student'] for row in rows)}."
+
+
+def answer_of(case: dict[str, Any], answer: bytes, right: bytes, passed: bool) -> Answer:
+    """What is wrong with an answer. @param right what the rung answers"""
+    if passed:
+        return Answer(True)
+    if answer[:HEAD] != bytes(HEAD) or len(answer) != len(right):
+        return Answer(False, answer[:1000])
+    form = "d" if case.get("type") == "double" else "f"
+    one, other = (array(form, padded(text[HEAD:])) for text in (answer, right))
+    bits, right_bits = (array({"d": "Q", "f": "I"}[form], numbers.tobytes()) for numbers in (one, other))
+    sizes = [abs(x) for x in other[1:1000] if x and math.isfinite(x)]
+    exact = sum(ORDINARY[0] < size < ORDINARY[1] for size in sizes) <= len(sizes) // 2
+    other_bits = [at for at, (x, y) in enumerate(zip(bits, right_bits)) if x != y]
+    wrong = [at for at in other_bits if not abs(one[at] - other[at]) <= NOISE[form] * abs(other[at])] if not exact else []
+    if not wrong:  # the last digits
+        exact, wrong = True, other_bits
+    kept = wrong if len(wrong) <= MOST_KEPT else [at for at in wrong if chosen(at, len(one))]
+    return Answer(False, b"", exact, len(wrong), len(one), {at: (bits[at], one[at], other[at]) for at in kept})
+
+
+def padded(text: bytes) -> bytes:
+    return text + bytes(-len(text) % 8)
+
+
+def chosen(at: int, size: int) -> bool:
+    """Whether a place is one of about MOST_KEPT that are looked at in an answer with many wrong numbers."""
+    return at * 2654435761 % (1 << 32) * size < (1 << 32) * MOST_KEPT
+
+
+def agree(own: list[Answer], other: list[Answer] | None) -> bool:
+    """Whether the same cases are right, and the others wrong in the same way."""
+    return other is not None and all(map(same, own, other))
+
+
+def same(one: Answer, other: Answer) -> bool:
+    if (one.passed, one.said, one.exact, one.size) != (other.passed, other.said, other.exact, other.size):
+        return False
+    if abs(one.count - other.count) > MOST_ODD * max(one.count, other.count):
+        return False
+    places = one.wrong.keys() | other.wrong.keys()
+    if max(one.count, other.count) > MOST_KEPT:
+        places = {at for at in places if chosen(at, one.size)}
+    odd = sum(at not in one.wrong or at not in other.wrong or not near(one.wrong[at], other.wrong[at], one.exact) for at in places)
+    return odd <= MOST_ODD * len(places)
+
+
+def near(one: tuple[int, float, float], other: tuple[int, float, float], exact: bool) -> bool:
+    """Whether two wrong numbers are about the same. What nobody has written is a NaN of its own, and no result."""
+    if exact or one[0] == other[0]:
+        return one[0] == other[0]
+    if not math.isfinite(one[1]) or not math.isfinite(other[1]):
+        return math.isnan(one[1]) and math.isnan(other[1]) and computed(one[1]) and computed(other[1])
+    sizes = [abs(number[1] - number[2] if math.isfinite(number[2]) else number[1]) for number in (one, other)]
+    return abs(one[1] - other[1]) <= NEAR * min(sizes)
+
+
+def computed(number: float) -> bool:
+    """Whether a NaN is one that comes from a calculation, such as 0/0: its other bits are zeros."""
+    return struct.pack(">d", abs(number))[2:] == bytes(6)
