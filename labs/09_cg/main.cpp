@@ -81,7 +81,7 @@ template <class T> int solve(const gpulab::Options& options, const Choice& c) {
     throw gpulab::UsageError("the chosen devices have no variant that solves this system; --variant names one");
 }
 
-/// Solves the system with every chosen variant, and measures them.
+// Solves the system with every chosen variant, and measures them.
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
     if (is_solved_once(options, c)) return solve<T>(options, c);
