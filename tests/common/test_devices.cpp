@@ -114,6 +114,15 @@ TEST_CASE("the ceilings of the CPU can be measured, and a report takes them", "[
 TEST_CASE("the ceilings of OpenCL devices can be measured", "[opencl]") { check_ceilings(Backend::opencl); }
 TEST_CASE("the ceilings of CUDA devices can be measured", "[cuda]") { check_ceilings(Backend::cuda); }
 
+TEST_CASE("an exception of any part reaches the caller", "[cpu]") {
+    for (const unsigned bad : {0U, 1U, 2U}) {
+        const auto body = [&](unsigned part) {
+            if (part == bad) throw gpulab::Error("part");
+        };
+        CHECK_THROWS_AS(gpulab::for_parts(3, body), gpulab::Error);
+    }
+}
+
 TEST_CASE("the environment can say how many threads the CPU has", "[cpu]") {
     {
         const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "7");

@@ -657,6 +657,15 @@ TEST_CASE("the percentage is of the ceiling that binds") {
     });
 }
 
+TEST_CASE("a run of skipped variants alone is no failure") {
+    const TestOptions options({});
+    (void)printed_by([&] {
+        Report report(options, {}, known());
+        report.add(skipped("cuda_one", "no driver"), work);
+        CHECK(report.finish() == gpulab::exit_success);
+    });
+}
+
 TEST_CASE("more than 105 % of the bound is explained, less is not") {
     const TestOptions options({});
     const auto last_words = [&](double percent) {

@@ -106,6 +106,14 @@ TEST_CASE("a stopwatch with a budget stops after three runs, one without does no
     CHECK(patient.kernel().repeats == 10);
 }
 
+TEST_CASE("a second measurement has a budget of its own") {
+    gpulab::Stopwatch watch(0, 5, 0.2);
+    watch.time([] { std::this_thread::sleep_for(std::chrono::milliseconds(70)); });
+    CHECK(watch.kernel().repeats == 3);
+    watch.time([] {});
+    CHECK(watch.kernel().repeats == 5);
+}
+
 TEST_CASE("a second measurement replaces the first") {
     gpulab::Stopwatch watch(0, 4);
     watch.time([] {});

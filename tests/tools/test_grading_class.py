@@ -26,7 +26,7 @@ from grading import grade, handout, package, report, sandbox as sandbox_module, 
 from grading.behaves import Mistakes
 from grading.exercises import load
 from grading.fault import Fault
-from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, Result, ratio_of, share_for
+from grading.judge import BUILD_ERROR, CRASHED, FAILED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED, Result, ratio_of, share_for
 from grading.submission import read
 
 
@@ -548,12 +548,35 @@ def test_feedback_names_no_input_of_a_hidden_test():
         shown = sum(one.visible for one in exercise.tests)
         assert 0 < shown < len(exercise.tests), "the exercise needs tests of both kinds"
         assert report.feedback(lab, result).count("n = 257") == shown, f"inputs named: {outcome}"
-        assert report.gradescope(lab, result).count("n = 257") == shown, f"inputs named in results.json: {outcome}"
+        found = report.gradescope(lab, result)
+        assert found.count("n = 257") == shown, f"inputs named in results.json: {outcome}"
+        assert [one["visibility"] == "visible" for one in json.loads(found)["tests"]] == [one.visible for one in exercise.tests], \
+            "students see hidden tests before they are published"
     assert report.feedback(lab, {**result, "name": "c\u009b31m\u202e"}).splitlines()[0].endswith(": c?31m?"), \
         "a name that is no text"
     speed = Result("speed", PASSED, 1, 1, "1.10 times the time of the rung", "1.10 times the time of the rung").as_dict()
     assert report.said_to_student({"visible": False, "hint": ""}, speed) == "right: 1.10 times the time of the rung", \
         "a time"
+
+
+def test_the_class_page_and_junit_say_what_became_of_each_exercise():
+    lab = load(ROOT, "saxpy")
+    exercise = lab.exercises[0]
+
+    def graded(score, *outcomes):
+        tests = [Result(test.name, one, 0, test.points, "why").as_dict() for test, one in zip(exercise.tests, outcomes)]
+        return {"name": "ada", "score": score, "max_score": lab.points, "notes": [], "seconds": 1,
+                "exercises": {exercise.name: {"backend": "opencl", "score": 0, "points": exercise.points, "tests": tests}}}
+
+    page = report.page(lab, [graded(score, PASSED) for score in (7, 1, 2, 9)], 5, [])
+    assert "4 of 5 submissions graded. Points: lowest 1, median 4.5, highest 9." in page
+    for outcomes, word in (((PASSED, FAILED), FAILED), ((FAILED, CRASHED), CRASHED), ((BUILD_ERROR, NOT_GRADED), NOT_GRADED),
+                           ((PASSED, NOT_GRADED), NOT_GRADED)):
+        assert f">0 {word}</td>" in report.page(lab, [graded(0, *outcomes)], 1, []), outcomes
+    for outcome, counts in ((FAILED, (1, 0, 0)), (UNSOLVED, (1, 0, 0)), (CRASHED, (0, 1, 0)), (TIMED_OUT, (0, 1, 0)),
+                            (NOT_GRADED, (0, 0, 1)), (PASSED, (0, 0, 0))):
+        failures, errors, skipped = counts
+        assert f'tests="1" failures="{failures}" errors="{errors}" skipped="{skipped}"' in report.junit(lab, graded(0, outcome)), outcome
 
 
 def test_regrade_does_a_mended_test_again_and_keeps_the_others(scratch, saxpy):

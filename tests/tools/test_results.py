@@ -106,7 +106,7 @@ def run(problem, *variants, study=None, platform=""):
 GPU = run(
     {"n": 2**20, "shape": "tall"},
     variant("cuda_a", 0.5),
-    variant("cuda_b", 0.25, extra=7),
+    variant("cuda_b", 0.25, extra=7, note="a|b"),
     variant("cuda_c", None),
     variant("opencl_a", 1.0, "opencl:0"),
     variant("opencl_a", 0.8, "opencl:1"),
@@ -275,6 +275,19 @@ column one show=sequential_ms
 | shape | text | one |
 |---|---|---:|
 | tall | Device cuda:0 | 8.00 |
+""",
+        # A bar in a text, nothing for a division by 0, and two results that look the same in so few digits.
+        """
+rows variant cuda_b opencl_a
+column note show=note
+column nothing show=kernel_ms/0
+column ms show=kernel_ms decimals=0
+""",
+        """
+| variant | note | nothing | ms |
+|---|---|---:|---:|
+| cuda_b | a\\|b | – | 0 |
+| opencl_a | – | – | 1 |
 """,
     ]
     for directive, wanted in zip(cases[::2], cases[1::2]):

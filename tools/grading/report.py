@@ -8,6 +8,7 @@ import io
 import json
 import os
 import re
+import statistics
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -272,10 +273,10 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[s
         rows.append(f"<tr>{''.join(cells)}</tr>")
         texts.append(f'<details id="s{number}"><summary>{html.escape(printable(result["name"]))}</summary>'
                      f"<pre>{html.escape(feedback(lab, result))}</pre></details>")
-    scores = sorted(result["score"] for result in results)
+    scores = [result["score"] for result in results]
     summary = f"{len(results)} of {expected} submissions graded."
     if scores:
-        summary += f" Points: lowest {scores[0]:g}, median {scores[len(scores) // 2]:g}, highest {scores[-1]:g}."
+        summary += f" Points: lowest {min(scores):g}, median {statistics.median(scores):g}, highest {max(scores):g}."
     summary += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in warnings(results))
     script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
               "location.hash||'#none');if(d)d.open=true}open_it()</script>")

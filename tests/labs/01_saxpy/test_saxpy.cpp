@@ -94,6 +94,9 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
     faults.check("small sizes", [&] { return saxpy::testing::first_fault(v.run, sizes_for(v.name, sizes)); });
 }
 
+/// For the kernels of the studies. 8193: with a stride of 32, one element more than 256 rows hold.
+[[maybe_unused]] std::vector<std::size_t> sizes_of_studies() { return {0, 1, 33, 1025, 8193, 100003}; }
+
 /// Checks the kernels of the studies. @param divergence may be null: then the others only
 [[maybe_unused]] void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided,
                                     saxpy::DivergenceRun* divergence, const std::vector<std::size_t>& sizes) {
@@ -139,7 +142,7 @@ const VariantCases distances(saxpy::distance_variants(), "computes distances", "
 #if defined(GPULAB_WITH_OPENCL)
 TEST_CASE("the kernels of the studies give right results on OpenCL devices", "[opencl]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence,
-                  {0, 1, 33, 1025, 100003});
+                  sizes_of_studies());
 }
 
 namespace saxpy {
@@ -183,7 +186,7 @@ TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
 #if defined(GPULAB_WITH_CUDA)
 TEST_CASE("the kernels of the studies give right results on CUDA devices", "[cuda]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence,
-                  {0, 1, 33, 1025, 100003});
+                  sizes_of_studies());
 }
 
 namespace {
@@ -211,6 +214,25 @@ TEST_CASE("cuda_one_block refuses more elements than a block has threads", "[cud
     }
 }
 #endif
+
+TEST_CASE("cpu_divergence: even elements, or every other 32, take the first branch", "[cpu]") {
+    for (const saxpy::Branch branch : {saxpy::Branch::even_odd, saxpy::Branch::warp_aligned}) {
+        saxpy::Mixed out(70);
+        gpulab::Stopwatch once;
+        saxpy::cpu_divergence(branch, out, once);
+        for (std::uint32_t i = 0; i < out.size(); ++i) {
+            INFO("element " << i);
+            const bool first = (i & (branch == saxpy::Branch::even_odd ? 1u : 32u)) == 0;
+            std::uint32_t x = i + 1;
+            for (unsigned round = 0; round < saxpy::mixing_rounds; ++round) {
+                x ^= first ? x >> 13 : x << 13;
+                x ^= first ? x << 17 : x >> 17;
+                x ^= first ? x >> 5 : x << 5;
+            }
+            CHECK(out[i] == x);
+        }
+    }
+}
 
 TEST_CASE("the input is random: no element of a or b is zero or equal to its neighbour") {
     const saxpy::Problem p = saxpy::make_problem(10000, gpulab::testing::seed);

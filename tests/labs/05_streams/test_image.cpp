@@ -167,10 +167,10 @@ std::string stored(const std::string& pixels) {
 
 TEST_CASE("16 bits per channel are rounded to 8", "[cpu]") {
     const ScratchFile file;
-    file.write(png_of(3, 1, 16, 0, stored(std::string("\x12\x00\xFF\xFF\x80\x80", 6))));
+    file.write(png_of(4, 1, 16, 0, stored(std::string("\x12\x00\xFF\xFF\x80\x80\x12\xC0", 8))));
     const gpulab::Image image = gpulab::read_png(file.path());
-    CHECK((image.width == 3 && image.height == 1 && image.channels == 1));
-    CHECK(image.pixels == std::vector<unsigned char>{0x12, 255, 0x80});
+    CHECK((image.width == 4 && image.height == 1 && image.channels == 1));
+    CHECK(image.pixels == std::vector<unsigned char>{0x12, 255, 0x80, 0x13});
 }
 
 TEST_CASE("a palette's colours are read, and one that is missing, empty or too long is refused", "[cpu]") {
@@ -197,6 +197,15 @@ TEST_CASE("a palette's transparency is read", "[cpu]") {
     const gpulab::Image image = gpulab::read_png(file.path());
     CHECK(image.channels == 4);
     CHECK(image.pixels == std::vector<unsigned char>{40, 50, 60, 255, 10, 20, 30, 7});
+}
+
+TEST_CASE("the transparent value of a grey image becomes alpha", "[cpu]") {
+    const ScratchFile file;
+    file.write(png_with(
+        2, 1, 8, 0, png_chunk("tRNS", std::string("\0\1", 2)) + png_chunk("IDAT", stored(std::string("\x01\x00", 2)))));
+    const gpulab::Image image = gpulab::read_png(file.path());
+    CHECK(image.channels == 2);
+    CHECK(image.pixels == std::vector<unsigned char>{1, 0, 0, 255});
 }
 
 TEST_CASE("chunks that are twice there, too long, apart, empty or in the wrong place are refused", "[cpu]") {

@@ -21,8 +21,8 @@ struct Solver {
 };
 
 /// A system of small whole numbers whose solution is exact in every step: L of quarters and U of whole numbers, few of
-/// them, powers of two on the diagonal.
-inline SolveProblem exact_system(std::size_t n, std::size_t count, Solution& x) {
+/// them, powers of two on the diagonal. @param power the matrix is multiplied by 2^power
+inline SolveProblem exact_system(std::size_t n, std::size_t count, Solution& x, int power = 0) {
     Factors f = exact_factors(n, true, n, gpulab::testing::seed + n);
     // Off the diagonal only next to it and in the first column: a full triangle would need more digits than there are.
     for (std::size_t i = 0; i < n; ++i)
@@ -31,6 +31,7 @@ inline SolveProblem exact_system(std::size_t n, std::size_t count, Solution& x) 
     x.resize(n * count);
     constexpr double whole[] = {-3, -2, -1, 1, 2, 3};
     for (std::size_t e = 0; e < x.size(); ++e) x[e] = pick(whole, gpulab::testing::seed, e);
+    f = scaled(std::move(f), power);
     const Problem p = problem_of(f);
     std::vector<double> b(n * count);
     for (std::size_t i = 0; i < n; ++i)
@@ -180,6 +181,18 @@ inline const std::vector<SolverCheck>& solver_checks() {
              const SolveProblem s = make_solve_problem(p, f, gpulab::random_vector<double>(p.n * 2, 5), 2);
              Solution x(p.n * 2);
              return gpulab::testing::fault_of(solver.run, s, x, [&] { return compare(s, x, true); });
+         }},
+        {"tiny pivots",
+         [](Solver& solver) { // below 1e-308: their reciprocal is infinite
+             if (solver.baseline) return std::string();
+             for (const std::size_t n : {1, 40, 130}) {
+                 Solution expected, x(n * 3);
+                 const SolveProblem p = exact_system(n, 3, expected, -1040);
+                 const std::string fault =
+                     gpulab::testing::fault_of(solver.run, p, x, [&] { return gpulab::compare(expected, x, 0); });
+                 if (!fault.empty()) return fmt::format("n = {}: {}", n, fault);
+             }
+             return std::string();
          }},
         {"options in pairs", [](Solver& solver) { return pairs_fault(solver); }},
         {"NaN stays in its right-hand side",

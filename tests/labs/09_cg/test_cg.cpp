@@ -226,6 +226,15 @@ TEST_CASE("histories are the same when their bits are, which NaN does not change
     CHECK_FALSE(cg::same_bits({1, nan}, {1}));
 }
 
+TEST_CASE("what ends an iteration is said with its number, counted from 1") {
+    const auto p = cg::testing::generated<double>("laplace2d:3", cg::testing::settings(1e-8, 500)).problem;
+    cg::Output<double> out;
+    out.history = {8, 4}, out.curvature = -2, out.end = cg::End::not_positive;
+    CHECK(cg::describe_end(p, out) == "the matrix is not positive definite: p.Ap = -2 in iteration 2");
+    out.end = cg::End::not_finite;
+    CHECK(cg::describe_end(p, out) == "a number became infinite or NaN in iteration 2; the last residual was 4");
+}
+
 TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end") {
     const auto c = cg::testing::generated<double>("laplace2d:12", cg::testing::settings(1e-8, 500));
     const auto reference = cg::make_reference(c.problem);

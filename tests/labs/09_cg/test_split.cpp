@@ -114,4 +114,12 @@ TEST_CASE("rows are shared out by the speed of the parts, and a part that was no
     CHECK(rows({1, 3}) == Rows{900, 300}); // three times as long: a third of the speed
     CHECK(rows({1, 0, 2}) == Rows{600, 300, 300});
     CHECK(rows({0, 0, 0}) == Rows{400, 400, 400});
+    gpulab::Csr<double> b; // 600 rows of one non-zero and 600 of five: non-zeros and rows are shared out, 2400 each
+    b.rows = b.columns = 1200;
+    for (std::size_t i = 0; i < b.rows; ++i) {
+        for (std::size_t k = 0; k < (i < 600 ? 1 : 5); ++k) b.column.push_back(static_cast<std::int32_t>(k));
+        b.row_start.push_back(static_cast<std::int64_t>(b.column.size()));
+    }
+    b.value.resize(b.column.size());
+    CHECK(cg::split_by_speed(b, cg::split_rows(b, {1.0, 1.0}), {2, 2}).first == Rows{0, 800, 1200});
 }
