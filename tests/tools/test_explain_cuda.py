@@ -192,6 +192,13 @@ void cuda_add(int n) {
     two_kernel<<<1, 32>>>(n);
     two_kernel<<<1, 64u>>>(n);
     launch<32>(last_kernel, n);
+    if (n > 9) {
+        constexpr int many = 64;
+        both_kernel<<<1, many>>>(n);
+    } else {
+        constexpr int many = 32;
+        both_kernel<<<1, many>>>(n);
+    }
 }
 """
 
@@ -200,10 +207,10 @@ def test_the_block_of_a_launch_is_found_where_it_is_a_constant(scratch):
     (scratch / "shared.cuh").write_text("constexpr unsigned side = 16, threads = 7;\n"
                                         "template <class K> void launch(K kernel, int n) { kernel<<<n, threads>>>(n); }\n")
     (scratch / "a.cu").write_text(SOURCE)
-    kernels = {"add_kernel", "tile_kernel", "one_kernel", "two_kernel", "last_kernel"}
+    kernels = {"add_kernel", "tile_kernel", "one_kernel", "two_kernel", "last_kernel", "both_kernel"}
     found = launches.launches_of(scratch / "a.cu")
     assert {name: launches.launched_block(name, kernels, found) for name in kernels} == {
-        "add_kernel": 128, "tile_kernel": 128, "one_kernel": None, "two_kernel": None, "last_kernel": 128}
+        "add_kernel": 128, "tile_kernel": 128, "one_kernel": None, "two_kernel": None, "last_kernel": 128, "both_kernel": None}
 
 
 # ---- The command, with a toolkit that is made up ----

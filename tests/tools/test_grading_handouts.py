@@ -219,6 +219,8 @@ def test_of_marks_follow_the_stub_and_the_text_without_answers():
     repair = re.sub(r" *// (END )?ANSWER.*\n", "", RUNG.replace("//| ", ""))
     assert marks.stub(RUNG, "f.cl", repair=True) == repair
     assert marks.stub(RUNG, "f.cl", repair=False) == repair.replace("    c[0] = 1;\n", "")
+    answer = "// ANSWER one\n//| // TODO: the same.\na();\n// END ANSWER\nb();\n"
+    assert marks.stub(answer, "f.cl", repair=False) == "// TODO: the same.\nb();\n", "an answer with lines in its place"
     pages = {name: marks.without_answers(RUNG, "f.cl", {name}) for name in ("one", "two", "three")}
     assert "c[0] = 0" in pages["one"] and "c[0] = 1" not in pages["one"] and "c[1]" not in pages["one"]
     assert "c[0] = 1" in pages["two"] and "c[1]" not in pages["two"]

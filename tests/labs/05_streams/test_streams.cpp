@@ -34,6 +34,11 @@ std::string timeline_fault(const Variant& v) {
     if (events.size() != expected) return fmt::format("{} commands, not {}", events.size(), expected);
     for (const auto& e : events) {
         if (e.end_us < e.begin_us) return fmt::format("{} of {} ends before it begins", e.kind, e.name);
+        if (v.backend == Backend::opencl) { // each strip has three commands, all in its lane
+            const auto of_strip = [&](const auto& f) { return f.name == e.name && f.lane == e.lane; };
+            if (std::ranges::count_if(events, of_strip) != 3)
+                return fmt::format("{} of {} is not in a lane with two others", e.kind, e.name);
+        }
         for (const auto& f : events) // 0.5 us: the resolution of the events
             if (e.name == f.name && e.end_us > f.end_us + 1 &&
                 ((e.kind == "copy up" && f.kind == "kernel") || (e.kind == "kernel" && f.kind == "copy down") ||

@@ -235,6 +235,16 @@ TEST_CASE("what ends an iteration is said with its number, counted from 1") {
     CHECK(cg::describe_end(p, out) == "a number became infinite or NaN in iteration 2; the last residual was 4");
 }
 
+TEST_CASE("an absolute tolerance is no multiple of the norm of b, with Jacobi neither") {
+    for (const bool jacobi : {false, true}) {
+        cg::Settings s = cg::testing::settings(0.25, 5, jacobi);
+        const double norm = 2; // of four ones
+        CHECK(cg::make_problem<double>(gpulab::stiffness<double>(4, 1), {1, 1, 1, 1}, {}, s).stop_at == 0.25 * norm);
+        s.absolute = true;
+        CHECK(cg::make_problem<double>(gpulab::stiffness<double>(4, 1), {1, 1, 1, 1}, {}, s).stop_at == 0.25);
+    }
+}
+
 TEST_CASE("the comparison sees a wrong solution, a wrong history and a wrong end") {
     const auto c = cg::testing::generated<double>("laplace2d:12", cg::testing::settings(1e-8, 500));
     const auto reference = cg::make_reference(c.problem);

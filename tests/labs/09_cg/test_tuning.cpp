@@ -79,6 +79,7 @@ TEST_CASE("what was found is kept in a file, by device, kernel, type and size") 
     CHECK(again.find("GPU, large", "dot", "float", 1024)->groups == 5);
     CHECK_FALSE(again.find("GPU, large", "dot", "double", 1024));
     CHECK_FALSE(again.find("GPU, large", "spmv", "float", 1024));
+    CHECK_FALSE(again.find("GPU, large", "dot", "float", 512));
     CHECK_FALSE(again.find("GPU, large", "dot", "float", 2048));
     CHECK(file.text() == "device,kernel,type,rows,groups,one_ms,best_ms\nGPU  large,dot,float,1024,5,2.5,0.5\n");
     for (const char* const broken : {"x\n", "device,kernel,type,rows,groups,one_ms,best_ms\nGPU,dot,float,1024,5,2.5\n",
