@@ -38,6 +38,12 @@ def test_the_page_of_words_holds_no_lines_of_an_exercise_and_still_shows_a_launc
     assert not re.search(r"//\||// (END|EXERCISE|ANSWER)\b", page + other), "a mark in a page"
 
 
+@pytest.mark.parametrize("words", ["help", "test --help", "watch -h", "run --help", "explain -h"])
+def test_each_command_of_a_hand_out_has_a_help(hand_out_of, words):
+    ran = subprocess.run([hand_out_of("saxpy") / "lab", *words.split()], capture_output=True, text=True, check=True)
+    assert ran.stdout.startswith("usage: ./lab COMMAND\n") and ran.stderr == ""
+
+
 def test_a_hand_out_of_all_labs_configures_with_a_judge_for_each_and_a_worker_for_each_rung(scratch):
     command("handout", "--all", scratch / "all")
     known = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
