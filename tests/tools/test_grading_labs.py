@@ -19,16 +19,17 @@ MOST_ROWS = {"opencl": 6, "cuda": 2}
 # Mistakes of a lab's first exercise for which it is tested that grading names them; GPULAB_EVERY_MISTAKE=1 takes all of all exercises.
 MOST_NAMED = 2
 # What they compute is another thing each time, so that nothing behaves like them.
-BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}}
+BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}, "lu": {"opencl-past-the-edge"}}
 
-# Mistakes that no case of their exercise shows. Lab 01: a distance to NaN. Lab 02: a prefix sum of numbers with NaN, or of 33
-# tiles and one element. Lab 03: NaN at the edge of a tile. Lab 04: rows that are not sorted, of 2^16 columns, or with NaN.
-# Lab 08: groups whose last row or column is the first one beyond the cells without a border. Lab 09: weights of Jacobi that
-# differ within the rows of one item.
+# Mistakes that no case of their exercise shows. Lab 01: a distance to NaN. Lab 02: a prefix sum of numbers with NaN, or of
+# 33 tiles and one element. Lab 03: NaN at the edge of a tile. Lab 04: rows that are not sorted, of 2^16 columns, or with
+# NaN. Lab 07: pivots below 5.6e-309. Lab 08: groups whose last row or column is the first one beyond the cells without a
+# border. Lab 09: weights of Jacobi that differ within the rows of one item.
 UNSEEN = {"saxpy": {"opencl-distance-nan-is-zero"},
           "reduction": {"opencl-scan-subtracts", "opencl-scan-last-tile-of-one"},
           "matmul": {"opencl-reads-on"},
           "spmv": {"opencl-assumes-sorted", "opencl-nan-left-over-lost", "opencl-zeros-skipped", "opencl-columns-in-16-bits"},
+          "lu": {"opencl-solve-reciprocal"},
           "fdtd": {"opencl-one-row-beyond-the-region", "opencl-one-column-beyond-the-region", "opencl-one-row-below-the-region"},
           "cg": {"opencl-dot-weight-of-the-first-row-of-an-item"}}
 
