@@ -783,6 +783,13 @@ def plural(count, noun):
     return f"{count} {noun}{'' if count == 1 else 's' if noun[-1] != 's' else 'es'}"
 
 
+def request_heading(f, y, one, words):
+    """The name of a rung and what its request does. Returns where the picture below it begins."""
+    f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
+    f.text(20, y + 30, words, LARGE)
+    return y + 44
+
+
 def word_coalesced():
     f = Figure(0, "A load of a warp that is coalesced, and one that is not",
                "Words of memory in sectors of eight. In the first load neighbouring lanes read neighbouring words and use all of "
@@ -792,10 +799,8 @@ def word_coalesced():
         request = one["requests"][0]
         lane_at = {at // 4: lane for lane, at in request["lanes"]}
         sectors = sorted({word // 8 for word in lane_at})
-        f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
-        f.text(20, y + 30, f"{len(lane_at)} lanes read in {plural(len(sectors), 'sector')}; {4 * len(lane_at)} of "
-                           f"{32 * len(sectors)} bytes are used", LARGE)
-        y += 44
+        y = request_heading(f, y, one, f"{len(lane_at)} lanes read in {plural(len(sectors), 'sector')}; {4 * len(lane_at)} of "
+                                       f"{32 * len(sectors)} bytes are used")
         for n, sector in enumerate(sectors):
             x, top = 20 + n % 4 * (8 * cell + 15), y + n // 4 * 34
             f.box(x - 3, top - 3, 8 * cell + 4, 30)
@@ -822,9 +827,7 @@ def word_bank():
             for w in range(word, word + wide):
                 rows.setdefault(w % 32, set()).add(w // 32)
         passes = max(map(len, rows.values()))
-        f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
-        f.text(20, y + 30, f"{len(lanes)} lanes use {len(rows)} of 32 banks: {plural(passes, 'pass')}", LARGE)
-        y += 44
+        y = request_heading(f, y, one, f"{len(lanes)} lanes use {len(rows)} of 32 banks: {plural(passes, 'pass')}")
         last = max(word // 32 for _, word in lanes)
         for bank in range(32 * (last + 1)):
             f.box(20 + bank % 32 * cell, y + bank // 32 * 30, cell - 2, 26, "idle")
@@ -845,9 +848,7 @@ def word_divergence():
     y, cell = 34, 18
     for one in COUNTED["divergence"]:
         adding = {request["warp"]: [lane for lane, _ in request["lanes"]] for request in one["requests"]}
-        f.text(20, y, one["variant"], LARGE, bold=True, mono=True)
-        f.text(20, y + 30, f"{sum(map(len, adding.values()))} lanes add: {plural(len(adding), 'request')}", LARGE)
-        y += 44
+        y = request_heading(f, y, one, f"{sum(map(len, adding.values()))} lanes add: {plural(len(adding), 'request')}")
         for warp in range(one["warps"]):
             f.text(20, y + 17, f"warp {warp}", LARGE - 2)
             for lane in range(32):

@@ -45,13 +45,6 @@ bool is_solved_once(const gpulab::Options& options, const Choice& c) {
                                 [&](const char* option) { return options.given(option); });
 }
 
-/// Whether a variant is the one that solves the user's system on its device: the fastest on one device, as far as the
-/// system fits.
-template <class T> bool is_preferred(const gpulab::Job<cg::Run<T>>& job, std::string_view name) {
-    return job.variant.name == name && job.skip.empty() &&
-           (job.variant.backend != gpulab::Backend::opencl || !job.device().is_cpu); // cpu_threads is faster there
-}
-
 /// Solves the system with the best variant that the chosen devices can run, once.
 template <class T> int solve(const gpulab::Options& options, const Choice& c) {
     const auto jobs = cg::jobs<T>(options);
@@ -59,7 +52,11 @@ template <class T> int solve(const gpulab::Options& options, const Choice& c) {
     cg::Files files("cg", c);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
     for (const char* const name : {"cuda_persistent", "cuda_graph", "opencl_five_kernels", "cpu_threads"}) {
-        const auto job = std::ranges::find_if(jobs, [&](const auto& j) { return is_preferred<T>(j, name); });
+        const auto job = std::ranges::find_if(jobs, [&](const auto& j) {
+            const bool slow =
+                j.variant.backend == gpulab::Backend::opencl && j.device().is_cpu; // cpu_threads is faster
+            return j.variant.name == name && j.skip.empty() && !slow;
+        });
         if (job == jobs.end()) continue;
         gpulab::use(job->devices);
         cg::Output<T> out;
