@@ -109,7 +109,7 @@ def test_a_page_has_what_list_code_and_faults_say(tree):
         "| program 1.1 | a loop | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#book-1) |",
         "| programs 1.2 to 1.4 | threads | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#book-1) |",
         "| section 1.3.2 | barriers | [one: study divergence](../labs/01_one/README.md#run-it), [one: question 2]"
-        "(../labs/01_one/README.md#questions), [one: exercise 1](../labs/01_one/README.md#exercises), [kernels.md: lane](kernels.md#lane) |  |",
+        "(../labs/01_one/README.md#questions), [one: exercise 1](../labs/01_one/README.md#exercises), [lane](kernels.md#lane) |  |",
         "| table 2.1 | times | [one: cuda_b](../labs/01_one/cuda/02_b.cu), [one: study table-2-1](../labs/01_one/README.md#run-it) |  |",
         "| figure 2.2 | a tree | [tests/labs/01_one/test_one.cpp](../tests/labs/01_one/test_one.cpp). *Open:* no picture; one would close it |  |",
         "| program 1 | rows | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#blog-1) |",
