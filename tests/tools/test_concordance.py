@@ -17,6 +17,7 @@ bare = "program"
 "section 1.3.2" = { what = "barriers", at = ["one study divergence", "one question 2", "one exercise 1", "docs/kernels.md#lane"] }
 "table 2.1" = { what = "times" }
 "figure 2.2" = { what = "a tree", open = "no picture; one would close it" }
+"chapter 5" = { what = "the end", at = ["README.md"] }
 "exercise 2.3" = { what = "a scan", at = ["one cuda_b", "mistake one cuda-wrong", "labs/01_one/README.md#run-it"] }
 
 [[text]]
@@ -66,10 +67,10 @@ class Tree:
             shutil.copy(ROOT / name, self.path(name))
         for name, text in {
             "docs/sources.toml": SOURCES, "docs/texts-faults.md": FAULTS, "labs/01_one/README.md": README,
-            "docs/kernels.md": '# Words\n\n- <a name="lane"></a>**Lane**: one\n',
+            "README.md": "# All\n", "docs/kernels.md": '# Words\n\n- <a name="lane"></a>**Lane**: one\n',
             "labs/01_one/rungs.inc": 'CUDA_RUNG(cuda_a, "a")\nCUDA_RUNG(cuda_b, "b")\n',
             "labs/01_one/cuda/01_a.cu": "// Rung 1. (Alfaro & Rossetto,\n// programs 1.1, 1.2 and 1.4; Blog, program 1)\nvoid cuda_a(int) {}\n",
-            "labs/01_one/cuda/02_b.cu": "// Rung 2: table 2.1 of the book. (Other 2013, section 9.9)\nvoid cuda_b(int) {}\n",
+            "labs/01_one/cuda/02_b.cu": "// Rung 2: table 2.1 of the book. (Other 2013, section 9.9; Book, section 5)\nvoid cuda_b(int) {}\n",
             "tests/labs/01_one/test_one.cpp": 'TEST_CASE("the book\'s figure 2.2 and exercise 2.3") {}\n',
             "tests/mistakes/01_one.toml": '[[mistake]]\nid = "cuda-wrong"\n',
         }.items():
@@ -103,7 +104,7 @@ def test_the_concordance_is_up_to_date_and_every_item_has_its_place():
 
 
 def test_a_page_has_what_list_code_and_faults_say(tree):
-    assert passed(tree.path("tools/concordance")).stdout == "items: 7, of which 1 are open\n"
+    assert passed(tree.path("tools/concordance")).stdout == "items: 8, of which 1 are open\n"
     page = tree.path("docs/concordance.md").read_text(encoding="utf-8")
     for row in (
         "| program 1.1 | a loop | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#book-1) |",
@@ -112,6 +113,7 @@ def test_a_page_has_what_list_code_and_faults_say(tree):
         "(../labs/01_one/README.md#questions), [one: exercise 1](../labs/01_one/README.md#exercises), [lane](kernels.md#lane) |  |",
         "| table 2.1 | times | [one: cuda_b](../labs/01_one/cuda/02_b.cu), [one: study table-2-1](../labs/01_one/README.md#run-it) |  |",
         "| figure 2.2 | a tree | [tests/labs/01_one/test_one.cpp](../tests/labs/01_one/test_one.cpp). *Open:* no picture; one would close it |  |",
+        "| chapter 5 | the end | [README.md](../README.md), [one: cuda_b](../labs/01_one/cuda/02_b.cu) |  |",
         "| program 1 | rows | [one: cuda_a](../labs/01_one/cuda/01_a.cu) | [fault](texts-faults.md#blog-1) |",
     ):
         assert row in page.split("\n"), f"no row '{row}' in:\n{page}"
