@@ -1,4 +1,4 @@
-// Rung 5: one task per row of C. (Alfaro Vigo & Rossetto, exercise 1.1 of section 1.6)
+// Rung 5: one task per row of C. (Alfaro Vigo & Rossetto, exercise 1.1)
 //
 // Changed: a task is a whole row, computed in the order of cpu_ikj. There are n times fewer tasks, and two threads
 // write to the same cache line only where one row ends and the next begins.

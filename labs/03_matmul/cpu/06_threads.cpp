@@ -1,4 +1,4 @@
-// Rung 6: as many threads as cores, each with a band of rows. (Alfaro Vigo & Rossetto, exercise 1.2 of section 1.6)
+// Rung 6: as many threads as cores, each with a band of rows. (Alfaro Vigo & Rossetto, exercise 1.2)
 //
 // Changed: the rows are divided before the threads start; each of the first m mod P threads has one row more. Nothing
 // is shared while they run. Each band is computed in blocks, as in cpu_blocked.

@@ -1,4 +1,5 @@
-// Rung 1: one thread per row. Known as CSR-scalar (Bell and Garland, SC 2009). (Aula 17)
+// Rung 1: one thread per row. Known as CSR-scalar (Bell and Garland, SC 2009). (Aula 17, program 1; Blog,
+// program 1)
 //
 // The loop of cpu_sequential, with the outer loop spread over the threads. Rows are independent, so nothing is shared.
 // Limit: at each step neighbouring threads read entries that lie a row apart. In rows of 16 floats the 32 loads of a

@@ -1,5 +1,5 @@
 // Rung 2: a warp per row, with the 32 partial sums added up in shared memory. Known as CSR-vector (Bell and Garland,
-// SC 2009). (Blog)
+// SC 2009). (Blog, program 2)
 //
 // Changed: lane l takes entries l, l + 32, ... of the row, so the 32 loads of a warp lie side by side. Then the partial
 // sums are added up in halves: lanes 0 ... 15 add those of lanes 16 ... 31, lanes 0 ... 7 those of lanes 8 ... 15, ...
