@@ -1,6 +1,7 @@
 // The program as a user meets it, and the hand-out against the variant tables.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -109,6 +110,10 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study ladder --op dot",
                                         "--study size --n 100",
                                         "--study transfers --x 0.5",
+                                        "--study lost-update --n 0",
+                                        "--study lost-update --n 2^25",
+                                        "--study lost-update --type double",
+                                        "--study lost-update --variant cpu_sequential",
                                         "--study transfers --variant opencl_dot",
                                         "--op sum --x 0.5",
                                         "--op pi --x 0.5",
@@ -174,4 +179,24 @@ TEST_CASE("a study that needs a device says why there is none of a back end that
 
 TEST_CASE("the ladder study writes a list of runs") {
     CHECK(program.study_fault("ladder", "--n 100000", 1, wrong_rungs<float>(100000)) == "");
+}
+
+TEST_CASE("of unprotected additions any number may be lost, of atomic ones none") {
+    for (const std::string n : {"1", "257", "1000003"}) {
+        INFO(n);
+        const auto runs = program.results("--study lost-update --repeat 2 --n " + n);
+        const auto& variants = runs[0]["variants"];
+        CHECK(runs.size() == 1);
+        CHECK(variants.size() ==
+              2 * (1 + gpulab::devices(Backend::opencl).size() + gpulab::devices(Backend::cuda).size()));
+        for (const auto& v : variants) {
+            INFO(v.dump());
+            const std::int64_t found = v["found"], lost = v["lost"];
+            CHECK(v["status"] == "passed");
+            CHECK(found >= 1);
+            CHECK(lost >= 0);
+            CHECK(found + lost == std::stoll(n));
+            if (std::string(v["name"]).ends_with("_atomic")) CHECK(lost == 0);
+        }
+    }
 }
