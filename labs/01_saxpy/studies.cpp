@@ -6,6 +6,7 @@
 
 #include "distances.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/report.hpp"
@@ -213,6 +214,43 @@ void divergence(const Options& options, Report& report, std::size_t size) {
     }
 }
 
+/// One small table in each kind of memory, read at the same word by all threads of a warp, at neighbouring words, and
+/// at words 8 apart. At most 2^20 elements, as in divergence.
+void memories(const Options& options, Report& report, std::size_t size) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    if (options.given("--n") && size > most)
+        throw gpulab::UsageError("--n: the study memories takes at most 2^20 elements");
+    const std::size_t n = std::min(size, most);
+    report.column("words apart", "apart");
+    report.column("reads_per_ns", "reads/ns");
+    Mixed table(table_size), out(n), reference(n);
+    for (unsigned j = 0; j < table_size; ++j)
+        table[j] = static_cast<std::uint32_t>(gpulab::random_bits(options.seed(), j));
+    for (const unsigned apart : {0u, 1u, 8u}) {
+        gpulab::Stopwatch once(0, 1);
+        cpu_look_up(apart, table, reference, once);
+        report.begin({{"n", n}, {"words apart", apart}});
+        report.sequential_ms(once.kernel().median);
+        for (const Device& device : kernel_devices(options)) {
+            const bool cuda = device.backend == Backend::cuda;
+            LookUpRun* const run = cuda ? GPULAB_IF_CUDA(cuda_look_up) : GPULAB_IF_OPENCL(opencl_look_up);
+            for (const auto& [memory, name] : {std::pair(Memory::global, "global"),
+                                               {Memory::constant, "constant"},
+                                               {Memory::texture, "texture"},
+                                               {Memory::shared, "shared"}}) {
+                if (!cuda && memory == Memory::texture) continue;
+                Result r = gpulab::measure(
+                    fmt::format("{}_{}", name_of(device.backend), name), device, out, options,
+                    [&](Mixed& o, Stopwatch& watch) { run(memory, apart, table, o, watch); },
+                    [&] { return gpulab::compare(reference, out, 0); });
+                const double reads = static_cast<double>(n) * table_reads;
+                if (r.kernel.median > 0) r.extra = {{"reads_per_ns", reads / (1e6 * r.kernel.median)}};
+                report.add(std::move(r), {});
+            }
+        }
+    }
+}
+
 /// Each point needs 12 bytes in and 4 out; the aligned layout moves 20 in all. 9 operations: 3 differences, 3 squares,
 /// 2 sums, 1 root.
 void distances(const Options& options, Report& report, std::size_t n) {
@@ -247,6 +285,7 @@ const std::vector<Study>& studies() {
              r.begin({{"op", "distances"}, {"n", n}});
              distances(o, r, n);
          }},
+        {"memories", "one table in global, constant, texture and shared memory", memories},
         {"divergence", "branches that divide a warp against branches that do not", divergence},
     };
     return all;

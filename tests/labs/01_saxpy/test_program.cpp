@@ -107,6 +107,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study coalescing --op distances",
                                         "--study threads --backend opencl",
                                         "--study divergence --n 2^22",
+                                        "--study memories --n 2^22",
                                         "--study alignment --n 6148914691236517205",
                                         "--variant 'a\nb'"}) {
         INFO(arguments);
