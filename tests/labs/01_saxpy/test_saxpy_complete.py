@@ -1,54 +1,25 @@
-"""The two complete programs of lab 01: a student copies one file, compiles it with the line that the page shows, and runs it."""
+"""The two complete programs of lab 01, in CUDA and in OpenCL."""
 
 import re
 import shutil
 import subprocess
 
 import pytest
-from conftest import ROOT, passed, run
+from complete import changed, compiled, ends_with, gpu
+from conftest import passed, run
 
-FOLDER = ROOT / "labs/01_saxpy/complete"
-PAGE = (ROOT / "docs/kernels.md").read_text(encoding="utf-8")
-
-
-def compiled(scratch, name, change=lambda text: text):
-    """Compiles a copy of the file with the line of the page, which the file itself shows too. The path of the program."""
-    line = re.search(rf"(?m)^    (\S+ {re.escape(name)} .*)$", PAGE)[1]
-    text = (FOLDER / name).read_text(encoding="utf-8")
-    assert f"//     {line}\n" in text
-    (scratch / name).write_text(change(text), encoding="utf-8")
-    if not shutil.which(line.split()[0]):
-        pytest.skip(f"no {line.split()[0]}")
-    done = subprocess.run(line, shell=True, cwd=scratch, capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and name not in done.stdout + done.stderr, done  # no warning about a line of the file
-    return scratch / line.split()[-1]
-
-
-def refused(done, exit_code, *words):
-    """One line on stderr with these words."""
-    assert done.returncode == exit_code and done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), done
-    assert not [word for word in words if word not in done.stderr], done
-
-
-def gpu():
-    return bool(shutil.which("nvidia-smi")) and run("nvidia-smi", "-L").returncode == 0
-
-
-def changed(old, new):
-    """Puts `new` in the place of the only `old`."""
-    def change(text):
-        assert text.count(old) == 1, old
-        return text.replace(old, new)
-    return change
+CUDA = "labs/01_saxpy/complete/saxpy.cu"
+OPENCL = "labs/01_saxpy/complete/saxpy_cl.cpp"
+PAGE = "docs/kernels.md"
 
 
 def test_the_CUDA_program_computes_SAXPY_or_says_in_one_line_that_there_is_no_GPU(scratch):
-    program = compiled(scratch, "saxpy.cu")
+    program = compiled(scratch, CUDA, PAGE)
     for argument in ("0", "-3", "12x", "", "1e5", "100000001", "99999999999999999999"):
-        refused(run(program, argument), 2, "usage: saxpy [n], with n = 1 ... 100000000")
-    refused(run(program, "1", "2"), 2, "usage: ")
+        ends_with(run(program, argument), 2, "usage: saxpy [n], with n = 1 ... 100000000")
+    ends_with(run(program, "1", "2"), 2, "usage: ")
     if not gpu():
-        refused(run(program), 2, "saxpy: looking for a GPU: ")
+        ends_with(run(program), 2, "saxpy: looking for a GPU: ")
         return
     assert passed(program).stdout.endswith("\nall 1000000 elements are right\n")
     for n in (1, 255, 256, 257, 1000):
@@ -58,8 +29,8 @@ def test_the_CUDA_program_computes_SAXPY_or_says_in_one_line_that_there_is_no_GP
 def test_the_CUDA_program_says_that_a_wrong_result_is_wrong(scratch):
     if not gpu():
         pytest.skip("no GPU")
-    program = compiled(scratch, "saxpy.cu", changed("if (i < n)", "if (i < n - 1)"))
-    refused(run(program, 1000), 1, "saxpy: 1 of 1000 elements are wrong")
+    program = compiled(scratch, CUDA, PAGE, changed("if (i < n)", "if (i < n - 1)"))
+    ends_with(run(program, 1000), 1, "saxpy: 1 of 1000 elements are wrong")
 
 
 def opencl():
@@ -74,15 +45,15 @@ def opencl():
 
 def test_the_OpenCL_program_lists_all_devices_and_computes_SAXPY_on_each(scratch):
     opencl()
-    program = compiled(scratch, "saxpy_cl.cpp")
-    refused(run(program, OCL_ICD_VENDORS="/nonexistent"), 2, "no OpenCL platform found")
+    program = compiled(scratch, OPENCL, PAGE)
+    ends_with(run(program, OCL_ICD_VENDORS="/nonexistent"), 2, "no OpenCL platform found")
     for arguments in (["x"], ["0", "-1"], ["0", "0", "0"], [""], ["0x"], ["1000"]):
-        refused(run(program, *arguments), 2, "usage: saxpy_cl [PLATFORM [DEVICE]]")
+        ends_with(run(program, *arguments), 2, "usage: saxpy_cl [PLATFORM [DEVICE]]")
     first = run(program)
     if first.returncode == 2 and "no OpenCL platform found" in first.stderr:
         pytest.skip("no OpenCL platform")
-    refused(run(program, "999"), 2, "saxpy_cl: there is no platform 999")
-    refused(run(program, "0", "999"), 2, "saxpy_cl: platform 0 has no device 999")
+    ends_with(run(program, "999"), 2, "saxpy_cl: there is no platform 999")
+    ends_with(run(program, "0", "999"), 2, "saxpy_cl: platform 0 has no device 999")
     platform, devices = None, []
     for line in first.stdout.splitlines():
         if found := re.match(r"platform (\d+): .", line):
@@ -102,16 +73,16 @@ def test_the_OpenCL_program_lists_all_devices_and_computes_SAXPY_on_each(scratch
 ])
 def test_the_OpenCL_program_says_what_is_wrong(scratch, old, new, exit_code, words):
     opencl()
-    program = compiled(scratch, "saxpy_cl.cpp", changed(old, new))
+    program = compiled(scratch, OPENCL, PAGE, changed(old, new))
     done = run(program)
     if "no OpenCL platform found" in done.stderr:
         pytest.skip("no OpenCL platform")
-    refused(done, exit_code, words)
+    ends_with(done, exit_code, words)
 
 
 def test_the_OpenCL_program_shows_the_build_log(scratch):
     opencl()
-    program = compiled(scratch, "saxpy_cl.cpp", changed("kernel void saxpy(float k,", "kernel void saxpy(floating k,"))
+    program = compiled(scratch, OPENCL, PAGE, changed("kernel void saxpy(float k,", "kernel void saxpy(floating k,"))
     done = run(program)
     if "no OpenCL platform found" in done.stderr:
         pytest.skip("no OpenCL platform")
