@@ -8,10 +8,10 @@
 // columns.
 // Registers: 64 sums and what goes with them need up to 128 registers per thread. A multiprocessor has 65,536 of them,
 // so it holds two blocks (65,536 / 256 / 128), and the second number of __launch_bounds__ makes the compiler keep to
-// that limit. The study `registers` asks for other numbers of blocks. Limit: instructions that are not multiply-adds.
-// The compiler joins four neighbours of A's tile into one 16-byte load, but each number of B's tile is a load of its
-// own, and so is each number from global memory. And as before, nothing overlaps the loads from global memory: the
-// threads wait for every tile.
+// that limit. The study `registers` asks for other numbers of blocks.
+// Limit: instructions that are not multiply-adds. The compiler joins four neighbours of A's tile into one 16-byte load,
+// but each number of B's tile is a load of its own, and so is each number from global memory. And as before, nothing
+// overlaps the loads from global memory: the threads wait for every tile.
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
