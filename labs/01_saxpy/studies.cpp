@@ -189,6 +189,31 @@ void threads(const Options& options, Report& report, std::size_t n) {
     }
 }
 
+/// Program 1.2 of the book: a CPU thread for each element, against one loop.
+void thread_each(const Options& options, Report& report) {
+    const std::vector<Device> cpus = options.devices(Backend::cpu);
+    if (cpus.empty()) throw gpulab::UsageError("--study thread-each runs on the CPU back end, which was not chosen");
+    report.column("n", "elements");
+    report.column("us_per_element", "us/element", "{:.3f}");
+    for (std::size_t n = 1; n <= 1024; n *= 4) {
+        const Case c(options, n);
+        Output out(n);
+        report.begin({{"n", n}});
+        report.sequential_ms(c.sequential_ms);
+        const auto add = [&](const char* name, const auto& run) {
+            Result r = gpulab::measure(name, cpus.front(), out, options, run,
+                                       [&] { return compare(c.problem, c.reference, out); });
+            r.extra = {{"us_per_element", 1000 * r.kernel.median / static_cast<double>(n)}};
+            report.add(std::move(r), {});
+        };
+        add("cpu_sequential",
+            [&](Output& o, Stopwatch& watch) { gpulab::run_of(variants(), "cpu_sequential")(c.problem, o, watch); });
+        add("cpu_thread_each", [&](Output& o, Stopwatch& watch) {
+            cpu_blocks_of(c.problem, o, watch, static_cast<unsigned>(n)); // n threads, each with one element
+        });
+    }
+}
+
 /// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
 /// here. At most 2^20 elements, for which the reference on one core takes about half a second.
 void divergence(const Options& options, Report& report, std::size_t size) {
@@ -274,6 +299,8 @@ struct Study {
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
         {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", threads},
+        {"thread-each", "a CPU thread for each element, n = 1 ... 1024",
+         [](const Options& o, Report& r, std::size_t) { thread_each(o, r); }, false},
         {"table-2-1", "kernel time against one CPU core, n = 10^2 ... 10^7",
          [](const Options& o, Report& r, std::size_t) { table(o, r, false); }, false},
         {"table-2-2", "the same, with the transfers included",

@@ -6,6 +6,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
+#include "rungs.hpp"
 
 namespace reduction {
 
@@ -121,6 +122,36 @@ template <class T> void transfers(const Options& options, Report& report) {
     }
 }
 
+/// Exercise 1.4 of the book: log(1 + x) at x = 1 with the table's numbers of terms, on 1, 2, 4, ... CPU threads.
+void table_1_1(const Options& options, Report& report) {
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study table-1-1 has its own choice of variants; --variant does not apply");
+    const std::vector<Device> cpus = options.devices(Backend::cpu);
+    if (cpus.empty()) throw gpulab::UsageError("--study table-1-1 runs on the CPU back end, which was not chosen");
+    report.column("terms", "terms");
+    report.column("threads", "threads");
+    report.column("efficiency", "efficiency");
+    const auto most = static_cast<std::size_t>(gpulab::hardware_threads());
+    for (const std::size_t terms : {1'000'000, 10'000'000, 20'000'000}) {
+        const SeriesProblem<double> problem{Series::log, 1, terms};
+        const Expected<double> expected = expected_series(problem);
+        const double tolerance = series_tolerance<double>(Backend::cpu, terms);
+        Scalar<double> sum(1);
+        const double sequential = gpulab::sequential_ms(cpu_series<double>, problem, sum);
+        for (std::size_t p = 1;; p = std::min(2 * p, most)) {
+            report.begin({{"op", "log"}, {"terms", terms}, {"threads", p}});
+            report.sequential_ms(sequential);
+            Result r = gpulab::measure(
+                "cpu_series_threads", cpus.front(), sum, options,
+                [&](Scalar<double>& out, Stopwatch& watch) { cpu_series_of(problem, out, watch, p); },
+                [&] { return compare(expected, sum, tolerance); });
+            r.extra = {{"efficiency", gpulab::efficiency(sequential, r.kernel.median, static_cast<int>(p))}};
+            report.add(std::move(r), {});
+            if (p == most) break;
+        }
+    }
+}
+
 /// Program 1.8 of the book without mutual exclusion, beside an atomic addition. Any unprotected count from 1 to n is
 /// possible, so the files say "passed" of all of these; the table shows what was lost instead of a verdict.
 void lost_update(const Options& options, Report& report, std::size_t n) {
@@ -171,13 +202,15 @@ std::vector<gpulab::StudySummary> study_list() {
     return {{"size", "every variant of the sum at n = 2^10 ... 2^28", {"--type"}},
             {"ladder", "every variant of the sum at --n, in percent of the copy bandwidth", {"--n", "--type"}},
             {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers", {"--type"}},
+            {"table-1-1", "log(1 + x) on 1, 2, 4, ... CPU threads: speed-up and efficiency", {}},
             {"lost-update", "additions to one number without protection: wrong, and how wrong", {"--n"}}};
 }
 
 int run_study(const Options& options, const std::string& type, std::size_t n) {
-    if (options.study() == "lost-update") {
+    if (options.study() == "lost-update" || options.study() == "table-1-1") { // neither has a type
         Report report(options);
-        lost_update(options, report, n);
+        if (options.study() == "table-1-1") table_1_1(options, report);
+        else lost_update(options, report, n);
         return report.finish();
     }
     if (type == "int")

@@ -10,6 +10,7 @@
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 #include "reduction.hpp"
+#include "series.hpp"
 
 namespace reduction {
 
@@ -35,6 +36,9 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 /// @throws UsageError for another type
 int run_study(const gpulab::Options& options, const std::string& type, std::size_t n);
+
+/// Study table-1-1: cpu_series_threads with this many threads, at least 1.
+template <class T> void cpu_series_of(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch, std::size_t threads);
 
 /// Study lost-update: how a thread adds 1 to the counter that all threads share.
 enum class Addition {
