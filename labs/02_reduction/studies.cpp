@@ -6,7 +6,6 @@
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
-#include "rungs.hpp"
 
 namespace reduction {
 
@@ -137,7 +136,8 @@ void table_1_1(const Options& options, Report& report) {
         const Expected<double> expected = expected_series(problem);
         const double tolerance = series_tolerance<double>(Backend::cpu, terms);
         Scalar<double> sum(1);
-        const double sequential = gpulab::sequential_ms(cpu_series<double>, problem, sum);
+        const double sequential =
+            gpulab::sequential_ms(gpulab::run_of(series_variants<double>(), "cpu_series"), problem, sum);
         for (std::size_t p = 1;; p = std::min(2 * p, most)) {
             report.begin({{"op", "log"}, {"terms", terms}, {"threads", p}});
             report.sequential_ms(sequential);
