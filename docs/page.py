@@ -171,7 +171,7 @@ class Page:
         if re.search(rf"^namespace {name}\b", headers, re.MULTILINE):
             text += f"Everything of this lab: namespace @ref {name}.\n"
         text += "Formulas and the kernels that compute them: @ref formulas. One file per rung:\n\n"
-        for back_end in ("cpu", "opencl", "cuda"):
+        for back_end in ("cpu", "opencl", "cuda", "complete"):
             for source in sorted((self.file.parent / back_end).glob("*.*")):
                 if source.suffix in SOURCES:
                     text += f'- @ref labs/{self.lab}/{back_end}/{source.name} "{back_end}/{source.name}"\n'

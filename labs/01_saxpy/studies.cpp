@@ -6,6 +6,7 @@
 
 #include "distances.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/report.hpp"
@@ -188,6 +189,31 @@ void threads(const Options& options, Report& report, std::size_t n) {
     }
 }
 
+/// Program 1.2 of the book: a CPU thread for each element, against one loop.
+void thread_each(const Options& options, Report& report) {
+    const std::vector<Device> cpus = options.devices(Backend::cpu);
+    if (cpus.empty()) throw gpulab::UsageError("--study thread-each runs on the CPU back end, which was not chosen");
+    report.column("n", "elements");
+    report.column("us_per_element", "us/element", "{:.3f}");
+    for (std::size_t n = 1; n <= 1024; n *= 4) {
+        const Case c(options, n);
+        Output out(n);
+        report.begin({{"n", n}});
+        report.sequential_ms(c.sequential_ms);
+        const auto add = [&](const char* name, const auto& run) {
+            Result r = gpulab::measure(name, cpus.front(), out, options, run,
+                                       [&] { return compare(c.problem, c.reference, out); });
+            r.extra = {{"us_per_element", 1000 * r.kernel.median / static_cast<double>(n)}};
+            report.add(std::move(r), {});
+        };
+        add("cpu_sequential",
+            [&](Output& o, Stopwatch& watch) { gpulab::run_of(variants(), "cpu_sequential")(c.problem, o, watch); });
+        add("cpu_thread_each", [&](Output& o, Stopwatch& watch) {
+            cpu_blocks_of(c.problem, o, watch, static_cast<unsigned>(n)); // n threads, each with one element
+        });
+    }
+}
+
 /// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
 /// here. At most 2^20 elements, for which the reference on one core takes about half a second.
 void divergence(const Options& options, Report& report, std::size_t size) {
@@ -209,6 +235,43 @@ void divergence(const Options& options, Report& report, std::size_t size) {
                 cuda ? "cuda_divergence" : "opencl_divergence", device, out, options,
                 [&](Mixed& o, Stopwatch& w) { run(branch, o, w); }, [&] { return gpulab::compare(reference, out, 0); });
             report.add(std::move(r), {.bytes = 4.0 * static_cast<double>(n)});
+        }
+    }
+}
+
+/// One small table in each kind of memory, read at the same word by all threads of a warp, at neighbouring words, and
+/// at words 8 apart. At most 2^20 elements, as in divergence.
+void memories(const Options& options, Report& report, std::size_t size) {
+    constexpr std::size_t most = std::size_t{1} << 20;
+    if (options.given("--n") && size > most)
+        throw gpulab::UsageError("--n: the study memories takes at most 2^20 elements");
+    const std::size_t n = std::min(size, most);
+    report.column("words apart", "apart");
+    report.column("reads_per_ns", "reads/ns");
+    Mixed table(table_size), out(n), reference(n);
+    for (unsigned j = 0; j < table_size; ++j)
+        table[j] = static_cast<std::uint32_t>(gpulab::random_bits(options.seed(), j));
+    for (const unsigned apart : {0u, 1u, 8u}) {
+        gpulab::Stopwatch once(0, 1);
+        cpu_look_up(apart, table, reference, once);
+        report.begin({{"n", n}, {"words apart", apart}});
+        report.sequential_ms(once.kernel().median);
+        for (const Device& device : kernel_devices(options)) {
+            const bool cuda = device.backend == Backend::cuda;
+            LookUpRun* const run = cuda ? GPULAB_IF_CUDA(cuda_look_up) : GPULAB_IF_OPENCL(opencl_look_up);
+            for (const auto& [memory, name] : {std::pair(Memory::global, "global"),
+                                               {Memory::constant, "constant"},
+                                               {Memory::texture, "texture"},
+                                               {Memory::shared, "shared"}}) {
+                if (!cuda && memory == Memory::texture) continue;
+                Result r = gpulab::measure(
+                    fmt::format("{}_{}", name_of(device.backend), name), device, out, options,
+                    [&](Mixed& o, Stopwatch& watch) { run(memory, apart, table, o, watch); },
+                    [&] { return gpulab::compare(reference, out, 0); });
+                const double reads = static_cast<double>(n) * table_reads;
+                if (r.kernel.median > 0) r.extra = {{"reads_per_ns", reads / (1e6 * r.kernel.median)}};
+                report.add(std::move(r), {});
+            }
         }
     }
 }
@@ -236,6 +299,8 @@ struct Study {
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
         {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", threads},
+        {"thread-each", "a CPU thread for each element, n = 1 ... 1024",
+         [](const Options& o, Report& r, std::size_t) { thread_each(o, r); }, false},
         {"table-2-1", "kernel time against one CPU core, n = 10^2 ... 10^7",
          [](const Options& o, Report& r, std::size_t) { table(o, r, false); }, false},
         {"table-2-2", "the same, with the transfers included",
@@ -247,6 +312,7 @@ const std::vector<Study>& studies() {
              r.begin({{"op", "distances"}, {"n", n}});
              distances(o, r, n);
          }},
+        {"memories", "one table in global, constant, texture and shared memory", memories},
         {"divergence", "branches that divide a warp against branches that do not", divergence},
     };
     return all;

@@ -61,4 +61,26 @@ using Mixed = std::vector<std::uint32_t>;
 using DivergenceRun = void(Branch branch, Mixed& out, Stopwatch& watch);
 DivergenceRun cpu_divergence, cuda_divergence, opencl_divergence;
 
+/// Study memories: where the table lies that all threads read.
+enum class Memory {
+    global,   ///< device memory, through the caches of ordinary loads
+    constant, ///< the constant cache: 64 KiB of device memory at most
+    texture,  ///< the texture path (CUDA only)
+    shared    ///< shared memory (OpenCL: local), into which each block copies the table first
+};
+
+inline constexpr unsigned table_size = 256;  ///< words of the table; a power of two
+inline constexpr unsigned table_reads = 256; ///< words that a thread reads, one after another
+
+/// Study memories: element i starts with x = 0 and takes x = 5 x + table[(i * apart + r) mod table_size] for
+/// r = 0, ..., table_reads - 1, modulo 2^32. At `apart` 0 all threads read the same word at a time, at 1 neighbouring
+/// threads read neighbouring words. Every device gives exactly the same bits.
+/// @param table table_size words
+/// @throws Unsupported for Memory::texture in OpenCL
+using LookUpRun = void(Memory memory, unsigned apart, const Mixed& table, Mixed& out, Stopwatch& watch);
+LookUpRun cuda_look_up, opencl_look_up;
+
+/// The reference of study memories.
+void cpu_look_up(unsigned apart, const Mixed& table, Mixed& out, Stopwatch& watch);
+
 } // namespace saxpy

@@ -121,6 +121,73 @@ template <class T> void transfers(const Options& options, Report& report) {
     }
 }
 
+/// Exercise 1.4 of the book: log(1 + x) at x = 1 with the table's numbers of terms, on 1, 2, 4, ... CPU threads.
+void table_1_1(const Options& options, Report& report) {
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study table-1-1 has its own choice of variants; --variant does not apply");
+    const std::vector<Device> cpus = options.devices(Backend::cpu);
+    if (cpus.empty()) throw gpulab::UsageError("--study table-1-1 runs on the CPU back end, which was not chosen");
+    report.column("terms", "terms");
+    report.column("threads", "threads");
+    report.column("efficiency", "efficiency");
+    const auto most = static_cast<std::size_t>(gpulab::hardware_threads());
+    for (const std::size_t terms : {1'000'000, 10'000'000, 20'000'000}) {
+        const SeriesProblem<double> problem{Series::log, 1, terms};
+        const Expected<double> expected = expected_series(problem);
+        const double tolerance = series_tolerance<double>(Backend::cpu, terms);
+        Scalar<double> sum(1);
+        const double sequential =
+            gpulab::sequential_ms(gpulab::run_of(series_variants<double>(), "cpu_series"), problem, sum);
+        for (std::size_t p = 1;; p = std::min(2 * p, most)) {
+            report.begin({{"op", "log"}, {"terms", terms}, {"threads", p}});
+            report.sequential_ms(sequential);
+            Result r = gpulab::measure(
+                "cpu_series_threads", cpus.front(), sum, options,
+                [&](Scalar<double>& out, Stopwatch& watch) { cpu_series_of(problem, out, watch, p); },
+                [&] { return compare(expected, sum, tolerance); });
+            r.extra = {{"efficiency", gpulab::efficiency(sequential, r.kernel.median, static_cast<int>(p))}};
+            report.add(std::move(r), {});
+            if (p == most) break;
+        }
+    }
+}
+
+/// Program 1.8 of the book without mutual exclusion, beside an atomic addition. Any unprotected count from 1 to n is
+/// possible, so the files say "passed" of all of these; the table shows what was lost instead of a verdict.
+void lost_update(const Options& options, Report& report, std::size_t n) {
+    constexpr std::size_t most = std::size_t{1} << 24;
+    if (n < 1 || n > most) throw gpulab::UsageError("--n: the study lost-update takes 1 to 2^24 additions");
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study lost-update has its own kernels; --variant does not apply");
+    report.quiet(true);
+    report.begin({{"additions", n}});
+    const Count expected(1, static_cast<std::uint32_t>(n));
+    Count count(1);
+    for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
+        for (const Device& device : options.devices(backend)) {
+            const std::string title = fmt::format("{}  {}, additions of 1 to one number", device.id(), device.name);
+            fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
+            fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10}\n", "addition", "expected", "found", "lost", "kernel ms");
+            for (const Addition addition : {Addition::unprotected, Addition::atomic}) {
+                const char* const name = addition == Addition::atomic ? "atomic" : "unprotected";
+                const double tolerance = addition == Addition::atomic ? 0 : static_cast<double>(n - 1);
+                CountRun* const run = backend == Backend::cpu      ? cpu_count
+                                      : backend == Backend::opencl ? GPULAB_IF_OPENCL(opencl_count)
+                                                                   : GPULAB_IF_CUDA(cuda_count);
+                Result r = gpulab::measure(
+                    fmt::format("{}_{}", name_of(backend), name), device, count, options,
+                    [&](Count& c, Stopwatch& watch) { run(n, addition, c, watch); },
+                    [&] { return gpulab::compare(expected, count, tolerance); });
+                const auto lost = static_cast<std::int64_t>(n) - std::int64_t{count[0]};
+                r.extra = {{"found", count[0]}, {"lost", lost}};
+                fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost, r.kernel.median);
+                report.add(std::move(r), {});
+            }
+        }
+    }
+    fmt::print("\nAny count of unprotected additions passes as right below.\n");
+}
+
 template <class T> int run_study_of(const Options& options, std::size_t n) {
     Report report(options);
     if (options.study() == "size") size<T>(options, report);
@@ -134,10 +201,18 @@ template <class T> int run_study_of(const Options& options, std::size_t n) {
 std::vector<gpulab::StudySummary> study_list() {
     return {{"size", "every variant of the sum at n = 2^10 ... 2^28", {"--type"}},
             {"ladder", "every variant of the sum at --n, in percent of the copy bandwidth", {"--n", "--type"}},
-            {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers", {"--type"}}};
+            {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers", {"--type"}},
+            {"table-1-1", "log(1 + x) on 1, 2, 4, ... CPU threads: speed-up and efficiency", {}},
+            {"lost-update", "additions to one number without protection: wrong, and how wrong", {"--n"}}};
 }
 
 int run_study(const Options& options, const std::string& type, std::size_t n) {
+    if (options.study() == "lost-update" || options.study() == "table-1-1") { // neither has a type
+        Report report(options);
+        if (options.study() == "table-1-1") table_1_1(options, report);
+        else lost_update(options, report, n);
+        return report.finish();
+    }
     if (type == "int")
         throw gpulab::UsageError("--type int is for prefix sums only; the studies add floats or doubles");
     return type == "double" ? run_study_of<double>(options, n) : run_study_of<float>(options, n);

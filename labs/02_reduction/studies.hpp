@@ -2,6 +2,7 @@
 /// The studies of lab 02, and what single runs and studies share.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
 #include "reduction.hpp"
+#include "series.hpp"
 
 namespace reduction {
 
@@ -34,5 +36,22 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 /// @throws UsageError for another type
 int run_study(const gpulab::Options& options, const std::string& type, std::size_t n);
+
+/// Study table-1-1: cpu_series_threads with this many threads, at least 1.
+template <class T> void cpu_series_of(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch, std::size_t threads);
+
+/// Study lost-update: how a thread adds 1 to the counter that all threads share.
+enum class Addition {
+    unprotected, ///< a load, an addition and a store: wrong, because another thread may store in between
+    atomic       ///< one step
+};
+
+/// The counter: a vector of one element.
+using Count = std::vector<std::uint32_t>;
+
+/// Study lost-update: n additions of 1, distributed over threads. An atomic count is n; an unprotected one lies between
+/// 1 and n for n > 0. (Alfaro Vigo & Rossetto, section 1.3: program 1.8 without its lines 11 and 13)
+using CountRun = void(std::size_t n, Addition addition, Count& count, Stopwatch& watch);
+CountRun cpu_count, opencl_count, cuda_count;
 
 } // namespace reduction

@@ -81,15 +81,57 @@ template <class T> void shape(const Options& options, Report& report) {
     for (const Shape& s : shapes) every_variant<T>(options, report, s.m, s.k, s.n);
 }
 
+/// The CUDA devices that the user chose, for a study that has kernels for no others.
+std::vector<Device> cuda_devices(const Options& options) {
+    if (!options.chosen_variants().empty())
+        throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
+    std::vector<Device> found = options.devices(Backend::cuda);
+    if (found.empty()) throw gpulab::UsageError("--study " + options.study() + " needs a CUDA device");
+    return found;
+}
+
+/// Registers against occupancy: one kernel, compiled for one to four blocks on a multiprocessor at a time. The more of
+/// them, the fewer registers a thread may have.
+void registers(const Options& options, Report& report, std::size_t n) {
+    const std::vector<Device> found = cuda_devices(options);
+    const Problem<float> problem = make_problem<float>(n, n, n, options.seed());
+    const Output<float> reference = reference_product(problem);
+    Output<float> c(problem.size());
+    report.column("blocks wanted", "wanted");
+    report.column("registers", "registers");
+    report.column("local_bytes", "local B");
+    report.column("occupancy_percent", "occupancy", "{:.0f}");
+    for (const int resident : {1, 2, 3, 4}) {
+        report.begin({{"n", n}, {"blocks wanted", resident}});
+        report.sequential_ms(sequential_ms(problem));
+        for (const Device& device : found) {
+            Result result = gpulab::measure(
+                "cuda_resident", device, c, options,
+                [&]([[maybe_unused]] Output<float>& out, [[maybe_unused]] Stopwatch& watch) {
+#if defined(GPULAB_WITH_CUDA)
+                    cuda_resident(problem, out, watch, resident);
+#endif
+                },
+                [&] { return compare(problem, reference, c); });
+#if defined(GPULAB_WITH_CUDA)
+            gpulab::use(device);
+            const Registers r = cuda_registers(resident);
+            result.extra = {{"registers", r.per_thread},
+                            {"local_bytes", r.local_bytes},
+                            {"blocks_per_sm", r.blocks_per_sm},
+                            {"occupancy_percent", r.occupancy_percent}};
+#endif
+            report.add(std::move(result), work_of(problem));
+        }
+    }
+}
+
 /// A kernel of the study `tile`.
 template <class T> using TileRun = void(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
 
 /// Sizes and shapes of the shared tile (exercise 2.5 of the book).
 template <class T> void tile(const Options& options, Report& report, std::size_t n) {
-    if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study tile has its own kernels; --variant does not apply");
-    const std::vector<Device> found = options.devices(Backend::cuda);
-    if (found.empty()) throw gpulab::UsageError("--study tile needs a CUDA device");
+    const std::vector<Device> found = cuda_devices(options);
     const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
     const Output<T> reference = reference_product(problem);
     const double sequential = sequential_ms(problem);
@@ -128,12 +170,13 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
 std::vector<gpulab::StudySummary> study_list() {
     return {{"ladder", "all rungs at n = 1024, 2048 and 4096, in percent of the library", {"--type"}},
             {"tile", "sizes and shapes of the tile in shared memory, for n x n matrices", {"--n", "--type"}},
+            {"registers", "registers against occupancy, for n x n matrices", {"--n"}},
             {"shape", "square, tall, flat, deep and thin products with the same work", {"--type"}}};
 }
 
 double most_elements(const std::string& study, std::size_t n) {
     if (study == "ladder") return 3 * 4096.0 * 4096.0;
-    if (study == "tile") return 3 * static_cast<double>(n) * static_cast<double>(n);
+    if (study == "tile" || study == "registers") return 3 * static_cast<double>(n) * static_cast<double>(n);
     double most = 0;
     for (const Shape& s : shapes) most = std::max(most, static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n));
     return most;
@@ -146,6 +189,7 @@ template <class T> int run_study(const Options& options, std::size_t n) {
     report.column("percent_of_library", "% library");
     if (options.study() == "ladder") ladder<T>(options, report);
     else if (options.study() == "tile") tile<T>(options, report, n);
+    else if (options.study() == "registers") registers(options, report, n);
     else shape<T>(options, report);
     return report.finish();
 }

@@ -48,4 +48,20 @@ template <class T> void cuda_tile(const Problem<T>& p, Output<T>& c, Stopwatch& 
 /// @throws gpulab::Unsupported for any other tile
 template <class T> void cuda_static_tile(const Problem<T>& p, Output<T>& c, Stopwatch& watch, Tile tile);
 
+/// What the compiler and the runtime say of a kernel of the study `registers`.
+struct Registers {
+    int per_thread = 0;    ///< registers
+    int local_bytes = 0;   ///< bytes of local memory per thread, to which registers were spilled
+    int blocks_per_sm = 0; ///< that fit on a multiprocessor of the current device
+    double occupancy_percent = 0;
+};
+
+/// cuda_register_2d, compiled so that a multiprocessor can hold `resident` blocks of 256 threads. (Alfaro Vigo &
+/// Rossetto, section 2.3.6) @param resident 1 to 4
+/// @throws gpulab::Unsupported for another number
+void cuda_resident(const Problem<float>& p, Output<float>& c, Stopwatch& watch, int resident);
+
+/// Asks about the kernel that cuda_resident() launches. @throws as it does
+Registers cuda_registers(int resident);
+
 } // namespace matmul

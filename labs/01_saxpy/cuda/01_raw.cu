@@ -12,6 +12,7 @@
 //
 // Every CUDA call returns an error code, and all codes are checked: an unchecked error shows up in a later
 // call, where it is hard to find. A launch returns nothing, so cudaGetLastError() follows it.
+// complete/saxpy.cu has the same steps as a program of its own.
 // The later rungs take the same steps with DeviceBuffer, CUDA_CHECK and watch_stream. These also free the memory
 // after an error. Here, when a step fails, the memory of the earlier steps is not freed.
 //

@@ -8,7 +8,8 @@
 //
 // There are more steps than in CUDA. A machine may have the platforms (the drivers) of several vendors, and the
 // kernel is compiled while the program runs, for the device that was chosen. Step 1 is not written out: the lab's
-// program has already chosen the device, from its options, and this file uses it.
+// program has already chosen the device, from its options, and this file uses it. complete/saxpy_cl.cpp lists all
+// platforms and devices and chooses one.
 // The later rungs take the same steps with OpenClContext, ClBuffer and watch_queue. These also release everything
 // after an error. Here, when a step fails, the objects of the earlier steps are not released.
 //
@@ -38,7 +39,8 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     cl_int code = CL_SUCCESS;
 
     // 1. The device that the program is about to measure. A program of your own calls clGetPlatformIDs, which lists the
-    //    platforms, and then clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ...), which lists the devices of each.
+    //    platforms, and then clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, ...), which lists the devices of each:
+    //    complete/saxpy_cl.cpp.
     const cl_device_id device = gpulab::opencl().device()();
 
     // 2. and 3. A context holds memory and programs; a queue takes the commands for one device.
@@ -52,9 +54,9 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     const cl_program program = clCreateProgramWithSource(context, 1, &text, nullptr, &code);
     check(code, "creating the program");
     if (clBuildProgram(program, 1, &device, "-cl-std=CL1.2", nullptr, nullptr) != CL_SUCCESS) {
-        // A program of your own reads the messages with clGetProgramBuildInfo(..., CL_PROGRAM_BUILD_LOG, ...). Not
-        // every compiler names our file in them, so the helper of the later rungs compiles again and throws what it
-        // says.
+        // A program of your own reads the messages with clGetProgramBuildInfo(..., CL_PROGRAM_BUILD_LOG, ...), as
+        // complete/saxpy_cl.cpp does. Not every compiler names our file in them, so the helper of the later rungs
+        // compiles again and throws what it says.
         gpulab::opencl_kernel(raw_cl, "saxpy");
         throw gpulab::BuildError("the kernel does not compile");
     }

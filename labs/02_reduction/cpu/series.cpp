@@ -10,6 +10,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/poisoning.hpp"
+#include "studies.hpp"
 
 namespace reduction {
 
@@ -23,7 +24,11 @@ template <class T> void cpu_series(const SeriesProblem<T>& p, Scalar<T>& sum, St
 }
 
 template <class T> void cpu_series_threads(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch) {
-    const auto threads = static_cast<std::size_t>(gpulab::hardware_threads());
+    cpu_series_of(p, sum, watch, static_cast<std::size_t>(gpulab::hardware_threads()));
+}
+
+template <class T>
+void cpu_series_of(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch, std::size_t threads) {
     const std::size_t share = p.terms / threads;
     const std::size_t remainder = p.terms % threads;
 
@@ -53,5 +58,6 @@ template SeriesRun<float> cpu_series<float>;
 template SeriesRun<double> cpu_series<double>;
 template SeriesRun<float> cpu_series_threads<float>;
 template SeriesRun<double> cpu_series_threads<double>;
+template void cpu_series_of(const SeriesProblem<double>&, Scalar<double>&, Stopwatch&, std::size_t);
 
 } // namespace reduction

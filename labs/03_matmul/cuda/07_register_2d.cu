@@ -7,15 +7,19 @@
 // 16 x 16 square. It computes the rows y + 16 i and the columns x + 16 j, so neighbouring threads have neighbouring
 // columns.
 // Registers: 64 sums and what goes with them need up to 128 registers per thread. A multiprocessor has 65,536 of them,
-// so it holds two blocks (65,536 / 256 / 128), and __launch_bounds__ makes the compiler keep to that limit.
+// so it holds two blocks (65,536 / 256 / 128), and the second number of __launch_bounds__ makes the compiler keep to
+// that limit. The study `registers` asks for other numbers of blocks.
 // Limit: instructions that are not multiply-adds. The compiler joins four neighbours of A's tile into one 16-byte load,
 // but each number of B's tile is a load of its own, and so is each number from global memory. And as before, nothing
 // overlaps the loads from global memory: the threads wait for every tile.
 #include "gpulab/cuda/buffer.hpp"
+#include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/poisoning.hpp"
 #include "grid.cuh"
 #include "matmul.hpp"
+#include "studies.hpp"
 
 namespace matmul {
 
@@ -30,8 +34,9 @@ static_assert(side % (threads / depth) == 0 && depth % (threads / side) == 0, "t
 
 } // namespace
 
-/// Any shape.
-__global__ void __launch_bounds__(threads, 2)
+/// Any shape. @tparam resident the blocks that a multiprocessor shall hold at a time
+template <int resident>
+__global__ void __launch_bounds__(threads, resident)
     register_2d_kernel(const float* a, const float* b, float* c, int m, int k, int n) {
     __shared__ float a_tile[side][depth];
     __shared__ float b_tile[depth][side];
@@ -78,7 +83,7 @@ __global__ void __launch_bounds__(threads, 2)
         }
 }
 
-void cuda_register_2d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
+template <int resident> void multiply(const Problem<float>& p, Output<float>& c, Stopwatch& watch) {
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     watch.tile(side, "m"), watch.tile(depth, "k"), watch.tile(side, "n");
@@ -88,10 +93,43 @@ void cuda_register_2d(const Problem<float>& p, Output<float>& c, Stopwatch& watc
         [&](cudaStream_t stream) {
             if (p.size() == 0) return;
             const dim3 blocks = tile_grid(p.n, side, p.m, side);
-            register_2d_kernel<<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
+            register_2d_kernel<resident><<<blocks, threads, 0, stream>>>(a.data(), b.data(), out.data(), p.m, p.k, p.n);
         },
         gpulab::poisoning(out));
     out.copy_to(c);
+}
+
+void cuda_register_2d(const Problem<float>& p, Output<float>& c, Stopwatch& watch) { multiply<2>(p, c, watch); }
+
+// For the study `registers`.
+
+void cuda_resident(const Problem<float>& p, Output<float>& c, Stopwatch& watch, int resident) {
+    switch (resident) {
+    case 1: return multiply<1>(p, c, watch);
+    case 2: return multiply<2>(p, c, watch);
+    case 3: return multiply<3>(p, c, watch);
+    case 4: return multiply<4>(p, c, watch);
+    default: throw gpulab::Unsupported("the kernel is compiled for 1 to 4 resident blocks");
+    }
+}
+
+namespace {
+template <class Kernel> Registers registers_of(Kernel kernel) {
+    cudaFuncAttributes compiled = {};
+    CUDA_CHECK(cudaFuncGetAttributes(&compiled, kernel));
+    const gpulab::Occupancy o = gpulab::occupancy(kernel, threads);
+    return {compiled.numRegs, static_cast<int>(compiled.localSizeBytes), o.blocks_per_sm, o.percent};
+}
+} // namespace
+
+Registers cuda_registers(int resident) {
+    switch (resident) {
+    case 1: return registers_of(register_2d_kernel<1>);
+    case 2: return registers_of(register_2d_kernel<2>);
+    case 3: return registers_of(register_2d_kernel<3>);
+    case 4: return registers_of(register_2d_kernel<4>);
+    default: throw gpulab::Unsupported("the kernel is compiled for 1 to 4 resident blocks");
+    }
 }
 
 } // namespace matmul

@@ -106,7 +106,10 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study table-2-1 --n 1000",
                                         "--study coalescing --op distances",
                                         "--study threads --backend opencl",
+                                        "--study thread-each --backend opencl",
+                                        "--study thread-each --n 100",
                                         "--study divergence --n 2^22",
+                                        "--study memories --n 2^22",
                                         "--study alignment --n 6148914691236517205",
                                         "--variant 'a\nb'"}) {
         INFO(arguments);

@@ -4,6 +4,7 @@
 
 #include "checks.hpp"
 #include "distances.hpp"
+#include "gpulab/input.hpp"
 #include "studies.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "gpulab/opencl/context.hpp"
@@ -134,6 +135,44 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
     }
 }
 
+/// Checks the kernels of study memories: tables in which every word counts, and in which each word shows its place.
+[[maybe_unused]] void check_memories(Backend backend, saxpy::LookUpRun* look_up,
+                                     const std::vector<std::size_t>& sizes) {
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        REQUIRE(look_up != nullptr);
+        saxpy::Mixed table(saxpy::table_size);
+        for (unsigned j = 0; j < saxpy::table_size; ++j)
+            table[j] = static_cast<std::uint32_t>(gpulab::random_bits(gpulab::testing::seed, j));
+        for (const std::size_t n : sizes)
+            for (const unsigned apart : {0u, 1u, 8u}) {
+                INFO("n = " << n << ", words " << apart << " apart on " << device.name);
+                saxpy::Mixed expected(n), out(n);
+                gpulab::Stopwatch once;
+                saxpy::cpu_look_up(apart, table, expected, once);
+                for (const saxpy::Memory memory :
+                     {saxpy::Memory::global, saxpy::Memory::constant, saxpy::Memory::texture, saxpy::Memory::shared}) {
+                    if (backend == Backend::opencl && memory == saxpy::Memory::texture) continue;
+                    const auto run = [&](const saxpy::Mixed& words, saxpy::Mixed& o, saxpy::Stopwatch& w) {
+                        look_up(memory, apart, words, o, w);
+                    };
+                    CHECK(gpulab::testing::fault_of(run, table, out,
+                                                    [&] { return gpulab::compare(expected, out, 0); }) == "");
+                }
+            }
+    }
+}
+
+TEST_CASE("the reference of study memories is right by hand") {
+    saxpy::Mixed table(saxpy::table_size, 0), out(3);
+    table[saxpy::table_size - 1] = 7; // the last word that element 0 reads, element 1 one read earlier
+    gpulab::Stopwatch once;
+    saxpy::cpu_look_up(1, table, out, once);
+    CHECK(out == saxpy::Mixed{7, 35, 175});
+    saxpy::cpu_look_up(0, table, out, once);
+    CHECK(out == saxpy::Mixed{7, 7, 7});
+}
+
 const VariantCases variants(saxpy::variants(), "computes k a + b", "", check_variant);
 const VariantCases distances(saxpy::distance_variants(), "computes distances", "",
                              [](const auto& v, Faults& faults) { check_distances(v, faults, straddling_sizes()); });
@@ -143,6 +182,7 @@ const VariantCases distances(saxpy::distance_variants(), "computes distances", "
 TEST_CASE("the kernels of the studies give right results on OpenCL devices", "[opencl]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence,
                   sizes_of_studies());
+    check_memories(Backend::opencl, saxpy::opencl_look_up, {0, 1, 255, 256, 257, 1025});
 }
 
 namespace saxpy {
@@ -180,6 +220,7 @@ TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence, {33});
     // Without the thousands of steps of opencl_divergence, which would take 40 seconds.
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, nullptr, {2 * 256 + 5});
+    check_memories(Backend::opencl, saxpy::opencl_look_up, {33});
 }
 #endif
 
@@ -187,6 +228,7 @@ TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
 TEST_CASE("the kernels of the studies give right results on CUDA devices", "[cuda]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence,
                   sizes_of_studies());
+    check_memories(Backend::cuda, saxpy::cuda_look_up, {0, 1, 255, 256, 257, 1025});
 }
 
 namespace {
@@ -202,6 +244,7 @@ const VariantCases sanitizer_distances(
 } // namespace
 TEST_CASE("the CUDA kernels of the studies under compute-sanitizer", "[.sanitizer]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence, {33, 1029});
+    check_memories(Backend::cuda, saxpy::cuda_look_up, {33, 517});
 }
 
 TEST_CASE("cuda_one_block refuses more elements than a block has threads", "[cuda]") {

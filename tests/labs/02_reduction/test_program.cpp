@@ -1,12 +1,16 @@
 // The program as a user meets it, and the hand-out against the variant tables.
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
 #include "checks.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
 #include "studies.hpp"
@@ -109,6 +113,13 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study ladder --op dot",
                                         "--study size --n 100",
                                         "--study transfers --x 0.5",
+                                        "--study table-1-1 --n 1000",
+                                        "--study table-1-1 --backend opencl",
+                                        "--study table-1-1 --variant cpu_series",
+                                        "--study lost-update --n 0",
+                                        "--study lost-update --n 2^25",
+                                        "--study lost-update --type double",
+                                        "--study lost-update --variant cpu_sequential",
                                         "--study transfers --variant opencl_dot",
                                         "--op sum --x 0.5",
                                         "--op pi --x 0.5",
@@ -174,4 +185,51 @@ TEST_CASE("a study that needs a device says why there is none of a back end that
 
 TEST_CASE("the ladder study writes a list of runs") {
     CHECK(program.study_fault("ladder", "--n 100000", 1, wrong_rungs<float>(100000)) == "");
+}
+
+TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads up to all, with their efficiency") {
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
+    const auto runs = program.results("--study table-1-1 --repeat 1 --warmup 0");
+    const std::array<std::array<std::int64_t, 2>, 9> expected = {{{1'000'000, 1},
+                                                                  {1'000'000, 2},
+                                                                  {1'000'000, 3},
+                                                                  {10'000'000, 1},
+                                                                  {10'000'000, 2},
+                                                                  {10'000'000, 3},
+                                                                  {20'000'000, 1},
+                                                                  {20'000'000, 2},
+                                                                  {20'000'000, 3}}};
+    REQUIRE(runs.size() == expected.size());
+    const auto wrong = wrong_rungs<double>(1'000'003);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        const auto& problem = runs[i]["problem"];
+        CHECK(problem["terms"] == expected[i][0]);
+        CHECK(problem["threads"] == expected[i][1]);
+        REQUIRE(runs[i]["variants"].size() == 1);
+        const auto& v = runs[i]["variants"][0];
+        INFO(v.dump());
+        CHECK((v["status"] == "passed" || wrong(v["name"], v["device"])));
+        const double speedup = v["speedup"], efficiency = v["efficiency"];
+        CHECK(std::abs(efficiency * static_cast<double>(expected[i][1]) - speedup) <= 1e-12 * speedup);
+    }
+}
+
+TEST_CASE("of unprotected additions any number may be lost, of atomic ones none") {
+    for (const std::string n : {"1", "257", "1000003"}) {
+        INFO(n);
+        const auto runs = program.results("--study lost-update --repeat 2 --n " + n);
+        const auto& variants = runs[0]["variants"];
+        CHECK(runs.size() == 1);
+        CHECK(variants.size() ==
+              2 * (1 + gpulab::devices(Backend::opencl).size() + gpulab::devices(Backend::cuda).size()));
+        for (const auto& v : variants) {
+            INFO(v.dump());
+            const std::int64_t found = v["found"], lost = v["lost"];
+            CHECK(v["status"] == "passed");
+            CHECK(found >= 1);
+            CHECK(lost >= 0);
+            CHECK(found + lost == std::stoll(n));
+            if (std::string(v["name"]).ends_with("_atomic")) CHECK(lost == 0);
+        }
+    }
 }

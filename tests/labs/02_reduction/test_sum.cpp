@@ -4,6 +4,7 @@
 
 #include "checks.hpp"
 #include "compensated.hpp"
+#include "studies.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "groups.hpp"
 #include "rungs.hpp"
@@ -222,6 +223,37 @@ TEST_CASE("cpu_kahan keeps what plain additions lose", "[cpu]") {
     reduction::cpu_kahan<double>({{1, 0x1p100, 1, -0x1p100}}, kahan, once);
     CHECK(kahan[0] == 2);
 }
+
+namespace {
+/// Checks the additions of study lost-update on every device: atomic ones lose none, unprotected ones leave 1 to n.
+void check_count(Backend backend, reduction::CountRun* count) {
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const std::size_t n : {1, 255, 256, 257, 100'003}) {
+            INFO("n = " << n << " on " << device.name);
+            const reduction::Count expected(1, static_cast<std::uint32_t>(n));
+            reduction::Count found(1);
+            const auto fault = [&](reduction::Addition addition, double tolerance) {
+                const auto run = [&](std::size_t additions, reduction::Count& c, gpulab::Stopwatch& watch) {
+                    count(additions, addition, c, watch);
+                };
+                return gpulab::testing::fault_of(run, n, found,
+                                                 [&] { return gpulab::compare(expected, found, tolerance); });
+            };
+            CHECK(fault(reduction::Addition::atomic, 0) == "");
+            CHECK(fault(reduction::Addition::unprotected, static_cast<double>(n - 1)) == "");
+            CHECK(found[0] <= n);
+        }
+    }
+}
+} // namespace
+TEST_CASE("CPU threads lose no atomic addition", "[cpu]") { check_count(Backend::cpu, reduction::cpu_count); }
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("OpenCL items lose no atomic addition", "[opencl]") { check_count(Backend::opencl, reduction::opencl_count); }
+#endif
+#if defined(GPULAB_WITH_CUDA)
+TEST_CASE("CUDA threads lose no atomic addition", "[cuda]") { check_count(Backend::cuda, reduction::cuda_count); }
+#endif
 
 TEST_CASE("a float accumulator stops at 2^24") { // so that the check of the CPU variants means something
     float stuck = 16'777'216;

@@ -55,6 +55,7 @@ TEST_CASE("bad input gives one line on stderr, exit code 2 and no file") {
          {"--m 0", "--n -1", "--k 2^31", "--k 1.5", "--m ''", "--type half", "--variant cuda_magic",
           "--variant cpu_ijk --m many", "--study speed", "--study ladder --m 64", "--study shape --n 64",
           "--study tile --m 64", "--study tile --variant cpu_ijk", "--study tile --k 64",
+          "--study registers --type double", "--study registers --variant cuda_register_2d",
           "--csv /nonexistent/folder/x.csv", "--m 2000000 --k 2000000 --n 2000000", "stray"}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
@@ -93,6 +94,7 @@ TEST_CASE("speed-ups refer to the time of cpu_ijk: its own is 1") {
 TEST_CASE("the largest product of a study is the one for which there must be memory") {
     CHECK(matmul::most_elements("ladder", 1) == 3 * 4096.0 * 4096);
     CHECK(matmul::most_elements("tile", 100) == 3 * 100.0 * 100);
+    CHECK(matmul::most_elements("registers", 100) == 3 * 100.0 * 100);
     CHECK(matmul::most_elements("shape", 1) == 16384.0 * 16384 + 2 * 16384.0 * 32);
 }
 
@@ -100,4 +102,24 @@ TEST_CASE("the study of tiles runs with CUDA, and refuses to run without; it tak
     CHECK(program("--study tile --variant cpu_ijk").err.find("--variant does not apply") != std::string::npos);
     if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study tile --n 64") == "");
     else CHECK(program.study_fault("tile", "--n 64", 10, wrong_tiles(64)) == "");
+}
+
+TEST_CASE("in the study of registers as many blocks fit as were wanted, with as many registers as there are") {
+    if (gpulab::devices(Backend::cuda).empty()) {
+        CHECK(program.refusal_fault("--study registers --n 64") == "");
+        return;
+    }
+    // The kernel is that of cuda_register_2d.
+    const auto rungs = wrong_rungs<float>(130, 130, 130);
+    const auto wrong = [&](const std::string&, const std::string& device) { return rungs("cuda_register_2d", device); };
+    CHECK(program.study_fault("registers", "--n 130", 4, wrong) == "");
+    for (const auto& run : program.results("--study registers --n 130 --repeat 1")) {
+        const int wanted = run["problem"]["blocks wanted"];
+        for (const auto& v : run["variants"]) {
+            INFO(v.dump());
+            CHECK(v["blocks_per_sm"] >= wanted);
+            CHECK(256 * wanted * v["registers"].get<int>() <= 65536);
+            CHECK(v["occupancy_percent"] > 0);
+        }
+    }
 }
