@@ -232,7 +232,12 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
     faults.check("sizes next to its tiles", [&]() -> std::string {
         const std::size_t largest = std::size_t{1} << (on_gpu ? 19 : 14);
         const std::vector<std::size_t> sizes = gpulab::testing::sizes_next_to(tiles, largest, "rows");
-        const std::string fault = first_fault<T>(v.run, chains<T>(sizes, 2));
+        std::vector<Case<T>> cases = chains<T>(sizes, 2);
+        for (const gpulab::Tile& tile : tiles) // just too many rows for one per thread, each with a weight of its own
+            if (tile.size < largest)
+                cases.push_back(system<T>(fmt::format("varied chain of {}, Jacobi", tile.size + 1),
+                                          varied_chain<T>(tile.size + 1), settings(0, 2, true)));
+        const std::string fault = first_fault<T>(v.run, cases);
         return fault.empty() ? whole_fault<T>(v.run, sizes) : fault;
     });
     if (takes_several_devices(v.name))
