@@ -20,4 +20,10 @@ void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffe
                  const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
                  cudaStream_t stream);
 
+/// The same, added to what is in y.
+template <class T>
+void add_coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
+                     const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
+                     cudaStream_t stream);
+
 } // namespace spmv
