@@ -163,6 +163,7 @@ template <class T> std::vector<Case<T>> tiny_cases() {
     cases.push_back({"lecture", gpulab::lecture_example<T>()});
     constexpr std::size_t group = 128; // threads of a block or group, one or more for each row
     cases.push_back({"two rows of three empty", mostly_empty<T>(2 * group + 3, 100, 5)});
+    cases.push_back({"a ring", ring<T>(2 * group + 3)});
     for (const std::size_t length : {2, 5, 9, 17, 34, 65}) {
         const std::size_t rows_of_group = group / std::bit_floor(std::min<std::size_t>(length, 32));
         cases.push_back({fmt::format("rows of {}", length),
