@@ -16,10 +16,6 @@
 
 namespace spmv {
 
-namespace {
-constexpr unsigned ell_threads = 128;
-}
-
 /// One thread per row; any number of rows.
 template <class T>
 __global__ void ell_kernel(const int* __restrict__ column, const T* __restrict__ value, const T* __restrict__ x,

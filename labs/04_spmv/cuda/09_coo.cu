@@ -16,10 +16,6 @@
 
 namespace spmv {
 
-namespace {
-constexpr unsigned coo_threads = 256;
-}
-
 /// One thread per entry. Adds to y, which must be zero before the product. blockDim.x is a multiple of 32.
 template <class T>
 __global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ column, const T* __restrict__ value,

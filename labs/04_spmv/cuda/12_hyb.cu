@@ -20,9 +20,9 @@ template <class T> void cuda_hyb(const Problem<T>& p, Output<T>& y, Stopwatch& w
     const gpulab::DeviceBuffer<int> ell_column(a.ell.column), row(a.rest.row), column(a.rest.column);
     const gpulab::DeviceBuffer<T> ell_value(a.ell.value), value(a.rest.value), x(p.x);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
-    watch.tile(128, "rows"); // of a block of the ELL part
-    watch.tile(32, "nnz");   // that a warp of the COO part adds up by row
-    watch.tile(256, "nnz");  // of one of its blocks
+    watch.tile(ell_threads, "rows");
+    watch.tile(32, "nnz"); // that a warp of the COO part adds up by row
+    watch.tile(coo_threads, "nnz");
     gpulab::watch_stream(
         watch,
         [&](cudaStream_t stream) {

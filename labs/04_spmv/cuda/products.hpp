@@ -7,6 +7,9 @@
 
 namespace spmv {
 
+inline constexpr unsigned ell_threads = 128; ///< of a block, one per row
+inline constexpr unsigned coo_threads = 256; ///< of a block, one per entry
+
 /// Enqueues the product of an ELL matrix in a stream. Slot s of row i is stored at s * rows + i.
 /// @param column,value y.size() * width slots; column -1 is padding
 template <class T>

@@ -2,7 +2,7 @@
 //
 // Changed: an item has a contiguous range of rows, with about equally many non-zeros, and there are only a few items
 // for each compute unit, in groups of one. On a CPU a compute unit is a core, and the items of a group run one after
-// the other in it: strides over the whole vector spoil its caches, and barriers and a tree in local memory are only
+// the other in it. There strides over the whole vector spoil the cache, and barriers and a tree in local memory are
 // extra work. With one item per range a sum needs neither, so steps that use the same vectors become one kernel, as in
 // cpu_threads. Vectors of eight elements (float8, double8) make the compiler use the core's vector instructions, also
 // for sums, whose order it may not change by itself.
