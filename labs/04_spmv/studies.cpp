@@ -133,6 +133,8 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
 
 template <class T> FormatNotes<T>::FormatNotes(Report& report, const FormatBytes& bytes) : bytes_(bytes) {
     report.column("format", "format");
+    if (std::min({bytes.ell, bytes.dia, bytes.bcsr}) < bytes.csr)
+        report.say("the bound counts the bytes of CSR, so a smaller format can exceed 100 %");
 }
 
 template <class T> void FormatNotes<T>::operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const {

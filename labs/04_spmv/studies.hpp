@@ -39,7 +39,7 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 /// gpulab::measure_all().
 template <class T> class FormatNotes {
 public:
-    /// Adds a column for the format. The bytes of each format are printed above the table.
+    /// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.
     FormatNotes(gpulab::Report& report, const FormatBytes& bytes);
     void operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const;
 
