@@ -54,7 +54,7 @@ template <class T> std::string vector_text(const std::vector<T>& v) {
 }
 
 /// Prints the row lengths, and the bytes of each format.
-template <class T> void describe(const gpulab::Csr<T>& a) {
+template <class T> void describe(const gpulab::Csr<T>& a, const spmv::FormatBytes& bytes) {
     const gpulab::RowStatistics s = gpulab::row_statistics(a.row_start);
     fmt::print("{} x {}, {} non-zeros ({:.4g} % filled)\n", a.rows, a.columns, a.nonzeros(),
                a.nonzeros() ? 100 * static_cast<double>(a.nonzeros()) * sizeof(T) / gpulab::dense_bytes(a) : 0.0);
@@ -66,12 +66,15 @@ template <class T> void describe(const gpulab::Csr<T>& a) {
             fmt::print("  {:>18}  {:>10} rows\n",
                        low == high ? fmt::format("{}", low) : fmt::format("{} - {}", low, high), s.histogram[bin]);
         }
-    const spmv::FormatBytes bytes = spmv::format_bytes(a);
     for (const auto& [name, b] : {std::pair{"dense", bytes.dense},
                                   {"CSR", bytes.csr},
                                   {"COO", bytes.coo},
                                   {"CSC", bytes.csc},
                                   {"ELL", bytes.ell},
+                                  {"DIA", bytes.dia},
+                                  {"HYB", bytes.hyb},
+                                  {"JDS", bytes.jds},
+                                  {"BCSR", bytes.bcsr},
                                   {"bins", bytes.bins}})
         fmt::print("{:<6} {:>16.0f} bytes{}\n", name, b,
                    bytes.dense > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.dense) : "");
@@ -127,7 +130,8 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                     {"rows", a.rows},
                                     {"columns", a.columns},
                                     {"nonzeros", a.nonzeros()}});
-    describe(a);
+    const spmv::FormatBytes bytes = spmv::format_bytes(a);
+    describe(a, bytes);
     if (a.rows <= 10 && a.columns <= 10) show(a);
     if (!choice.matrix.empty()) tell_rate("read", choice.matrix, made_in);
     if (!choice.write.empty()) {
@@ -142,7 +146,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
 
     // Each job poisons y, runs its variant and compares y with the reference.
-    spmv::FormatNotes<T> notes(report, a);
+    spmv::FormatNotes<T> notes(report, bytes);
     std::string writer; // the first variant that is right
     gpulab::measure_all(
         options, report, jobs, problem, y, spmv::work(a), [&](const auto&) { return spmv::compare(reference, y); },

@@ -22,6 +22,11 @@ template <class T> Problem<T> make_problem(gpulab::Csr<T> matrix, std::uint64_t 
     return {std::move(matrix), gpulab::random_vector<T>(columns, seed)};
 }
 
+template <class T> void check_finite_x(const Problem<T>& p, const char* format) {
+    if (!std::ranges::all_of(p.x, [](T x) { return std::isfinite(x); }))
+        throw gpulab::Unsupported(fmt::format("{} multiplies its padding: x must be finite", format));
+}
+
 template <class T> Reference<T> make_reference(const Problem<T>& p) {
     using Wide = std::conditional_t<std::is_same_v<T, float>, double, long double>;
     const gpulab::Csr<T>& a = p.matrix;
@@ -111,6 +116,7 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 
 #define INSTANTIATE(T)                                                                     \
     template Problem<T> make_problem(gpulab::Csr<T>, std::uint64_t);                       \
+    template void check_finite_x(const Problem<T>&, const char*);                          \
     template Reference<T> make_reference(const Problem<T>&);                               \
     template void check_range(const Problem<T>&, const Reference<T>&, const std::string&); \
     template gpulab::Comparison compare(const Reference<T>&, const Output<T>&);            \

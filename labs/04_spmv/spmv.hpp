@@ -35,6 +35,11 @@ template <class T> using Run = void(const Problem<T>& p, Output<T>& y, Stopwatch
 /// @throws Error when the matrix is malformed; see gpulab::check_structure()
 template <class T> Problem<T> make_problem(gpulab::Csr<T> matrix, std::uint64_t seed);
 
+/// DIA and BCSR multiply their padding, too, and 0 times infinity is NaN: so x must be finite.
+/// @param format its name, for the message
+/// @throws Unsupported when an element of x is infinite or NaN
+template <class T> void check_finite_x(const Problem<T>& p, const char* format);
+
 /// The right answer, summed in a wider type, and the scale on which errors are measured.
 template <class T> struct Reference {
     Output<T> y;

@@ -20,16 +20,17 @@ std::vector<gpulab::StudySummary> study_list();
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t rows);
 
-/// Bytes of a matrix in each format. Those of ELL are computed without building it, because it may be very large.
+/// Bytes of a matrix in each format. They are computed without building it, because it may be very large.
 struct FormatBytes {
-    double dense, csr, coo, csc, ell;
+    double dense, csr, coo, csc, ell, dia, hyb, jds, bcsr;
     double bins; ///< of cuda_bins: 4 bytes and a value per entry, 4 bytes per row; without the padding of its chunks
 };
 template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& matrix);
 
 /// Bytes that a run needs at its peak.
 struct MemoryNeed {
-    double device = 0; ///< COO with x, y and the offsets: the largest format except ELL, which checks for itself
+    double device =
+        0; ///< COO with x, y and the offsets: the largest format except those that pad and check for themselves
     double host = 0; ///< the matrix, the memory for making or reading it, one conversion at a time, x, y, the reference
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
@@ -38,8 +39,8 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 /// gpulab::measure_all().
 template <class T> class FormatNotes {
 public:
-    /// Adds a column for the format. The bytes of each format are printed above the table.
-    FormatNotes(gpulab::Report& report, const gpulab::Csr<T>& matrix);
+    /// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.
+    FormatNotes(gpulab::Report& report, const FormatBytes& bytes);
     void operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const;
 
 private:

@@ -6,10 +6,8 @@
 // the number of slots may pass 2^31; and a comparison per slot that leaves out the padding.
 // Limit: the padding, which is read too. With rows of equal length there is none. With a few long rows the format would
 // take many times the memory of CSR, and the matrix is refused.
-#include <string>
-
+#include "device_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
 #include "gpulab/sparse/convert.hpp"
@@ -17,10 +15,6 @@
 #include "spmv.hpp"
 
 namespace spmv {
-
-namespace {
-constexpr unsigned ell_threads = 128;
-}
 
 /// One thread per row; any number of rows.
 template <class T>
@@ -48,9 +42,7 @@ void ell_product(const gpulab::DeviceBuffer<int>& column, const gpulab::DeviceBu
 
 template <class T> void cuda_ell(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
     const gpulab::Ell<T> a = gpulab::to_ell(p.matrix);
-    if (std::size_t free = 0, all = 0; cudaMemGetInfo(&free, &all) == cudaSuccess && a.bytes() > free)
-        throw gpulab::Unsupported("ELL takes " + std::to_string(a.bytes()) + " bytes, the device has " +
-                                  std::to_string(free) + " left");
+    check_device_memory("ELL", a.bytes());
     const gpulab::DeviceBuffer<int> column(a.column);
     const gpulab::DeviceBuffer<T> value(a.value), x(p.x);
     gpulab::DeviceBuffer<T> out(a.rows);

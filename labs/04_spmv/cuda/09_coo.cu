@@ -16,11 +16,7 @@
 
 namespace spmv {
 
-namespace {
-constexpr unsigned coo_threads = 256;
-}
-
-/// One thread per entry. y must be zero before. blockDim.x is a multiple of 32.
+/// One thread per entry. Adds to y, which must be zero before the product. blockDim.x is a multiple of 32.
 template <class T>
 __global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ column, const T* __restrict__ value,
                            const T* __restrict__ x, T* y, std::size_t nonzeros) {
@@ -47,12 +43,19 @@ __global__ void coo_kernel(const int* __restrict__ row, const int* __restrict__ 
 }
 
 template <class T>
+void add_coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
+                     const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
+                     cudaStream_t stream) {
+    coo_kernel<<<gpulab::grid_size(value.size(), coo_threads), coo_threads, 0, stream>>>(
+        row.data(), column.data(), value.data(), x.data(), y.data(), value.size());
+}
+
+template <class T>
 void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
                  const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
                  cudaStream_t stream) {
     CUDA_CHECK(cudaMemsetAsync(y.data(), 0, y.bytes(), stream)); // += needs zeros to start from: part of the product
-    coo_kernel<<<gpulab::grid_size(value.size(), coo_threads), coo_threads, 0, stream>>>(
-        row.data(), column.data(), value.data(), x.data(), y.data(), value.size());
+    add_coo_product(row, column, value, x, y, stream);
 }
 
 template <class T>
@@ -72,6 +75,9 @@ template <class T> void cuda_coo(const Problem<T>& p, Output<T>& y, Stopwatch& w
 }
 
 #define INSTANTIATE(T)                                                                                     \
+    template void add_coo_product(const gpulab::DeviceBuffer<int>&, const gpulab::DeviceBuffer<int>&,      \
+                                  const gpulab::DeviceBuffer<T>&, const gpulab::DeviceBuffer<T>&,          \
+                                  gpulab::DeviceBuffer<T>&, cudaStream_t);                                 \
     template void coo_product(const gpulab::DeviceBuffer<int>&, const gpulab::DeviceBuffer<int>&,          \
                               const gpulab::DeviceBuffer<T>&, const gpulab::DeviceBuffer<T>&,              \
                               gpulab::DeviceBuffer<T>&, cudaStream_t);                                     \

@@ -7,6 +7,9 @@
 
 namespace spmv {
 
+inline constexpr unsigned ell_threads = 128; ///< of a block, one per row
+inline constexpr unsigned coo_threads = 256; ///< of a block, one per entry
+
 /// Enqueues the product of an ELL matrix in a stream. Slot s of row i is stored at s * rows + i.
 /// @param column,value y.size() * width slots; column -1 is padding
 template <class T>
@@ -19,5 +22,11 @@ template <class T>
 void coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
                  const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
                  cudaStream_t stream);
+
+/// The same, added to what is in y.
+template <class T>
+void add_coo_product(const gpulab::DeviceBuffer<int>& row, const gpulab::DeviceBuffer<int>& column,
+                     const gpulab::DeviceBuffer<T>& value, const gpulab::DeviceBuffer<T>& x, gpulab::DeviceBuffer<T>& y,
+                     cudaStream_t stream);
 
 } // namespace spmv

@@ -15,14 +15,15 @@
 namespace cg {
 
 /// Times a solution on some devices, and solves once more, outside the times, with the times of all commands.
+/// @param devices ClPart, or what else has its reset(), context(), record(), rows(), part() and solution()
 /// @param solve `solve(result, timeline)` solves, and waits; it puts commands into the timeline, unless that is null
-template <class T, class Solve>
-void time_solution(const std::vector<ClPart<T>*>& devices, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
+template <class T, class Device = ClPart<T>, class Solve>
+void time_solution(const std::vector<Device*>& devices, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
                    const Solve& solve) {
     const auto reset = [&] {
-        for (ClPart<T>* device : devices) device->reset();
+        for (Device* device : devices) device->reset();
         if (watch.flush_l2())
-            for (ClPart<T>* device : devices) gpulab::flush_l2(device->context());
+            for (Device* device : devices) gpulab::flush_l2(device->context());
     };
     watch.time([&] { solve(out, nullptr); },
                [&] {
@@ -30,19 +31,18 @@ void time_solution(const std::vector<ClPart<T>*>& devices, const Problem<T>& pro
                    gpulab::poison(out.x);
                });
     out.x.resize(problem.n());
-    for (ClPart<T>* device : devices)
-        device->solution(std::span<T>(out.x).subspan(device->part().first, device->rows()));
+    for (Device* device : devices) device->solution(std::span<T>(out.x).subspan(device->part().first, device->rows()));
 
     watch.leave_out([&] {
         gpulab::Timeline timeline("queue");
         Output<T> again;
         reset();
-        for (ClPart<T>* device : devices) device->record().start();
+        for (Device* device : devices) device->record().start();
         solve(again, &timeline);
         if (!same_bits(out.history, again.history)) // each rung adds up in one order: not even rounding differs
             throw gpulab::WrongResult("a second solution has other residuals than the first");
         std::vector<std::map<std::string, double>> kernel_ms;
-        for (ClPart<T>* device : devices) {
+        for (Device* device : devices) {
             device->record().stop();
             kernel_ms.push_back(device->record().ms());
         }

@@ -102,6 +102,21 @@ template <class T> gpulab::Csr<T> one_dense_column(std::size_t n) {
     return m;
 }
 
+/// Row i has entries in columns i and i + 1, the last one in column 0 instead: three diagonals, of which one holds a
+/// single entry.
+template <class T> gpulab::Csr<T> ring(std::size_t n) {
+    gpulab::Csr<T> m;
+    m.rows = m.columns = n;
+    for (std::size_t i = 0; i < n; ++i) {
+        for (const std::size_t j : {i, (i + 1) % n}) {
+            m.value.push_back(gpulab::random_unit<T>(3, m.column.size()));
+            m.column.push_back(static_cast<std::int32_t>(j));
+        }
+        m.row_start.push_back(static_cast<std::int64_t>(m.column.size()));
+    }
+    return m;
+}
+
 /// rows x columns without a single entry.
 template <class T> gpulab::Csr<T> nothing(std::size_t rows, std::size_t columns) {
     gpulab::Csr<T> m;
@@ -148,6 +163,7 @@ template <class T> std::vector<Case<T>> tiny_cases() {
     cases.push_back({"lecture", gpulab::lecture_example<T>()});
     constexpr std::size_t group = 128; // threads of a block or group, one or more for each row
     cases.push_back({"two rows of three empty", mostly_empty<T>(2 * group + 3, 100, 5)});
+    cases.push_back({"a ring", ring<T>(2 * group + 3)});
     for (const std::size_t length : {2, 5, 9, 17, 34, 65}) {
         const std::size_t rows_of_group = group / std::bit_floor(std::min<std::size_t>(length, 32));
         cases.push_back({fmt::format("rows of {}", length),
@@ -259,6 +275,9 @@ template <class T> std::vector<Case<T>> cases_of_size(std::string_view of, std::
         for (std::size_t i = 0; i < size; ++i) one.add(i + 1 == size ? mean : 0);
         add(fmt::format("of about {}", mean), several);
         add("empty but the last", one);
+        // Random columns are on too many diagonals for DIA.
+        cases.push_back({fmt::format("{} {}: a band", size, of), gpulab::banded<T>(size, 1, gpulab::testing::seed)});
+        cases.push_back({fmt::format("{} {}: a ring", size, of), ring<T>(size)});
     } else if (of == "nnz") {
         for (std::size_t i = 0; i < size; ++i) same.add(1);
         one.add(size);
@@ -346,6 +365,17 @@ template <class T> struct Special {
 enum class Mark { nan_value, nan_x, infinite_value, minus_infinite_x, infinite_both_ways, zero_times_infinity, none };
 inline constexpr std::size_t marks = 7;
 
+/// y = A x, row by row.
+template <class T> Output<T> product(const Problem<T>& p) {
+    Output<T> y(p.matrix.rows);
+    for (std::size_t i = 0; i < y.size(); ++i)
+        for (std::int64_t k = p.matrix.row_start[i]; k < p.matrix.row_start[i + 1]; ++k) {
+            const auto entry = static_cast<std::size_t>(k);
+            y[i] += p.matrix.value[entry] * p.x[static_cast<std::size_t>(p.matrix.column[entry])];
+        }
+    return y;
+}
+
 /// Gives a matrix made with Rows whole numbers, marks entries, and works out the answer. All that is finite is exact,
 /// and NaN and infinity come out the same in any order.
 /// @param mark `mark(problem)`: calls mark_entry() for the entries to mark
@@ -355,15 +385,15 @@ template <class T, class MarkAll> Special<T> special_case(std::string name, gpul
     for (T& x : s.problem.x) x = std::fmod(x, T{8}) + 1;
     s.problem.x[0] = 1, s.problem.x[1] = nan, s.problem.x[2] = inf, s.problem.x[3] = -inf;
     mark_all(s.problem);
-    const gpulab::Csr<T>& a = s.problem.matrix;
-    for (std::size_t i = 0; i < a.rows; ++i) {
-        T sum = 0;
-        for (std::int64_t k = a.row_start[i]; k < a.row_start[i + 1]; ++k) {
-            const auto entry = static_cast<std::size_t>(k);
-            sum += a.value[entry] * s.problem.x[static_cast<std::size_t>(a.column[entry])];
-        }
-        s.y.push_back(sum);
-    }
+    s.y = product(s.problem);
+    return s;
+}
+
+/// The same with the elements of x that are not finite replaced by whole numbers, for formats that multiply padding.
+template <class T> Special<T> with_finite_x(Special<T> s) {
+    for (std::size_t j = 0; j < s.problem.x.size(); ++j)
+        if (!std::isfinite(s.problem.x[j])) s.problem.x[j] = static_cast<T>(j + 2);
+    s.y = product(s.problem);
     return s;
 }
 

@@ -19,6 +19,7 @@
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab/sparse/rows.hpp"
 #include "gpulab_testing/environment.hpp"
+#include "studies.hpp"
 
 using gpulab::Coo;
 using gpulab::Csr;
@@ -37,6 +38,37 @@ TEMPLATE_TEST_CASE("the lecture's 3 x 4 matrix has the arrays that the lecture p
     CHECK(ell.width == 2);
     CHECK(ell.column == std::vector<std::int32_t>{1, 1, 0, 2, 3, -1});
     CHECK(ell.value == std::vector<TestType>{1, 3, 5, 2, 4, 0});
+    const auto dia = gpulab::to_dia(m); // 5 | 3 on the main diagonal | 1 | 2 and 4
+    CHECK(dia.offset == std::vector<std::int32_t>{-2, 0, 1, 2});
+    CHECK(dia.value == std::vector<TestType>{0, 0, 5, 0, 3, 0, 1, 0, 0, 2, 4, 0});
+    const auto hyb = gpulab::to_hyb(m); // two rows of three have two entries
+    CHECK(hyb.ell == ell);
+    CHECK(hyb.rest.value.empty());
+    const auto jds = gpulab::to_jds(m);
+    CHECK(jds.row == std::vector<std::int32_t>{0, 1, 2});
+    CHECK(jds.start == std::vector<std::int64_t>{0, 3, 5});
+    CHECK(jds.column == std::vector<std::int32_t>{1, 1, 0, 2, 3});
+    CHECK(jds.value == std::vector<TestType>{1, 3, 5, 2, 4});
+    const auto bcsr = gpulab::to_bcsr(m); // 0 1 / 0 3 | 2 0 / 0 4 | 5 0 and half a row of blocks beyond the matrix
+    CHECK(bcsr.block_start == std::vector<std::int64_t>{0, 2, 3});
+    CHECK(bcsr.block_column == std::vector<std::int32_t>{0, 1, 0});
+    CHECK(bcsr.value == std::vector<TestType>{0, 1, 0, 3, 2, 0, 0, 4, 5, 0, 0, 0});
+}
+
+TEST_CASE("rows of 0, 5, 1, 1, 2 and 0 entries in HYB and JDS, by hand") {
+    const Csr<float> m{6, 5, {0, 0, 5, 6, 7, 9, 9}, {0, 1, 2, 3, 4, 2, 3, 0, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9}};
+    const auto hyb = gpulab::to_hyb(m); // a third of the six rows have two entries or more
+    CHECK(hyb.ell.width == 2);
+    CHECK(hyb.ell.column == std::vector<std::int32_t>{-1, 0, 2, 3, 0, -1, -1, 1, -1, -1, 4, -1});
+    CHECK(hyb.ell.value == std::vector<float>{0, 1, 6, 7, 8, 0, 0, 2, 0, 0, 9, 0});
+    CHECK(hyb.rest == Coo<float>{6, 5, {1, 1, 1}, {2, 3, 4}, {3, 4, 5}});
+    const auto jds = gpulab::to_jds(m); // row 4 before rows 2 and 3, which keep their order
+    CHECK(jds.row == std::vector<std::int32_t>{1, 4, 2, 3, 0, 5});
+    CHECK(jds.start == std::vector<std::int64_t>{0, 4, 6, 7, 8, 9});
+    CHECK(jds.column == std::vector<std::int32_t>{0, 0, 2, 3, 1, 4, 2, 3, 4});
+    CHECK(jds.value == std::vector<float>{1, 8, 6, 7, 2, 9, 3, 4, 5});
+    const Csr<float> one_of_four{4, 5, {0, 5, 5, 5, 5}, {0, 1, 2, 3, 4}, {1, 2, 3, 4, 5}};
+    CHECK(gpulab::to_hyb(one_of_four).ell.width == 0); // less than a third of the rows
 }
 
 TEST_CASE("the bytes of a matrix are those of its arrays as a device stores them") {
@@ -45,12 +77,20 @@ TEST_CASE("the bytes of a matrix are those of its arrays as a device stores them
     CHECK(gpulab::to_coo(f).bytes() == 5 * (4 + 4 + 4));
     CHECK(gpulab::to_csc(f).bytes() == 5 * (4 + 4) + 5 * 4);
     CHECK(gpulab::to_ell(f).bytes() == 3 * 2 * (4 + 4));
+    CHECK(gpulab::to_dia(f).bytes() == 4 * 4 + 4 * 3 * 4);           // four diagonals
+    CHECK(gpulab::to_hyb(f).bytes() == 3 * 2 * (4 + 4));             // nothing left for COO
+    CHECK(gpulab::to_jds(f).bytes() == 5 * (4 + 4) + 3 * 4 + 3 * 8); // three rows, two jagged diagonals
+    CHECK(gpulab::to_bcsr(f).bytes() == 3 * (4 * 4 + 4) + 3 * 8);    // three blocks in two rows of blocks
     CHECK(gpulab::dense_bytes(f) == 3 * 4 * 4);
     const auto d = gpulab::lecture_example<double>();
     CHECK(d.bytes() == 5 * (8 + 4) + 4 * 4);
     CHECK(gpulab::to_coo(d).bytes() == 5 * (8 + 4 + 4));
     CHECK(gpulab::to_csc(d).bytes() == 5 * (8 + 4) + 5 * 4);
     CHECK(gpulab::to_ell(d).bytes() == 3 * 2 * (8 + 4));
+    CHECK(gpulab::to_dia(d).bytes() == 4 * 4 + 4 * 3 * 8);
+    CHECK(gpulab::to_hyb(d).bytes() == 3 * 2 * (8 + 4));
+    CHECK(gpulab::to_jds(d).bytes() == 5 * (8 + 4) + 3 * 4 + 3 * 8);
+    CHECK(gpulab::to_bcsr(d).bytes() == 3 * (4 * 8 + 4) + 3 * 8);
     CHECK(gpulab::dense_bytes(d) == 3 * 4 * 8);
     Csr<float> wide;
     wide.rows = wide.columns = gpulab::max_sparse_order;
@@ -96,7 +136,9 @@ TEST_CASE("matrices are the same however many threads make and convert them") {
             const auto m = gpulab::generate_matrix<float>(what, 3);
             const bool padded = std::string(what).starts_with("banded");
             return std::tuple(m, gpulab::to_coo(m), gpulab::to_csr(spmv::testing::shuffled(gpulab::to_coo(m))),
-                              padded ? gpulab::to_ell(m) : gpulab::Ell<float>{}, gpulab::to_matrix_market(m));
+                              padded ? gpulab::to_ell(m) : gpulab::Ell<float>{},
+                              padded ? gpulab::to_dia(m) : gpulab::Dia<float>{}, gpulab::to_hyb(m), gpulab::to_jds(m),
+                              gpulab::to_bcsr(m), gpulab::to_matrix_market(m));
         };
         const auto one = made("1");
         CHECK(std::get<2>(one) == std::get<0>(one));
@@ -147,7 +189,41 @@ TEMPLATE_TEST_CASE("every format gives back the matrix it was made from", "", fl
         } catch (const gpulab::Unsupported&) {
             CHECK((c.name.find("dense") != std::string::npos || c.name.find("power law") != std::string::npos));
         }
+        CHECK(gpulab::to_csr(gpulab::to_hyb(c.matrix)) == c.matrix);
+        CHECK(gpulab::to_csr(gpulab::to_jds(c.matrix)) == c.matrix);
+        CHECK(gpulab::to_csr(gpulab::to_bcsr(c.matrix)) == back); // sorted
+        try {
+            const auto dia = gpulab::to_dia(c.matrix);
+            CHECK(gpulab::to_csr(dia) == back);
+        } catch (const gpulab::Unsupported&) {
+            CHECK(c.matrix.rows + c.matrix.columns > 2000); // only then more than a million slots
+        }
     }
+}
+
+TEMPLATE_TEST_CASE("the bytes of a format are known before the conversion", "", float, double) {
+    for (const auto& c : spmv::testing::all_cases<TestType>()) {
+        INFO(c.name);
+        const spmv::FormatBytes bytes = spmv::format_bytes(c.matrix);
+        CHECK(bytes.csr == static_cast<double>(c.matrix.bytes()));
+        CHECK(bytes.coo == static_cast<double>(gpulab::to_coo(c.matrix).bytes()));
+        CHECK(bytes.csc == static_cast<double>(gpulab::to_csc(c.matrix).bytes()));
+        CHECK(bytes.hyb == static_cast<double>(gpulab::to_hyb(c.matrix).bytes()));
+        CHECK(bytes.jds == static_cast<double>(gpulab::to_jds(c.matrix).bytes()));
+        CHECK(bytes.bcsr == static_cast<double>(gpulab::to_bcsr(c.matrix).bytes()));
+        if (c.matrix.rows > 1000 || c.matrix.columns > 1000) continue; // ELL and DIA might be refused
+        CHECK(bytes.ell == static_cast<double>(gpulab::to_ell(c.matrix).bytes()));
+        CHECK(bytes.dia == static_cast<double>(gpulab::to_dia(c.matrix).bytes()));
+    }
+}
+
+TEST_CASE("DIA and BCSR have one place for entries at the same position, and add them up") {
+    const Csr<double> m{2, 3, {0, 3, 5}, {1, 1, 2, 0, 2}, {1, 2, 4, 0, 8}}; // 1 and 2 at one place, a stored 0
+    const Csr<double> added{2, 3, {0, 2, 3}, {1, 2, 2}, {3, 4, 8}};
+    CHECK(gpulab::to_csr(gpulab::to_dia(m)) == added);
+    CHECK(gpulab::to_csr(gpulab::to_bcsr(m)) == added);
+    CHECK(gpulab::to_csr(gpulab::to_hyb(m)) == m);
+    CHECK(gpulab::to_csr(gpulab::to_jds(m)) == m);
 }
 
 TEST_CASE("entries of COO may come in any order, and those at the same position add up") {
@@ -192,6 +268,17 @@ TEST_CASE("ELL of a matrix with one long row is refused") {
     CHECK(gpulab::to_ell(m, 551).width == 1100);
     CHECK(gpulab::to_ell(spmv::testing::one_dense_row<float>(1000), 1).width ==
           1000); // a million slots are always allowed
+}
+
+TEST_CASE("DIA of a matrix with random columns is refused, and the message says what it would store") {
+    CHECK_THROWS_MATCHES(gpulab::to_dia(gpulab::generate_matrix<float>("random:20000:10", 42)), gpulab::Unsupported,
+                         Catch::Matchers::Message("DIA stores 35996 diagonals of 20000 rows in full: 7.2e+08 slots for "
+                                                  "2e+05 non-zeros"));
+    // The column reaches 1100 diagonals, of 1100 rows, for 2199 non-zeros: 550.3 to one
+    const auto m = spmv::testing::one_dense_column<float>(1100);
+    CHECK_THROWS_AS(gpulab::to_dia(m, 550), gpulab::Unsupported);
+    CHECK(gpulab::to_dia(m, 551).offset.size() == 1100);
+    CHECK(gpulab::to_dia(spmv::testing::one_dense_column<float>(1000), 1).offset.size() == 1000); // always allowed
 }
 
 TEST_CASE("row statistics of the lecture's matrix, and of one with empty rows, by hand") {

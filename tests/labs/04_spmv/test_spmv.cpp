@@ -1,6 +1,7 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,9 +24,9 @@ template <class T> spmv::RunCoo<T>* coo_product_of(std::string_view variant) {
     return nullptr;
 }
 
-/// An ELL variant must refuse a matrix that would explode.
-template <class T> std::string refusal_fault(spmv::Run<T>* run) {
-    const spmv::Problem<T> p = spmv::make_problem(spmv::testing::one_dense_row<T>(20011), 1);
+/// A variant must refuse a problem that its format cannot hold, or that would explode.
+/// @param what the problem, for the fault
+template <class T> std::string refusal_fault(spmv::Run<T>* run, const spmv::Problem<T>& p, const std::string& what) {
     spmv::Output<T> y(p.matrix.rows);
     gpulab::Stopwatch once;
     try {
@@ -33,7 +34,14 @@ template <class T> std::string refusal_fault(spmv::Run<T>* run) {
     } catch (const gpulab::Unsupported&) {
         return "";
     }
-    return "it takes a matrix of 20011 rows as long as the longest, of 20011";
+    return "it takes " + what;
+}
+
+/// A diagonal and a full row, with an x that is not finite at its end.
+template <class T> spmv::Problem<T> infinite_x(T last) {
+    spmv::Problem<T> p = spmv::make_problem(spmv::testing::one_dense_row<T>(129), 1);
+    p.x.back() = last;
+    return p;
 }
 
 /// All that one variant must do, on the current device.
@@ -43,7 +51,22 @@ template <class T> void check(const gpulab::Variant<spmv::Run<T>>& v, Faults& fa
     spmv::testing::check_variant(v, faults, extent);
     if (spmv::RunCoo<T>* const multiply = coo_product_of<T>(v.name))
         faults.check("entries in any order", [&] { return spmv::testing::first_coo_fault<T>(multiply, extent.cases); });
-    if (v.name.ends_with("_ell")) faults.check("a row too long for ELL", [&] { return refusal_fault<T>(v.run); });
+    const auto one_long_row = [] { return spmv::make_problem(spmv::testing::one_dense_row<T>(20011), 1); };
+    if (v.name.ends_with("_ell"))
+        faults.check("a row too long for ELL",
+                     [&] { return refusal_fault<T>(v.run, one_long_row(), "20011 rows as long as the longest"); });
+    if (v.name.ends_with("_dia"))
+        faults.check("too many diagonals",
+                     [&] { return refusal_fault<T>(v.run, one_long_row(), "20011 whole diagonals"); });
+    if (spmv::testing::multiplies_padding(v.name))
+        faults.check("an infinite x", [&]() -> std::string {
+            for (const T last : {std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
+                                 std::numeric_limits<T>::quiet_NaN()}) {
+                const std::string fault = refusal_fault<T>(v.run, infinite_x(last), "padding times infinity");
+                if (!fault.empty()) return fault;
+            }
+            return "";
+        });
 }
 
 const VariantCases in_float(spmv::variants<float>(), "multiplies in float", "", check<float>);

@@ -16,6 +16,15 @@ template <class T> Csr<T> to_csr(const Ell<T>& matrix);
 /// The result is sorted by row, and by column within a row.
 template <class T> Csr<T> to_csr(const Csc<T>& matrix);
 
+/// Drops the padding, and the zeros that the matrix stored. The result is sorted.
+template <class T> Csr<T> to_csr(const Dia<T>& matrix);
+/// Drops the padding. The entries of a row keep their order.
+template <class T> Csr<T> to_csr(const Hyb<T>& matrix);
+/// The entries of a row keep their order.
+template <class T> Csr<T> to_csr(const Jds<T>& matrix);
+/// Drops the padding, and the zeros that the matrix stored. The result is sorted.
+template <class T> Csr<T> to_csr(const Bcsr<T>& matrix);
+
 /// The entries come row by row, in the order of the matrix.
 template <class T> Coo<T> to_coo(const Csr<T>& matrix);
 /// The entries come column by column; within a column in the order of the rows.
@@ -25,6 +34,28 @@ template <class T> Csc<T> to_csc(const Csr<T>& matrix);
 /// @throws Unsupported when that would store more than a million slots and more than `most_padding` of them per
 ///         non-zero, as a few long rows can do, or more bytes than main memory holds
 template <class T> Ell<T> to_ell(const Csr<T>& matrix, double most_padding = 10);
+
+/// Stores each diagonal that has an entry in full. Entries at the same position are added up.
+/// @throws Unsupported as to_ell() does: every entry may lie on a diagonal of its own
+template <class T> Dia<T> to_dia(const Csr<T>& matrix, double most_padding = 10);
+
+/// Splits each row at the width that at least a third of the rows fill. So there are at most three slots of ELL per
+/// non-zero. (Bell and Garland, SC 2009, found ELL about three times as fast per element as COO.)
+/// @throws Unsupported when it would store more bytes than main memory holds
+template <class T> Hyb<T> to_hyb(const Csr<T>& matrix);
+
+/// Sorts the rows by falling length.
+template <class T> Jds<T> to_jds(const Csr<T>& matrix);
+
+/// Stores each block of 2 x 2 elements that has an entry in full. Entries at the same position are added up.
+/// @throws Unsupported when it would store more bytes than main memory holds
+template <class T> Bcsr<T> to_bcsr(const Csr<T>& matrix);
+
+/// Bytes of the formats whose size depends on where the entries are, without a conversion. Doubles, because DIA may be
+/// very large.
+template <class T> double dia_bytes(const Csr<T>& matrix);
+template <class T> double hyb_bytes(const Csr<T>& matrix);
+template <class T> double bcsr_bytes(const Csr<T>& matrix);
 
 /// All rows x columns values, zeros included, row by row. For tests and tiny matrices.
 template <class T> std::vector<T> to_dense(const Csr<T>& matrix);

@@ -1,7 +1,8 @@
 /// @file
-/// Sparse matrices on the host in four formats: CSR, COO, ELL and CSC.
+/// Sparse matrices on the host in eight formats: CSR, COO, ELL, CSC, DIA, HYB, JDS and BCSR.
 ///
-/// Only the non-zeros are stored, with their positions (lecture "Aula 17": formats CSR, COO, ELL, CSC).
+/// Only the non-zeros are stored, with their positions (lecture "Aula 17": CSR, COO, ELL, CSC; Bueno 2013, sections 1.2
+/// and 5, names the others).
 /// Row and column indices have 32 bits, so a matrix has fewer than 2^31 rows and columns. Offsets into the arrays of
 /// non-zeros have 64 bits on the host, because their number may exceed 2^31. The columns of a row may come in any
 /// order.
@@ -78,6 +79,58 @@ template <class T> struct Csc {
     std::size_t nonzeros() const { return value.size(); }
     std::size_t bytes() const { return nonzeros() * (sizeof(T) + 4) + (columns + 1) * offset_bytes(nonzeros()); }
     bool operator==(const Csc&) const = default;
+};
+
+/// Diagonals: every diagonal that holds an entry is stored in full. The element of diagonal d in row i is
+/// value[d * rows + i]; its column is i + offset[d]. Elements without an entry, and those whose column lies outside the
+/// matrix, are padding with value 0. No column is stored.
+template <class T> struct Dia {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<std::int32_t> offset; ///< of each diagonal: column - row, rising
+    std::vector<T> value;             ///< rows elements for each diagonal
+
+    std::size_t bytes() const { return offset.size() * 4 + value.size() * sizeof(T); }
+    bool operator==(const Dia&) const = default;
+};
+
+/// Hybrid: the first entries of each row in ELL, up to a width that many rows fill; all others in COO, row by row.
+template <class T> struct Hyb {
+    Ell<T> ell;
+    Coo<T> rest;
+
+    std::size_t bytes() const { return ell.bytes() + rest.bytes(); }
+    bool operator==(const Hyb&) const = default;
+};
+
+/// Jagged diagonals: the rows sorted by falling length, then stored as in ELL, but without padding. Jagged diagonal s
+/// holds entry s of each row that is longer than s: that of the r-th longest row is element start[s] + r.
+template <class T> struct Jds {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<std::int32_t> row;         ///< row[r] is the r-th longest row; equally long rows keep their order
+    std::vector<std::int64_t> start = {0}; ///< one more than the longest row has entries
+    std::vector<std::int32_t> column;
+    std::vector<T> value;
+
+    std::size_t bytes() const { return row.size() * 4 + start.size() * 8 + value.size() * (sizeof(T) + 4); }
+    bool operator==(const Jds&) const = default;
+};
+
+/// Blocked CSR: a CSR matrix of dense blocks of 2 x 2 elements. Block k is value[4 k] ... value[4 k + 3], row by row;
+/// its upper left element is in column 2 * block_column[k]. Elements without an entry are padding with value 0, and so
+/// are those beyond the last row or column.
+template <class T> struct Bcsr {
+    static constexpr std::size_t side = 2;
+
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::vector<std::int64_t> block_start = {0}; ///< one more than there are rows of blocks
+    std::vector<std::int32_t> block_column;      ///< rising in each row of blocks
+    std::vector<T> value;                        ///< side * side elements for each block
+
+    std::size_t bytes() const { return block_start.size() * 8 + block_column.size() * 4 + value.size() * sizeof(T); }
+    bool operator==(const Bcsr&) const = default;
 };
 
 /// Bytes of all rows x columns values, zeros included. A double, because the number may exceed 2^64.
