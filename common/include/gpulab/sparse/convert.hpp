@@ -51,10 +51,11 @@ template <class T> Jds<T> to_jds(const Csr<T>& matrix);
 /// @throws Unsupported when it would store more bytes than main memory holds
 template <class T> Bcsr<T> to_bcsr(const Csr<T>& matrix);
 
-/// Bytes of the formats whose size depends on where the entries are, without a conversion. Doubles, because DIA may be
-/// very large.
+/// Bytes of the matrix in DIA, without the conversion. A double, because they may be very many.
 template <class T> double dia_bytes(const Csr<T>& matrix);
+/// Bytes of the matrix in HYB, without the conversion.
 template <class T> double hyb_bytes(const Csr<T>& matrix);
+/// Bytes of the matrix in BCSR, without the conversion.
 template <class T> double bcsr_bytes(const Csr<T>& matrix);
 
 /// All rows x columns values, zeros included, row by row. For tests and tiny matrices.
