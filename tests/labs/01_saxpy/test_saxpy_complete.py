@@ -1,5 +1,6 @@
 """The two complete programs of lab 01, in CUDA and in OpenCL."""
 
+import ctypes
 import re
 import shutil
 import subprocess
@@ -43,10 +44,18 @@ def opencl():
         pytest.skip("no headers or library of OpenCL")
 
 
+def loader_reads_the_environment():
+    """The OpenCL loader of the CUDA toolkit does not; it lacks this function."""
+    find = ctypes.CDLL("libOpenCL.so.1").clGetExtensionFunctionAddress
+    find.restype = ctypes.c_void_p
+    return bool(find(b"clGetICDLoaderInfoOCLICD"))
+
+
 def test_the_OpenCL_program_lists_all_devices_and_computes_SAXPY_on_each(scratch):
     opencl()
     program = compiled(scratch, OPENCL, PAGE)
-    ends_with(run(program, OCL_ICD_VENDORS="/nonexistent"), 2, "no OpenCL platform found")
+    if loader_reads_the_environment():
+        ends_with(run(program, OCL_ICD_VENDORS="/nonexistent"), 2, "no OpenCL platform found")
     for arguments in (["x"], ["0", "-1"], ["0", "0", "0"], [""], ["0x"], ["1000"]):
         ends_with(run(program, *arguments), 2, "usage: saxpy_cl [PLATFORM [DEVICE]]")
     first = run(program)
