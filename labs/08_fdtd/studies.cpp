@@ -102,12 +102,6 @@ gpulab::Parameters books_figures(const Result& result, std::size_t n, std::size_
             {"seconds_1000", ms / 1000 * static_cast<double>(books_steps) / count}};
 }
 
-/// The columns of books_figures().
-void add_books_columns(Report& report) {
-    report.column("n", "n"), report.column("steps", "steps");
-    report.column("seconds_1000", "s/1000 steps", "{:.4f}");
-}
-
 /// The grid that is also computed with all of the book's steps, where the others have fewer.
 std::size_t in_full(const std::vector<std::size_t>& all) {
     std::size_t best = all.front();
@@ -117,14 +111,13 @@ std::size_t in_full(const std::vector<std::size_t>& all) {
 }
 
 std::string note_of_proportion(std::size_t n) {
-    return fmt::format("s/1000 steps: the time of 1000 steps, in proportion to that of the steps that were run. The "
+    return fmt::format("s per 1000: the time of 1000 steps, in proportion to that of the steps that were run. The "
                        "last rows, {0} x {0} cells with all 1000 steps, show how exact that is.",
                        n);
 }
 
 template <class T> void table_4_1(const Options& options, Report& report, const StudySettings& settings) {
     if (options.devices(Backend::cuda).empty()) throw gpulab::UsageError("--study table-4-1 needs a CUDA device");
-    add_books_columns(report);
     report.column("block_x", "block x");
     const auto rows = [&](std::size_t n, std::size_t steps, bool layers) {
         const Scene scene = books(n, steps, layers);
@@ -213,8 +206,6 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
 template <class T> void figure_4_5(const Options& options, Report& report, const StudySettings& settings) {
     const std::vector<gpulab::Device> cpu = options.devices(Backend::cpu);
     if (cpu.empty()) throw gpulab::UsageError("--study figure-4-5 needs the CPU");
-    add_books_columns(report);
-    report.column("longer_percent", "longer %", "{:.1f}");
     std::map<std::pair<std::size_t, std::string_view>, double> conductor_ms; // of one step
     double sum = 0;
     int count = 0;
@@ -332,6 +323,8 @@ template <class T> int run_study(const Options& options, const StudySettings& se
                  series_bytes = bytes_of_series(largest_scene, sizeof(T));
     gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 5 * field_bytes + 3 * series_bytes + files);
     Report report(options);
+    if (options.study() == "table-4-1" || options.study() == "figure-4-5")
+        report.column("seconds_1000", "s per 1000", "{:.4f}"), report.column("longer_percent", "longer %", "{:.1f}");
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     const double largest = static_cast<double>(settings.largest) * static_cast<double>(settings.largest);
     if (const std::string note = note_of_comparison(largest * static_cast<double>(settings.steps)); !note.empty())

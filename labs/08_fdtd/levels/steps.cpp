@@ -39,11 +39,10 @@ template <class T> void absorbing_layers(const Book<T>& g, const Arrays<T>& f, i
             const std::size_t row = static_cast<std::size_t>(j) * static_cast<std::size_t>(g.pitch);
             T *const hz_x = f.hz_x + row, *const hz_y = f.hz + row;
             const T *const ex = f.ex + row, *const ex_above = ex + g.pitch, *const ey = f.ey + row;
-            const T keep = g.a * f.keep_h_y[j], gain = g.b_dy * f.gain_h_y[j];
-            for (int i = 0; i < g.nx; ++i) {
-                hz_x[i] = g.a * f.keep_h_x[i] * hz_x[i] - g.b_dx * f.gain_h_x[i] * (ey[i + 1] - ey[i]);
-                hz_y[i] = keep * hz_y[i] + gain * (ex_above[i] - ex[i]);
-            }
+            const T keep = g.a * f.keep_h_y[j], gain = g.b_dy * f.gain_h_y[j], a = g.a, b_dx = g.b_dx;
+            const T *const keep_x = f.keep_h_x, *const gain_x = f.gain_h_x; // by column
+            for (int i = 0; i < g.nx; ++i) hz_x[i] = a * keep_x[i] * hz_x[i] - b_dx * gain_x[i] * (ey[i + 1] - ey[i]);
+            for (int i = 0; i < g.nx; ++i) hz_y[i] = keep * hz_y[i] + gain * (ex_above[i] - ex[i]);
             if (j == g.source_j) hz_y[g.source_i] = f.source[step] - hz_x[g.source_i];
         }
         for (int j = 0; j < g.ny; ++j) {
@@ -56,9 +55,10 @@ template <class T> void absorbing_layers(const Book<T>& g, const Arrays<T>& f, i
                 for (int i = 0; i < g.nx; ++i)
                     ex[i] = keep * ex[i] + gain * (hz_x[i] + hz_y[i] - (x_below[i] + y_below[i]));
             }
+            const T c = g.c, d_dx = g.d_dx;
+            const T *const keep_x = f.keep_ey, *const gain_x = f.gain_ey;
             for (int i = 1; i < g.nx; ++i)
-                ey[i] = g.c * f.keep_ey[i] * ey[i] -
-                        g.d_dx * f.gain_ey[i] * (hz_x[i] + hz_y[i] - (hz_x[i - 1] + hz_y[i - 1]));
+                ey[i] = c * keep_x[i] * ey[i] - d_dx * gain_x[i] * (hz_x[i] + hz_y[i] - (hz_x[i - 1] + hz_y[i - 1]));
         }
     }
 }
