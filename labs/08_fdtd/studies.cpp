@@ -120,6 +120,7 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
     if (options.devices(Backend::cuda).empty()) throw gpulab::UsageError("--study table-4-1 needs a CUDA device");
     report.column("block_x", "block x");
     const auto rows = [&](std::size_t n, std::size_t steps, bool layers) {
+        const std::string_view without_tiles = layers ? "cuda_scene" : "cuda_block_shape";
         const Scene scene = books(n, steps, layers);
         Problem<T> p = make_problem<T>(scene);
         Judge<T> judge(scene, p);
@@ -130,7 +131,7 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
             all.push_back({"block_x", p.block_x});
             report.begin(all);
             for (const auto& job : gpulab::jobs(variants<T>(), options)) {
-                if (job.variant.name != "cuda_scene_shared") continue;
+                if (job.variant.name != "cuda_scene_shared" && job.variant.name != without_tiles) continue;
                 Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
                 result.extra = books_figures(result, n, steps);
                 report.add(std::move(result), work_of(p));
