@@ -83,6 +83,15 @@ struct Report::State {
         csv.commit();
     }
 
+    /// The files as they would be if the study ended now. If a disk is full, finish() says so.
+    void write_so_far() noexcept {
+        try {
+            if (json.repeatable()) json.write(json_text(options, runs, devices));
+            if (csv.repeatable()) csv.write(csv_text(options, runs, devices));
+        } catch (...) {
+        }
+    }
+
     void clear_progress() {
         if (progress_shown) fmt::print(stderr, "\r{:78}\r", "");
         progress_shown = false;
@@ -213,6 +222,7 @@ const Result& Report::add(Result result, const Work& work) {
     }
     run.results.push_back(std::move(result));
     s.print(run.results.back());
+    if (s.is_study()) s.write_so_far();
     return run.results.back();
 }
 

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/report.hpp"
+#include "levels/levels.hpp"
 #include "scene/files.hpp"
 #include "simulation.hpp"
 
@@ -20,7 +23,7 @@ using gpulab::Result;
 
 namespace {
 
-/// The book's example on n x n cells: vacuum, and the book's hard source in the middle.
+/// Vacuum with the book's hard source in the middle, on n x n cells, of which layers are a part.
 Scene square(std::size_t n, std::size_t steps, bool layers) {
     Scene scene;
     scene.nx = scene.ny = n;
@@ -33,6 +36,21 @@ Scene square(std::size_t n, std::size_t steps, bool layers) {
         for (Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) side->kind = Side::Kind::pml;
     return scene;
 }
+
+/// The layers of the book's measurements (section 4.4.1), in cells. They are outside its n x n cells.
+constexpr std::size_t layer_cells = 25;
+
+/// The problem of the book's section 4.4: n x n cells in a conductor, or with layers around them.
+Scene books(std::size_t n, std::size_t steps, bool layers) {
+    const Scene scene = square(layers ? n + 2 * layer_cells : n, steps, layers);
+    check_scene(scene);
+    return scene;
+}
+
+/// The steps of the book's measurements.
+constexpr std::size_t books_steps = 1000;
+/// Grids from this size on have much the same speed, says the book; its table 4.2 has their mean.
+constexpr std::size_t steady_size = 1500;
 
 /// The sides of the book's tables, as far as they are wanted.
 std::vector<std::size_t> sides(const StudySettings& settings) {
@@ -67,23 +85,66 @@ template <class T> gpulab::Parameters parameters(const Problem<T>& p) {
             {"type", sizeof(T) == 8 ? "double" : "float"}};
 }
 
+/// Of a problem made by books(n, ...).
+template <class T> gpulab::Parameters parameters(const Problem<T>& p, std::size_t n) {
+    gpulab::Parameters all = parameters(p);
+    all.insert(all.begin(), {"n", n});
+    return all;
+}
+
+/// Figures of one row, as the book counts them: the speed is that of its n x n cells (equation 4.4.12), and the time is
+/// that of 1000 steps, in proportion to the time of those that were run.
+gpulab::Parameters books_figures(const Result& result, std::size_t n, std::size_t steps) {
+    if (result.kernel.repeats == 0) return {};
+    const double ms = result.kernel.median, cells = static_cast<double>(n) * static_cast<double>(n);
+    const auto count = static_cast<double>(steps);
+    return {{"mcells_per_s", mcells_per_s(cells * count, ms)},
+            {"seconds_1000", ms / 1000 * static_cast<double>(books_steps) / count}};
+}
+
+/// The grid that is also computed with all of the book's steps, where the others have fewer.
+std::size_t in_full(const std::vector<std::size_t>& all) {
+    std::size_t best = all.front();
+    for (const std::size_t n : all)
+        if (n <= steady_size) best = n;
+    return best;
+}
+
+std::string note_of_proportion(std::size_t n) {
+    return fmt::format("s per 1000: the time of 1000 steps, in proportion to that of the steps that were run. The "
+                       "last rows, {0} x {0} cells with all 1000 steps, show how exact that is.",
+                       n);
+}
+
 template <class T> void table_4_1(const Options& options, Report& report, const StudySettings& settings) {
     if (options.devices(Backend::cuda).empty()) throw gpulab::UsageError("--study table-4-1 needs a CUDA device");
-    report.column("block_x", "block x"), report.column("seconds", "seconds", "{:.4f}");
-    for (const bool layers : {false, true})
-        for (const std::size_t n : sides(settings)) {
-            const Scene scene = square(n, settings.steps, layers);
-            check_scene(scene);
-            Problem<T> p = make_problem<T>(scene);
-            Judge<T> judge(scene, p);
-            for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
-                p.block_x = block_x;
-                gpulab::Parameters all = parameters(p);
-                all.push_back({"block_x", p.block_x});
-                report.begin(all);
-                some_variants(options, report, judge, p, {layers ? "cuda_scene" : "cuda_block_shape"});
+    report.column("block_x", "block x");
+    const auto rows = [&](std::size_t n, std::size_t steps, bool layers) {
+        const std::string_view without_tiles = layers ? "cuda_scene" : "cuda_block_shape";
+        const Scene scene = books(n, steps, layers);
+        Problem<T> p = make_problem<T>(scene);
+        Judge<T> judge(scene, p);
+        Output<T> out = make_output(p);
+        for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
+            p.block_x = block_x;
+            gpulab::Parameters all = parameters(p, n);
+            all.push_back({"block_x", p.block_x});
+            report.begin(all);
+            for (const auto& job : gpulab::jobs(variants<T>(), options)) {
+                if (job.variant.name != "cuda_scene_shared" && job.variant.name != without_tiles) continue;
+                Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
+                result.extra = books_figures(result, n, steps);
+                report.add(std::move(result), work_of(p));
             }
         }
+    };
+    const std::vector<std::size_t> all = sides(settings);
+    const bool fewer = settings.steps < books_steps;
+    if (fewer) report.say(note_of_proportion(in_full(all)));
+    for (const bool layers : {false, true})
+        for (const std::size_t n : all) rows(n, settings.steps, layers);
+    for (const bool layers : {false, true})
+        if (fewer) rows(in_full(all), books_steps, layers);
 }
 
 /// Speed and speed-up at all sizes, for tables 4.2 and figure 4.6 of the book. Both show the same runs: the figure by
@@ -98,18 +159,18 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
         }
     };
     const bool cuda = !options.devices(Backend::cuda).empty();
+    const std::vector<std::size_t> all = sides(settings);
+    const std::size_t from = std::min(steady_size, all.back());
     std::vector<std::string> summaries; // after all rows: they would stand among those of the next boundary
     for (const bool layers : {false, true}) {
-        const std::string parallel =
-            cuda ? (layers ? "cuda_scene" : "cuda_block_shape") : (layers ? "cpu_scene_threads" : "cpu_threads");
+        const std::string parallel = cuda ? "cuda_scene_shared" : layers ? "cpu_scene_threads" : "cpu_threads";
         Range sequential, fast, gain;
-        for (const std::size_t n : sides(settings)) {
-            const Scene scene = square(n, settings.steps, layers);
-            check_scene(scene);
+        for (const std::size_t n : all) {
+            const Scene scene = books(n, settings.steps, layers);
             Problem<T> p = make_problem<T>(scene);
             p.block_x = 512;
-            const double sequential_time = sequential_ms<T>(scene);
-            report.begin(parameters(p));
+            const double sequential_time = sequential_ms<T>(scene, levels<T>().back().run);
+            report.begin(parameters(p, n));
             report.sequential_ms(sequential_time);
             Judge<T> judge(scene, p);
             Output<T> out = make_output(p);
@@ -119,10 +180,12 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
                 if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
                 Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
                 if (result.kernel.repeats > 0) {
-                    const double speed = mcells_per_s(p.cell_steps(), result.kernel.median);
-                    const double base = mcells_per_s(p.cell_steps(), sequential_time);
+                    const double cell_steps =
+                        static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(settings.steps);
+                    const double speed = mcells_per_s(cell_steps, result.kernel.median);
+                    const double base = mcells_per_s(cell_steps, sequential_time);
                     result.extra = {{"mcells_per_s", speed}, {"sequential_mcells_per_s", base}};
-                    if (job.variant.name == parallel) {
+                    if (job.variant.name == parallel && n >= from) {
                         sequential.add(base), fast.add(speed), gain.add(speed / base);
                     }
                 }
@@ -133,11 +196,54 @@ template <class T> void table_4_2(const Options& options, Report& report, const 
         const auto text = [](const Range& r) {
             return fmt::format("{:.2f} ({:.2f})", r.sum / r.count, r.most - r.least);
         };
-        summaries.push_back(
-            fmt::format("{}, mean and range over the sizes: sequential {} MCells/s, {} {} MCells/s, speed-up {}",
-                        layers ? "PML" : "Conductor", text(sequential), parallel, text(fast), text(gain)));
+        summaries.push_back(fmt::format(
+            "{}, mean and range over the sizes from {} on: sequential {} MCells/s, {} {} MCells/s, speed-up {}",
+            layers ? "PML" : "Conductor", from, text(sequential), parallel, text(fast), text(gain)));
     }
     for (const std::string& summary : summaries) report.say(summary);
+}
+
+/// One core: the sequential program at the compiler's levels O0 to O3, with a conductor and with layers.
+template <class T> void figure_4_5(const Options& options, Report& report, const StudySettings& settings) {
+    const std::vector<gpulab::Device> cpu = options.devices(Backend::cpu);
+    if (cpu.empty()) throw gpulab::UsageError("--study figure-4-5 needs the CPU");
+    std::map<std::pair<std::size_t, std::string_view>, double> conductor_ms; // of one step
+    double sum = 0;
+    int count = 0;
+    // Both boundaries, at the levels from `first` on.
+    const auto rows = [&](std::size_t n, std::size_t steps, std::size_t first) {
+        for (const bool layers : {false, true}) {
+            const Scene scene = books(n, steps, layers);
+            const Problem<T> p = make_problem<T>(scene);
+            Judge<T> judge(scene, p);
+            Output<T> out = make_output(p);
+            gpulab::Parameters all = parameters(p, n);
+            all.push_back({"compiler", std::string(name_of_compiler())});
+            report.begin(all);
+            for (const Level<T>& level : levels<T>().subspan(first)) {
+                const gpulab::Job<Run<T>> job{{level.name, "", Backend::cpu, level.run}, {cpu.front()}, ""};
+                Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
+                result.extra = books_figures(result, n, steps);
+                const double ms = result.kernel.median / static_cast<double>(steps);
+                double& conductor = conductor_ms[{n, level.name}];
+                if (!layers) conductor = ms;
+                else result.extra.push_back({"longer_percent", 100 * (ms / conductor - 1)});
+                if (layers && first == 0 && level.name == levels<T>().back().name) sum += ms / conductor, ++count;
+                report.add(std::move(result), work_of(p));
+            }
+        }
+    };
+    const std::vector<std::size_t> all = sides(settings);
+    const auto few = [&](std::size_t n) { // as many steps as take about a second
+        const double cells = static_cast<double>(n) * static_cast<double>(n);
+        return std::min(settings.steps, static_cast<std::size_t>(std::max(2e8 / cells, 2.0)));
+    };
+    const std::size_t full = in_full(all);
+    if (few(all.back()) < books_steps) report.say(note_of_proportion(full));
+    for (const std::size_t n : all) rows(n, few(n), 0);
+    if (few(full) < books_steps) rows(full, books_steps, levels<T>().size() - 1);
+    report.say(fmt::format("Layers take {:.1f} % longer than the conductor at O3, mean over the sizes.",
+                           100 * (sum / count - 1)));
 }
 
 /// The book's example, with as many steps as the user wants.
@@ -202,25 +308,31 @@ std::vector<gpulab::StudySummary> study_list() {
         {"figure-4-4",
          "the book's pulse at several steps; --frames DIR writes the pictures",
          {"--type", "--steps", "--frames"}},
+        {"figure-4-5", "one core: the compiler's levels O0 to O3, conductor and PML", takes},
         {"figure-4-6", "speed and speed-up over one core for each size", takes},
         {"ladder", "all rungs at 300, 1000, 1500 and 6900 cells a side, conductor and PML", takes}};
 }
 
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
     const bool book = options.study() == "figure-4-4";
-    const Scene largest_scene = book ? book_of(settings) : square(settings.largest, settings.steps, true);
+    const Scene largest_scene =
+        book ? book_of(settings)
+             : square(std::min(settings.largest + 2 * layer_cells, most_cells), settings.steps, true);
     double files = book ? bytes_of_snapshot(largest_scene, Keep::pictures) : 0;
     if (!settings.frames.empty()) files += bytes_of_picture(largest_scene);
     const double field_bytes = bytes_of_field(largest_scene, sizeof(T)),
                  series_bytes = bytes_of_series(largest_scene, sizeof(T));
     gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 5 * field_bytes + 3 * series_bytes + files);
     Report report(options);
+    if (options.study() == "table-4-1" || options.study() == "figure-4-5")
+        report.column("seconds_1000", "s per 1000", "{:.4f}"), report.column("longer_percent", "longer %", "{:.1f}");
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     const double largest = static_cast<double>(settings.largest) * static_cast<double>(settings.largest);
     if (const std::string note = note_of_comparison(largest * static_cast<double>(settings.steps)); !note.empty())
         report.say(note);
     if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);
     else if (options.study() == "table-4-2") table_4_2<T>(options, report, settings, false);
+    else if (options.study() == "figure-4-5") figure_4_5<T>(options, report, settings);
     else if (options.study() == "figure-4-6") table_4_2<T>(options, report, settings, true);
     else if (options.study() == "figure-4-4") figure_4_4<T>(options, report, settings);
     else ladder<T>(options, report, settings);

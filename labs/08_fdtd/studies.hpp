@@ -34,7 +34,7 @@ private:
 
 /// The command line's settings for the studies.
 struct StudySettings {
-    std::size_t largest = 6900; ///< grids of more cells along a side are left out
+    std::size_t largest = 6900; ///< grids of more cells along a side, layers outside not counted, are left out
     std::size_t steps = 1000;
     std::string frames; ///< figure-4-4: the folder for its pictures; empty: none
 };

@@ -8,7 +8,7 @@
 
 int main(int argc, char** argv) try {
     gpulab::Options options("report_program", "one right result");
-    options.studies({{"one", "one right result", {}}});
+    options.studies({{"one", "one right result, twice", {}}});
     if (!options.parse(argc, argv)) return gpulab::exit_success;
 
     gpulab::Result result;
@@ -21,8 +21,10 @@ int main(int argc, char** argv) try {
 
     if (!options.study().empty()) {
         gpulab::Report report(options);
-        report.begin({{"n", std::int64_t{10}}});
-        report.add(result, {.bytes = 4e6});
+        for (const std::int64_t n : {10, 20}) {
+            report.begin({{"n", n}});
+            report.add(result, {.bytes = 4e6});
+        }
         return report.finish();
     }
     gpulab::Surroundings surroundings;

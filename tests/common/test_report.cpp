@@ -1,4 +1,5 @@
 // What a student sees, and what the files hold: whole, and word by word.
+#include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -365,6 +366,44 @@ TEST_CASE("a study without a result is an error, and writes no file; one that sa
         words.say("eight pictures");
         CHECK(words.finish() == gpulab::exit_success);
     });
+}
+
+TEST_CASE("a study that is interrupted has left complete files with all results so far") {
+    const ScratchFile json, csv;
+    json.write("of an earlier run");
+    const TestOptions options({"--study", "sizes", "--json", json.path(), "--csv", csv.path()});
+    const auto rows_of_csv = [&] {
+        const std::string text = csv.text();
+        return std::count(text.begin(), text.end(), '\n') - 1;
+    };
+    (void)printed_by([&] {
+        Report report(options, {}, known());
+        report.begin({{"n", 10}});
+        CHECK(json.text() == "of an earlier run"); // nothing was measured yet
+        report.add(ran("cpu_right", cpu), work);
+        CHECK(json.json().size() == 1);
+        CHECK(rows_of_csv() == 1);
+        report.begin({{"n", 20}});
+        report.add(ran("cpu_right", cpu), work);
+        report.add(ran("cuda_right", gpu), work);
+    }); // the report is never finished
+    const nlohmann::json runs = json.json();
+    REQUIRE(runs.size() == 2);
+    CHECK(runs[0]["problem"]["n"] == 10);
+    CHECK(runs[1]["problem"]["n"] == 20);
+    CHECK(runs[1]["variants"][1]["name"] == "cuda_right");
+    CHECK(runs[1]["variants"][1]["kernel_ms"]["median"] == 2);
+    CHECK(rows_of_csv() == 3);
+}
+
+TEST_CASE("a study writes its results to stdout once, at its end") {
+    const ScratchFile file;
+    const std::string command =
+        std::string(REPORT_PROGRAM) + " --study one --json - > " + file.path() + " 2> /dev/null";
+    CHECK(std::system(command.c_str()) == 0);
+    const nlohmann::json runs = file.json(); // two documents one after the other would not parse
+    REQUIRE(runs.size() == 2);
+    CHECK(runs[1]["problem"]["n"] == 20);
 }
 
 TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {

@@ -54,6 +54,8 @@ public:
     void commit();
 
     explicit operator bool() const { return !path_.empty(); }
+    /// Whether it can be written again, as a whole: a regular file that nothing else is printed to.
+    bool repeatable() const { return !path_.empty() && !special_ && !to_stdout_; }
     const std::string& path() const { return path_; }
 
 private:

@@ -83,7 +83,8 @@ struct Surroundings {
     std::function<Ceilings(const Device&, Arithmetic)> ceilings = gpulab::ceilings;
 };
 
-/// Collects results, shows each in a table as it comes, and writes the files at the end.
+/// Collects results, shows each in a table as it comes, and writes the files at the end. A study, which may take long,
+/// also writes them after each result: if it is interrupted, they hold all results so far.
 ///
 ///     Report report(options, {{"n", n}});
 ///     report.sequential_ms(time_of_the_reference);
@@ -124,7 +125,8 @@ public:
     void sequential_ms(double ms);
 
     /// Adds one result, shows its row, and works out its percentage of the ceiling and its speed-up. The work of the
-    /// first row below a heading says whether there are columns for bytes and for operations.
+    /// first row below a heading says whether there are columns for bytes and for operations. In a study, the files
+    /// then hold this result, too; not those that can be written only once (a pipe, stdout).
     /// @return the result as completed
     /// @throws Error before the first begin() of a study
     const Result& add(Result result, const Work& work);

@@ -19,6 +19,7 @@
 #include "gpulab/input_file.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
+#include "levels/levels.hpp"
 #include "simulation.hpp"
 #include "studies.hpp"
 
@@ -64,13 +65,16 @@ std::string core_fault(nlohmann::json& run) {
 std::string figures_fault(const nlohmann::json& run, const nlohmann::json& row, const Words& names,
                           double base_ms = 0) {
     const auto& problem = run.at("problem");
-    const double cell_steps =
-        problem.at("nx").get<double>() * problem.at("ny").get<double>() * problem.at("steps").get<double>();
+    const double steps = problem.at("steps");
+    const double grid_steps = problem.at("nx").get<double>() * problem.at("ny").get<double>() * steps;
+    // The book's tables count n x n cells, without the layers around them.
+    const double cell_steps = problem.contains("n") ? std::pow(problem.at("n").get<double>(), 2) * steps : grid_steps;
     const double ms = row.at("kernel_ms").at("median"), number_bytes = problem.at("type") == "double" ? 8 : 4;
     std::map<std::string, double> expected = {{"mcells_per_s", cell_steps / (ms / 1000) / 1e6},
-                                              {"bytes", 6 * number_bytes * cell_steps},
-                                              {"flops", 12 * cell_steps}};
+                                              {"bytes", 6 * number_bytes * grid_steps},
+                                              {"flops", 12 * grid_steps}};
     if (names.contains("seconds")) expected["seconds"] = ms / 1000;
+    if (names.contains("seconds_1000")) expected["seconds_1000"] = ms / 1000 * 1000 / steps;
     if (!run.at("sequential_ms").is_null()) {
         const double sequential = run.at("sequential_ms");
         expected["speedup"] = sequential / ms;
@@ -87,11 +91,20 @@ std::string figures_fault(const nlohmann::json& run, const nlohmann::json& row, 
     return "";
 }
 
+/// What is wrong with the grid of a run of the book's tables, or "": 25 cells of layers are outside its n x n cells.
+std::string grid_fault(const nlohmann::json& run) {
+    const auto& problem = run.at("problem");
+    const int n = problem.at("n"), side = problem.at("boundary") == "pml" ? n + 50 : n;
+    return problem.at("nx") == side && problem.at("ny") == side ? "" : "another grid: " + problem.dump();
+}
+
 /// The same for all rows of a study. @param rows the least number of rows with a time
 std::string study_figures_fault(const nlohmann::json& runs, const Words& names, std::size_t rows) {
     std::size_t timed = 0;
     for (const auto& run : runs) {
         std::map<std::string, double> base; // by device
+        if (run.at("problem").contains("n"))
+            if (const std::string fault = grid_fault(run); !fault.empty()) return fault;
         for (const auto& row : run.at("variants")) {
             if (row.at("kernel_ms").is_null()) continue;
             ++timed;
@@ -414,14 +427,14 @@ TEST_CASE("records and sources that the memory cannot hold are refused before an
     }
 }
 
-TEST_CASE("table-4-2 gives mean and range of its rows for both boundaries, after the last row") {
+TEST_CASE("table-4-2 gives mean and range of its rows from 1500 cells on for both boundaries, after the last row") {
     const ScratchFile json;
     const auto run =
-        program("--study table-4-2 --backend cpu --nx 1500 --steps 1 --repeat 1 --warmup 0 --json " + json.path());
+        program("--study table-4-2 --backend cpu --nx 2100 --steps 1 --repeat 1 --warmup 0 --json " + json.path());
     INFO(run.out << run.err);
     REQUIRE(run.exit_code == 0);
     const nlohmann::json runs = json.json();
-    CHECK(study_figures_fault(runs, {"speedup", "sequential_mcells_per_s"}, 4) == "");
+    CHECK(study_figures_fault(runs, {"speedup", "sequential_mcells_per_s"}, 6) == "");
     const std::size_t conductor = run.out.find("Conductor, mean"), layers = run.out.find("PML, mean");
     REQUIRE(conductor != std::string::npos);
     REQUIRE(layers != std::string::npos);
@@ -430,7 +443,7 @@ TEST_CASE("table-4-2 gives mean and range of its rows for both boundaries, after
     for (const auto& [boundary, at] : {std::pair("conductor", conductor), {"pml", layers}}) {
         std::vector<double> sequential, fast, gain;
         for (const auto& one : runs) {
-            if (one["problem"]["boundary"] != boundary) continue;
+            if (one["problem"]["boundary"] != boundary || one["problem"]["n"] < 1500) continue;
             for (const auto& row : one["variants"]) {
                 REQUIRE(row["name"] == (boundary == std::string("pml") ? "cpu_scene_threads" : "cpu_threads"));
                 sequential.push_back(row["sequential_mcells_per_s"]);
@@ -438,9 +451,10 @@ TEST_CASE("table-4-2 gives mean and range of its rows for both boundaries, after
                 gain.push_back(one["sequential_ms"].get<double>() / row["kernel_ms"]["median"].get<double>());
             }
         }
-        REQUIRE(sequential.size() == 2); // 300 and 1500 cells
-        // "Conductor, mean and range over the sizes: sequential 1.00 (0.50) MCells/s, cpu_threads 2.00 (1.00) MCells/s,
-        // speed-up 3.00 (2.00)", perhaps in several lines, and the range of two sizes is their difference.
+        REQUIRE(sequential.size() == 2); // 1500 and 2100 cells
+        // "Conductor, mean and range over the sizes from 1500 on: sequential 1.00 (0.50) MCells/s, cpu_threads 2.00
+        // (1.00) MCells/s, speed-up 3.00 (2.00)", perhaps in several lines, and the range of two sizes is their
+        // difference.
         const std::vector<double> said = numbers_in(run.out.substr(at));
         REQUIRE(said.size() >= 6);
         std::size_t next = 0;
@@ -468,14 +482,72 @@ TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[
 
 TEST_CASE("table-4-1 computes each grid with the four blocks that its rows name", "[cuda]") {
     (void)gpulab::testing::devices_or_skip(Backend::cuda);
-    const auto runs = program.results("--study table-4-1 --nx 300 --steps 4 --repeat 1");
-    CHECK(study_figures_fault(runs, {"seconds"}, 8) == "");
-    std::vector<std::string> blocks;
-    for (const auto& run : runs)
-        blocks.push_back(
-            fmt::format("{} {}", run["problem"]["boundary"].get<std::string>(), run["problem"]["block_x"].get<int>()));
-    CHECK(blocks == std::vector<std::string>{"conductor 128", "conductor 256", "conductor 512", "conductor 1024",
-                                             "pml 128", "pml 256", "pml 512", "pml 1024"});
+    const std::vector<std::string> four = {"conductor 128", "conductor 256", "conductor 512", "conductor 1024",
+                                           "pml 128",       "pml 256",       "pml 512",       "pml 1024"};
+    for (const int steps : {4, 1000}) {
+        const auto runs = program.results(fmt::format("--study table-4-1 --nx 300 --steps {} --repeat 1", steps));
+        CHECK(study_figures_fault(runs, {"seconds_1000"}, 16) == "");
+        std::vector<std::string> fewer, in_full;
+        for (const auto& run : runs) {
+            const auto& problem = run["problem"];
+            CHECK(problem["n"] == 300);
+            REQUIRE(run["variants"].size() == 2);
+            CHECK(run["variants"][0]["name"] == (problem["boundary"] == "pml" ? "cuda_scene" : "cuda_block_shape"));
+            CHECK(run["variants"][1]["name"] == "cuda_scene_shared");
+            (problem["steps"] == 1000 ? in_full : fewer)
+                .push_back(fmt::format("{} {}", problem["boundary"].get<std::string>(), problem["block_x"].get<int>()));
+        }
+        CHECK(fewer == (steps == 4 ? four : std::vector<std::string>{}));
+        CHECK(in_full == four);
+    }
+}
+
+TEST_CASE(
+    "figure-4-5 times four levels with both boundaries, says how much longer layers take, and runs one grid in full") {
+    const ScratchFile json;
+    const auto run = program("--study figure-4-5 --nx 300 --steps 3 --repeat 1 --warmup 0 --json " + json.path());
+    INFO(run.out << run.err);
+    REQUIRE(run.exit_code == 0);
+    const nlohmann::json runs = json.json();
+    REQUIRE(runs.size() == 4);
+    CHECK(study_figures_fault(runs, {"seconds_1000"}, 10) == "");
+    for (const std::size_t first : {0, 2}) {
+        const auto &conductor = runs[first], &layers = runs[first + 1];
+        CHECK(conductor["problem"]["boundary"] == "conductor");
+        CHECK(layers["problem"]["boundary"] == "pml");
+        const std::vector<std::string> names =
+            first == 0 ? std::vector<std::string>{"sequential_O0", "sequential_O1", "sequential_O2", "sequential_O3"}
+                       : std::vector<std::string>{"sequential_O3"};
+        for (const auto& one : {conductor, layers}) {
+            CHECK(one["problem"]["n"] == 300);
+            CHECK(one["problem"]["steps"] == (first == 0 ? 3 : 1000));
+            CHECK(one["problem"]["compiler"] == std::string(fdtd::name_of_compiler()));
+            REQUIRE(one["variants"].size() == names.size());
+        }
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            const auto &without = conductor["variants"][i], &with = layers["variants"][i];
+            CHECK(without["name"] == names[i]);
+            CHECK(with["name"] == names[i]);
+            CHECK(without["status"] == "passed");
+            CHECK(with["status"] == "passed");
+            const double ratio =
+                with["kernel_ms"]["median"].get<double>() / without["kernel_ms"]["median"].get<double>();
+            CHECK_FALSE(without.contains("longer_percent"));
+            CHECK(std::abs(with["longer_percent"].get<double>() - 100 * (ratio - 1)) < 1e-9 * 100 * ratio);
+        }
+    }
+    // One size: its own figure is the mean.
+    const double longer = runs[1]["variants"][3]["longer_percent"];
+    CHECK(run.out.find(fmt::format("Layers take {:.1f} % longer than the conductor at O3", longer)) !=
+          std::string::npos);
+    CHECK(run.out.find("s per 1000: the time of 1000 steps, in proportion") != std::string::npos);
+}
+
+TEST_CASE("figure-4-5 does not run a grid twice whose steps are all run anyway") {
+    const auto runs = program.results("--study figure-4-5 --nx 64 --repeat 1 --warmup 0");
+    REQUIRE(runs.size() == 2);
+    CHECK(runs[0]["problem"]["steps"] == 1000);
+    CHECK(runs[1]["problem"]["steps"] == 1000);
 }
 
 TEST_CASE("a row has a gain when the base was timed before it, on the same device") {
@@ -508,10 +580,10 @@ TEST_CASE("a row has a gain when the base was timed before it, on the same devic
 
 TEST_CASE("the studies run at a small size") {
     CHECK(program.study_fault("figure-4-4", "--steps 40", 1, wrong_rungs()) == "");
-    for (const std::string study : {"ladder", "table-4-2", "figure-4-6"}) {
+    for (const std::string study : {"ladder", "table-4-2", "figure-4-5", "figure-4-6"}) {
         INFO(study);
         CHECK(program.study_fault(study, "--nx 300 --steps 4", 2, wrong_rungs()) == "");
     }
     if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study table-4-1 --nx 300") == "");
-    else CHECK(program.study_fault("table-4-1", "--nx 300 --steps 4", 8, wrong_rungs()) == "");
+    else CHECK(program.study_fault("table-4-1", "--nx 300 --steps 4", 16, wrong_rungs()) == "");
 }
