@@ -240,6 +240,27 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
         const std::string fault = first_fault<T>(v.run, cases);
         return fault.empty() ? whole_fault<T>(v.run, sizes) : fault;
     });
+    if (v.name == "cuda_persistent")
+        faults.check("as many rows as it takes, and one more", [&]() -> std::string {
+            std::size_t most = 0;
+            for (const gpulab::Tile& tile : tiles) most = std::max(most, tile.size);
+            Problem<T> p = whole_numbers<T>(most), more = whole_numbers<T>(most + 1);
+            Output<T> out;
+            out.x.resize(most + 1);
+            Stopwatch once;
+            try {
+                gpulab::testing::in_turn([&] { v.run(more, out, once); });
+                return fmt::format("it takes {} rows, and names only {}", most + 1, most);
+            } catch (const gpulab::Unsupported&) {
+            }
+            out.x.resize(most);
+            try {
+                gpulab::testing::in_turn([&] { v.run(p, out, once); });
+            } catch (const gpulab::Unsupported& e) {
+                return fmt::format("it refuses {} rows: {}", most, e.what());
+            }
+            return "";
+        });
     if (takes_several_devices(v.name))
         faults.check("several parts", [&] { return parts_fault<T>(v.run, {1, 2, 3, 4, 7}); });
     if (takes_several_devices(v.name))

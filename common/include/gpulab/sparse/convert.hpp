@@ -53,8 +53,10 @@ template <class T> Bcsr<T> to_bcsr(const Csr<T>& matrix);
 
 /// Bytes of the matrix in DIA, without the conversion. A double, because they may be very many.
 template <class T> double dia_bytes(const Csr<T>& matrix);
+
 /// Bytes of the matrix in HYB, without the conversion.
 template <class T> double hyb_bytes(const Csr<T>& matrix);
+
 /// Bytes of the matrix in BCSR, without the conversion.
 template <class T> double bcsr_bytes(const Csr<T>& matrix);
 
