@@ -146,6 +146,11 @@ def all_mistakes() -> list[Mistake]:
 # What the build knows
 
 
+@cache
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
 class Build:
     """A finished build: how its test programs are compiled and linked, and what their test cases are."""
 
@@ -233,6 +238,19 @@ class Build:
         for word in self.link_words(lab):
             objects += self.archives.get(word, [word] if word in self.files else [])
         return objects
+
+    def objects_for(self, mistake: Mistake) -> list[str]:
+        """The objects to compile again: those that read the file of the mistake, without those of other rungs. In CUDA with
+        them: a kernel that several objects have is one of them, and nobody knows which."""
+        objects = [object for object in self.linked[self.program_for(mistake)] if mistake.file in self.files[object]]
+
+        def of_another_rung(object: str) -> bool:
+            folder = re.match(rf"labs/\w+/CMakeFiles/\w+\.dir/((?:{'|'.join(BACKENDS)})/.*)\.o$", object)
+            source = ROOT / object[:object.index("/CMakeFiles")] / folder[1] if folder else None
+            return source is not None and source.is_file() and not any(rung in read(source) for rung in mistake.rungs)
+
+        own = [object for object in objects if not of_another_rung(object)]
+        return own if own and mistake.rungs and mistake.backend != "cuda" else objects
 
     @cache
     def names(self, lab: str, tags: str) -> list[str]:
@@ -577,7 +595,7 @@ class Judge:
     def compiled(self, mistake: Mistake, text: str, folder: Path, program: Path) -> Verdict | None:
         """Compiles the objects that a mistake changes and links the program with them. @return why that was not possible"""
         build, tree = self.build, folder / "tree"
-        objects = [object for object in build.linked[build.program_for(mistake)] if mistake.file in build.files[object]]
+        objects = build.objects_for(mistake)
         if not objects:
             return Verdict("does not fit", f"no object of test_{mistake.lab} depends on {mistake.file}")
         for file in sorted(build.precompiled.union(*(build.files[object] for object in objects))):
