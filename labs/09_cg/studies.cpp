@@ -116,7 +116,7 @@ template <class T> void table_4_4(const Options& options, Report& report, std::s
             gpulab::Parameters all = parameters(p, matrix);
             all.push_back({"groups", groups});
             report.begin(all);
-            const auto timings = kernel_times(p, groups, 5);
+            const auto timings = kernel_times(p, groups, 10);
             for (std::size_t k = 0; k < kernel_names.size(); ++k) {
                 if (groups == 1) one[k] = timings[k].median;
                 gpulab::Result result;
