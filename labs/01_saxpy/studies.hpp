@@ -26,6 +26,10 @@ int run_distances(const gpulab::Options& options, std::size_t n);
 using BlockSizeRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned threads);
 BlockSizeRun cuda_block_size, opencl_block_size;
 
+/// Study table-2-2: SAXPY, one thread per element, in blocks of 256. Timed are the copies of a and b to the device, the
+/// kernel, and the copy of c back, and nothing else: (Book, table 2.2). @pre n is at least 1
+Run cuda_copies_and_kernel, opencl_copies_and_kernel;
+
 /// Study threads: SAXPY on the CPU as in cpu_blocks, with this many threads.
 using ThreadsRun = void(const Problem& p, Output& c, Stopwatch& watch, unsigned threads);
 ThreadsRun cpu_blocks_of;

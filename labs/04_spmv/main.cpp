@@ -1,5 +1,6 @@
 /// @file
 /// Lab 04, SpMV: y = A x with every variant on every device, checked against a sum in a wider type.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
@@ -80,8 +81,11 @@ template <class T> void describe(const gpulab::Csr<T>& a, const spmv::FormatByte
                    bytes.dense > 0 ? fmt::format("  {:>10.4g} % of dense", 100 * b / bytes.dense) : "");
 }
 
-/// Prints a whole small matrix as the lecture shows it. More than ten columns would not fit on a screen.
-template <class T> void show(const gpulab::Csr<T>& a) {
+/// Whether a problem is so small that all of it is printed. More than ten columns would not fit on a screen.
+template <class T> bool is_small(const gpulab::Csr<T>& a) { return a.rows <= 10 && a.columns <= 10; }
+
+/// Prints a whole small matrix, and the vector, as the lecture shows them.
+template <class T> void show(const gpulab::Csr<T>& a, const std::vector<T>& x) {
     const std::vector<T> dense = gpulab::to_dense(a);
     fmt::print("\n");
     for (std::size_t i = 0; i < a.rows; ++i) {
@@ -91,7 +95,8 @@ template <class T> void show(const gpulab::Csr<T>& a) {
     const std::size_t columns = gpulab::terminal_of_stdout().columns;
     for (const std::string& line : {fmt::format("row pointers    {}", fmt::join(a.row_start, " ")),
                                     fmt::format("column indices  {}", fmt::join(a.column, " ")),
-                                    fmt::format("non-zeros       {}", fmt::join(a.value, " "))})
+                                    fmt::format("non-zeros       {}", fmt::join(a.value, " ")),
+                                    fmt::format("x               {}", fmt::join(x, " "))})
         fmt::print("{}", gpulab::wrapped(line, columns, 0, 16));
 }
 
@@ -121,6 +126,8 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                                 : gpulab::read_matrix_market<T>(choice.matrix);
     const double made_in = seconds_since(begin);
     spmv::Problem<T> problem = spmv::make_problem(std::move(made), options.seed());
+    if (choice.matrix.empty() && choice.generate == "lecture") // all ones, as in its program
+        std::fill(problem.x.begin(), problem.x.end(), T{1});
     if (!choice.x.empty()) problem.x = read_vector<T>(choice.x, problem.matrix.columns);
     gpulab::OutputFile file_of_y;
     if (!choice.y.empty()) file_of_y = gpulab::OutputFile(choice.y);
@@ -132,7 +139,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                                     {"nonzeros", a.nonzeros()}});
     const spmv::FormatBytes bytes = spmv::format_bytes(a);
     describe(a, bytes);
-    if (a.rows <= 10 && a.columns <= 10) show(a);
+    if (is_small(a)) show(a, problem.x);
     if (!choice.matrix.empty()) tell_rate("read", choice.matrix, made_in);
     if (!choice.write.empty()) {
         const auto write_begin = Clock::now();
@@ -147,16 +154,19 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
 
     // Each job poisons y, runs its variant and compares y with the reference.
     spmv::FormatNotes<T> notes(report, bytes);
-    std::string writer; // the first variant that is right
+    std::string writer, small_y; // of the first variant that is right
     gpulab::measure_all(
         options, report, jobs, problem, y, spmv::work(a), [&](const auto&) { return spmv::compare(reference, y); },
         [&](const auto& job, gpulab::Result& result) {
             notes(job, result);
+            if (is_small(a) && small_y.empty() && result.status == gpulab::Result::Status::passed)
+                small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), job.variant.name);
             if (!file_of_y || !writer.empty() || result.status != gpulab::Result::Status::passed) return;
             file_of_y.prepare(vector_text(y));
             writer = job.variant.name;
         });
     const int code = report.finish();
+    if (!small_y.empty()) fmt::print("{}", gpulab::wrapped(small_y, gpulab::terminal_of_stdout().columns, 0, 4));
     if (!file_of_y) return code;
     if (writer.empty()) throw gpulab::Error(choice.y + ": not written, because no variant was right");
     fmt::print("{}: y, as {} computed it\n", choice.y, writer);
@@ -173,7 +183,7 @@ int main(int argc, char** argv) try {
     options.input("--matrix", choice.matrix, "multiply this Matrix Market file");
     options.text("--generate", choice.generate,
                  std::string("multiply a generated matrix [laplace2d:1000]: ") + gpulab::generator_help);
-    options.input("--x", choice.x, "multiply by the vector of this Matrix Market file, not by a random one");
+    options.input("--x", choice.x, "multiply by the vector of this Matrix Market file [random; for lecture all ones]");
     options.output("--y", choice.y, "write y to this Matrix Market file");
     options.output("--write", choice.write, "write the matrix to this Matrix Market file");
     options.choice("--type", choice.type, {"float", "double"}, "type of the values");

@@ -107,13 +107,19 @@ int main(int argc, char** argv) try {
     streams::LinkNotes notes(report, problem, out, jobs);
     notes.say_links();
 
+    std::vector<gpulab::Result> results;
     // Each job poisons `out`, runs its variant and judges what that leaves there.
     gpulab::measure_all(
         options, report, jobs, problem, out, streams::work_of(problem),
         [&](const auto&) { return streams::compare(reference, out); },
-        [&](const auto& job, gpulab::Result& result) { notes.add(job, result); });
+        [&](const auto& job, gpulab::Result& result) {
+            notes.add(job, result);
+            results.push_back(result);
+        });
 
     const streams::Traces& traces = notes.traces();
+    const std::string speed_up = streams::asynchronous_speed_up(results);
+    if (!speed_up.empty()) fmt::print("\nAsynchronous over synchronous:\n{}", speed_up);
     print_samples(problem, traces);
     const std::size_t lane_width = gpulab::terminal_of_stdout().columns - 10; // the rest is for the number of the lane
     if (lanes || !trace.empty())

@@ -5,6 +5,21 @@
 
 namespace streams {
 
+std::string asynchronous_speed_up(const std::vector<gpulab::Result>& results) {
+    const auto is_right = [](const gpulab::Result& r) { return r.status == gpulab::Result::Status::passed; };
+    std::string text;
+    for (const auto& [asynchronous, synchronous] : {std::pair("opencl_queues", "opencl_in_order"),
+                                                    {"cuda_async_pageable", "cuda_sync_pageable"},
+                                                    {"cuda_depth_first", "cuda_sync_pinned"}})
+        for (const gpulab::Result& one : results)
+            for (const gpulab::Result& other : results)
+                if (one.variant == asynchronous && other.variant == synchronous && is_right(one) && is_right(other) &&
+                    one.device.id() == other.device.id() && one.kernel.median > 0)
+                    text += fmt::format("{}: {} {:.2f} times as fast as {}\n", one.device.id(), asynchronous,
+                                        other.kernel.median / one.kernel.median, synchronous);
+    return text;
+}
+
 gpulab::Parameters parameters(const Problem& p) {
     return {{"width", p.image.width},
             {"height", p.image.height},

@@ -61,6 +61,11 @@ double sequential_ms(const Problem& p, Output& out);
 /// kernels of cuda_polling mostly wait.
 double overlap_percent(const gpulab::Timeline& timeline);
 
+/// What the lecture's program prints at its end (Aula 17, program 2): how many times as fast as its synchronous
+/// counterpart an asynchronous variant was, a line for each such pair on a device. Empty when there is none.
+/// @param results of all variants; those that were not right do not count
+std::string asynchronous_speed_up(const std::vector<gpulab::Result>& results);
+
 /// The sizes and settings of a problem, for the report.
 gpulab::Parameters parameters(const Problem& p);
 

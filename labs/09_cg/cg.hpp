@@ -2,6 +2,7 @@
 /// Lab 09: A x = b by conjugate gradients, with a sparse, symmetric and positive definite A.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -23,17 +24,25 @@ namespace cg {
 
 using gpulab::Stopwatch;
 
+/// How the parts of several devices share the rows out.
+enum class Balance {
+    nnz,   ///< equally many non-zeros
+    speed, ///< as many rows as each multiplies in the same time
+    units  ///< in proportion to compute units times clock rate (Thesis, section 4.4)
+};
+inline constexpr std::array<const char*, 3> balance_names = {"nnz", "speed", "units"}; ///< in this order
+
 /// How to solve a system.
 struct Settings {
-    bool steepest = false;     ///< steepest descent: beta is 0, so the direction is the residual itself
-    bool jacobi = false;       ///< preconditioned: the residual is divided by the diagonal
-    double tolerance = 1e-6;   ///< wanted norm of the residual
-    bool absolute = false;     ///< false: the tolerance is relative to the norm of b
-    std::size_t limit = 10000; ///< the iteration ends here in any case
-    std::size_t parts = 0;     ///< of the rungs for several devices; 0: as many as there are devices, at least two
-    bool by_speed = false; ///< parts have as many rows as they multiply in the same time, not equally many non-zeros
-    std::string tuning;    ///< file that keeps the group counts of the tuned OpenCL rungs; empty: none
-    bool trace = false;    ///< whether rungs that can do so record one iteration
+    bool steepest = false;          ///< steepest descent: beta is 0, so the direction is the residual itself
+    bool jacobi = false;            ///< preconditioned: the residual is divided by the diagonal
+    double tolerance = 1e-6;        ///< wanted norm of the residual
+    bool absolute = false;          ///< false: the tolerance is relative to the norm of b
+    std::size_t limit = 10000;      ///< the iteration ends here in any case
+    std::size_t parts = 0;          ///< of the rungs for several devices; 0: as many as there are devices, at least two
+    Balance balance = Balance::nnz; ///< of the rungs for several devices
+    std::string tuning;             ///< file that keeps the group counts of the tuned OpenCL rungs; empty: none
+    bool trace = false;             ///< whether rungs that can do so record one iteration
 };
 
 /// A system of equations, checked by make_problem().

@@ -134,7 +134,10 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
 int main(int argc, char** argv) try {
     Choice c;
     gpulab::Options options("cg", "A x = b by conjugate gradients, with a sparse, symmetric and positive definite A");
-    cg::add_options(options, c, "", "the parts: equally many non-zeros, or by the measured speed of each device");
+    cg::add_options(options, c, "",
+                    "the parts: equally many non-zeros, by the measured speed of each device, or by its compute units "
+                    "times its clock rate",
+                    {cg::balance_names.begin(), cg::balance_names.end()});
     options.output("--trace", c.trace,
                    "write the commands of one iteration to this file (Chrome trace format), and draw them");
     options.output("--write", c.write, "write A to this Matrix Market file");

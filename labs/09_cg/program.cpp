@@ -15,7 +15,8 @@
 
 namespace cg {
 
-void add_options(gpulab::Options& options, Choice& c, const std::string& where, const std::string& balance) {
+void add_options(gpulab::Options& options, Choice& c, const std::string& where, const std::string& balance,
+                 const std::vector<std::string>& balances) {
     options.input("--matrix", c.matrix, "A: this Matrix Market file" + where);
     options.text("--generate", c.generate, std::string("A: generated [laplace2d:100]: ") + gpulab::generator_help);
     options.input("--rhs", c.rhs, "b: this Matrix Market file [random numbers]");
@@ -29,7 +30,7 @@ void add_options(gpulab::Options& options, Choice& c, const std::string& where, 
     options.size("--limit", c.settings.limit, 1, "iterations at most", 100'000'000);
     options.choice("--method", c.method, {"cg", "steepest"}, "conjugate gradients, or steepest descent for comparison");
     options.choice("--preconditioner", c.preconditioner, {"none", "jacobi"}, "jacobi divides by the diagonal");
-    options.choice("--balance", c.balance, {"nnz", "speed"}, balance);
+    options.choice("--balance", c.balance, balances, balance);
     options.choice("--type", c.type, {"float", "double"}, "type of the numbers");
 }
 
@@ -40,7 +41,8 @@ void settle(Choice& c) {
     c.settings.steepest = c.method == "steepest";
     c.settings.jacobi = c.preconditioner == "jacobi";
     c.settings.absolute = c.criterion == "absolute";
-    c.settings.by_speed = c.balance == "speed";
+    c.settings.balance =
+        static_cast<Balance>(std::ranges::find(balance_names, c.balance) - balance_names.begin()); // one of them
 }
 
 void check_memory(const gpulab::Options& options, const gpulab::MatrixSize& size, std::size_t number_bytes,

@@ -25,7 +25,9 @@ struct Choice {
 };
 
 /// Declares the options of both programs. @param where more about --matrix @param balance the help of --balance
-void add_options(gpulab::Options& options, Choice& c, const std::string& where, const std::string& balance);
+/// @param balances the words that --balance takes: the first of balance_names
+void add_options(gpulab::Options& options, Choice& c, const std::string& where, const std::string& balance,
+                 const std::vector<std::string>& balances);
 
 /// Rejects conflicting options, and fills in the defaults and the settings.
 void settle(Choice& c);

@@ -107,7 +107,7 @@ template <class T> gpulab::Parameters parameters(const Problem<T>& p, const std:
             {"criterion", p.absolute ? "absolute" : "relative"},
             {"limit", p.limit},
             {"parts", p.parts},
-            {"balance", p.by_speed ? "speed" : "nnz"}};
+            {"balance", balance_names[static_cast<std::size_t>(p.balance)]}};
 }
 
 #define INSTANTIATE(T)                                                                      \

@@ -68,19 +68,28 @@ template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& 
 /// The rows of a part with the columns as they are: they count in the whole vector, and there is no halo.
 template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
 
-/// How a problem shares its rows out over a number of parts: equally many non-zeros each, or by measured speed.
-/// @param note becomes a line with the rows of each part, when speed was measured
+/// How a problem shares its rows out over a number of parts: as Problem::balance says.
+/// @param note becomes a line with the rows of each part, unless they have equally many non-zeros
 /// @param ms `ms(i, part)`: the time in which the device of part i multiplies these rows; not called for an empty part
-template <class T, class Time>
-Split split_over(const Problem<T>& problem, std::size_t count, std::string& note, const Time& ms) {
+/// @param units_times_clock `units_times_clock(i)`: of the device of part i, in any unit
+template <class T, class Time, class Rating>
+Split split_over(const Problem<T>& problem, std::size_t count, std::string& note, const Time& ms,
+                 const Rating& units_times_clock) {
     const Split equal = split_rows(problem.matrix, std::vector<double>(count, 1.0));
-    if (!problem.by_speed) return equal;
-    const std::vector<Part<T>> parts = make_parts(problem.matrix, equal);
-    std::vector<double> measured(count); // 0 for a part without a row
-    for (std::size_t i = 0; i < count; ++i)
-        if (parts[i].rows() > 0) measured[i] = ms(i, parts[i]);
-    const Split split = split_by_speed(problem.matrix, equal, measured);
-    note = "rows by measured speed:";
+    if (problem.balance == Balance::nnz) return equal;
+    std::vector<double> numbers(count); // a rating, or milliseconds: 0 for a part without a row
+    Split split;
+    if (problem.balance == Balance::units) {
+        for (std::size_t i = 0; i < count; ++i) numbers[i] = units_times_clock(i);
+        split = split_rows(problem.matrix, numbers);
+        note = "rows by compute units times clock rate:";
+    } else {
+        const std::vector<Part<T>> parts = make_parts(problem.matrix, equal);
+        for (std::size_t i = 0; i < count; ++i)
+            if (parts[i].rows() > 0) numbers[i] = ms(i, parts[i]);
+        split = split_by_speed(problem.matrix, equal, numbers);
+        note = "rows by measured speed:";
+    }
     for (std::size_t i = 0; i < count; ++i) note += " " + std::to_string(split.rows(i));
     return split;
 }

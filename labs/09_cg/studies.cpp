@@ -102,21 +102,28 @@ template <class T> void history(const Options& options, Report& report, std::siz
     }
 }
 
-/// Table 4.4 and figures 4.8 to 4.12 of the thesis: each kernel with 1 to 16 groups per compute unit.
+/// Table 4.4 and figures 4.8 to 4.12 of the thesis: each kernel with 1 to 16 groups per compute unit. And tables 4.1
+/// and 4.3: the largest group, and the work-items with which the search begins, one group of them per compute unit.
 template <class T> void table_4_4(const Options& options, Report& report, std::size_t rows, const Settings& given) {
 #if defined(GPULAB_WITH_OPENCL)
-    report.column("groups", "groups/CU"), report.column("saved_percent", "saved %", "{:.0f}");
+    report.column("items", "items"), report.column("groups", "groups/CU"),
+        report.column("saved_percent", "saved %", "{:.0f}");
     const std::string matrix = laplacian(rows);
     const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
     for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
         if (sizeof(T) == 8 && !device.fp64) continue;
         gpulab::use(device);
+        const std::vector<std::size_t> sizes = group_sizes(p);
+        const auto units = static_cast<std::size_t>(std::max(device.compute_units, 1));
+        report.say(fmt::format("{}: groups of at most {} work-items, {} compute units, {} work-items to begin with",
+                               device.name, sizes.back(), units, sizes.back() * units));
         std::vector<double> one(kernel_names.size());
-        for (std::size_t groups = 1; groups <= 16; ++groups) {
+        for (std::size_t trial = 0; trial < 16 * sizes.size(); ++trial) {
+            const std::size_t items = sizes[trial / 16], groups = trial % 16 + 1;
             gpulab::Parameters all = parameters(p, matrix);
-            all.push_back({"groups", groups});
+            all.push_back({"items", items}), all.push_back({"groups", groups});
             report.begin(all);
-            const auto timings = kernel_times(p, groups, 5);
+            const auto timings = kernel_times(p, items, groups, 10);
             for (std::size_t k = 0; k < kernel_names.size(); ++k) {
                 if (groups == 1) one[k] = timings[k].median;
                 gpulab::Result result;

@@ -505,6 +505,9 @@ def test_a_study_is_drawn_as_curves_over_its_parameter(scratch):
     )
     picture = drawn(copy, "results/study.json", "--x", "blocks", "--where", "n=1000", "--y", "gb_per_s,gflop_per_s")
     shows(picture, "blocks", "cuda_a: GFLOP/s", "1", "2", but_not=["10⁵"])
+    shows(drawn(copy, "results/study.json", "--no-limit"), "kernel time, ms", but_not=["limit, measured on the device"])
+    picture = drawn(copy, "results/study.json", "--where", "n=1000,10000", "--y", "kernel_ms,sequential_ms")
+    shows(picture, "cuda_a, blocks = 2: kernel time, ms", "one core, ms, blocks = 1", "one core, ms, blocks = 2", but_not=["10⁵"])
 
 
 @needs_matplotlib

@@ -1,5 +1,5 @@
 // The kernels of the studies: SAXPY with a variable block size or stride, and two branches of equal length.
-// (Alfaro Vigo & Rossetto, sections 2.3.4 and 2.3.6)
+// (Alfaro Vigo & Rossetto, sections 2.3.1, 2.3.4 and 2.3.6)
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -50,6 +50,27 @@ __global__ void divergence_kernel(bool even_odd, std::uint32_t* out, std::size_t
         }
     }
     out[i] = x;
+}
+
+void cuda_copies_and_kernel(const Problem& p, Output& c, Stopwatch& watch) {
+    gpulab::DeviceBuffer<float> a(p.size()), b(p.size()), out(p.size()); // allocated before the time starts
+    constexpr unsigned threads = 256;
+    // ANSWER many-blocks
+    //| // (the lines of the exercise many-blocks: write them here too)
+    //| const unsigned blocks = 1;
+    const unsigned blocks = gpulab::grid_size(p.size(), threads);
+    // END ANSWER
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) { // the commands of a stream run one after another
+            CUDA_CHECK(cudaMemcpyAsync(a.data(), p.a.data(), a.bytes(), cudaMemcpyHostToDevice, stream));
+            CUDA_CHECK(cudaMemcpyAsync(b.data(), p.b.data(), b.bytes(), cudaMemcpyHostToDevice, stream));
+            block_size_kernel<<<blocks, threads, 0, stream>>>(p.k, a.data(), b.data(), out.data(), p.size());
+            CUDA_CHECK_LAUNCH();
+            CUDA_CHECK(cudaMemcpyAsync(c.data(), out.data(), out.bytes(), cudaMemcpyDeviceToHost, stream));
+        },
+        gpulab::poisoning(a, b, out));
+    out.check_guard_bands();
 }
 
 void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned threads) {

@@ -77,13 +77,22 @@ template <class Parts> void record_iteration(Parts& parts, gpulab::Timeline& tim
     parts.each([&](auto& g) { g.trace.add_to(timeline, static_cast<int>(g.me)); });
 }
 
+/// Multiprocessors times clock rate of a device.
+inline double units_times_clock(int device) {
+    int units = 0, khz = 0;
+    CUDA_CHECK(cudaDeviceGetAttribute(&units, cudaDevAttrMultiProcessorCount, device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, device));
+    return static_cast<double>(units) * std::max(khz, 1);
+}
+
 /// A rung for several GPUs. @tparam Parts a way to exchange data, such as PeerCopies
 template <class Parts, class T> void solve_on_gpus(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::vector<int> devices = part_gpus(problem);
     std::string note;
-    const Split split = split_over(problem, devices.size(), note, [&](std::size_t i, const Part<T>& part) {
-        return std::max(multiply_ms(devices[i], part), 1e-6);
-    });
+    const Split split = split_over(
+        problem, devices.size(), note,
+        [&](std::size_t i, const Part<T>& part) { return std::max(multiply_ms(devices[i], part), 1e-6); },
+        [&](std::size_t i) { return units_times_clock(devices[i]); });
     const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
     Parts gpus(problem, parts, devices);
     watch.tile(block_threads, "rows");

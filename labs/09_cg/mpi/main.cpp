@@ -145,7 +145,7 @@ template <class T>
 cg::Split split_over_ranks(const Choice& c, const Team& team, const Ranks& ranks, const cg::Problem<T>& problem) {
     const auto count = static_cast<std::size_t>(ranks.count);
     const cg::Split equal = cg::split_rows(problem.matrix, std::vector<double>(count, 1.0));
-    if (!problem.by_speed) return equal;
+    if (problem.balance == cg::Balance::nnz) return equal;
     const cg::Part<T> part = cg::make_part(problem.matrix, equal, static_cast<std::size_t>(ranks.me));
     double mine = cg::slowness_for_tests(ranks) * multiply_ms(*make_rank(c, team, false, ranks, problem, part));
     if (part.rows() == 0) mine = 0; // not measured
@@ -287,7 +287,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
         report.emplace(options, cg::parameters(*made, c.name()));
     });
     const cg::Problem<T>& problem = *made;
-    if (problem.by_speed) watchdog.begin(); // the ranks wait for each other
+    if (problem.balance == cg::Balance::speed) watchdog.begin(); // the ranks wait for each other
     const cg::Split split = split_over_ranks(c, team, ranks, problem);
     watchdog.end();
     const cg::Part<T> part = cg::make_part(problem.matrix, split, static_cast<std::size_t>(ranks.me));
@@ -314,7 +314,8 @@ int with_ranks(int argc, char** argv, const Ranks& ranks) {
     Choice c;
     gpulab::Options options("cg_mpi", "A x = b by conjugate gradients, on several processes (mpirun -np 4 cg_mpi)");
     cg::add_options(options, c, "; every computer must have it",
-                    "the rows of a rank: equally many non-zeros, or by the speed at which it multiplies");
+                    "the rows of a rank: equally many non-zeros, or by the speed at which it multiplies",
+                    {"nnz", "speed"});
     options.choice("--on", c.on, {"auto", "cpu", "opencl", "cuda"},
                    "where a rank computes; auto: a GPU if there is one, else the CPU");
     options.choice("--link", c.link, {"auto", "host", "nccl"},

@@ -7,8 +7,8 @@
 // queue of their own beside that of the kernels, and an *event*, the end of a command, lets a kernel in one queue wait
 // for a copy in the other. The rows at the border follow when the halo is there. The devices share out the rows by
 // their non-zeros, or with --balance speed in proportion to the measured speed of each device. (The thesis tried
-// compute units times clock rate as the measure, and gave up.) Several GPUs have a host thread each, because to put a
-// command into a queue takes the host about as long as a small kernel runs (host_threads.hpp).
+// compute units times clock rate as the measure, --balance units, and gave up.) Several GPUs have a host thread each,
+// because to put a command into a queue takes the host about as long as a small kernel runs (host_threads.hpp).
 //
 // Limit: the host, which takes part in every exchange and in both dot products.
 #include "../devices/host_copies.hpp"
@@ -18,9 +18,10 @@ namespace cg {
 template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const auto contexts = part_contexts(problem);
     std::string note;
-    const Split split = split_over(problem, contexts.size(), note, [&](std::size_t i, const Part<T>& part) {
-        return multiply_ms(*contexts[i], problem, part);
-    });
+    const Split split = split_over(
+        problem, contexts.size(), note,
+        [&](std::size_t i, const Part<T>& part) { return multiply_ms(*contexts[i], problem, part); },
+        [&](std::size_t i) { return units_times_clock(*contexts[i]); });
     const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
     HostCopies<T> devices(problem, contexts, parts);
     solve_on_devices(devices, problem, out, watch);

@@ -25,13 +25,18 @@
 
 namespace cg {
 
+/// Work-items of a group, where the kernels allow as many.
+inline constexpr std::size_t usual_items = 256;
+
 /// One device's share. All functions but those that say so only put commands into the device's queue.
 template <class T> class ClPart {
 public:
     /// @param problem the whole; this part has the rows from part.first on
     /// @param whole_p whether p is the whole vector, in which the columns count. Otherwise the columns count in the
     ///        part's own elements and the halo behind them
-    ClPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part, bool whole_p, int lane = 0)
+    /// @param most_items of a group
+    ClPart(gpulab::OpenClContext& context, const Problem<T>& problem, const Part<T>& part, bool whole_p, int lane = 0,
+           std::size_t most_items = usual_items)
         : context_(context), use_(std::in_place, context), record_(lane), part_(part), rows_(part.rows()),
           first_(whole_p ? part.first : 0), jacobi_(problem.jacobi),
           copies_(context.context(), context.device(), CL_QUEUE_PROFILING_ENABLE),
@@ -50,7 +55,10 @@ public:
             *kernel = gpulab::opencl_kernel(five_kernels_cl, name, real);
         pack_ = gpulab::opencl_kernel(devices_halo_cl, "pack", real);
         spmv_halo_ = gpulab::opencl_kernel(devices_halo_cl, "spmv_halo", real);
-        local_ = std::clamp<std::size_t>(std::bit_ceil(std::max<std::size_t>(rows_, 1)), 32, 256);
+        // dot needs a number for each item in local memory, and a power of two of them.
+        const std::size_t local_bytes = context.device().template getInfo<CL_DEVICE_LOCAL_MEM_SIZE>();
+        local_ = std::clamp<std::size_t>(std::bit_ceil(std::max<std::size_t>(rows_, 1)), 32,
+                                         std::min(most_items, std::bit_floor(local_bytes / sizeof(T))));
         for (const cl::Kernel* kernel :
              {&dot_, &dot_jacobi_, &next_x_, &next_r_, &next_p_, &spmv_, &pack_, &spmv_halo_})
             local_ = std::min(local_, std::bit_floor(context.max_work_group(*kernel)));

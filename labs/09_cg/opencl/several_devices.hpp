@@ -37,6 +37,13 @@ template <class T> double multiply_ms(gpulab::OpenClContext& context, const Prob
     return part.times_of("spmv", 8, 5).median;
 }
 
+/// Compute units times clock rate of a device. One that does not tell its clock counts with its units.
+inline double units_times_clock(const gpulab::OpenClContext& context) {
+    const cl::Device device = context.device();
+    return static_cast<double>(device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS>()) *
+           std::max<double>(device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>(), 1);
+}
+
 /// Parts on these devices, with tuned kernels, and with the times of their commands when they are recorded.
 template <class T> class ClParts : public HostParts<T, ClPart<T>> {
 public:

@@ -141,6 +141,25 @@ TEST_CASE("a study that needs a device says why there is none of a back end that
     }
 }
 
+TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total beside it") {
+    if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) SKIP("no device");
+    const gpulab::testing::ScratchFile json;
+    const auto run = program("--study table-2-2 --repeat 2 --json " + json.path());
+    REQUIRE(run.exit_code == 0);
+    CHECK(run.out.find("total ms") != std::string::npos);
+    const auto runs = json.json();
+    CHECK(runs.size() == 6);
+    for (const auto& one : runs) {
+        REQUIRE_FALSE(one["variants"].empty());
+        for (const auto& v : one["variants"]) {
+            CHECK(v["name"].get<std::string>().ends_with("_copies_and_kernel"));
+            CHECK(v["parallel_ms"] == v["kernel_ms"]["median"]);
+            CHECK(v["total_ms"] != v["parallel_ms"]);
+            CHECK(v["percent_of_ceiling"].is_null()); // the copy within the device is no bound for the link
+        }
+    }
+}
+
 TEST_CASE("both operations run, and every study runs and writes a list of runs") {
     CHECK(gpulab::testing::run_fault(program.results("--op distances --n 10007 --repeat 1"), wrong_rungs(10007)) == "");
     if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) {

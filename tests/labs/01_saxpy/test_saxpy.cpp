@@ -98,6 +98,21 @@ void check_distances(const gpulab::Variant<saxpy::DistanceRun>& v, Faults& fault
 /// For the kernels of the studies. 8193: with a stride of 32, one element more than 256 rows hold.
 [[maybe_unused]] std::vector<std::size_t> sizes_of_studies() { return {0, 1, 33, 1025, 8193, 100003}; }
 
+/// Checks SAXPY with its copies: each run copies both inputs, and the whole result.
+[[maybe_unused]] void check_copies(Backend backend, saxpy::Run* run, const std::vector<std::size_t>& sizes) {
+    for (const Device& device : devices_or_skip(backend)) {
+        gpulab::use(device);
+        for (const std::size_t n : sizes) {
+            INFO("n = " << n << " on " << device.name);
+            const saxpy::Problem p = saxpy::make_problem(n, gpulab::testing::seed);
+            saxpy::Output reference(n), c(n);
+            gpulab::Stopwatch once;
+            saxpy::cpu_sequential(p, reference, once);
+            CHECK(gpulab::testing::fault_of(run, p, c, [&] { return saxpy::compare(p, reference, c); }) == "");
+        }
+    }
+}
+
 /// Checks the kernels of the studies. @param divergence may be null: then the others only
 [[maybe_unused]] void check_studies(Backend backend, saxpy::BlockSizeRun* block_size, saxpy::StridedRun* strided,
                                     saxpy::DivergenceRun* divergence, const std::vector<std::size_t>& sizes) {
@@ -182,6 +197,7 @@ const VariantCases distances(saxpy::distance_variants(), "computes distances", "
 TEST_CASE("the kernels of the studies give right results on OpenCL devices", "[opencl]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence,
                   sizes_of_studies());
+    check_copies(Backend::opencl, saxpy::opencl_copies_and_kernel, {1, 255, 256, 257, 100003});
     check_memories(Backend::opencl, saxpy::opencl_look_up, {0, 1, 255, 256, 257, 1025});
 }
 
@@ -220,6 +236,7 @@ TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, saxpy::opencl_divergence, {33});
     // Without the thousands of steps of opencl_divergence, which would take 40 seconds.
     check_studies(Backend::opencl, saxpy::opencl_block_size, saxpy::opencl_strided, nullptr, {2 * 256 + 5});
+    check_copies(Backend::opencl, saxpy::opencl_copies_and_kernel, {2 * 256 + 5});
     check_memories(Backend::opencl, saxpy::opencl_look_up, {33});
 }
 #endif
@@ -228,6 +245,7 @@ TEST_CASE("the OpenCL kernels of the studies under oclgrind", "[.oclgrind]") {
 TEST_CASE("the kernels of the studies give right results on CUDA devices", "[cuda]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence,
                   sizes_of_studies());
+    check_copies(Backend::cuda, saxpy::cuda_copies_and_kernel, {1, 255, 256, 257, 100003});
     check_memories(Backend::cuda, saxpy::cuda_look_up, {0, 1, 255, 256, 257, 1025});
 }
 
@@ -244,6 +262,7 @@ const VariantCases sanitizer_distances(
 } // namespace
 TEST_CASE("the CUDA kernels of the studies under compute-sanitizer", "[.sanitizer]") {
     check_studies(Backend::cuda, saxpy::cuda_block_size, saxpy::cuda_strided, saxpy::cuda_divergence, {33, 1029});
+    check_copies(Backend::cuda, saxpy::cuda_copies_and_kernel, {517});
     check_memories(Backend::cuda, saxpy::cuda_look_up, {33, 517});
 }
 

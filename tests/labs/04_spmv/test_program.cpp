@@ -150,11 +150,20 @@ TEST_CASE("x comes from a file and y goes to one, or to stdout, and a line says 
     }
 }
 
-TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5") {
+TEST_CASE("the lecture's matrix is printed with its row pointers 0 2 4 5, and its product with ones is 3 7 5") {
     const Outcome outcome = program("--generate lecture --variant cpu_sequential --repeat 1");
     CHECK(ran(outcome));
     CHECK(outcome.out.find("row pointers    0 2 4 5\n") != std::string::npos);
     CHECK(outcome.out.find("column indices  1 2 1 3 0\n") != std::string::npos);
+    CHECK(outcome.out.find("x               1 1 1 1\n") != std::string::npos);
+    CHECK(outcome.out.ends_with("y = 3 7 5  (cpu_sequential)\n"));
+    const ScratchFile x;
+    x.write("%%MatrixMarket matrix array real general\n4 1\n0\n1\n10\n100\n"); // --x comes before the lecture's
+    CHECK(program("--generate lecture --variant cpu_sequential --repeat 1 --x " + x.path())
+              .out.ends_with("y = 21 403 0  (cpu_sequential)\n"));
+    // A matrix of eleven columns is too wide to be printed, and so is its product.
+    CHECK(program("--generate laplace2d:11x1 --variant cpu_sequential --repeat 1").out.find("y = ") ==
+          std::string::npos);
 }
 
 TEST_CASE("a matrix is written compressed, and read compressed, through links and pipes") {

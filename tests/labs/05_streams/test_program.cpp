@@ -9,6 +9,7 @@
 #include "gpulab/image/image.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
+#include "runs.hpp"
 #include "streams.hpp"
 #include "studies.hpp"
 
@@ -164,6 +165,37 @@ std::size_t said_bounds(const std::string& arguments) {
     return count;
 }
 } // namespace
+
+TEST_CASE("the speed-up of asynchronous over synchronous is the quotient of two times of one device", "[cpu]") {
+    const auto result = [](const char* variant, int device, double ms) {
+        gpulab::Result r;
+        r.variant = variant;
+        r.device.backend = Backend::cuda, r.device.index = device, r.has_device = true;
+        r.status = gpulab::Result::Status::passed;
+        r.kernel.median = ms;
+        return r;
+    };
+    std::vector<gpulab::Result> results = {result("cuda_sync_pageable", 0, 6), result("cuda_async_pageable", 0, 4),
+                                           result("cuda_sync_pageable", 1, 9), result("cuda_depth_first", 0, 2)};
+    CHECK(streams::asynchronous_speed_up(results) ==
+          "cuda:0: cuda_async_pageable 1.50 times as fast as cuda_sync_pageable\n");
+    results.push_back(result("cuda_sync_pinned", 0, 5));
+    CHECK(streams::asynchronous_speed_up(results).ends_with(
+        "cuda:0: cuda_depth_first 2.50 times as fast as cuda_sync_pinned\n"));
+    for (gpulab::Result& r : results) r.status = gpulab::Result::Status::failed;
+    CHECK(streams::asynchronous_speed_up(results).empty());
+}
+
+TEST_CASE("the lecture's run prints the speed-up and ten pixels of one channel", "[opencl]") {
+    if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));
+    const Outcome outcome = program("--channels 1 --streams 6 --repeat 1 --backend opencl");
+    INFO(outcome.out << outcome.err);
+    CHECK(outcome.exit_code == 0);
+    const std::size_t at = outcome.out.find("Asynchronous over synchronous:\n");
+    REQUIRE(at != std::string::npos);
+    CHECK(outcome.out.find(": opencl_queues ", at) != std::string::npos);
+    CHECK(outcome.out.find("\n  9 (", at) != std::string::npos);
+}
 
 TEST_CASE("studies print the bound of which they give percentages, again only where it changes", "[opencl]") {
     if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));

@@ -141,11 +141,11 @@ template <class T> std::string pairs_fault(Run<T>* run, bool on_gpu, bool parts)
                                                "springs:6x6",  "random, 300 rows",   "arrow, 301 rows"};
     const std::vector<std::size_t> counts = {1, 2, 3, 7};
     for (const auto& row : gpulab::testing::all_pairs(
-             {matrices.size(), 2, 2, 2, parts ? counts.size() : 1, std::size_t{parts ? 2U : 1U}})) {
+             {matrices.size(), 2, 2, 2, parts ? counts.size() : 1, std::size_t{parts ? 3U : 1U}})) {
         const bool jacobi = row[1] == 0, start = row[2] == 1, steepest = row[3] == 1;
         Settings s = settings(0, 4, jacobi, steepest);
         s.parts = parts ? counts[row[4]] : 0;
-        s.by_speed = row[5] == 1;
+        s.balance = static_cast<Balance>(row[5]);
         const std::string& name = matrices[row[0]];
         const bool large = row[0] == 1;
         if (large) s.limit = 2;
@@ -264,11 +264,15 @@ template <class T> void check_variant(const gpulab::Variant<Run<T>>& v, gpulab::
     if (takes_several_devices(v.name))
         faults.check("several parts", [&] { return parts_fault<T>(v.run, {1, 2, 3, 4, 7}); });
     if (takes_several_devices(v.name))
-        faults.check("parts by speed", [&] {
+        faults.check("parts by speed, and by units and clock", [&] {
             std::vector<Case<T>> cases = {generated<T>("laplace2d:40x50", settings(0, 10), true),
                                           generated<T>("stiffness:2", settings(0, 2), true)};
-            for (Case<T>& c : cases) c.problem.parts = 3, c.problem.by_speed = true;
-            return first_fault<T>(v.run, cases);
+            for (const Balance balance : {Balance::speed, Balance::units}) {
+                for (Case<T>& c : cases) c.problem.parts = 3, c.problem.balance = balance;
+                const std::string fault = first_fault<T>(v.run, cases);
+                if (!fault.empty()) return fault;
+            }
+            return std::string();
         });
 }
 
@@ -280,8 +284,8 @@ template <class T> std::string all_devices_fault(Run<T>* run) {
     cases.push_back(generated<T>("springs:30x40", settings(0, 20, true)));
     cases.push_back(generated<T>("laplace2d:1000x300", settings(0, 10), true));
     for (const std::size_t parts : {0u, 3u, 5u})
-        for (const bool by_speed : {false, true}) {
-            for (Case<T>& c : cases) c.problem.parts = parts, c.problem.by_speed = by_speed;
+        for (const Balance balance : {Balance::nnz, Balance::speed, Balance::units}) {
+            for (Case<T>& c : cases) c.problem.parts = parts, c.problem.balance = balance;
             const std::string fault = first_fault<T>(run, cases);
             if (!fault.empty()) return fmt::format("{} parts: {}", parts, fault);
         }

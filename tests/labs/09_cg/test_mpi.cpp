@@ -352,7 +352,8 @@ TEST_CASE("options that ranks do not use, and systems that do not fit into the m
         CHECK(outcome.exit_code == 2);
         CHECK(has(outcome.err, "cg_mpi: " + option.substr(0, option.find(' ')) + ": "));
     }
-    for (const std::string arguments : {"--on opencl --threads 2", "--threads 0 --on cpu", "--balance fair --on cpu"}) {
+    for (const std::string arguments :
+         {"--on opencl --threads 2", "--threads 0 --on cpu", "--balance fair --on cpu", "--balance units --on cpu"}) {
         const Outcome outcome = mpi(2, arguments);
         INFO(arguments << ": " << outcome.err);
         CHECK(outcome.exit_code == 2);

@@ -541,6 +541,11 @@ TEST_CASE("group counts are kept in the file of --tuning, and rows are shared ou
     CHECK(has(outcome.out, "rows by measured speed:"));
     const std::string kept = tuning.text();
     CHECK(kept.starts_with("device,kernel,type,rows,groups,one_ms,best_ms\n"));
+    // Parts of one device have equally many units of the same clock, so about equally many rows.
+    outcome = program("--generate laplace2d:20 --variant opencl_devices_halo --repeat 1 --parts 2 --balance units "
+                      "--device opencl:0");
+    CHECK(outcome.exit_code == 0);
+    CHECK(has(outcome.out, "rows by compute units times clock rate: 200 200"));
     outcome = program("--generate laplace2d:20 --variant opencl_tuned --repeat 1 --tuning " + tuning.path());
     CHECK(outcome.exit_code == 0);
     CHECK(tuning.text() == kept); // nothing is tried again
@@ -635,7 +640,7 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and
         INFO(study << outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
         std::size_t found = 0;
-        std::map<std::string, double> one; // milliseconds with one group per compute unit, by device and kernel
+        std::map<std::string, double> one; // milliseconds with one group per compute unit, by device, kernel and items
         for (const auto& run : json.json())
             for (const auto& v : run["variants"]) {
                 if (v["status"] != "passed") continue;
@@ -643,7 +648,9 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and
                 const std::string name = v["name"];
                 const double ms = v["kernel_ms"]["median"];
                 if (study == std::string("table-4-4")) {
-                    const auto& [key, one_ms] = *one.try_emplace(v["device"].get<std::string>() + name, ms).first;
+                    const std::string items = run["problem"]["items"].dump();
+                    const auto& [key, one_ms] =
+                        *one.try_emplace(v["device"].get<std::string>() + name + items, ms).first;
                     CHECK(run["problem"]["groups"] >= 1);
                     CHECK(std::abs(v["saved_percent"].get<double>() - 100 * (one_ms - ms) / one_ms) < 1e-6);
                 } else { // a mean over the runs of a solution
@@ -657,6 +664,33 @@ TEST_CASE("table-4-4 and table-4-7 count the bytes that a dot product reads, and
         CHECK(found > 0);
     }
 }
+
+#if defined(GPULAB_WITH_OPENCL)
+TEST_CASE("table-4-4 tries the largest groups that a device allows, and says where the search begins", "[opencl]") {
+    if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));
+    const gpulab::Device device = gpulab::devices(gpulab::Backend::opencl).front();
+    gpulab::use(device);
+    const auto system = cg::testing::generated<float>("laplace2d:40", cg::testing::settings(0, 1)); // 1600 rows
+    const std::vector<std::size_t> sizes = cg::group_sizes(system.problem);
+    REQUIRE((sizes.size() == 1 || sizes.size() == 2));
+    CHECK(sizes.front() <= 256);
+    CHECK((sizes.size() == 1 || (sizes.back() > 256 && sizes.back() <= 2048))); // no more items than rows need
+    const ScratchFile json;
+    const Outcome outcome = program(
+        fmt::format("--study table-4-4 --rows 1600 --type float --device {} --json {}", device.id(), json.path()));
+    INFO(outcome.out << outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    std::string said; // in one line
+    for (const char c : outcome.out)
+        if (c != '\n' && c != ' ') said += c;
+    CHECK(has(said, fmt::format("groupsofatmost{}work-items,{}computeunits,{}work-itemstobeginwith", sizes.back(),
+                                device.compute_units, sizes.back() * static_cast<std::size_t>(device.compute_units))));
+    std::vector<std::size_t> tried;
+    for (const auto& run : json.json())
+        if (run["problem"]["groups"] == 1) tried.push_back(run["problem"]["items"]);
+    CHECK(tried == sizes);
+}
+#endif
 
 TEST_CASE("tables 4.4 to 4.7 are 100 iterations whatever the residual is, and their files say so", "[opencl]") {
     if (gpulab::devices(gpulab::Backend::opencl).empty()) SKIP(gpulab::why_no_devices(gpulab::Backend::opencl));

@@ -100,6 +100,31 @@ TEST_CASE("the halo of a Laplacian's part is one grid line on each side") {
     CHECK(parts[1].sends.size() == 2);
 }
 
+TEST_CASE("rows are shared out as --balance says: nothing is measured for equal parts and for units times clock") {
+    cg::Problem<double> p;
+    p.matrix = gpulab::stiffness<double>(1200, 1); // all rows but two have three non-zeros
+    const auto split = [&](cg::Balance balance, std::string& note) {
+        p.balance = balance;
+        return cg::split_over(
+            p, 2, note,
+            [&](std::size_t i, const cg::Part<double>&) {
+                CHECK(balance == cg::Balance::speed);
+                return i == 0 ? 1.0 : 3.0;
+            },
+            [&](std::size_t i) {
+                CHECK(balance == cg::Balance::units);
+                return i == 0 ? 30 * 1296.0 : 2 * 30 * 1296.0;
+            });
+    };
+    std::string note;
+    CHECK(split(cg::Balance::nnz, note).rows(0) == 600);
+    CHECK(note.empty());
+    CHECK(split(cg::Balance::units, note).rows(0) == 400);
+    CHECK(note == "rows by compute units times clock rate: 400 800");
+    CHECK(split(cg::Balance::speed, note).rows(0) == 900);
+    CHECK(note == "rows by measured speed: 900 300");
+}
+
 TEST_CASE("rows are shared out by the speed of the parts, and a part that was not measured counts as the slowest") {
     const auto a = gpulab::stiffness<double>(1200, 1); // all rows but two have three non-zeros
     const auto rows = [&](const std::vector<double>& ms) {
