@@ -232,7 +232,7 @@ void poison_memory(const GuardedMemory& memory, std::size_t bytes, unsigned char
     } else {
         // NVIDIA's enqueueFillBuffer (driver 580) counts offset and size in 32 bits: from 4 GiB on it fills somewhere
         // else, or breaks the context. So it is given pieces, each from its own beginning.
-        cl::Buffer whole = memory.whole; // of which the pieces are parts: `window` is a part itself and can have none
+        cl::Buffer whole = memory.whole; // `window` is itself a sub-buffer, which can have none
         for (std::size_t first = 0; first < bytes; first += piece) {
             cl_buffer_region region{memory.guard + first, std::min(piece, bytes - first)};
             queue.enqueueFillBuffer(whole.createSubBuffer(CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION, &region),

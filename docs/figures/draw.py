@@ -194,8 +194,8 @@ def memory_hierarchy():
             for k, words in enumerate(lines):
                 f.text(x, y + (20 if len(lines) > 2 else 27 if len(lines) == 2 else 34) + 15 * k, words, 11)
         y += 66
-    notes = ("¹ computed for 132 multiprocessors at 1.68 GHz, the clock rate at which 128 multiply-adds a cycle each make the",
-             "about 57 TFLOP/s measured in lab 03: 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
+    notes = ("¹ at least: computed for 132 multiprocessors at 1.68 GHz, where 128 multiply-adds a cycle each make the 57 TFLOP/s",
+             "of lab 03, up to a tenth too low. 12 bytes of operands per multiply-add, 32 banks of 4 bytes in shared memory.",
              "² reported by the device, or measured: docs/results/h200 (saxpy, streams-streams). The other sizes: NVIDIA.")
     for k, words in enumerate(notes):
         f.text(20, y + 14 + 15 * k, words, 11, quiet=True)

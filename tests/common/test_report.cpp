@@ -406,7 +406,7 @@ TEST_CASE("a study writes its results to stdout once, at its end") {
     CHECK(runs[1]["problem"]["n"] == 20);
 }
 
-TEST_CASE("rates of what nobody moves or computes have no column, and what was not measured is a dash") {
+TEST_CASE("a rate without bytes or operations gets no column, and what was not measured is a dash") {
     const TestOptions options({});
     const Printed printed = printed_by([&] {
         Report report(options, {{"n", std::int64_t{10}}}, known());

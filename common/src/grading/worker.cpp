@@ -84,7 +84,7 @@ std::string kernel_file(const std::string& name) {
     const std::string path = std::string(folder ? folder : ".") + "/" + name;
     std::ifstream file(path, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
-    // This runs before main(), so what is missing is told as any kernel that does not compile.
+    // This runs before main(), so a missing file is reported like a kernel that fails to compile.
     if (!file) return "#error there is no kernel file " + name + "\n";
     if (!text.ends_with('\n')) text += '\n'; // another text may follow
     // Compilers and oclgrind then name this file and its lines, as with a text that cmake/EmbedText.cmake has embedded.
