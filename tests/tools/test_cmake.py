@@ -123,7 +123,7 @@ def test_a_run_shows_what_failed_and_why_tests_were_skipped_and_the_last_lines_o
 
 
 def test_a_run_shows_a_line_for_each_lab_and_one_that_changes_on_a_terminal(scratch):
-    names = ["test_saxpy: a", "saxpy mistakes: b", "test_cg_late: c", "matmul does not d", "tools: e", "test_common: f"]
+    names = ["test_saxpy: a on 1, 2, ... threads", "saxpy mistakes: b", "test_cg_late: c", "matmul does not d", "tools: e", "test_common: f"]
     build, words = ctest(scratch, "".join(f'prints("{name}" "text" LABELS a)\n' for name in names))
     done = passed(*RUN_TESTS, build, *words)
     assert done.stdout.splitlines()[:5] == ["saxpy: 2 passed", "cg: 1 passed", "matmul: 1 passed", "tools: 1 passed", "common: 1 passed"]
