@@ -1,9 +1,12 @@
 """The tests of tools/course: plans of weeks, and the list of all exercises."""
 
+import contextlib
 import re
 import shutil
 import sys
+import tempfile
 import tomllib
+from pathlib import Path
 
 import pytest
 from conftest import LABS, ROOT, passed, refused, run
@@ -71,18 +74,27 @@ class Tree:
     def read(self, name):
         return (self.folder / name).read_text(encoding="utf-8")
 
-    def change(self, name, old, new):
+    @contextlib.contextmanager
+    def changed(self, name, old, new):
         text = self.read(name)
         assert text.count(old) == 1, f"'{old}' is {text.count(old)} times in {name}"
         (self.folder / name).write_text(text.replace(old, new), encoding="utf-8")
+        try:
+            yield
+        finally:
+            (self.folder / name).write_text(text, encoding="utf-8")
 
     def run(self, *words):
         return run(self.folder / "tools/course", *words)
 
 
-@pytest.fixture
-def tree(scratch):
-    return Tree(scratch)
+@pytest.fixture(scope="module")
+def tree():
+    """One for all tests: its pages are up to date, and each test takes its change back."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Tree(Path(folder))
+        passed(made.folder / "tools/course")
+        yield made
 
 
 def rows_of(text):
@@ -94,16 +106,15 @@ def test_the_pages_are_up_to_date():
 
 
 def test_a_plan_has_the_points_and_sums_of_its_weeks(tree):
-    assert passed(tree.folder / "tools/course").returncode == 0
     page = tree.read(COURSE)
     assert page.startswith("# A course\n\n<!-- course plan\nhours = [4, 7]\n") and page.endswith("<!-- end of course -->\n\nThe end.\n")
     link = "[01 saxpy](../labs/01_saxpy/README.md)"
     assert rows_of(page)[1:] == [
-        ["1", link, "a kernel", "`many-blocks` 10", "1, 3 to 5",
+        ["1", link, "a kernel", "`many-blocks` (10)", "1, 3 to 5",
          "[Book](concordance.md#book) 1.1, exercise 2.1; [Aula 17](concordance.md#aula-17) 1", "2 to 3.5"],
-        ["2", link, "more", "`repair-stride` 5, `distances` 10", "", "", "2 to 3.5"],
-        ["3", "[02 reduction](../labs/02_reduction/README.md)", "trees", "`tree` 10, `dot` 10, `prefix-sum` 8", "9", "", "4 to 7"],
-        ["or", "[05 streams](../labs/05_streams/README.md)", "copies", "`invert` 10, `repair-rounds` 5, `pipeline` 10", "1, 2", "", "4 to 7"],
+        ["2", link, "more", "`repair-stride` (5), `distances` (10)", "", "", "2 to 3.5"],
+        ["3", "[02 reduction](../labs/02_reduction/README.md)", "trees", "`tree` (10), `dot` (10), `prefix-sum` (8)", "9", "", "4 to 7"],
+        ["or", "[05 streams](../labs/05_streams/README.md)", "copies", "`invert` (10), `repair-rounds` (5), `pipeline` (10)", "1, 2", "", "4 to 7"],
         ["4", "project", "a talk", "", "", "", "1 to 2"]]
     assert ("In all: 6 exercises with 53 points, 5 questions, 9 to 16 hours. "
             "With lab 05: 6 exercises with 50 points, 6 questions, 9 to 16 hours.\n") in page
@@ -112,7 +123,7 @@ def test_a_plan_has_the_points_and_sums_of_its_weeks(tree):
 
 def test_every_exercise_is_listed_with_the_points_of_its_tests():
     rows = rows_of((ROOT / EXERCISES).read_text(encoding="utf-8"))
-    listed = {(row[0], row[3]) for row in rows if row[0].startswith("`")}
+    listed = {(row[0], row[2]) for row in rows if row[0].startswith("`")}
     points, wanted = 0, set()
     for path in sorted(ROOT.glob("labs/*/exercises/exercises.toml")):
         for one in tomllib.loads(path.read_text(encoding="utf-8"))["exercise"]:
@@ -150,14 +161,14 @@ def test_every_exercise_is_listed_with_the_points_of_its_tests():
     ("labs/09_cg/README.md", "*(GPU)*", "*(moon)*", "labs/09_cg/README.md: question 7 does not say where it can be answered"),
 ])
 def test_what_does_not_fit_is_told_and_nothing_is_written(tree, file, old, new, told_of):
-    passed(tree.folder / "tools/course")
-    tree.change(file, old, new)
-    before = tree.read(COURSE), tree.read(EXERCISES)
-    found = tree.run("--check")
-    assert found.returncode == 1 and told_of in found.stderr and not found.stdout, found
-    if "up to date" not in told_of:
-        assert tree.run().returncode == 1
-    assert (tree.read(COURSE), tree.read(EXERCISES)) == before
+    with tree.changed(file, old, new):
+        before = tree.read(COURSE), tree.read(EXERCISES)
+        found = tree.run("--check")
+        assert found.returncode == 1 and told_of in found.stderr and not found.stdout, found
+        if "up to date" not in told_of:
+            assert tree.run().returncode == 1
+        assert (tree.read(COURSE), tree.read(EXERCISES)) == before
+    passed(tree.folder / "tools/course", "--check")
 
 
 def test_a_wrong_option_is_one_line():
