@@ -1,0 +1,197 @@
+"""The tests of tools/course: plans of weeks, and the list of all exercises."""
+
+import contextlib
+import re
+import shutil
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import pytest
+from conftest import LABS, ROOT, passed, refused, run
+
+sys.path.insert(0, str(ROOT / "tools"))
+from grading.exercises import folders, load  # noqa: E402
+from grading.report import gradebook_head  # noqa: E402
+
+COURSE, EXERCISES = "docs/course.md", "docs/exercises.md"
+PLAN = """# A course
+
+<!-- course plan
+hours = [4, 7]
+
+[[week]]
+lab = "saxpy"
+about = "a kernel"
+exercises = ["many-blocks"]
+questions = [1, 3, 4, 5]
+read.Book = ["1.1", "exercise 2.1"]
+read."Aula 17" = ["1"]
+
+[[week]]
+lab = "saxpy"
+about = "more"
+exercises = ["repair-stride", "distances"]
+
+[[week]]
+lab = "reduction"
+about = "trees"
+exercises = ["tree", "dot", "prefix-sum"]
+questions = [9]
+
+[[week]]
+or = true
+lab = "streams"
+about = "copies"
+exercises = ["invert", "repair-rounds", "pipeline"]
+questions = [1, 2]
+
+[[week]]
+about = "a talk"
+hours = [1, 2]
+-->
+<!-- end of course -->
+
+The end.
+"""
+
+pytestmark = pytest.mark.skipif(len(LABS) < 9, reason="not all labs are here")
+
+
+class Tree:
+    """A copy of what the tool reads."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        for name in ("labs", "tests/mistakes", "tools/grading", "tools/explain"):
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.json"))
+        for name in ("tools/course", "docs/page.py", "docs/sources.toml", EXERCISES):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+        (folder / COURSE).write_text(PLAN, encoding="utf-8")
+
+    def read(self, name):
+        return (self.folder / name).read_text(encoding="utf-8")
+
+    @contextlib.contextmanager
+    def changed(self, name, old, new):
+        text = self.read(name)
+        assert text.count(old) == 1, f"'{old}' is {text.count(old)} times in {name}"
+        (self.folder / name).write_text(text.replace(old, new), encoding="utf-8")
+        try:
+            yield
+        finally:
+            (self.folder / name).write_text(text, encoding="utf-8")
+
+    def run(self, *words):
+        return run(self.folder / "tools/course", *words)
+
+
+@pytest.fixture(scope="module")
+def tree():
+    """One for all tests: its pages are up to date, and each test takes its change back."""
+    with tempfile.TemporaryDirectory() as folder:
+        made = Tree(Path(folder))
+        passed(made.folder / "tools/course")
+        yield made
+
+
+def rows_of(text):
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in text.split("\n") if line.startswith("| ")]
+
+
+def test_the_pages_are_up_to_date():
+    assert passed(ROOT / "tools/course", "--check").stdout.startswith("exercises: ")
+
+
+def test_a_plan_has_the_points_and_sums_of_its_weeks(tree):
+    page = tree.read(COURSE)
+    assert page.startswith("# A course\n\n<!-- course plan\nhours = [4, 7]\n") and page.endswith("<!-- end of course -->\n\nThe end.\n")
+    link = "[01 saxpy](../labs/01_saxpy/README.md)"
+    assert rows_of(page)[1:] == [
+        ["1", link, "a kernel", "`many-blocks` (10)", "1, 3 to 5",
+         "[Book](concordance.md#book) 1.1, exercise 2.1; [Aula 17](concordance.md#aula-17) 1", "2 to 3.5"],
+        ["2", link, "more", "`repair-stride` (5), `distances` (10)", "", "", "2 to 3.5"],
+        ["3", "[02 reduction](../labs/02_reduction/README.md)", "trees", "`tree` (10), `dot` (10), `prefix-sum` (8)", "9", "", "4 to 7"],
+        ["or", "[05 streams](../labs/05_streams/README.md)", "copies", "`invert` (10), `repair-rounds` (5), `pipeline` (10)", "1, 2", "", "4 to 7"],
+        ["4", "project", "a talk", "", "", "", "1 to 2"]]
+    assert ("In all: 6 exercises with 53 points, 5 questions, 9 to 16 hours. "
+            "With lab 05: 6 exercises with 50 points, 6 questions, 9 to 16 hours.\n") in page
+    passed(tree.folder / "tools/course", "--check")
+
+
+def test_every_exercise_is_listed_with_the_points_of_its_tests():
+    rows = rows_of((ROOT / EXERCISES).read_text(encoding="utf-8"))
+    listed = {(row[0], row[2]) for row in rows if row[0].startswith("`")}
+    points, wanted = 0, set()
+    for path in sorted(ROOT.glob("labs/*/exercises/exercises.toml")):
+        for one in tomllib.loads(path.read_text(encoding="utf-8"))["exercise"]:
+            own = sum(test["points"] for test in one["test"])
+            points += own
+            wanted.add((f"`{one['name']}`: {one['title']}", f"{own:g}"))
+    assert wanted and listed == wanted
+    total = next(row for row in rows if row[0] == "all")
+    assert total[1:3] == [str(len([row for row in rows if row[0].startswith("`")])), f"{points:g}"]
+    assert sum(map(float, total[3:8])) == points, "the checks together"
+    questions = [len(re.findall(r"(?m)^\d+\. ", re.search(r"(?ms)^## Questions$(.*?)^## ", path.read_text(encoding="utf-8"))[1]))
+                 for path in ROOT.glob("labs/*/README.md")]
+    assert total[8].partition(":")[0] == str(sum(questions))
+
+
+@pytest.mark.parametrize(("file", "old", "new", "told_of"), [
+    (COURSE, '"many-blocks"', '"many-block"', "week 1: saxpy has no exercise 'many-block'"),
+    (COURSE, '"many-blocks"', "", "saxpy: exercise 'many-blocks' is in no week"),
+    (COURSE, '"repair-stride"', '"repair-stride", "many-blocks"', "week 2: exercise 'many-blocks' of saxpy is in two weeks"),
+    (COURSE, "[1, 3, 4, 5]", "[1, 11]", "week 1: saxpy has no question '11'"),
+    (COURSE, "[1, 3, 4, 5]", "[1, 3, 3]", "week 1: question '3' of saxpy is in two weeks"),
+    (COURSE, '"1.1"', '"1.7"', "week 1: docs/sources.toml lists no '1.7' of 'Book'"),
+    (COURSE, "read.Book", "read.Novel", "lists no '1.1' of 'Novel'"),
+    (COURSE, 'lab = "reduction"', 'lab = "matmul"', "week 3: matmul comes before lab 02, which it demands"),
+    (COURSE, 'lab = "reduction"', 'lab = "reductions"', "week 3: there is no lab 'reductions'"),
+    (COURSE, "hours = [4, 7]", "hours = [4, 7", "a table 'plan': "),
+    (COURSE, "hours = [1, 2]", "", "a table 'plan': 'hours'"),
+    (COURSE, "<!-- course plan", "<!-- course plans", "a table 'plans'"),
+    (COURSE, "<!-- course plan", "<!-- curse plan", "a table has no beginning or no end"),
+    ("labs/01_saxpy/exercises/exercises.toml", 'name = "many lengths"\npoints = 3', 'name = "many lengths"\npoints = 4',
+     f"{EXERCISES}: it is not up to date: run tools/course"),
+    ("labs/02_reduction/README.md", "Time: 120 minutes", "Time: 130 minutes", f"{EXERCISES}: it is not up to date"),
+    ("labs/02_reduction/README.md", "Time: 120 minutes", "Time: two hours", "labs/02_reduction/README.md: it lacks 'Time: ...'"),
+    ("labs/09_cg/README.md", "*(GPU)*", "*(paper)*", f"{EXERCISES}: it is not up to date"),
+    ("labs/09_cg/README.md", "*(GPU)*", "*(moon)*", "labs/09_cg/README.md: question 7 does not say where it can be answered"),
+])
+def test_what_does_not_fit_is_told_and_nothing_is_written(tree, file, old, new, told_of):
+    with tree.changed(file, old, new):
+        before = tree.read(COURSE), tree.read(EXERCISES)
+        found = tree.run("--check")
+        assert found.returncode == 1 and told_of in found.stderr and not found.stdout, found
+        if "up to date" not in told_of:
+            assert tree.run().returncode == 1
+        assert (tree.read(COURSE), tree.read(EXERCISES)) == before
+    passed(tree.folder / "tools/course", "--check")
+
+
+def test_a_wrong_option_is_one_line():
+    refused(run(ROOT / "tools/course", "--chek"), "--check")
+
+
+def test_the_class_that_is_shown_has_the_exercises_and_tests_of_the_lab():
+    lab, page = load(ROOT, "saxpy"), (ROOT / EXERCISES).read_text(encoding="utf-8").split("## A class of four")[1]
+    shown = [line[4:] for line in page.split("\n") if line.startswith("    ")]
+    head = gradebook_head(lab, ["id", "name"])
+    assert shown.count(",".join(head)) == 1
+    rows = [line.split(",") for line in shown[shown.index(",".join(head)) + 1:][:4]]
+    for row in rows:
+        points = dict(zip(head, row))
+        assert len(row) == len(head) and float(points["max_score"]) == lab.points
+        assert round(sum(float(points[one.name]) for one in lab.exercises), 2) == float(points["score"])
+        assert float(points["total"]) == float(points["score"]) + float(points["answers"] or 0)
+    first = lab.exercises[0]
+    begin = shown.index(f"## {first.title} (opencl): 1 of {first.points:g}")
+    listed = [line for line in shown[begin:] if line.startswith("- ")][:len(first.tests)]
+    for test, line in zip(first.tests, listed, strict=True):
+        assert re.match(rf"- {re.escape(test.name)}: [\d.]+ of {test.points:g}, ", line), line
+    assert f"  Hint: {first.tests[1].hint}" in shown
+    told = re.findall(r"Your kernel behaves like one that (.*)\.", page)
+    assert told and all(one in {row["student"] for row in lab.mistakes()} for one in told)
+    assert set(folders(ROOT)) == set(LABS), "every lab has exercises"
