@@ -8,7 +8,7 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
-COMMANDS = "run test explain list setup docs plot handout grade package-autograder package-classroom doctor help".split()
+COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom doctor help".split()
 
 
 def lab(*words, **options):
@@ -158,7 +158,7 @@ def test_help_names_every_command(words):
     assert not [command for command in COMMANDS if command not in text]
 
 
-@pytest.mark.parametrize("command", "run test explain list setup docs doctor help".split())
+@pytest.mark.parametrize("command", "start run test explain list setup docs doctor help".split())
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_every_command_has_a_help(command, option):
     done = passed(ROOT / "lab", command, option)
@@ -168,7 +168,7 @@ def test_every_command_has_a_help(command, option):
         assert all(name in done.stdout for name in LABS)
 
 
-@pytest.mark.parametrize("words", ["setup --bogus", "docs bogus", "list bogus", "doctor bogus", "run --backend"])
+@pytest.mark.parametrize("words", ["start 9", "start bogus", "setup --bogus", "docs bogus", "list bogus", "doctor bogus", "run --backend"])
 def test_a_command_refuses_what_it_does_not_know_in_one_line(words):
     refused(lab(*words.split()), words.split()[-1])
 

@@ -47,20 +47,34 @@ def variants(program):
     return [line.split()[0] for line in ran.stdout.splitlines() if line.split()[1:2] == ["opencl"]]
 
 
+def simulated(library, command, options=(), warp=32, steps=0, seconds=120, **environment):
+    """Runs a program in Oclgrind: what the kernels were asked for, a dictionary for each launch; and how the program ended.
+
+    @param library the plugin; None: nothing is counted
+    @throws subprocess.TimeoutExpired
+    """
+    with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
+        file = Path(scratch, "launches")
+        counting = {"OCLGRIND_PLUGINS": str(library), "GPULAB_EXPLAIN_FILE": str(file), "GPULAB_EXPLAIN_WARP": str(warp),
+                    "GPULAB_EXPLAIN_STEPS": str(steps)} if library else {}
+        # Without optimisation, so that each access is counted that the text names, also one that a compiler would save.
+        ran = subprocess.run(["oclgrind", "--build-options", "-cl-opt-disable", *options, *command], capture_output=True,
+                             text=True, errors="replace", check=False, timeout=seconds, stdin=subprocess.DEVNULL,
+                             env=os.environ | counting | {"NO_COLOR": "1"} | environment)
+        found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
+    return found, ran
+
+
 def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
     """What the kernels of one run of a variant were asked for, a dictionary for each launch; and the program's row of results."""
     program = build / "bin" / lab
     library = plugin(root, build)
     with tempfile.TemporaryDirectory(prefix="gpulab-explain-") as scratch:
-        file, results = Path(scratch, "launches"), Path(scratch, "results.json")
-        environment = os.environ | {"OCLGRIND_PLUGINS": str(library), "GPULAB_EXPLAIN_FILE": str(file),
-                                    "GPULAB_EXPLAIN_WARP": str(warp), "GPULAB_EXPLAIN_STEPS": str(steps),
-                                    "GPULAB_GUARD_BYTES": "0", "NO_COLOR": "1"}
-        # Without optimisation, so that each access is counted that the text names, also one that a compiler would save.
-        command = ["oclgrind", "--build-options", "-cl-opt-disable", "--global-mem-size", str(2 << 30), str(program),
-                   "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
+        results = Path(scratch, "results.json")
+        command = [str(program), "--variant", variant, "--repeat", "1", "--warmup", "0", "--json", str(results), *options]
         try:
-            ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, env=environment)
+            found, ran = simulated(library, command, ["--global-mem-size", str(2 << 30)], warp, steps, seconds,
+                                   GPULAB_GUARD_BYTES="0")
         except subprocess.TimeoutExpired:
             raise Refusal(f"{variant} takes longer than {seconds} s in Oclgrind, which is some thousand times slower than a "
                         "device: choose a smaller size") from None
@@ -68,7 +82,6 @@ def launches(root, build, lab, variant, options, warp=32, steps=0, seconds=120):
             said = (ran.stderr.strip() or ran.stdout.strip() or f"it ended with {ran.returncode}").splitlines()
             raise Refusal(said[-1])
         written = json.loads(results.read_text(encoding="utf-8"))
-        found = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] if file.is_file() else []
     outcome = (written[0] if isinstance(written, list) else written)["variants"][0]
     own = [one for one in found if any(site["file"].startswith("labs/") for site in one["sites"])]
     if not all(one["whole"] for one in own):

@@ -1,0 +1,145 @@
+"""./lab start: eight puzzles for the first kernels. A file is checked whenever it is saved."""
+
+import os
+import select
+import sys
+import textwrap
+import time
+import tomllib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path += [str(HERE.parent / "explain"), str(HERE.parent)]
+
+from judge import Judge  # noqa: E402
+
+from grading import marks  # noqa: E402
+from grading.fault import exit_code  # noqa: E402
+from grading.student import painted  # noqa: E402
+
+KEYS = "h: a hint   n: the next puzzle   b: the one before   q: quit (all keys with Enter)"
+
+
+class Start:
+    """The puzzles, and a student's folder with a file for each. What is solved is not noted anywhere: the files show it."""
+
+    def __init__(self, root, build, folder):
+        self.puzzles = tomllib.loads((HERE / "puzzles.toml").read_text(encoding="utf-8"))["puzzle"]
+        self.folder, self.judge = folder, Judge(root, build)
+        self.shown_hints, self.at, self.saved = 0, 0, 0
+        folder.mkdir(exist_ok=True)
+
+    def stub(self, k):
+        file = self.puzzles[k]["file"]
+        return marks.stub((HERE / "puzzles" / file).read_text(encoding="utf-8"), file, repair=False)
+
+    def path(self, k):
+        """The student's file. One that is missing is made again, as it was in the beginning."""
+        path = self.folder / self.puzzles[k]["file"]
+        if not path.exists():
+            path.write_text(self.stub(k), encoding="utf-8")
+        return path
+
+    def verdict(self, k):
+        return self.judge.judge(self.puzzles[k], self.path(k), self.stub(k))
+
+    def solved(self):
+        """Which puzzles are solved. One that nobody has touched needs no run."""
+        return [k for k in range(len(self.puzzles))
+                if self.path(k).read_text(encoding="utf-8", errors="replace") != self.stub(k) and self.verdict(k).state == "right"]
+
+    def show_task(self, k):
+        puzzle = self.puzzles[k]
+        print(f"\nPuzzle {k + 1} of {len(self.puzzles)}: {puzzle['title']}\n\n{wrapped(puzzle['task'])}\n\n"
+              f"  Change the file {self.path(k)}, and save it.")
+
+    def show(self, k):
+        """Judges the file, and shows what is found. Returns whether it is right."""
+        self.path(k)
+        self.saved = self.time_of_file()  # before it is judged: it may be saved again meanwhile
+        one = self.verdict(k)
+        print(f"\n{painted(one.state)}  {self.puzzles[k]['file']}")
+        print("\n".join([*(wrapped(line) for line in one.said), *(f"  {line}" for line in one.picture)]))
+        if one.state == "right":
+            print(f"\n{wrapped('The idea: ' + self.puzzles[k]['idea'])}")
+        sys.stdout.flush()
+        return one.state == "right"
+
+    def hint(self):
+        hints = self.puzzles[self.at]["hints"]
+        if self.shown_hints == len(hints):
+            return "There are no more hints. b and n lead to other puzzles; this one stays."
+        self.shown_hints += 1
+        return f"Hint {self.shown_hints} of {len(hints)}: {hints[self.shown_hints - 1]}"
+
+    def go_to(self, k):
+        self.at, self.shown_hints = k, 0
+        self.show_task(k)
+        self.show(k)
+        print(f"\n  {KEYS}")
+
+    def session(self, k):
+        """Until the student leaves, or all puzzles are solved."""
+        self.go_to(k)
+        while True:
+            if select.select([sys.stdin], [], [], 0.3)[0]:
+                word = os.read(sys.stdin.fileno(), 4096).decode(errors="replace").lower()  # a line, of a terminal
+                if not word or word.strip() in ("q", "quit"):
+                    break
+                if word.strip() in ("h", "hint"):
+                    print(wrapped(self.hint()))
+                elif word.strip() in ("n", "next", "b", "back"):
+                    self.go_to((self.at + (1 if word[0] == "n" else -1)) % len(self.puzzles))
+                elif word.strip():
+                    print(wrapped(f"'{word.strip()}' is not known. {KEYS}"))
+            elif self.time_of_file() != self.saved:
+                time.sleep(0.2)  # some editors write in several steps
+                if self.show(self.at):
+                    rest = [k for k in range(len(self.puzzles)) if k not in self.solved()]
+                    if not rest:
+                        print(f"\n{wrapped(END)}")
+                        return
+                    self.go_to(next((k for k in rest if k > self.at), rest[0]))
+        print(f"\nYour files stay in {self.folder}. To go on: ./lab start")
+
+    def time_of_file(self):
+        try:
+            return (self.folder / self.puzzles[self.at]["file"]).stat().st_mtime_ns
+        except OSError:
+            return 0
+
+
+END = ("All eight puzzles are solved. Next: ./lab run saxpy, and with it labs/01_saxpy/README.md. "
+       "To try a puzzle again, delete its file.")
+
+
+def wrapped(text):
+    return textwrap.fill(text, 90, initial_indent="  ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def main(words):
+    start = Start(*map(Path, words[:3]))
+    if start.judge.without:
+        print(f"lab: {start.judge.without}", file=sys.stderr)
+    solved = start.solved()
+    print("Solved: " + (" ".join(str(k + 1) for k in solved) or "none yet") + f" (of {len(start.puzzles)})")
+    rest = [k for k in range(len(start.puzzles)) if k not in solved]
+    if words[3:]:
+        k = int(words[3]) - 1
+    elif rest:
+        k = rest[0]
+    else:
+        print(f"\n{wrapped(END)}")
+        return 0
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        try:
+            start.session(k)
+        except KeyboardInterrupt:
+            print(f"\nYour files stay in {start.folder}. To go on: ./lab start")
+        return 0
+    start.show_task(k)
+    return 0 if start.show(k) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code(lambda: main(sys.argv[1:])))

@@ -1,0 +1,128 @@
+"""Judges one puzzle: runs its kernel on the OpenCL device, and in Oclgrind where that is installed."""
+
+import json
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+import run
+from cases import CASES
+from command import Refusal
+from picture import outside, picture
+from plugin import plugin
+
+from grading.exercises import is_unsolved
+from grading.races import in_words
+
+SECONDS = 10  # for a kernel that takes none: one that does not end
+RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
+
+
+@dataclass
+class Verdict:
+    state: str  # right, wrong or unsolved
+    said: list[str] = field(default_factory=list)
+    picture: list[str] = field(default_factory=list)
+
+
+class Judge:
+    """Why nothing is counted here is in `without`, in one line; "" when it is."""
+
+    def __init__(self, root, build):
+        self.program, self.library, self.without = build / "bin/start", None, ""
+        try:
+            self.library = plugin(root, build)
+        except Refusal as refusal:
+            self.without = f"no pictures and no counts: {refusal}"
+        if not shutil.which("oclgrind"):
+            self.without += ". A race is found only where its result is wrong"
+
+    def judge(self, puzzle, path, stub):
+        text = path.read_text(encoding="utf-8", errors="replace")
+        cases = CASES[puzzle["file"]]
+        fault, answers = self.launched(path, cases)
+        faults = [fault] if fault else values(cases, answers)
+        shown = []
+        if not fault and shutil.which("oclgrind"):
+            small = [case for case in cases if case.items[0] < 1000]
+            more, shown = self.simulated(puzzle, path, text, small, not faults)
+            faults += more
+        unsolved = is_unsolved(stub, text)
+        return Verdict("unsolved" if unsolved else "wrong" if faults else "right", faults, shown)
+
+    def launched(self, path, cases):
+        """Why the kernel did not run, or ""; and a dictionary for each case."""
+        try:
+            return ended(subprocess.run(self.command(path, cases), capture_output=True, text=True, check=False,
+                                        errors="replace", timeout=SECONDS, stdin=subprocess.DEVNULL))
+        except subprocess.TimeoutExpired:
+            return f"it did not end within {SECONDS} s. Does each loop end? Do all items reach each barrier?", []
+
+    def command(self, path, cases):
+        return [str(self.program), str(path), json.dumps([{"items": case.items, "group": case.group,
+                                                           "arguments": list(case.arguments.values())} for case in cases])]
+
+    def simulated(self, puzzle, path, text, cases, right):
+        """What Oclgrind finds, and the picture of the first launch. @param right whether no fault has been found so far"""
+        try:
+            launches, ran = run.simulated(self.library, self.command(path, cases), RACES, steps=3000, seconds=SECONDS)
+        except subprocess.TimeoutExpired:
+            return [f"it did not end within {SECONDS} s in Oclgrind"], []
+        fault, answers = ended(ran)
+        faults = outside(cases[0], launches[0]) if launches else []
+        if "data race" in ran.stderr:
+            faults.append(f"a race: {self.race(path, text, cases)}")
+        if right and not faults:
+            faults = [f"in Oclgrind: {one}" for one in ([fault] if fault else values(cases, answers))]
+        if right and not faults and launches:
+            faults = lacking(puzzle, launches[0])
+        return faults, picture(cases[0], launches[0], text) if launches else []
+
+    def race(self, path, text, cases):
+        """A race in words. Without guard bands, because Oclgrind counts elements from their beginning."""
+        _, ran = run.simulated(None, self.command(path, cases), RACES, seconds=SECONDS, GPULAB_GUARD_BYTES="0")
+        return in_words(ran.stderr, {path.name: text})[0] or (
+            "two items use the same element, at least one of them writes, and no barrier stands between them")
+
+
+def ended(ran):
+    """Why a run gave no answer, or ""; and its answers."""
+    if ran.returncode == 0:
+        return "", [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+    lines = (ran.stderr.strip() or f"it ended with {ran.returncode}").splitlines()
+    if ran.returncode == 1:
+        return "it does not compile: " + next((line for line in lines if "error:" in line), lines[0]).strip(), []
+    if ran.returncode < 0:
+        return f"it crashed (signal {-ran.returncode}): does an index lie far outside of its array?", []
+    return lines[-1], []
+
+
+def values(cases, answers):
+    """The first fault of the results."""
+    for case, answer in zip(cases, answers):
+        where = f"{case.words}: " if len(cases) > 1 else ""
+        arrays = [name for name, one in case.arguments.items() if isinstance(one, list)]
+        if "stray" in answer:
+            return [f"{where}an item writes outside of {arrays[answer['stray']]}"]
+        for name, got in zip(arrays, answer["buffers"]):
+            wanted = case.expected.get(name, case.arguments[name])
+            wrong = [i for i, pair in enumerate(zip(got, wanted)) if pair[0] != pair[1]]
+            if wrong:
+                i = wrong[0]
+                what = "has not been written" if got[i] is None else f"is {got[i]}, and should be {wanted[i]}"
+                more = f" ({len(wrong)} of {len(wanted)} elements are wrong)" if len(wanted) > 1 else ""
+                return [f"{where}{name}[{i}] {what}{more}"]
+    return []
+
+
+def lacking(puzzle, launch):
+    """What the counts show to be missing although the values are right."""
+    total = lambda name: sum(site[name] for site in launch["sites"])
+    needs = puzzle.get("needs")
+    if needs == "local memory" and not any(site["space"] == "local" and site["kind"] == "store" for site in launch["sites"]):
+        return ["the values are right, but no item writes to local memory"]
+    if needs == "three barriers" and launch["barriers"] < 3:
+        return [f"the value is right, but the group meets at {launch['barriers']} barriers: three steps need three"]
+    if needs == "whole sectors" and total("sectors") > total("least_sectors"):
+        return [f"the values are right, but {total('sectors')} sectors are moved where {total('least_sectors')} would do"]
+    return []
