@@ -67,7 +67,7 @@ class Words(html.parser.HTMLParser):
 def words_of_pages(folder):
     """{word: [(address, text to show)]}, hand-outs and guides first, then rungs."""
     places = {}
-    pages = sorted(p for p in folder.glob("*.html") if re.match(r"lab_|kernels|formulas|scenes|contributing|course|exercises|grading|results_|index", p.name))
+    pages = sorted(p for p in folder.glob("*.html") if re.match(r"lab_|start|kernels|formulas|scenes|contributing|course|exercises|grading|results_|index", p.name))
     rungs = sorted(p for p in folder.glob("*.html") if re.search(r"_8(cu|cl|cpp)\.html$", p.name))
     for page in pages + rungs:
         words = Words()

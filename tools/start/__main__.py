@@ -26,7 +26,7 @@ class Start:
     def __init__(self, root, build, folder):
         self.puzzles = tomllib.loads((HERE / "puzzles.toml").read_text(encoding="utf-8"))["puzzle"]
         self.folder, self.judge = folder, Judge(root, build)
-        self.shown_hints, self.at, self.saved = 0, 0, 0
+        self.shown_hints, self.at, self.saved, self.judged = 0, 0, 0, {}
         folder.mkdir(exist_ok=True)
 
     def stub(self, k):
@@ -41,12 +41,16 @@ class Start:
         return path
 
     def verdict(self, k):
-        return self.judge.judge(self.puzzles[k], self.path(k), self.stub(k))
+        """The same text is judged once only."""
+        seen = k, self.path(k).read_bytes()
+        if seen not in self.judged:
+            self.judged[seen] = self.judge.judge(self.puzzles[k], self.path(k), self.stub(k))
+        return self.judged[seen]
 
-    def solved(self):
-        """Which puzzles are solved. One that nobody has touched needs no run."""
+    def unsolved(self):
+        """Which puzzles are not solved. One that nobody has touched needs no run."""
         return [k for k in range(len(self.puzzles))
-                if self.path(k).read_text(encoding="utf-8", errors="replace") != self.stub(k) and self.verdict(k).state == "right"]
+                if self.path(k).read_bytes() == self.stub(k).encode() or self.verdict(k).state != "right"]
 
     def show_task(self, k):
         puzzle = self.puzzles[k]
@@ -95,11 +99,13 @@ class Start:
             elif self.time_of_file() != self.saved:
                 time.sleep(0.2)  # some editors write in several steps
                 if self.show(self.at):
-                    rest = [k for k in range(len(self.puzzles)) if k not in self.solved()]
+                    rest = self.unsolved()
                     if not rest:
                         print(f"\n{wrapped(END)}")
                         return
                     self.go_to(next((k for k in rest if k > self.at), rest[0]))
+                else:
+                    print(f"\n  {KEYS}")
         print(f"\nYour files stay in {self.folder}. To go on: ./lab start")
 
     def time_of_file(self):
@@ -121,9 +127,9 @@ def main(words):
     start = Start(*map(Path, words[:3]))
     if start.judge.without:
         print(f"lab: {start.judge.without}", file=sys.stderr)
-    solved = start.solved()
-    print("Solved: " + (" ".join(str(k + 1) for k in solved) or "none yet") + f" (of {len(start.puzzles)})")
-    rest = [k for k in range(len(start.puzzles)) if k not in solved]
+    rest = start.unsolved()
+    solved = [str(k + 1) for k in range(len(start.puzzles)) if k not in rest]
+    print(f"Solved: {' '.join(solved) or 'none yet'} (of {len(start.puzzles)})")
     if words[3:]:
         k = int(words[3]) - 1
     elif rest:
