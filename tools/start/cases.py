@@ -51,7 +51,7 @@ CASES = {
     "3_two_dimensions.cl": [matrix(6, 4, [6, 4]), matrix(4, 6, [2, 3])],
     "4_stride.cl": [twice(4, 4, 10, True), twice(8, 4, 21, True), twice(8, 4, 3, True)],
     "5_local_memory.cl": [reversed_groups(8), reversed_groups(24)],
-    "6_race.cl": [count(8), count(1 << 25)],  # the many items: so that updates are lost where no tool sees the race
+    "6_race.cl": [count(8), *[count(1 << 25)] * 8],  # the many: so that updates are lost where no tool sees the race
     "7_reduction.cl": [reduction(numbers(8)), reduction([-one for one in numbers(8)])],
     "8_coalesced.cl": [twice(32, 32, 128)],
 }

@@ -16,6 +16,9 @@ from grading.races import in_words
 
 SECONDS = 10  # for a kernel that takes none: one that does not end
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
+CRASHED = "it crashed"
+REPORTS = {"Invalid read": "an item reads outside of an array", "Invalid write": "an item writes outside of an array",
+           "divergence": "some items reach a barrier, and others do not"}
 
 
 @dataclass
@@ -43,7 +46,7 @@ class Judge:
         fault, answers = self.launched(path, cases)
         faults = [fault] if fault else values(cases, answers)
         shown = []
-        if not fault and shutil.which("oclgrind"):
+        if (not fault or CRASHED in fault) and shutil.which("oclgrind"):
             small = [case for case in cases if case.items[0] < 1000]
             more, shown = self.simulated(puzzle, path, text, small, not faults)
             faults += more
@@ -70,6 +73,7 @@ class Judge:
             return [f"it did not end within {SECONDS} s in Oclgrind"], []
         fault, answers = ended(ran)
         faults = outside(cases[0], launches[0]) if launches else []
+        faults += [words for report, words in REPORTS.items() if report in ran.stderr]
         if "data race" in ran.stderr:
             faults.append(f"a race: {self.race(path, text, cases)}")
         if right and not faults:
@@ -93,7 +97,7 @@ def ended(ran):
     if ran.returncode == 1:
         return "it does not compile: " + next((line for line in lines if "error:" in line), lines[0]).strip(), []
     if ran.returncode < 0:
-        return f"it crashed (signal {-ran.returncode}): does an index lie far outside of its array?", []
+        return f"{CRASHED} (signal {-ran.returncode}): an index far outside of its array, or a barrier that some items miss?", []
     return lines[-1], []
 
 

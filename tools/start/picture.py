@@ -47,8 +47,9 @@ def picture(case, launch, text):
 
 def rows(case, name, kinds):
     """The rows of one array, under the indices of its elements."""
-    size = len(case.arguments.get(name, [0] * 8))
-    last = max(size - 1, min(max(map(max, kinds.values())), size - 1 + PAST))
+    most = max(map(max, kinds.values()))
+    size = len(case.arguments[name]) if name in case.arguments else max(8, most + 1)  # in local memory 8
+    last = max(size - 1, min(most, size - 1 + PAST))
     width = case.arguments.get("width", last + 1)
     label = lambda cells, i: who(cells[i], case.group) if i in cells else "."
     wide = max(3, *(len(label(cells, i)) + 1 for cells in kinds.values() for i in range(last + 1)))
