@@ -99,6 +99,14 @@ def includes_of(lab):
     return found
 
 
+def others_in(library, folder):
+    """The objects of a library of the build that are not compiled in this folder."""
+    said = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", library], capture_output=True, text=True, check=True).stdout
+    archived = said.splitlines()[-1].split()
+    assert library in archived
+    return [word for word in archived if word.endswith(".o") and f"/{folder}/" not in word]
+
+
 def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scratch, hand_out_of):
     tree = hand_out_of(lab.name)
     folder = tree / "labs" / lab.folder
@@ -121,7 +129,7 @@ def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scr
             left -= includes[file]
     link = cuda.link_command(BUILD, lab.name)
     at = next(at for at, word in enumerate(link) if word.endswith(f"lib{lab.name}_lab.a"))
-    link[at:at + 1] = objects
+    link[at:at + 1] = objects + others_in(link[at], f"{lab.name}_lab.dir")
     link[link.index("-o") + 1] = str(scratch / lab.name)
     ran = subprocess.run(link, cwd=BUILD, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
