@@ -299,19 +299,21 @@ class Build:
         return words
 
     def relink_words(self, lab: str, replaced: dict[str, Path], target: Path) -> list[str]:
-        """The command that links a test program with some objects replaced. A library that holds one of them is taken apart,
-        so that the linker cannot choose the old one."""
+        """The command that links a test program with some objects replaced. They come first: of an inline function that others
+        have too, the linker takes the first. A library that holds one of them is taken apart, so that it cannot choose the old
+        one."""
         words: list[str] = []
         taken_apart = set()
         for word in self.link_words(lab):
             objects = self.archives.get(word, [])
             if not replaced.keys() & set(objects):
-                words.append(str(replaced.get(word, word)))
+                words += [word] if word not in replaced else []
             elif word not in taken_apart:
                 taken_apart.add(word)
-                words += [str(replaced.get(object, object)) for object in objects]
+                words += [object for object in objects if object not in replaced]
         words[words.index("-o") + 1] = str(target)
-        return words
+        first = next((at for at, word in enumerate(words) if word.endswith((".o", ".a"))), len(words))
+        return words[:first] + [str(path) for path in replaced.values()] + words[first:]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
