@@ -21,7 +21,7 @@ _gpulab_words() {
                 return
             fi ;;
     esac
-    if [[ $2 =~ ^(test|setup)$ && $previous != --variant ]]; then
+    if [[ $2 =~ ^(start|test|setup)$ && $previous != --variant ]]; then
         "$root/lab" "$2" --help | grep -oE '\[(LAB \[)?--?[a-z]+' | grep -oE -- '-.*'
     fi
     if [[ $2 == explain && $previous != --* ]]; then
