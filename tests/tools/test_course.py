@@ -157,8 +157,8 @@ def test_every_exercise_is_listed_with_the_points_of_its_tests():
      f"{EXERCISES}: it is not up to date: run tools/course"),
     ("labs/02_reduction/README.md", "Time: 120 minutes", "Time: 130 minutes", f"{EXERCISES}: it is not up to date"),
     ("labs/02_reduction/README.md", "Time: 120 minutes", "Time: two hours", "labs/02_reduction/README.md: it lacks 'Time: ...'"),
-    ("labs/09_cg/README.md", "*(GPU)*", "*(paper)*", f"{EXERCISES}: it is not up to date"),
-    ("labs/09_cg/README.md", "*(GPU)*", "*(moon)*", "labs/09_cg/README.md: question 7 does not say where it can be answered"),
+    ("labs/08_fdtd/README.md", "*(GPU)*", "*(paper)*", f"{EXERCISES}: it is not up to date"),
+    ("labs/08_fdtd/README.md", "*(GPU)*", "*(moon)*", "labs/08_fdtd/README.md: question 7 does not say where it can be answered"),
 ])
 def test_what_does_not_fit_is_told_and_nothing_is_written(tree, file, old, new, told_of):
     with tree.changed(file, old, new):

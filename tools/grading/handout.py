@@ -257,6 +257,17 @@ def write_lab(lab: Lab, target: Path) -> None:
     for page in (folder / "README.md", folder / "MEASURED.md"):
         if page.is_file():  # with the figures that it shows, and the list of words
             copy_linked(lab.root, target, page, pages=True)
+    copy_recorded(lab, target)
+
+
+def copy_recorded(lab: Lab, target: Path) -> None:
+    """Copies the stored results of a lab on GPUs, which its option --recorded shows."""
+    for device in ("h100", "h200"):
+        for path in sorted((lab.root / "docs/results" / device).glob(f"{lab.name}*.json")):
+            if re.fullmatch(rf"{lab.name}(-.*)?\.json", path.name):
+                copy = target / path.relative_to(lab.root)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
 
 
 def links_of(page: Path) -> list[str]:
