@@ -133,6 +133,8 @@ def visible_exercises(lab: Lab) -> str:
         for name in ("name", "title", "kind", "problem", "types", "task", "hints"):
             if value := getattr(exercise, name):
                 lines.append(f"{name} = {toml_of(value)}")
+        hidden = {backend: sum(not test.visible for test in exercise.tests_in(backend)) for backend in exercise.parts}
+        lines.append(f"hidden = {toml_of(hidden)}")
         for part in exercise.parts.values():
             lines += part_lines(part)
         for test in exercise.tests:
