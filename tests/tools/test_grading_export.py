@@ -44,7 +44,7 @@ def test_how_many_passed_each_test_and_behave_like_each_mistake_is_counted():
     assert mistakes == [("leaves out the ragged block", 18, 30), ("reads outside", 1, 30)]
     page = report.page(LAB, class_of_30(), 30, [])
     assert "<td>leaves out the ragged block</td><td></td><td class=\"number\">18 of 30</td>" in page
-    assert page.index("<h2>Tests passed") < page.index("<h2>What wrong kernels behave like") < page.index("<h2>Feedback")
+    assert page.index("<h2>What wrong kernels behave like") < page.index("<h2>Tests passed") < page.index("<h2>Feedback")
 
 
 def test_a_class_without_submissions_or_mistakes_has_a_page():
@@ -96,7 +96,7 @@ def test_moodle_finds_an_identifier_points_and_feedback_and_no_line_that_would_e
 
 
 def test_one_kind_of_identifier_stands_in_a_column():
-    mixed = {"ada": {"submission": "ada", "ID number": "7", "email": "a@b"}, "eve": {"submission": "eve", "ID number": "", "email": "e@b"}}
+    mixed = {"ada": {"submission": "ada", "ID number": "7", "email": ""}, "eve": {"submission": "eve", "ID number": "", "email": "e@b"}}
     (head, *lines), complaints = written("moodle", {"ada": {"total": "1"}, "eve": {"total": "2"}}, mixed)
     assert head[0] == "ID number" and [line[0] for line in lines] == ["7"] and "moodle.csv lacks eve" in complaints[0]
 

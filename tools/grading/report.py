@@ -281,7 +281,7 @@ def rates_page(lab: Lab, results: list[dict[str, Any]]) -> str:
         return [f"<h2>{title}</h2>", f"<table><thead><tr><th>exercise</th><th>{head}</th><th></th><th>submissions</th><th></th></tr>"
                 "</thead><tbody>", *found, "</tbody></table>"] if found else []
 
-    return "\n".join([*part("Tests passed", "test", "test"), *part("What wrong kernels behave like", "a kernel that", "mistake"), ""])
+    return "\n".join([*part("What wrong kernels behave like", "a kernel that", "mistake"), *part("Tests passed", "test", "test"), ""])
 
 
 def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
