@@ -13,7 +13,8 @@ from conftest import LABS, ROOT, passed, refused, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 from grading.exercises import folders, load  # noqa: E402
-from grading.report import gradebook_head  # noqa: E402
+from grading.export import CANVAS, MOODLE_IDS
+from grading.report import RATES, gradebook_head  # noqa: E402
 
 COURSE, EXERCISES = "docs/course.md", "docs/exercises.md"
 PLAN = """# A course
@@ -178,8 +179,9 @@ def test_a_wrong_option_is_one_line():
 def test_the_class_that_is_shown_has_the_exercises_and_tests_of_the_lab():
     lab, page = load(ROOT, "saxpy"), (ROOT / EXERCISES).read_text(encoding="utf-8").split("## A class of four")[1]
     shown = [line[4:] for line in page.split("\n") if line.startswith("    ")]
-    head = gradebook_head(lab, ["id", "name"])
+    head = gradebook_head(lab, ["id", "name", "Email address"])
     assert shown.count(",".join(head)) == 1
+    assert {",".join([*CANVAS, "Lab 01"]), f"{MOODLE_IDS[2]},Lab 01,Feedback", ",".join(RATES)} <= set(shown)
     rows = [line.split(",") for line in shown[shown.index(",".join(head)) + 1:][:4]]
     for row in rows:
         points = dict(zip(head, row))

@@ -281,7 +281,10 @@ def rates_page(lab: Lab, results: list[dict[str, Any]]) -> str:
         return [f"<h2>{title}</h2>", f"<table><thead><tr><th>exercise</th><th>{head}</th><th></th><th>submissions</th><th></th></tr>"
                 "</thead><tbody>", *found, "</tbody></table>"] if found else []
 
-    return "\n".join([*part("What wrong kernels behave like", "a kernel that", "mistake"), *part("Tests passed", "test", "test"), ""])
+    mistakes = part("What wrong kernels behave like", "a kernel that", "mistake")
+    if mistakes:
+        mistakes.append("<p>A submission that several known mistakes explain counts for each.</p>")
+    return "\n".join([*mistakes, *part("Tests passed", "test", "test"), ""])
 
 
 def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
