@@ -13,7 +13,7 @@ from conftest import LABS, ROOT, passed, refused, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 from grading.exercises import folders, load  # noqa: E402
-from grading.export import CANVAS, MOODLE_IDS
+from grading.export import CANVAS, MOODLE_IDS  # noqa: E402
 from grading.report import RATES, gradebook_head  # noqa: E402
 
 COURSE, EXERCISES = "docs/course.md", "docs/exercises.md"
