@@ -308,7 +308,7 @@ MISTAKES_IN_CUDA = [
     (3, "10 * y + x", "10 * x + y", "b[1] is 10, and should be 1", True),
     (4, "i += gridDim.x * blockDim.x", "i += 1", "a race: thread", False),
     (4, "gridDim.x * blockDim.x)", "blockDim.x)", "of block 1 writes", False),
-    (4, "i += gridDim.x * blockDim.x", "i += 0", "Does each loop end?", True),
+    (4, "i += gridDim.x * blockDim.x", "i += 0", "Does each loop end?", False),
     (5, "    __syncthreads();\n", "", "a race: thread", False),
     (5, "    x[me] = a[i];\n    __syncthreads();\n    b[i] = x[7 - me];", "    b[i] = a[i + 7 - 2 * me];",
      "no thread writes to shared memory", True),
@@ -340,11 +340,12 @@ def test_in_cuda_a_typical_mistake_is_wrong_and_named(scratch, number, old, new,
 def test_in_cuda_a_kernel_that_cannot_be_drawn_is_judged_without_a_picture(scratch):
     change(scratch, 1, "    b[i] = 2 * a[i];", "    int* mine = b + i;\n    *mine = 2 * a[i];", IN_CUDA)
     done = start(scratch, "--cuda", "1")
-    assert "no picture: " in done.words and ("not run" if why_no_gpu() else "right") in done.words, done
+    assert "no picture: " in done.words and f"{'not run' if why_no_gpu() else 'right'} {IN_CUDA[0].name}" in done.words, done
 
 
 @pytest.mark.parametrize("number, old, new, says", [
-    (2, "if (i < n) b[i] = 2 * a[i]", "int* mine = b + i; *mine = 2 * a[i]", "a thread writes outside of an array"),
+    (2, "if (i < n) b[i] = 2 * a[i]", "const volatile int* mine = a; int v = 2 * mine[i]; if (i < n) b[i] = v",
+     "a thread reads outside of an array"),
     (5, "    x[me] = a[i];\n    __syncthreads();", "    int* mine = x; mine[me] = a[i];", "a race in shared memory"),
     (7, BARRIER + "        if (me < distance) x[me] += x[me + distance];",
      "int* mine = x; if (me < distance) { __syncthreads(); mine[me] += x[me + distance]; }", "some threads reach a barrier")])

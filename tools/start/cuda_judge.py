@@ -23,6 +23,7 @@ WARP = 32
 # What a pointer parameter and a shared array are called in a kernel.
 POINTER = r"(?:const\s+)?int\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)"
 SHARED = r"__shared__\s+int\s+(\w+)\s*\[([^\]]+)\]\s*;"
+DOES = {"load": "reads", "store": "writes", "atomic": "changes"}
 SANITIZERS = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"], "synccheck": []}
 FINDS = {"Invalid __global__ write": OUTSIDE["write"], "Invalid __shared__ write": OUTSIDE["write"],
          "Invalid __global__ read": OUTSIDE["read"], "Invalid __shared__ read": OUTSIDE["read"],
@@ -146,6 +147,10 @@ class Access:
         self.index, self.block, self.thread, self.barriers = map(int, (index, block, thread, barriers))
 
     @property
+    def is_access(self):
+        return self.kind in DOES
+
+    @property
     def shared(self):
         return self.name.startswith("__shared__")
 
@@ -190,18 +195,17 @@ def sizes_of(case, notes):
         one.array: 8 for one in notes if one.shared}
 
 
-DOES = {"load": "reads", "store": "writes", "atomic": "changes"}
-
-
 def found(notes, cases):
     """What is wrong with who touches what, in words: the first of each kind."""
     faults = {}
     for case, lines in zip(cases, notes):
         size = sizes_of(case, lines)
         for one in sorted(lines, key=lambda one: one.index):
-            if one.kind != "end" and not 0 <= one.index < size.get(one.array, one.index + 1):
+            if one.is_access and not 0 <= one.index < size.get(one.array, one.index + 1):
                 faults.setdefault(one.kind, f"item {one.thread} {DOES[one.kind]} {one.array}[{one.index}], but {one.array} has "
                                             f"{size[one.array]} elements")
+            if one.kind == "endless":
+                faults.setdefault(one.kind, f"item {one.thread} of group {one.block} goes on and on. Does each loop end?")
         race = race_in(lines)
         if race:
             faults.setdefault("race", f"a race: {race}")
@@ -215,7 +219,7 @@ def race_in(notes):
     """The first two accesses to an element that no barrier orders, one of which writes; or ""."""
     by_element = {}
     for one in notes:
-        if one.kind != "end":
+        if one.is_access:
             by_element.setdefault((one.name, one.index, one.block if one.shared else 0), []).append(one)
     for accesses in by_element.values():
         for one, other in itertools.combinations(accesses, 2):
@@ -234,7 +238,7 @@ def as_launch(notes):
     arrays = {}
     steps, times = {}, {}
     for one in notes:
-        if one.kind == "end" or one.block:
+        if not one.is_access or one.block:
             continue
         at = arrays.setdefault(one.name, {"name": one.array, "space": "local" if one.shared else "global",
                                           "at": (len(arrays) + 1 << BUFFER) + (0 if one.shared else 1 << BUFFER - 1)})

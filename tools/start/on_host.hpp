@@ -30,7 +30,7 @@ constexpr int warpSize = 32;
 
 namespace noted {
 
-constexpr long most = 20000; // accesses: a loop that does not end shall not fill the disk
+constexpr long most = 20000; // accesses, of which a right kernel needs some hundred: a loop does not end
 inline std::recursive_mutex one_at_a_time;
 inline thread_local int thread = 0, barriers = 0;
 
@@ -44,6 +44,7 @@ struct Memory {
         static long count = 0;
         std::printf("%s %s %td %d %d %d\n", name.c_str(), kind, i, block(), thread, barriers);
         if (++count > most) {
+            std::printf("- endless 0 %d %d %d\n", block(), thread, barriers);
             std::fflush(stdout);
             std::_Exit(3);
         }
