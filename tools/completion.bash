@@ -33,6 +33,7 @@ _gpulab_words() {
     case $previous in
         --variant) "$program" --list | awk '/^[a-z]/ { print $1 }' ;;
         --study) "$program" --study list | awk '/^[a-z]/ { print $1 }' ;;
+        --recorded) (cd "$root/docs/results" && printf '%s\n' h*) ;;
         --backend) printf '%s\n' cpu opencl cuda ;;
         --*)
             if "$program" --help | grep -qE -- "^ *(-[a-z],)?$previous [A-Z]"; then return; fi ;;& # a value: perhaps a file
