@@ -337,6 +337,12 @@ def test_in_cuda_a_typical_mistake_is_wrong_and_named(scratch, number, old, new,
     assert says in done.words and IDEA not in done.words and "Solved: none" in done.words, done.words
 
 
+def test_in_cuda_a_kernel_may_print(scratch):
+    change(scratch, 1, "    b[i] = 2 * a[i];", '    b[i] = 2 * a[i];\n    printf("b store 99 0 0\\n");', IN_CUDA)
+    done = start(scratch, "--cuda", "1")
+    assert "b[ ] 0 1 2 3 4 5 6 7 written by 0 1 2 3 4 5 6 7" in done.words and "wrong" not in done.words, done
+
+
 def test_in_cuda_a_kernel_that_cannot_be_drawn_is_judged_without_a_picture(scratch):
     change(scratch, 1, "    b[i] = 2 * a[i];", "    int* mine = b + i;\n    *mine = 2 * a[i];", IN_CUDA)
     done = start(scratch, "--cuda", "1")

@@ -24,6 +24,7 @@ WARP = 32
 POINTER = r"(?:const\s+)?int\s*(?:const\s*)?\*\s*(?:const\s+)?(?:__restrict__\s+)?(\w+)"
 SHARED = r"__shared__\s+int\s+(\w+)\s*\[([^\]]+)\]\s*;"
 DOES = {"load": "reads", "store": "writes", "atomic": "changes"}
+ACCESS = rf"\S+ ({'|'.join(DOES)}|end|endless) -?\d+ \d+ \d+ \d+"
 SANITIZERS = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"], "synccheck": []}
 FINDS = {"Invalid __global__ write": OUTSIDE["write"], "Invalid __shared__ write": OUTSIDE["write"],
          "Invalid __global__ read": OUTSIDE["read"], "Invalid __shared__ read": OUTSIDE["read"],
@@ -61,7 +62,7 @@ class CudaJudge(Judge):
 
     def launched(self, path, cases):
         target = self.scratch / "kernel.o"
-        words = [*self.compile, f'-DPUZZLE="{path.resolve()}"']
+        words = [word for word in self.compile if not word.startswith("-DPUZZLE=")] + [f'-DPUZZLE="{path.resolve()}"']
         words[words.index("-o") + 1] = str(target)
         fault = self.made(without_dependencies(words), path)
         words = [str(target) if "/kernel.cu." in word else word for word in self.link]
@@ -119,7 +120,8 @@ class CudaJudge(Judge):
                 ran = subprocess.run([program, str(number)], capture_output=True, text=True, check=False, timeout=SECONDS)
             except subprocess.TimeoutExpired:
                 return [], f"on the CPU it did not end within {SECONDS} s"
-            accesses = [Access(*line.split()) for line in ran.stdout.splitlines()]  # each thread's own are in order
+            # Each thread's own are in order. A kernel may also print, or crash in the middle of a line.
+            accesses = [Access(*line.split()) for line in ran.stdout.splitlines() if re.fullmatch(ACCESS, line)]
             notes.append(sorted(accesses, key=lambda one: (one.block, one.barriers, one.thread)))
         return notes, ""
 
