@@ -89,8 +89,8 @@ def matmul():
         f"- Thread ({x}, {y}) of block ({block_x}, {block_y}): column j = {block_x} × {side} + {x} = {j}, row i = {block_y} × {side} + {y} = {i}.",
         f"- It reads row {i} of A: the numbers {i} × {k} = {i * k}, {i * k + 1}, {i * k + 2}, ... And column {j} of B: the numbers {j}, {j + n},",
         f"  {j + 2 * n}, ..., each {n} further. It writes number {i} × {n} + {j} = {i * n + j} of C.",
-        f"- Its left neighbour, thread ({x - 1}, {y}), reads the same numbers of A, and {j - 1}, {j - 1 + n}, {j - 1 + 2 * n}, ... of B: at every step "
-        "the number beside.",
+        f"- Its left neighbour, thread ({x - 1}, {y}), reads the same numbers of A, and {j - 1}, {j - 1 + n}, {j - 1 + 2 * n}, ... of B:",
+        "  at every step the number beside.",
         f"- Its right neighbour, thread ({x + 1}, {y}), has column {j + 1}. C has none, so it does nothing."])
     yield "The loads of a multiply-add, and the share of the peak that the formula $1/(4L)$ allows:"
     yield table(["elements per thread", "numbers loaded", "multiply-adds", "L", "share"],
@@ -142,8 +142,8 @@ def streams():
     yield table(["strip", "stream", "up, ms", "kernel, ms", "down, ms"], rows)
     yield (f"One stream takes {strips} × {one} = {run(1)[1]} ms, two take {with_two} ms. Strip 2 waits in stream A until strip 0 is down, although "
            f"the engine is free from {2 * times['up']} ms on. In a third stream it goes up then, and all ends at {with_three} ms. This is the "
-           f"model without pauses, $t_{{strips}}(3)$ = {strips * one}/{strips} + {strips - 1} × {slowest} = {one + (strips - 1) * slowest}. The bound "
-           f"is {strips} × {slowest} = {strips * slowest} ms.")
+           f"model without pauses, $t_{{strips}}(3)$ = {strips * one}/{strips} + {strips - 1} × {slowest} = "
+           f"{one + (strips - 1) * slowest}. The bound is {strips} × {slowest} = {strips * slowest} ms.")
 
 
 def tridiagonal():
@@ -180,7 +180,8 @@ def tridiagonal():
             words.append(f"$x_{i}$ = ({said(d[i])}{terms}) / {bracketed(b[i])} = {said(x[i])}")
         step //= 2
     yield f"**Back substitution**, in the reverse order: {'; '.join(words)}."
-    yield f"x = {vector(x)}. Put it into row 1 as it was at first: −{said(x[0])} + 2 · {said(x[1])} − {said(x[2])} = {said(-x[0] + 2 * x[1] - x[2])}."
+    yield (f"x = {vector(x)}. Put it into row 1 as it was at first: "
+           f"−{said(x[0])} + 2 · {said(x[1])} − {said(x[2])} = {said(-x[0] + 2 * x[1] - x[2])}.")
 
 
 def lu():
@@ -215,17 +216,18 @@ def lu():
 def fdtd():
     n, half, at, sources = 4, Fraction(1, 2), 1, [8, 4]
     h, e = [Fraction(0)] * n, [Fraction(0)] * (n + 1)
-    yield (f"A row of {n} cells, in which nothing depends on y: $E_x$ is 0. $H_z$ is in the cells, $E_y$ on the {n + 1} edges at their left and right. The "
-           f"factor of each difference is {half}. The source in cell {at} is hard: it sets $H_z$ to {sources[0]}, then to {sources[1]}. Edges 0 and {n} lie on "
-           f"a conductor, so $E_y$ stays 0 there.")
+    yield (f"A row of {n} cells, in which nothing depends on y: $E_x$ is 0. $H_z$ is in the cells, $E_y$ on the {n + 1} edges at their "
+           f"left and right. The factor of each difference is {half}. The source in cell {at} is hard: it sets $H_z$ to {sources[0]}, then to "
+           f"{sources[1]}. Edges 0 and {n} lie on a conductor, so $E_y$ stays 0 there.")
     yield "    edges  0     1     2     3     4\n    cells  |  0  |  1  |  2  |  3  |"
     for step, source in enumerate(sources, 1):
         old_h, old_e = h, e
         h = [h[i] - half * (e[i + 1] - e[i]) for i in range(n)]
         h[at] = Fraction(source)
         e = [e[0], *(e[i] - half * (h[i] - h[i - 1]) for i in range(1, n)), e[n]]
-        yield (f"**Step {step}.** First all of $H_z$, from the edges; in cell 2: {said(old_h[2])} − {half} · ({said(old_e[3])} − {bracketed(old_e[2])}) = {said(h[2])}. "
-               f"Then $E_y$ from the new cells; on edge 1: {said(old_e[1])} − {half} · ({said(h[1])} − {bracketed(h[0])}) = {said(e[1])}.")
+        yield (f"**Step {step}.** First all of $H_z$, from the edges; in cell 2: {said(old_h[2])} − {half} · ({said(old_e[3])} − "
+               f"{bracketed(old_e[2])}) = {said(h[2])}. Then $E_y$ from the new cells; on edge 1: {said(old_e[1])} − {half} · ({said(h[1])} − "
+               f"{bracketed(h[0])}) = {said(e[1])}.")
         yield table(["", *map(str, range(n + 1))], [["$H_z$ in cell", *h, ""], ["$E_y$ on edge", *e]])
 
 
