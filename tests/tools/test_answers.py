@@ -17,7 +17,6 @@ sys.path.insert(0, str(ROOT / "tools"))
 from grading import sealed  # noqa: E402
 from grading.exercises import folders, load  # noqa: E402
 from grading.fault import Fault  # noqa: E402
-from grading.handout import numbered  # noqa: E402
 
 BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 SECRET = "unlockedanswer7f3a"  # in each answer of these tests, and nowhere else
@@ -43,10 +42,9 @@ def write_answers(root):
     (root / "answers").mkdir()
     for name, folder in folders(root).items():
         lines = ["# Answers"]
-        for heading, section in sealed.SECTIONS.items():
-            for number, question in enumerate(numbered(load(root, name), section), 1):
-                lines += ["", f"## {heading} {number}", "", f"> {question}", "", f"{SECRET} of {heading} {number}.", "", "Rubric:",
-                          "- 2: the number", "- 1: the reason"]
+        for key, question in sealed.questions_of(load(root, name)).items():
+            lines += ["", f"## {key.capitalize()}", "", f"> {question}", "", f"{SECRET} of {key}.", "", "Rubric:",
+                      "- 2: the number", "- 1: the reason"]
         (root / "answers" / f"{folder}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
@@ -131,7 +129,7 @@ def test_only_what_has_changed_is_sealed_anew(copy):
     passed_instructor(copy, "seal")
     before = files_of(copy / "docs/answers")
     assert passed_instructor(copy, "seal").stdout == "sealed anew: nothing\n"
-    change(copy / "answers/05_streams.md", f"{SECRET} of Question 3.", f"{SECRET} of Question 3, better.")
+    change(copy / "answers/05_streams.md", f"{SECRET} of question 3.", f"{SECRET} of question 3, better.")
     assert passed_instructor(copy, "seal").stdout == "sealed anew: 05_streams.md.age\n"
     after = files_of(copy / "docs/answers")
     assert {name for name in after if after[name] != before[name]} == {"05_streams.md.age", "index.toml"}
@@ -142,19 +140,19 @@ LAST = "Rubric:\n- 2: the number\n- 1: the reason"
 
 @needs_age
 @pytest.mark.parametrize("old, new, told_of", [
-    (f"{SECRET} of Question 3.\n", "\n", ["01_saxpy.md", "question 3", "has no answer"]),
-    (f"{SECRET} of Question 3.\n\n{LAST}", f"{SECRET} of Question 3.", ["question 3", "rubric"]),
-    (f"{SECRET} of Question 3.\n\n{LAST}", f"{SECRET} of Question 3.\n\nRubric:\n- the number", ["question 3", "rubric"]),
+    (f"{SECRET} of question 3.\n", "\n", ["01_saxpy.md", "question 3", "has no answer"]),
+    (f"{SECRET} of question 3.\n\n{LAST}", f"{SECRET} of question 3.", ["question 3", "rubric"]),
+    (f"{SECRET} of question 3.\n\n{LAST}", f"{SECRET} of question 3.\n\nRubric:\n- the number", ["question 3", "rubric"]),
     ("## Exercise 2\n", "## Exercise 7\n", ["exercise 2", "has no answer"]),
     ("## Question 4\n", "## Question 3\n", ["question 3", "twice"]),
-    (f"{SECRET} of Question 3.", f"{SECRET}: 1.23.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->", []),
-    (f"{SECRET} of Question 3.", f"{SECRET}: 1.3.\n\n<!-- number 1.3\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
+    (f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->", []),
+    (f"{SECRET} of question 3.", f"{SECRET}: 1.3.\n\n<!-- number 1.3\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
      ["question 3", "1.2,"]),
-    (f"{SECRET} of Question 3.", f"{SECRET}.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
+    (f"{SECRET} of question 3.", f"{SECRET}.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
      ["question 3", "does not name 1.23"]),
-    (f"{SECRET} of Question 3.", f"{SECRET}: 1.\n\n<!-- number 1\ndocs/results/one.json\n_us\":([0-9.]+)\n-->", ["one.json", "_us"]),
-    (f"{SECRET} of Question 3.", f"{SECRET}: 1.\n\n<!-- number 1\nrm -r labs\n([0-9.]+)\n-->", ["rm -r labs", "./lab run"]),
-    (f"{SECRET} of Question 3.", f"{SECRET}: 1.\n\n<!-- number 1\n([0-9.]+)\n-->", ["question 3", "a number has"]),
+    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\ndocs/results/one.json\n_us\":([0-9.]+)\n-->", ["one.json", "_us"]),
+    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\nrm -r labs\n([0-9.]+)\n-->", ["rm -r labs", "./lab run"]),
+    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\n([0-9.]+)\n-->", ["question 3", "a number has"]),
 ], ids=["no answer", "no rubric", "no points", "not numbered on", "twice", "a right number", "another number", "a number not named",
         "no number printed", "a command of another kind", "no command"])
 def test_answers_that_lack_something_or_name_another_number_are_not_sealed(copy, old, new, told_of):
@@ -170,7 +168,7 @@ def test_answers_that_lack_something_or_name_another_number_are_not_sealed(copy,
 @needs_age
 def test_a_number_of_a_sealed_answer_is_compared_without_the_key(copy):
     number = "<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->"
-    change(copy / "answers/01_saxpy.md", f"{SECRET} of Question 3.", f"{SECRET}: 1.23.\n\n{number}")
+    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n{number}")
     passed_instructor(copy, "seal")
     assert "1.23" not in (copy / "docs/answers/index.toml").read_text()
     (copy / "answers").rename(copy.parent / "elsewhere")
@@ -185,6 +183,8 @@ def test_a_number_of_a_sealed_answer_is_compared_without_the_key(copy):
 def test_a_question_that_changes_comes_or_goes_is_named(locked):
     assert sealed.faults_of_questions(locked) == []
     page = locked / "labs/05_streams/README.md"
+    change(page, "A GPU has one copy engine, which", "A GPU has one [copy engine](../../docs/kernels.md#copy-engine), which")
+    assert sealed.faults_of_questions(locked) == [], "a link is no change"
     change(page, "p = 0$ and $k = 0$.", "p = 0$ and $k = 1$.")
     change(page, "\n## Exercises\n", "10. One more? *(paper)*\n\n## Exercises\n")
     change(page, "7. Further, on a GPU:", "Also, on a GPU:")

@@ -53,8 +53,8 @@ def name_of(heading: str, number: int) -> str:
 
 
 def questions_of(lab: Lab) -> dict[str, str]:
-    """All that needs an answer, by names such as 'question 3' and 'exercise 1'."""
-    return {name_of(heading, number): text for heading, section in SECTIONS.items()
+    """All that needs an answer, by names such as 'question 3' and 'exercise 1'; links as their text."""
+    return {name_of(heading, number): re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text) for heading, section in SECTIONS.items()
             for number, text in enumerate(numbered(lab, section), 1)}
 
 
