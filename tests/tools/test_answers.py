@@ -180,6 +180,22 @@ def test_a_number_of_a_sealed_answer_is_compared_without_the_key(copy):
 
 
 @needs_age
+def test_a_number_of_a_lab_that_is_not_built_can_be_sealed_again_but_not_changed(copy, scratch):
+    number = "<!-- number 7\n./lab run saxpy --list\n^([0-9]+)\n-->"
+    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 7.\n\n{number}")
+    (scratch / "bin").mkdir()
+    (scratch / "bin/saxpy").write_text("#!/bin/sh\necho 7 rungs\n")
+    (scratch / "bin/saxpy").chmod(0o755)
+    built, bare = {"GPULAB_BUILD": scratch}, {"GPULAB_BUILD": scratch / "nowhere"}
+    assert instructor(copy, "seal", **built).returncode == 0
+    assert instructor(copy, "check", **built).stdout == "numbers that programs give: 1 compared, 0 of labs that are not built\n"
+    assert instructor(copy, "check", **bare).stdout == "numbers that programs give: 0 compared, 1 of labs that are not built\n"
+    assert instructor(copy, "seal", **bare).stdout == "sealed anew: nothing\n"
+    change(copy / "answers/01_saxpy.md", f"{SECRET}: 7.", f"{SECRET}: 7!")
+    refused(instructor(copy, "seal", **bare), "saxpy is not built")
+
+
+@needs_age
 def test_a_question_that_changes_comes_or_goes_is_named(locked):
     assert sealed.faults_of_questions(locked) == []
     page = locked / "labs/05_streams/README.md"
