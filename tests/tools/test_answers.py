@@ -126,9 +126,12 @@ def test_what_is_sealed_comes_back_with_the_key_byte_by_byte(locked):
 
 @needs_age
 def test_only_what_has_changed_is_sealed_anew(copy):
+    number = "<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->"
+    change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n{number}")
     passed_instructor(copy, "seal")
     before = files_of(copy / "docs/answers")
     assert passed_instructor(copy, "seal").stdout == "sealed anew: nothing\n"
+    assert files_of(copy / "docs/answers") == before
     change(copy / "answers/05_streams.md", f"{SECRET} of question 3.", f"{SECRET} of question 3, better.")
     assert passed_instructor(copy, "seal").stdout == "sealed anew: 05_streams.md.age\n"
     after = files_of(copy / "docs/answers")

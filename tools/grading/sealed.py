@@ -124,16 +124,19 @@ def read_index(root: Path) -> dict[str, Any]:
         raise Fault(f"{path}: {error}") from None
 
 
-def index_lines(name: str, answers: dict[str, Answer], plain: bytes, sealed: bytes) -> list[str]:
+def sealed_number(number: Number) -> dict[str, Any]:
+    salt = secrets.token_hex(8)
+    return {"command": number.command, "pattern": number.pattern, "decimals": number.decimals, "salt": salt,
+            "hash": slow_hash(number.value, salt)}
+
+
+def index_lines(name: str, answers: dict[str, Answer], plain: bytes, sealed: bytes, old: dict[str, Any]) -> list[str]:
+    """The entries of a lab. @param old those of the same answers, whose salts stay, or none"""
     lines = ["", f"[{name}]", f"plain = {toml_of(digest(plain))}", f"sealed = {toml_of(digest(sealed))}"]
     for key, answer in answers.items():
         entry: dict[str, Any] = {"text": digest(answer.question), "points": answer.points}
         if answer.numbers:
-            entry["numbers"] = []
-            for number in answer.numbers:
-                salt = secrets.token_hex(8)
-                entry["numbers"].append({"command": number.command, "pattern": number.pattern, "decimals": number.decimals,
-                                         "salt": salt, "hash": slow_hash(number.value, salt)})
+            entry["numbers"] = old.get(key, {}).get("numbers") or [sealed_number(number) for number in answer.numbers]
         lines.append(f"{toml_of(key)} = {toml_of(entry)}")
     return lines
 
@@ -253,15 +256,15 @@ def seal(root: Path, build: Path) -> int:
     for lab, answers in checked(root, build).values():
         plain = (root / PLAIN / f"{lab.folder}.md").read_bytes()
         path = root / SEALED / f"{lab.folder}.md.age"
-        if path.is_file() and old.get(lab.name, {}).get("plain") == digest(plain) and \
-                old[lab.name]["sealed"] == digest(path.read_bytes()):
+        before = old.get(lab.name, {}) if old.get(lab.name, {}).get("plain") == digest(plain) else {}
+        if before and path.is_file() and before["sealed"] == digest(path.read_bytes()):
             sealed = path.read_bytes()  # encrypted anew it would have other bytes
         else:
             ran = age(["--encrypt", "--armor", "--recipients-file", str(public)], plain)
             if ran.returncode != 0:
                 raise Fault(f"{public}: {ran.stderr.decode(errors='replace').splitlines()[0].removeprefix('age: error: ')}")
             new[path] = sealed = ran.stdout
-        lines += index_lines(lab.name, answers, plain, sealed)
+        lines += index_lines(lab.name, answers, plain, sealed, before)
     for path, sealed in new.items():
         path.write_bytes(sealed)
     index_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
