@@ -153,7 +153,8 @@ LAST = "Rubric:\n- 2: the number\n- 1: the reason"
      ["question 3", "1.2,"]),
     (f"{SECRET} of question 3.", f"{SECRET}.\n\n<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->",
      ["question 3", "does not name 1.23"]),
-    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\ndocs/results/one.json\n_us\":([0-9.]+)\n-->", ["one.json", "_us"]),
+    (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\ndocs/results/one.json\n_us\":([0-9.]+)\n-->",
+     ["one.json", "_us"]),
     (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\nrm -r labs\n([0-9.]+)\n-->", ["rm -r labs", "./lab run"]),
     (f"{SECRET} of question 3.", f"{SECRET}: 1.\n\n<!-- number 1\n([0-9.]+)\n-->", ["question 3", "a number has"]),
 ], ids=["no answer", "no rubric", "no points", "not numbered on", "twice", "a right number", "another number", "a number not named",
@@ -294,9 +295,8 @@ def contents(path):
 
 def leaks(path):
     """What holds an answer, open or sealed, or tells something of it."""
-    sealed_files = {"index.toml", "authors.pub"}
-    return [name for name, content in contents(path).items()
-            if SECRET.encode() in content or name.endswith(".age") or (pathlib.Path(name).name in sealed_files and "answers" in name)]
+    return [name for name, content in contents(path).items() if SECRET.encode() in content or
+            name.endswith((".age", "answers/index.toml", "authors.pub"))]
 
 
 @pytest.mark.parametrize("words, made", [

@@ -169,7 +169,8 @@ def faults_of_numbers(root: Path, build: Path) -> tuple[list[str], int, int]:
                     continue
                 compared += 1
                 if slow_hash(value, number["salt"]) != number["hash"]:
-                    faults.append(f"{key} of {name}: the answer names another number than {value}, which '{number['command']}' gives")
+                    faults.append(f"{key} of {name}: the answer names another number than {value}, which "
+                                  f"'{number['command']}' gives")
     return faults, compared, left
 
 
@@ -216,7 +217,10 @@ def unlock(root: Path, key: str) -> int:
 
 
 def checked(root: Path, build: Path) -> dict[str, tuple[Lab, dict[str, Answer]]]:
-    """The answers in the folder 'answers', which fit the hand-outs and the programs. Of a lab that is not built numbers may not change."""
+    """The answers in the folder 'answers', which fit the hand-outs and the programs.
+
+    Where a lab is not built, answers with numbers must be those that are sealed.
+    """
     found = {}
     index = read_index(root) if (root / SEALED / "index.toml").is_file() else {}
     if not (root / PLAIN).is_dir():
@@ -251,8 +255,8 @@ def seal(root: Path, build: Path) -> int:
     index_file = root / SEALED / "index.toml"
     old = read_index(root) if index_file.is_file() else {}
     public = root / SEALED / "authors.pub"
-    lines, new = ["# Written by ./lab instructor seal: for each answer the digest of its question, its points, and how a program gives",
-                  "# its numbers. docs/grading.md says more."], {}
+    lines, new = ["# Written by ./lab instructor seal: for each answer the digest of its question, its points, and how a",
+                  "# program gives its numbers. docs/grading.md says more."], {}
     for lab, answers in checked(root, build).values():
         plain = (root / PLAIN / f"{lab.folder}.md").read_bytes()
         path = root / SEALED / f"{lab.folder}.md.age"
