@@ -144,11 +144,15 @@ def visible_exercises(lab: Lab) -> str:
     return "\n".join(lines) + "\n"
 
 
-def questions(lab: Lab) -> list[str]:
-    """The questions of the hand-out, each in one line."""
+def numbered(lab: Lab, heading: str) -> list[str]:
+    """The numbered items of a section of the hand-out ("Questions", "Exercises"), each in one line."""
     text = (lab.path / "README.md").read_text(encoding="utf-8")
-    section = re.search(r"(?ms)^## Questions$(.*?)(?=^## |\Z)", text)
+    section = re.search(rf"(?ms)^## {heading}$(.*?)(?=^## |\Z)", text)
     return [" ".join(one.split()) for one in re.split(r"(?m)^\d+\. ", section[1])[1:]] if section else []
+
+
+def questions(lab: Lab) -> list[str]:
+    return numbered(lab, "Questions")
 
 
 def answers(lab: Lab) -> str:
