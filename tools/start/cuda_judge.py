@@ -263,6 +263,6 @@ def as_launch(notes):
 
 def in_cuda(text):
     """A text in CUDA's words."""
-    for old, new in (("local memory", "shared memory"), ("item", "thread"), ("group", "block")):
+    for old, new in (("local memory", "shared memory"), ("an item", "a thread"), ("item", "thread"), ("group", "block")):
         text = re.sub(rf"\b{old}(s?)\b", rf"{new}\1", text)
     return text
