@@ -927,6 +927,9 @@ figures = {
 }
 
 if __name__ == "__main__":
+    import lessons  # which takes Figure from here
+
+    figures.update(lessons.figures)
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, draw in figures.items():
         (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
