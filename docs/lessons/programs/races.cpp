@@ -17,7 +17,7 @@
 const char* const source = R"(
 // 1. All items add to one number. Right: the number of items.
 kernel void lost(global uint* total) {
-    total[0] += 1; // load, add, store: another item may store between this load and this store
+    total[0] += 1; // load, add, store: another item may store in between
 }
 kernel void lost_mended(global uint* total) {
     atomic_inc(total); // one step

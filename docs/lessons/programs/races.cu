@@ -12,7 +12,7 @@
 
 // 1. All threads add to one number. Right: the number of threads.
 __global__ void lost(unsigned* total) {
-    total[0] += 1; // load, add, store: another thread may store between this load and this store
+    total[0] += 1; // load, add, store: another thread may store in between
 }
 __global__ void lost_mended(unsigned* total) {
     atomicAdd(total, 1); // one step
