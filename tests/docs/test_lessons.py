@@ -11,7 +11,8 @@ import subprocess
 import sys
 
 import pytest
-from conftest import ROOT, run
+from complete import gpu
+from conftest import ROOT, passed, run
 
 sys.path.insert(0, str(ROOT / "tools/explain"))
 import run as explain_run  # noqa: E402
@@ -114,6 +115,38 @@ def test_what_a_lesson_shows_is_what_its_commands_print(page, scratch):
     assert not faults, "\n\n".join(faults)
     if len(left_out) == len(found):
         pytest.skip("; ".join(dict.fromkeys(left_out)))
+
+
+KERNELS = ("lost", "neighbour", "message")
+
+
+def test_oclgrind_reports_each_broken_kernel_and_none_that_is_mended(scratch):
+    if reason := lacking("", [("g++ -lOpenCL, oclgrind", [])]):
+        pytest.skip(reason)
+    passed("g++", "-Wall", "-Wextra", "-Werror", LESSONS / "programs/races.cpp", "-lOpenCL", "-o", scratch / "races")
+    for kernel in KERNELS:
+        for name, broken in ((kernel, True), (f"{kernel}_mended", False)):
+            done = run("oclgrind", "--data-races", scratch / "races", name)
+            assert f"\n{name}: " in f"\n{done.stdout}" and ("data race" in done.stderr) == broken, done
+            assert broken or done.returncode == 0, done
+    assert run(scratch / "races", "lost_mended_twice").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["races", "errors"])
+def test_the_programs_in_CUDA_compile_and_on_a_GPU_say_what_the_lessons_say(name, scratch):
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    passed("nvcc", "-lineinfo", LESSONS / f"programs/{name}.cu", "-o", scratch / name)
+    if not gpu():
+        return
+    if name == "races":
+        for kernel in KERNELS:
+            assert f"{kernel}_mended: " in passed(scratch / name, f"{kernel}_mended").stdout
+        return
+    told = dict(re.findall(r"(?m)^(\S.*\S):  *(cuda\w+)$", passed(scratch / name).stdout))
+    assert told["cudaGetLastError, 2048 threads in a block"] == "cudaErrorInvalidConfiguration", told
+    assert told["cudaGetLastError, once more"] == told["cudaGetLastError, a store too far"] == "cudaSuccess", told
+    assert told["cudaMalloc, which is not to blame"] == told["cudaFree"] == "cudaErrorIllegalAddress", told
 
 
 def test_a_page_that_shows_something_else_is_found(scratch):
