@@ -24,6 +24,7 @@ _gpulab_words() {
     if [[ $2 =~ ^(test|setup)$ && $previous != --variant ]]; then
         "$root/lab" "$2" --help | grep -oE '\[(LAB \[)?--?[a-z]+' | grep -oE -- '-.*'
     fi
+    if [[ $2 == instructor && $# -eq 2 ]]; then printf '%s\n' unlock check seal; fi
     if [[ $2 == explain && $previous != --* ]]; then
         printf '%s\n' --variant --compare --warp --page --json --csv --cuda
     fi

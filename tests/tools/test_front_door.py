@@ -8,7 +8,7 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
-COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom doctor help".split()
+COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
 
 
 def lab(*words, **options):
