@@ -14,7 +14,8 @@ from conftest import LABS, ROOT, passed, refused, run
 
 sys.path.insert(0, str(ROOT / "tools"))
 from grading.exercises import folders, load  # noqa: E402
-from grading.report import gradebook_head  # noqa: E402
+from grading.export import CANVAS, MOODLE_IDS  # noqa: E402
+from grading.report import RATES, gradebook_head  # noqa: E402
 
 COURSE, EXERCISES = "docs/course.md", "docs/exercises.md"
 README, PATH = "labs/02_reduction/README.md", "labs/02_reduction/PATH.md"
@@ -181,8 +182,8 @@ def test_every_exercise_is_listed_with_the_points_of_its_tests():
     (PATH, "(120 min)", "", f"{PATH}: it lacks '## Further"),
     (PATH, "<!-- course way -->", "<!-- course plan -->", "a table 'plan'"),
     ("labs/09_cg/PATH.md", "**Questions 3 and 4**", "**Questions 3, 4 and 6**", "labs/09_cg/PATH.md: question 6 is 1 times"),
-    ("labs/09_cg/README.md", "*(GPU)*", "*(paper)*", f"{EXERCISES}: it is not up to date"),
-    ("labs/09_cg/README.md", "*(GPU)*", "*(moon)*", "labs/09_cg/README.md: question 7 does not say where it can be answered"),
+    ("labs/08_fdtd/README.md", "*(GPU)*", "*(paper)*", f"{EXERCISES}: it is not up to date"),
+    ("labs/08_fdtd/README.md", "*(GPU)*", "*(moon)*", "labs/08_fdtd/README.md: question 7 does not say where it can be answered"),
 ])
 def test_what_does_not_fit_is_told_and_nothing_is_written(tree, file, old, new, told_of):
     with tree.changed(file, old, new):
@@ -202,8 +203,9 @@ def test_a_wrong_option_is_one_line():
 def test_the_class_that_is_shown_has_the_exercises_and_tests_of_the_lab():
     lab, page = load(ROOT, "saxpy"), (ROOT / EXERCISES).read_text(encoding="utf-8").split("## A class of four")[1]
     shown = [line[4:] for line in page.split("\n") if line.startswith("    ")]
-    head = gradebook_head(lab, ["id", "name"])
+    head = gradebook_head(lab, ["id", "name", "Email address"])
     assert shown.count(",".join(head)) == 1
+    assert {",".join([*CANVAS, "Lab 01"]), f"{MOODLE_IDS[2]},Lab 01,Feedback", ",".join(RATES)} <= set(shown)
     rows = [line.split(",") for line in shown[shown.index(",".join(head)) + 1:][:4]]
     for row in rows:
         points = dict(zip(head, row))

@@ -133,6 +133,8 @@ def visible_exercises(lab: Lab) -> str:
         for name in ("name", "title", "kind", "problem", "types", "task", "hints"):
             if value := getattr(exercise, name):
                 lines.append(f"{name} = {toml_of(value)}")
+        hidden = {backend: sum(not test.visible for test in exercise.tests_in(backend)) for backend in exercise.parts}
+        lines.append(f"hidden = {toml_of(hidden)}")
         for part in exercise.parts.values():
             lines += part_lines(part)
         for test in exercise.tests:
@@ -262,6 +264,17 @@ def write_lab(lab: Lab, target: Path) -> None:
     for page in (folder / "README.md", folder / "PATH.md", folder / "MEASURED.md"):
         if page.is_file():  # with the figures that it shows, and the list of words
             copy_linked(lab.root, target, page, pages=True)
+    copy_recorded(lab, target)
+
+
+def copy_recorded(lab: Lab, target: Path) -> None:
+    """Copies the stored results of a lab on GPUs, which its option --recorded shows."""
+    for device in ("h100", "h200"):
+        for path in sorted((lab.root / "docs/results" / device).glob(f"{lab.name}*.json")):
+            if re.fullmatch(rf"{lab.name}(-.*)?\.json", path.name):
+                copy = target / path.relative_to(lab.root)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
 
 
 def links_of(page: Path) -> list[str]:
