@@ -1,6 +1,6 @@
 /// @file
-/// Three kernels per iteration with the scalars on the device: what rungs 2 to 5 launch. All their kernels go through the
-/// rows forward but those of rung 5, which says why.
+/// Three kernels per iteration with the scalars on the device: what rungs 2 to 5 launch. All their kernels go through
+/// the rows forward but those of rung 5, which says why.
 #pragma once
 
 #include "device.hpp"
@@ -82,8 +82,7 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     next_kernel(const T* r, const T* inverse, T* x, T* p, Sweep sweep, const State* s) {
     if (s->stop == stopped) return; // `stopping`: x still lacks the step of the last iteration
-    update_x_and_p(static_cast<T>(s->alpha), static_cast<T>(s->beta), r, inverse, x, p, sweep,
-                   [](std::size_t, T) {});
+    update_x_and_p(static_cast<T>(s->alpha), static_cast<T>(s->beta), r, inverse, x, p, sweep, [](std::size_t, T) {});
 }
 
 /// A system on the device, and its three kernels.
@@ -111,9 +110,9 @@ public:
         product_kernel<T><<<blocks_, block_threads, 0, stream>>>(matrix_.view(), next_sweep(), v_.p.data(), v_.q.data(),
                                                                  partial_.data(), state_.data());
         // 5, 6, 7: r -= alpha q, its sums, beta
-        residual_kernel<<<update_blocks_, block_threads, 0, stream>>>(
-            v_.q.data(), v_.weights(), v_.r.data(), next_sweep(), partial_.data(), state_.data(), state_.history(),
-            rules_);
+        residual_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.q.data(), v_.weights(), v_.r.data(),
+                                                                      next_sweep(), partial_.data(), state_.data(),
+                                                                      state_.history(), rules_);
         // 4, 8: x += alpha p, p = z + beta p
         next_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
                                                                   next_sweep(), state_.data());

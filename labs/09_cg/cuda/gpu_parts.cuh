@@ -82,9 +82,9 @@ public:
     void first_p() { next(true); }
     void multiply_inner() {
         each("spmv", "inner rows", [](Gpu& g) {
-            inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.part.inner_begin, g.next_sweep(g.part.inner_rows()), g.p.data(), g.q.data(),
-                g.partial.data(), g.state.data());
+            inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.part.inner_begin,
+                                                                         g.next_sweep(g.part.inner_rows()), g.p.data(),
+                                                                         g.q.data(), g.partial.data(), g.state.data());
         });
     }
     void multiply_border() {

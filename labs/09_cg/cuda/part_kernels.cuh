@@ -41,8 +41,8 @@ template <class T> __global__ void pack_kernel(const T* p, const int* which, T* 
 
 /// q = A p for the inner rows, which follow row `begin`. @param partial one number per block
 template <class T>
-__global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, std::size_t begin, Sweep inner,
-                                                              const T* p, T* q, double* partial, const State* s) {
+__global__ void __launch_bounds__(block_threads)
+    inner_kernel(SlicedRows<T> a, std::size_t begin, Sweep inner, const T* p, T* q, double* partial, const State* s) {
     if (s->stop != go_on) return;
     T dot = 0;
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < inner.end();

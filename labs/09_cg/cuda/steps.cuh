@@ -13,7 +13,8 @@ namespace cg {
 inline constexpr int rows_at_once = 4;
 
 /// The order in which the threads of a grid take rows: tiles of one block's threads, from the first row to the last or
-/// from the last to the first. Within a tile the rows ascend, so that the threads of a warp read what lies side by side.
+/// from the last to the first. Within a tile the rows ascend, so that the threads of a warp read what lies side by
+/// side.
 struct Sweep {
     std::size_t rows;
     bool backward = false;

@@ -5,8 +5,8 @@
 ///   - Order: the numbers are stored first, then the flag (release); the flag is loaded first, then the numbers
 ///     (acquire). Both apply to the whole system and not only to one device (thread_scope_system).
 ///   - A flag holds the number of the last exchange that has arrived: 1 in begin(), then one more in each iteration. It
-///     only grows until the next solution, so nobody has to clear it in between. The halo of exchange n is the p for the
-///     product of exchange n + 1; that of x_0 is in place before.
+///     only grows until the next solution, so nobody has to clear it in between. The halo of exchange n is the p for
+///     the product of exchange n + 1; that of x_0 is in place before.
 #pragma once
 
 #include <cuda/atomic>
