@@ -135,3 +135,12 @@ def test_a_file_of_another_lab_is_not_read(stored):
     shutil.copy(stored, stored.with_name("saxpy-again.json"))
     stored.with_name("cg-broken.json").write_text("{")
     assert [head.split(", ")[-1] for head in rows(shown(stored, "--n", "1000").stdout)] == ["saxpy-again.json", "saxpy.json"]
+
+
+def test_each_stored_result_of_a_gpu_says_its_day_and_stands_in_a_file_named_after_its_lab():
+    for file in sorted((ROOT / "docs/results").glob("h*/*.json")):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for one in content if isinstance(content, list) else [content]:
+            if "lab" in one:  # else it is a trace
+                assert re.fullmatch(r"\d{4}-\d\d-\d\d", one["date"]), file
+                assert one["lab"].removesuffix("_mpi") == re.match(r"[a-z]+", file.name)[0], file
