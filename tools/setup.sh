@@ -314,6 +314,19 @@ explain_run() {
     become python3 -B "$root/tools/explain" "$root" "$build" "$@"
 }
 
+# Draws, with the first Python that has matplotlib; a newer one of the user's own may stand before the system's.
+plot() {
+    local python asked
+    for asked in no yes; do
+        [[ $asked == no ]] || provide "$to_plot"
+        for python in python3 /usr/bin/python3; do
+            if "$python" -c "import matplotlib" 2>/dev/null; then become "$python" "$root/tools/plot" "$@"; fi
+        done
+    done
+    have python3 || die "python3 is not installed, which draws (package python3-matplotlib)"
+    become python3 "$root/tools/plot" "$@" # which says what is missing
+}
+
 # The CUDA toolkit from PyPI: this release of its package cuda-toolkit names those of all the others.
 cuda_release=13.2.2
 cuda_parts=nvcc,crt,nvvm,cudart,cccl,cuobjdump,nvdisasm,cublas,cusparse,cusolver,nvjitlink

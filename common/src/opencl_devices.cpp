@@ -311,7 +311,7 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
     if (description_.platform == pocl) check_pocl_cache(); // it may be full by now
     cl::Program program(context_, source);
     try {
-        detail::run_compiler([&] { program.build({device_}, ("-cl-std=CL1.2 " + options).c_str()); });
+        detail::run_compiler([&] { program.build({device_}, ("-cl-std=CL1.2 -cl-kernel-arg-info " + options).c_str()); });
     } catch (const cl::Error& e) {
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
         throw BuildError(fmt::format("an OpenCL kernel does not compile for {}:\n{}", description_.name,
@@ -334,11 +334,32 @@ OpenClContext& opencl() {
 }
 
 cl::Kernel opencl_kernel(const std::string& source, const char* name, const std::string& options) {
+    const cl::Program& program = opencl().program(source, options);
     try {
-        return cl::Kernel(opencl().program(source, options), name);
+        return cl::Kernel(program, name);
     } catch (const cl::Error& e) {
-        throw Error(fmt::format("OpenCL kernel '{}': {}", name, opencl_error_name(e.err())));
+        std::string message = fmt::format("OpenCL kernel '{}': {}", name, opencl_error_name(e.err()));
+        if (e.err() == CL_INVALID_KERNEL_NAME) {
+            std::string kernels = program.getInfo<CL_PROGRAM_KERNEL_NAMES>();
+            std::replace(kernels.begin(), kernels.end(), ';', ' ');
+            message += fmt::format(": there is none of this name; the text has {}", kernels.empty() ? "none" : kernels);
+        }
+        throw Error(message);
     }
+}
+
+void detail::argument_refused(const cl::Kernel& kernel, cl_uint index, const cl::Error& error) {
+    std::string wanted;
+    try { // not all drivers keep what the text declares
+        const auto text = [](std::string name) { return trimmed(std::move(name)); };
+        wanted = fmt::format("; the kernel declares {} arguments", kernel.getInfo<CL_KERNEL_NUM_ARGS>());
+        wanted += fmt::format(", this one as '{} {}'", text(kernel.getArgInfo<CL_KERNEL_ARG_TYPE_NAME>(index)),
+                              text(kernel.getArgInfo<CL_KERNEL_ARG_NAME>(index)));
+    } catch (const cl::Error&) {
+    }
+    throw Error(fmt::format("OpenCL kernel '{}' does not take the host's argument {}, counted from 1: {}{}",
+                            trimmed(kernel.getInfo<CL_KERNEL_FUNCTION_NAME>()), index + 1, opencl_error_name(error.err()),
+                            wanted));
 }
 
 std::string opencl_error_name(cl_int code) {
