@@ -33,11 +33,15 @@ watch() {
     return $rc
 }
 
+explain_failure() { :; } # what a hand-out adds to the output of a command that failed
+
 # Runs a command whose output matters only if it fails.
 quietly() {
     if ! watch "$@"; then
         stop_if_needed
-        [[ ${CI:-} ]] || cat "$log" >&2
+        # Of a build, what failed: the steps before it help nobody.
+        [[ ${CI:-} ]] || sed -n '/^FAILED: /,$p' "$log" | grep . >&2 || cat "$log" >&2
+        explain_failure
         die "this failed: $*"
     fi
 }

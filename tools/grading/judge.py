@@ -152,6 +152,12 @@ class Turns:
                 self.changed.notify_all()
 
 
+def plugin_of(root: Path, build: Path) -> subprocess.CompletedProcess[str]:
+    """Builds the plugin of oclgrind that counts, and prints its path, or why there is none."""
+    return subprocess.run([sys.executable, "-B", str(root / "tools/explain/plugin.py"), str(root), str(build)],
+                          capture_output=True, text=True, check=False)
+
+
 class Judge:
     """Judges the exercises of a lab with the programs of a build."""
 
@@ -212,8 +218,7 @@ class Judge:
     def plugin(self) -> tuple[Path | None, str]:
         """The plugin of oclgrind that counts, at a place that every user can read, or why there is none. Built when it is first
         asked for."""
-        ran = subprocess.run([sys.executable, "-B", str(self.explain / "plugin.py"), str(self.lab.root), str(self.build)],
-                             capture_output=True, text=True, check=False)
+        ran = plugin_of(self.lab.root, self.build)
         if ran.returncode != 0:
             return None, (ran.stderr.strip() or "its plugin cannot be built").splitlines()[-1].removeprefix("explain: ")
         return self.sandbox.installed(Path(ran.stdout.strip())), ""
