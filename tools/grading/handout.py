@@ -20,6 +20,11 @@ from .exercises import SUFFIXES, Lab, Part, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
 WITHHELD = "withheld, because it tells the answer of an exercise"
+COMES_FREE = ("When the visible tests of the exercises are right whose answers a rung tells, `./lab test` puts it back, and the "
+              "lines that are left out of studies and pages.")
+# The options for a small problem of a lab, for who prints from a kernel.
+SMALL = {"saxpy": " --n 4", "reduction": " --n 8", "matmul": " --n 4", "spmv": " --generate lecture", "tridiagonal": " --n 4 --systems 1",
+         "lu": " --n 4", "fdtd": " --nx 8 --ny 6 --steps 1", "cg": " --generate laplace2d:3", "streams": " --width 8 --height 4"}
 TOOLS = ("__init__.py", "fault.py", "clock.py", "memory.py", "marks.py", "cost.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py",
          "launches.py", "races.py", "student.py")
 STUDENT = Path(__file__).parent / "student"
@@ -241,7 +246,9 @@ def write_tree(labs: list[Lab], target: Path, comes_free: bool = True) -> None:
     shutil.copy(STUDENT / "CMakeLists.txt", target / "CMakeLists.txt")
     words = {"LABS": "\n".join(f"- [{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
              "ANSWERS": f"`labs/{labs[0].folder}/answers.md`" if len(labs) == 1 else "`answers.md`, beside that page",
-             "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name}
+             "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name,
+             "VARIANT": next(part.rung for _, part in labs[0].parts()), "SMALL": SMALL.get(labs[0].name, ""),
+             "WITHHELD": COMES_FREE if comes_free else "They are handed out later."}
     text = (STUDENT / "README.md").read_text(encoding="utf-8")
     for name, value in words.items():
         text = text.replace(f"@{name}@", value)
