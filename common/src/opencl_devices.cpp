@@ -94,7 +94,8 @@ std::string told_places() {
 bool is_chatter(std::string_view line) {
     const std::size_t digits = end_of_digits(line, 0);
     const std::string_view rest = line.substr(digits);
-    return (digits > 0 && (rest.starts_with(" error") || rest.starts_with(" warning")) && rest.ends_with(" generated.")) ||
+    return (digits > 0 && (rest.starts_with(" error") || rest.starts_with(" warning")) &&
+            rest.ends_with(" generated.")) ||
            (line.starts_with("Device ") && line.ends_with(" failed to build the program"));
 }
 
@@ -341,7 +342,8 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
     if (description_.platform == pocl) check_pocl_cache(); // it may be full by now
     cl::Program program(context_, source);
     try {
-        detail::run_compiler([&] { program.build({device_}, ("-cl-std=CL1.2 -cl-kernel-arg-info " + options).c_str()); });
+        detail::run_compiler(
+            [&] { program.build({device_}, ("-cl-std=CL1.2 -cl-kernel-arg-info " + options).c_str()); });
     } catch (const cl::Error& e) {
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
         throw BuildError(fmt::format("an OpenCL kernel does not compile for {}:\n{}", description_.name,
@@ -388,8 +390,8 @@ void detail::argument_refused(const cl::Kernel& kernel, cl_uint index, const cl:
     } catch (const cl::Error&) {
     }
     throw Error(fmt::format("OpenCL kernel '{}' does not take the host's argument {}, counted from 1: {}{}",
-                            trimmed(kernel.getInfo<CL_KERNEL_FUNCTION_NAME>()), index + 1, opencl_error_name(error.err()),
-                            wanted));
+                            trimmed(kernel.getInfo<CL_KERNEL_FUNCTION_NAME>()), index + 1,
+                            opencl_error_name(error.err()), wanted));
 }
 
 std::string opencl_error_name(cl_int code) {

@@ -67,9 +67,10 @@ int Judge::main(int argc, char** argv) const try {
                 names.push_back(device.name);
                 platforms.push_back(device.platform);
             }
-            all[std::string(gpulab::name_of(backend))] = {{"names", names},
-                                                          {"platforms", platforms},
-                                                          {"why", devices(backend).empty() ? why_no_devices(backend) : ""}};
+            all[std::string(gpulab::name_of(backend))] = {
+                {"names", names},
+                {"platforms", platforms},
+                {"why", devices(backend).empty() ? why_no_devices(backend) : ""}};
         }
         std::cout << all.dump() << '\n';
         return exit_success;

@@ -39,9 +39,11 @@ template <class T> struct SolveTask : Solve<T> {
         const auto row = field<std::int32_t>(c, "empty_row", -1);
         if (row < 0) {
             gpulab::Comparison result = compare(p, make_reference(p), out);
-            if (!result.passed && result.wrong > 0 && std::isnan(out.x[result.first]) && !gpulab::is_poison(out.x[result.first]))
-                result.message += " a of the first row and c of the last one have no meaning and are NaN here: who uses them "
-                                  "gets NaN.";
+            if (!result.passed && result.wrong > 0 && std::isnan(out.x[result.first]) &&
+                !gpulab::is_poison(out.x[result.first]))
+                result.message +=
+                    " a of the first row and c of the last one have no meaning and are NaN here: who uses them "
+                    "gets NaN.";
             return result;
         }
         const std::size_t special = p.systems / 2;
