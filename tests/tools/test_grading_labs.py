@@ -100,9 +100,9 @@ def includes_of(lab):
 
 
 def object_of(lab, file):
-    """The object of a file of a lab in the build: files without a device have a target of their own."""
-    names = [f"labs/{lab.folder}/CMakeFiles/{lab.name}_{part}.dir/{file}.o" for part in ("host", "lab")]
-    return names[0] if (BUILD / names[0]).is_file() else names[1]
+    """The object of a file of a lab in the build: those of problems and references have a target of their own."""
+    command = cuda.compile_command(BUILD, lab.path / file)
+    return command[command.index("-o") + 1]
 
 
 def others_in(library, folders):

@@ -12,10 +12,6 @@
 
 namespace saxpy {
 
-// The references. The table of the variants would bring all other rungs.
-Run cpu_sequential;
-DistanceRun cpu_distances;
-
 namespace {
 
 using gpulab::grading::Case;
@@ -39,8 +35,7 @@ struct SaxpyTask : Saxpy {
     }
     static gpulab::Comparison check(const Case&, const Problem& p, const Output& c) {
         Output reference(p.size()), finite = c;
-        Stopwatch once;
-        cpu_sequential(p, reference, once);
+        for (std::size_t i = 0; i < p.size(); ++i) reference[i] = p.k * p.a[i] + p.b[i];
         for (std::size_t i = 0; i < std::min(p.size(), c.size()); ++i) // compare() counts NaN as a mistake
             if (std::isnan(reference[i]) && std::isnan(c[i]) && !gpulab::is_poison(c[i])) finite[i] = reference[i] = 0;
         gpulab::Comparison result = compare(p, reference, finite);
@@ -57,8 +52,10 @@ struct DistanceTask : Distance {
     }
     static gpulab::Comparison check(const Case&, const DistanceProblem& p, const Distances& d) {
         Distances reference(p.size());
-        Stopwatch once;
-        cpu_distances(p, reference, once);
+        for (std::size_t i = 0; i < p.size(); ++i) {
+            const float dx = p.points[i].x - p.from.x, dy = p.points[i].y - p.from.y, dz = p.points[i].z - p.from.z;
+            reference[i] = std::sqrt(dx * dx + dy * dy + dz * dz);
+        }
         gpulab::Comparison result = compare(reference, d);
         if (result.wrong > 0) {
             const Point &to = p.points[result.first], &from = p.from;
