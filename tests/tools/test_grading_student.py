@@ -188,7 +188,7 @@ def test_a_judge_and_its_workers_wait_for_no_rung_of_another_exercise(scratch):
 def test_an_error_in_a_file_that_is_not_the_students_says_so():
     lab = load(ROOT, "saxpy")
     part = lab.exercises[0].parts["opencl"]
-    for said, names in (("02_one_item.cl:4:9: error: no", False), ("Device x\nother.cl:7:1: error: no", True),
+    for said, names in (("02_one_item.cl:4:9: error: no", False), ("Device x\nother.cl:7:1: error: no", True), ("error: yee.cl:7:1: no", True), ("error: 02_one_item.cl:4:9: no", False),
                         ("/a/b/cuda/studies.cu(58): error: identifier \"blocks\" is undefined", True),
                         ("In file\n/a/tasks.hpp:3:1: error: no\n02_one_item.cl:4:9: error: no", True),
                         ("02_one_item.cl:4:9: warning: no", False)):

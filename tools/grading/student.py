@@ -86,7 +86,8 @@ def places(lab: Lab, part: Part) -> str:
 
 def not_theirs(part: Part, said: str) -> str:
     """A sentence where the first error of a compiler stands in a file that is not the student's; else nothing."""
-    found = re.search(r"(?m)^(?:.* )?([^\s:(]+\.(?:cl|cu|cuh|cpp|hpp|h))[:(]\d+.*\berror\b", said)
+    lines = [line for line in said.splitlines() if re.search(r"\berror\b", line)]  # before or behind the place
+    found = next(filter(None, (re.search(r"([^\s:(]+\.(?:cl|cu|cuh|cpp|hpp|h))[:(]\d+", line) for line in lines)), None)
     if not found or Path(found[1]).name in [Path(file).name for file in part.files]:
         return ""
     return (f"The first error stands in {found[1]}, which is not your file: {' '.join(part.files)}. If you changed it, take it "
