@@ -21,9 +21,10 @@ _gpulab_words() {
                 return
             fi ;;
     esac
-    if [[ $2 =~ ^(test|setup)$ && $previous != --variant ]]; then
+    if [[ $2 =~ ^(start|test|setup)$ && $previous != --variant ]]; then
         "$root/lab" "$2" --help | grep -oE '\[(LAB \[)?--?[a-z]+' | grep -oE -- '-.*'
     fi
+    if [[ $2 == instructor && $# -eq 2 ]]; then printf '%s\n' unlock check seal; fi
     if [[ $2 == explain && $previous != --* ]]; then
         printf '%s\n' --variant --compare --warp --page --json --csv --cuda
     fi
@@ -33,6 +34,7 @@ _gpulab_words() {
     case $previous in
         --variant) "$program" --list | awk '/^[a-z]/ { print $1 }' ;;
         --study) "$program" --study list | awk '/^[a-z]/ { print $1 }' ;;
+        --recorded) (cd "$root/docs/results" && printf '%s\n' h*) ;;
         --backend) printf '%s\n' cpu opencl cuda ;;
         --*)
             if "$program" --help | grep -qE -- "^ *(-[a-z],)?$previous [A-Z]"; then return; fi ;;& # a value: perhaps a file

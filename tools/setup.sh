@@ -70,10 +70,11 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     opencl-clhpp-headers=/usr/include/CL/opencl.hpp ocl-icd-opencl-dev=/usr/lib/*/libOpenCL.so
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
-to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest"
+to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest age=age"
 to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css
     libjs-mathjax=/usr/share/javascript/mathjax"
 to_grade="python3=python3 bubblewrap=bwrap"
+to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
 to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers

@@ -10,6 +10,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/guard.hpp"
+#include "recorded.hpp"
 #include "stdout_for_results.hpp"
 
 namespace gpulab {
@@ -82,6 +83,8 @@ Options::Options(std::string lab, const std::string& purpose)
         if (app_->count("--seed") > 0) seed_ = static_cast<std::uint64_t>(parse_size(*seed, "--seed"));
     });
     app.add_option("--study", study_, "run a study instead of one problem; 'list' names them")->type_name("NAME");
+    app.add_option("--recorded", recorded_, "show stored results of these devices beside this run's: h100,h200")
+        ->type_name("NAME");
     app.add_option("--json", json_, "write the results to this file as JSON")->type_name("FILE");
     app.add_option("--csv", csv_, "write the results to this file as CSV")->type_name("FILE");
 }
@@ -227,7 +230,8 @@ bool Options::parse(int argc, const char* const* argv) {
     check_environment();
     const auto hide = [&](const char* name) { app_->get_option(name)->group(""); }; // from --help
     if (variants_.empty())
-        for (const char* name : {"--list", "--variant", "--backend", "--device", "--flush-l2"}) hide(name);
+        for (const char* name : {"--list", "--variant", "--backend", "--device", "--flush-l2", "--recorded"})
+            hide(name);
     if (studies_.empty()) hide("--study");
     try {
         app_->parse(argc, argv);
@@ -279,6 +283,11 @@ bool Options::parse(int argc, const char* const* argv) {
                 throw UsageError(fmt::format("{}: the study '{}' does not take it", option, study_));
     }
 
+    recorded_ = split_commas(recorded_);
+    for (const std::string& name : recorded_)
+        if (const auto names = recorded_names(); !contains(names, name))
+            throw UsageError(
+                fmt::format("--recorded: no results of '{}' are stored; there are: {}", name, fmt::join(names, " ")));
     chosen_variants_ = split_commas(chosen_variants_);
     for (const std::string& name : chosen_variants_)
         if (std::none_of(variants_.begin(), variants_.end(), [&](const auto& v) { return v.name == name; }))
@@ -319,10 +328,11 @@ bool Options::wants_any(Backend backend) const {
                        [&](const auto& v) { return v.backend == backend && wants(v.name, backend); });
 }
 
-bool Options::named(std::string_view variant) const { return contains(chosen_variants_, variant); }
+bool Options::named(std::string_view variant) const { return recorded_.empty() && contains(chosen_variants_, variant); }
 
 bool Options::named(Backend backend) const {
     const auto is_its_name = [&](const std::string& wish) { return lower(wish) == name_of(backend); };
+    if (!recorded_.empty()) return false;
     return contains(chosen_backends_, name_of(backend)) ||
            std::any_of(chosen_devices_.begin(), chosen_devices_.end(), is_its_name);
 }

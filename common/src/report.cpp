@@ -1,6 +1,7 @@
 #include "gpulab/report.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <fmt/format.h>
 #include <optional>
@@ -9,6 +10,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/file.hpp"
 #include "gpulab/metrics.hpp"
+#include "recorded.hpp"
 #include "results_file.hpp"
 #include "table.hpp"
 
@@ -31,8 +33,13 @@ namespace {
 /// "cuda:0", or "cuda" where there is no device.
 std::string place_of(const Result& r) { return r.has_device ? r.device.id() : std::string(name_of(r.backend)); }
 
+std::string today() {
+    const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+    return fmt::format("{}-{:02}-{:02}", int{day.year()}, unsigned{day.month()}, unsigned{day.day()});
+}
+
 Surroundings real_surroundings(const Options& options) {
-    Surroundings real{.terminal = terminal_of_stdout()};
+    Surroundings real{.terminal = terminal_of_stdout(), .date = today()};
     if (options.study().empty()) return real; // only the rows of a study name devices: no need to look for any
     for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda})
         if (options.devices(backend).size() > 1) real.several_devices = true;
@@ -77,7 +84,8 @@ struct Report::State {
     }
 
     void write_files() {
-        if (json) json.prepare(json_text(options, runs, devices)); // both, before either takes its place
+        if (json)
+            json.prepare(json_text(options, runs, devices, surroundings.date)); // both, before either takes its place
         if (csv) csv.prepare(csv_text(options, runs, devices));
         json.commit();
         csv.commit();
@@ -86,7 +94,7 @@ struct Report::State {
     /// The files as they would be if the study ended now. If a disk is full, finish() says so.
     void write_so_far() noexcept {
         try {
-            if (json.repeatable()) json.write(json_text(options, runs, devices));
+            if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
             if (csv.repeatable()) csv.write(csv_text(options, runs, devices));
         } catch (...) {
         }
@@ -125,25 +133,30 @@ struct Report::State {
     }
 
     void print_device(const Result& r) {
+        if (!r.has_device) stated[place_of(r)] = r.reason;
+        print_device(r, r.has_device ? devices.at(r.device.id()).second : Ceilings{});
+    }
+
+    void print_device(const Result& r, const Ceilings& c) const {
         std::string text = place_of(r) + "  ";
         if (r.has_device) {
             text += r.device.name;
             if (!r.device.platform.empty()) text += " (" + r.device.platform + ")";
-            const Ceilings& c = devices.at(r.device.id()).second;
             if (c.copy_gb_s > 0) text += fmt::format(": copies {:.1f} GB/s", c.copy_gb_s);
             if (c.fp32_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s float", c.fp32_gflop_s);
             if (c.fp64_gflop_s > 0) text += fmt::format(", {:.1f} GFLOP/s double", c.fp64_gflop_s);
         } else {
             text += r.reason;
-            stated[place_of(r)] = r.reason;
         }
         print_wrapped(text);
     }
 
     /// The parameters of the current problem that have no column: "n = 1000, type = float".
-    std::string group_text() const {
+    std::string group_text() const { return without_column(runs.back().problem); }
+
+    std::string without_column(const Parameters& parameters) const {
         std::string text;
-        for (const Parameter& p : runs.back().problem)
+        for (const Parameter& p : parameters)
             if (std::none_of(columns.begin(), columns.end(), [&](const NamedColumn& c) { return c.name == p.name; }))
                 text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", p.name, shown(p));
         return text;
@@ -167,6 +180,90 @@ struct Report::State {
         if (new_place) print_device(r);
         print_notes();
         if (r.has_device || new_group) fmt::print("{}", table->heading());
+    }
+
+    // Stored results: never of another problem than this run's.
+
+    void print_recorded() {
+        for (const std::string& name : options.recorded()) {
+            const std::deque<RecordedRun> stored = recorded_runs(name, options.lab());
+            std::set<std::string> above;
+            bool lacking = runs.empty();
+            for (const ReportedRun& own : runs) {
+                bool found = false;
+                for (const RecordedRun& run : stored)
+                    if (run.study == options.study() && same_problem(run.problem, own.problem)) {
+                        print_recorded(name, run, above);
+                        found = true;
+                    }
+                if (!found) lacking = true;
+            }
+            if (lacking || !is_study()) print_others(name, stored, lacking);
+        }
+    }
+
+    /// @param above what stands above the last row; a device is named once for each file
+    void print_recorded(const std::string& name, const RecordedRun& run, std::set<std::string>& above) const {
+        std::vector<Result> shown;
+        for (const auto& [result, ceilings] : run.results) {
+            const std::string variant =
+                result.variant.substr(0, result.variant.find(':')); // of a study: "cuda_tuned:dot"
+            if (!result.has_device || !options.wants(variant, result.backend)) continue;
+            const Table rows(run.problem, result.work, columns, is_study(), surroundings.terminal);
+            const std::string problem = is_study() ? without_column(run.problem) : "";
+            const std::string file = name + "/" + run.file, where = is_study() ? "" : result.device.id();
+            const bool new_group = above.insert(file + ", " + where + problem).second;
+            if (new_group) {
+                print_shared(shown);
+                shown.clear();
+                fmt::print("\n");
+                print_wrapped(fmt::format("recorded on {}{}, {}{}", name, run.date.empty() ? "" : ", " + run.date,
+                                          run.file, problem.empty() ? "" : ": " + problem));
+                for (const auto& [other, of_it] : run.results)
+                    if (other.has_device && (is_study() || other.device.id() == where) &&
+                        above.insert(file + " " + other.device.id()).second)
+                        print_device(other, of_it);
+                fmt::print("{}", rows.heading());
+            }
+            fmt::print("{}", rows.row(run.problem, result, ""));
+            shown.push_back(result);
+        }
+        print_shared(shown);
+    }
+
+    /// The lab's own figures that have no column, where they are the same in several rows.
+    void print_shared(const std::vector<Result>& shown) const {
+        if (is_study() || shown.size() < 2) return;
+        Parameters shared;
+        for (const Parameter& p : shown.front().extra)
+            if (std::all_of(shown.begin(), shown.end(), [&](const Result& r) {
+                    return std::any_of(r.extra.begin(), r.extra.end(),
+                                       [&](const Parameter& q) { return q.name == p.name && q.value == p.value; });
+                }))
+                shared.push_back(p);
+        if (const std::string text = without_column(shared); !text.empty()) print_wrapped("  in all rows: " + text);
+    }
+
+    /// What else is stored, in one line. @param lacking whether a problem of this run has no stored results
+    void print_others(const std::string& name, const std::deque<RecordedRun>& stored, bool lacking) const {
+        std::vector<std::string> problems, others;
+        for (const RecordedRun& run : stored) {
+            const Parameters own = runs.empty() ? Parameters() : runs.back().problem;
+            std::string text; // the parameters in which they differ
+            for (const Parameter& p : run.problem)
+                if (std::none_of(own.begin(), own.end(), [&](const Parameter& q) { return same_problem({p}, {q}); }))
+                    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", p.name, gpulab::shown(p));
+            if (run.study != options.study()) text = run.study.empty() ? "single runs" : "--study " + run.study;
+            auto& list = run.study == options.study() ? problems : others;
+            if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+        }
+        if (!lacking && problems.empty()) return;
+        std::string line = fmt::format("recorded on {}: ", name);
+        if (lacking) line += is_study() ? "nothing for some of these problems; " : "nothing for this problem; ";
+        if (!problems.empty()) line += fmt::format("{} {}", lacking ? "there are" : "also", fmt::join(problems, "; "));
+        else if (!others.empty()) line += fmt::format("there are {}", fmt::join(others, ", "));
+        else line += fmt::format("nothing of {}", options.lab());
+        fmt::print("\n{}\n", line);
     }
 };
 
@@ -236,9 +333,10 @@ void Report::keep_results() noexcept {
 int Report::finish() {
     State& s = *state_;
     s.clear_progress();
-    if (s.is_study() && !s.said && s.passed + s.failed + s.skipped == 0)
+    if (s.is_study() && !s.said && s.passed + s.failed + s.skipped == 0 && s.options.recorded().empty())
         throw UsageError(fmt::format("--study {}: it has none of the chosen variants", s.options.study()));
     s.print_notes();
+    s.print_recorded();
     fmt::print("\n{} right, {} wrong, {} skipped\n", s.passed, s.failed, s.skipped);
     if (!s.left_out.empty())
         s.print_wrapped(fmt::format("Not in the table: {}. The files of --json and --csv have all columns.",

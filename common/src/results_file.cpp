@@ -61,9 +61,10 @@ Json json_of(const Result& r) {
 std::string compact(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 /// The problem and what holds for all of its results.
-Json json_of(const Options& options, const ReportedRun& run) {
+Json json_of(const Options& options, const ReportedRun& run, const std::string& date = "") {
     Json object;
     object["lab"] = options.lab();
+    if (!date.empty()) object["date"] = date;
     if (!options.study().empty()) object["study"] = options.study();
     object["problem"] = Json::object();
     for (const Parameter& p : run.problem) set(object["problem"], p);
@@ -73,8 +74,9 @@ Json json_of(const Options& options, const ReportedRun& run) {
 }
 
 /// A run as an object with one variant on each line, so that results can be read and compared line by line.
-std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices) {
-    Json object = json_of(options, run);
+std::string json_of(const Options& options, const ReportedRun& run, const ReportedDevices& devices,
+                    const std::string& date) {
+    Json object = json_of(options, run, date);
     object["devices"] = Json::array();
     for (const auto& [id, known] : devices) object["devices"].push_back(json_of(known.first, known.second));
     std::string text = compact(object);
@@ -135,10 +137,11 @@ Json row_of(const Options& options, const ReportedRun& run, const Result& r, con
 
 } // namespace
 
-std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices) {
-    if (options.study().empty()) return json_of(options, runs.front(), devices) + "\n";
+std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
+                      const std::string& date) {
+    if (options.study().empty()) return json_of(options, runs.front(), devices, date) + "\n";
     std::string text = "[";
-    for (const ReportedRun& run : runs) text += (text == "[" ? "\n" : ",\n") + json_of(options, run, devices);
+    for (const ReportedRun& run : runs) text += (text == "[" ? "\n" : ",\n") + json_of(options, run, devices, date);
     return text + "\n]\n";
 }
 

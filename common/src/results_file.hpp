@@ -21,11 +21,13 @@ struct ReportedRun {
 /// The devices that took part, by id, and what was measured on them.
 using ReportedDevices = std::map<std::string, std::pair<Device, Ceilings>>;
 
-/// One object for a single run, a list of them for a study.
-std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices);
+/// One object for a single run, a list of them for a study. @param date of the runs; empty: unknown
+std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
+                      const std::string& date);
 
-/// One line of headings, and one line for each result, with all that the JSON text says of it. A number has the fewest
-/// digits that read back the same. Where a lab's own figure has the name of a field, the figure has the column.
+/// One line of headings, and one line for each result, with all that the JSON text says of it but the date. A number
+/// has the fewest digits that read back the same. Where a lab's own figure has the name of a field, the figure has the
+/// column.
 std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices);
 
 } // namespace gpulab

@@ -97,11 +97,10 @@ Part<T> part_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t in
                 const std::vector<std::vector<std::int32_t>>& halos) {
     Part<T> part = rows_of(matrix, split, index);
     part.halo = halos[index];
-    part.inner_end = 0;
     gpulab::Csr<T>& a = part.matrix;
     const std::size_t first = part.first, rows = a.rows;
     a.columns = rows + part.halo.size();
-    std::size_t run = 0; // the first row of the rows so far that need no halo
+    std::vector<bool> border(rows); // rows that need the halo, or are in that of another part
     for (std::size_t i = 0; i < rows; ++i) {
         for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k) {
             const std::int32_t j = a.column[k];
@@ -110,10 +109,9 @@ Part<T> part_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t in
             } else {
                 const auto at = std::lower_bound(part.halo.begin(), part.halo.end(), j) - part.halo.begin();
                 a.column[k] = static_cast<std::int32_t>(rows + static_cast<std::size_t>(at));
-                run = i + 1;
+                border[i] = true;
             }
         }
-        if (i + 1 - run > part.inner_end - part.inner_begin) part.inner_begin = run, part.inner_end = i + 1;
     }
     for (std::size_t k = 0; k < part.halo.size(); ++k) {
         const std::size_t owner = split.owner(static_cast<std::size_t>(part.halo[k]));
@@ -128,6 +126,12 @@ Part<T> part_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t in
         part.sends.push_back({to, part.send.size(), static_cast<std::size_t>(end - begin),
                               static_cast<std::size_t>(begin - wanted.begin())});
         for (auto row = begin; row != end; ++row) part.send.push_back(*row - static_cast<std::int32_t>(first));
+    }
+    for (const std::int32_t i : part.send) border[static_cast<std::size_t>(i)] = true;
+    part.inner_begin = part.inner_end = 0;
+    for (std::size_t i = 0, run = 0; i < rows; ++i) {
+        if (border[i]) run = i + 1; // where the next run begins
+        else if (i + 1 - run > part.inner_rows()) part.inner_begin = run, part.inner_end = i + 1;
     }
     return part;
 }

@@ -42,7 +42,7 @@ Split split_by_speed(const gpulab::Csr<T>& matrix, const Split& equal, const std
 template <class T> struct Part {
     std::size_t first = 0;                      ///< the first row
     gpulab::Csr<T> matrix;                      ///< its rows; the columns count in the part's p
-    std::size_t inner_begin = 0, inner_end = 0; ///< the longest run of rows that need no halo
+    std::size_t inner_begin = 0, inner_end = 0; ///< the longest run of rows that need no halo, and are in none
     std::vector<std::int32_t> halo;             ///< row numbers in the whole matrix, ascending
 
     /// Elements that travel between this part and another.
@@ -56,6 +56,7 @@ template <class T> struct Part {
     std::vector<Link> receives;     ///< pieces of `halo`
 
     std::size_t rows() const { return matrix.rows; }
+    std::size_t inner_rows() const { return inner_end - inner_begin; }
     std::size_t p_size() const { return matrix.rows + halo.size(); }
 };
 

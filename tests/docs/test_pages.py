@@ -27,6 +27,8 @@ def html():
             shutil.copy(ROOT / name, copy)
         for name in ("tools", "cmake", "common", "docs", "labs", "tests"):
             shutil.copytree(ROOT / name, copy / name)
+        (copy / "answers").mkdir()  # as ./lab instructor unlock makes it
+        (copy / "answers/01_saxpy.md").write_text("# Answers: lab 01\n\nunlockedanswer7f3a.\n")
         passed(copy / "lab", "docs", GPULAB_INSTALL="no")
         yield copy / "build/docs/html"
 
@@ -41,6 +43,12 @@ def test_the_pages_build_without_a_warning_in_a_folder_whose_name_has_spaces(htm
     assert not [name for name in LABS if not (html / f"lab_{name}.html").is_file()]
     rung = next(html.glob("*vectorised_8cu.html"))
     assert re.search('href="lab_[a-z]*.html', rung.read_text(encoding="utf-8")), f"{rung.name} was not filtered"
+
+
+def test_no_page_shows_an_unlocked_answer(html):
+    pages_of_answers = [file.name for file in html.rglob("*") if file.is_file() and b"unlockedanswer7f3a" in file.read_bytes()]
+    assert not pages_of_answers
+    assert any(b"leapfrog" in file.read_bytes() for file in html.glob("lab_*.html")), "a word of a hand-out would be found"
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ def faults(path):
         found.append(f"{words(text)} words: at most {MOST_WORDS}")
 
     start = section["Before you start"]
-    for what, pattern in (("prerequisites", r"(?m)^Prerequisites: \S"), ("minutes", r"(?m)^Time: \d+ minutes"),
+    for what, pattern in (("prerequisites", r"(?m)^Prerequisites: \S"), ("minutes", r"(?m)^Time: about \d+ minutes"),
                           ("the words it needs", r"(?m)^Words: \["), ("the words it introduces", r"(?m)^New here: \S")):
         if not re.search(pattern, start):
             found.append(f"'Before you start' does not name {what}")
@@ -133,6 +133,55 @@ def test_a_hand_out_that_departs_from_the_template_is_found(scratch):
         assert any(wanted in fault for fault in judged(changed)), f"not found: {wanted}; found {judged(changed)}"
     os.remove(os.path.join(folder, "MEASURED.md"))
     assert any("no MEASURED.md" in fault for fault in judged(right)), "a missing MEASURED.md is not found"
+
+
+# Words that mean something else here: addressing, not a layout; links between pages; streaming; the lanes of a timeline.
+ORDINARY = {("02", "interleaved"), ("04", "link"), ("04", "stream"), ("05", "lane")}
+
+
+def words_of_kernels():
+    """The words that docs/kernels.md explains: anchor and word."""
+    text = (ROOT / "docs/kernels.md").read_text(encoding="utf-8")
+    found = re.findall(r'<a name="([\w-]+)"></a>(?:[A-Za-z ]+|\s)*?\*\*([^*]+)\*\*', text)
+    return {anchor: " ".join(word.split()) for anchor, word in reversed(found)}
+
+
+def links_to_words(text):
+    """Where each word is first linked."""
+    return {link[1]: link.start() for link in reversed([*re.finditer(r"kernels\.md#([\w-]+)\)", without_comments(text))])}
+
+
+def unexplained(text, lab, known):
+    """The words that a page uses above its first link to them."""
+    text = without_comments(text).partition("\n## Sources")[0]
+    links = links_to_words(text)
+    plain = re.sub(r"`[^`]*`|\[[^\]]*\]\([^)]*\)", lambda code: " " * len(code[0]), text)
+    begin = text.find("## Before you start") + 1  # before that stands what one will learn
+    found = []
+    for anchor, word in words_of_kernels().items():
+        use = re.compile(rf"(?<![\w-]){re.escape(word)}(?:s|es)?(?![\w-])", re.I).search(plain, begin)
+        if use and anchor not in known and (lab, anchor) not in ORDINARY and links.get(anchor, len(text)) > use.start():
+            found.append(f"'{word}' is used above its link to docs/kernels.md#{anchor}")
+    return found
+
+
+def test_each_word_is_linked_to_its_explanation_where_a_lab_first_uses_it():
+    assert len(words_of_kernels()) > 50
+    known, lines = {}, []  # known: by lab, what it and the labs before it explain
+    for page in sorted((ROOT / "labs").glob("[0-9][0-9]_*/README.md")):
+        text, lab = page.read_text(encoding="utf-8"), page.parent.name[:2]
+        demanded = re.search(r"(?ms)^Prerequisites: (.*?)\n\n", text)[1]
+        before = {f"{n:02}" for begin, end in re.findall(r"\b(\d\d)\b(?:\]\([^)]*\))?(?: to (\d\d))?", demanded)
+                  for n in range(int(begin), int(end or begin) + 1)}
+        earlier = set().union(*(known[one] for one in before))
+        known[lab] = earlier | links_to_words(text).keys()
+        lines += [f"{page.parent.name}/README.md: {fault}" for fault in unexplained(text, lab, earlier)]
+        path = page.with_name("PATH.md")
+        lines += [f"{page.parent.name}/PATH.md: {fault}" for fault in unexplained(path.read_text(encoding="utf-8"), lab, known[lab])]
+        if lab == "02":
+            late = text.replace("[barrier](../../docs/kernels.md#barrier)", "barrier")
+            assert late != text and unexplained(late, lab, earlier) == ["'Barrier' is used above its link to docs/kernels.md#barrier"]
+    assert len(known) > 1 and not lines, "\n".join(lines)
 
 
 def faults_of_rung(path, text):

@@ -8,7 +8,7 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, refused, run
 from machine import Machine
 
-COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom doctor help".split()
+COMMANDS = "start run test explain list setup docs plot handout grade package-autograder package-classroom instructor doctor help".split()
 
 
 def lab(*words, **options):
@@ -228,9 +228,12 @@ def test_completion_in_bash_knows_options_variants_and_studies_of_a_lab_that_is_
     if not os.path.exists(f"{programs}/saxpy"):
         pytest.skip("saxpy is not built")
     (copy_of_labs / "build/default/bin").symlink_to(programs)
+    for name in ("cpu", "h100", "h200"):
+        (copy_of_labs / "docs/results" / name).mkdir(parents=True, exist_ok=True)
     for text, wanted in (
         ("./lab run saxpy --va", "--variant"),
-        ("./lab run saxpy --n 1e6 --re", "--repeat"),
+        ("./lab run saxpy --n 1e6 --re", "--repeat --recorded"),
+        ("./lab run saxpy --recorded h100,h2", "h100,h200"),
         ("./lab run saxpy --variant cpu_", "cpu_sequential cpu_blocks cpu_interleaved cpu_distances"),
         ("./lab run saxpy --variant = cpu_b", "cpu_blocks"),
         ("./lab test saxpy --variant cpu_b", "cpu_blocks"),

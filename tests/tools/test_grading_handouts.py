@@ -324,3 +324,10 @@ def test_a_fault_in_an_exercise_is_told_in_one_line(scratch, file, old, new, tol
     with pytest.raises(Fault) as caught:
         handout.withheld_files(load(scratch, "saxpy"))
     assert told_of in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_a_hand_out_has_the_stored_results_of_its_lab_on_gpus_and_no_others(hand_out_of):
+    stored = {path.relative_to(ROOT / "docs/results").as_posix() for device in ("h100", "h200")
+              for path in (ROOT / "docs/results" / device).glob("reduction*.json")}
+    found = hand_out_of("reduction") / "docs/results"
+    assert stored and {path.relative_to(found).as_posix() for path in found.rglob("*") if path.is_file()} == stored

@@ -43,6 +43,7 @@ def test_a_hand_out_holds_its_stubs_and_no_answer_hidden_test_or_mistake(lab, sc
             assert not is_unsolved(lab.stub(file), lab.rung(file)), f"{file}: the stub is the rung"
         for words in (exercise.title, *exercise.hints, f"labs/{lab.folder}/answers.md"):
             assert words in tree["README.md"].decode(), f"'{words}' is not in README.md"
+    assert re.search(r"\]\(([^)]+)\)", tree["README.md"].decode())[1] == f"labs/{lab.folder}/PATH.md", "the first link"
     assert leaks(lab, tree) == []
     whole = dict(tree)
     part = next(part for exercise, part in lab.parts() if exercise.kind == "write")

@@ -65,6 +65,7 @@ class Exercise:
     hints: list[str]
     parts: dict[str, Part]
     tests: list[Test]
+    hidden: dict[str, int] = field(default_factory=dict)  # in a hand-out: by back end, how many tests it does not have
 
     @property
     def points(self) -> float:
@@ -191,11 +192,11 @@ def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) ->
              test["cases"], test["hint"], test.get("bounds", {}))
         for test in entry["test"]
     ]
-    unknown = set(entry) - {"name", "title", "kind", "problem", "types", "task", "hints", "test", *BACKENDS}
+    unknown = set(entry) - {"name", "title", "kind", "problem", "types", "task", "hints", "test", "hidden", *BACKENDS}
     if unknown:
         raise ValueError(f"'{entry['name']}' has a field '{sorted(unknown)[0]}', which means nothing")
     return Exercise(entry["name"], entry["title"], entry["kind"], entry["problem"], entry.get("types", []),
-                    entry["task"].strip(), entry["hints"], parts, tests)
+                    entry["task"].strip(), entry["hints"], parts, tests, entry.get("hidden", {}))
 
 
 def check(lab: Lab, path: Path, marked: dict[str, list[marks.Region]]) -> None:

@@ -25,7 +25,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
-from . import report
+from . import export, report
 from .behaves import Mistakes
 from .exercises import Lab, load
 from .fault import Fault, Parser, new_folder
@@ -133,6 +133,8 @@ def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dic
         if any(cell.strip() for cell in line.get(None) or []):  # type: ignore[call-overload]
             raise Fault(f"{path}, line {number}, has more cells than the first line: a cell with a comma needs quotes")
         person = {column: line[column].strip() for column in columns}
+        if person.get("Student") == "Points Possible":  # the second line of a gradebook of Canvas
+            continue
         name = person["submission"] = unicodedata.normalize("NFC", person["submission"])
         if not name:
             raise Fault(f"{path}, line {number}, names no submission")
@@ -263,8 +265,10 @@ class Gradebook:
             self.changed[name] = {column: line[column] for column in [*head[1:], *self.more] if line.get(column, "").strip() and
                                   (column in self.more or not same(line[column], own.get(column, "")))}
 
-    def write(self, rows: list[dict[str, str]], sums: dict[str, str]) -> None:
-        """@param rows what was graded. @param sums the points for answers in answers.csv, by submission"""
+    def write(self, rows: list[dict[str, str]], sums: dict[str, str]) -> list[dict[str, str]]:
+        """Returns the lines as they are written.
+
+        @param rows what was graded. @param sums the points for answers in answers.csv, by submission"""
         exercises = self.head[self.head.index("max_score") + 1:self.head.index("answers")]
         book, own = [], []
         for row in rows:
@@ -291,6 +295,7 @@ class Gradebook:
                 own.append(self.wrote.get(name, {"submission": name}))
         for path, head, lines in ((self.path, [*self.head, *self.more], book), (self.own_path, self.head, own)):
             report.write(path, report.table([head, *([line.get(column, "") for column in head] for line in lines)]))
+        return book
 
 
 def same(one: str, other: str) -> bool:
@@ -392,6 +397,7 @@ class Grading:
         self.sums = sums_of(points_by_hand(out, self.complaints), self.complaints)
         self.done = self.earlier_ones()
         self.stopping = False
+        self.book: list[dict[str, str]] = []
 
     def to_look_at(self) -> list[str]:
         return [f"look at {report.printable(name)}, {one}" for name, result in sorted(self.done.items())
@@ -469,8 +475,15 @@ class Grading:
         absent = [{"name": name, "score": 0, "max_score": self.lab.points, "exercises": {}, "notes": ["no submission"],
                    "person": person} for name, person in sorted(self.roster.items()) if name not in names]
         book = Gradebook(self.out, report.gradebook_head(self.lab, self.columns), self.complaints)  # read now: somebody may write
-        book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
+        self.book = book.write([report.gradebook_row(self.lab, result) for result in [*results, *absent]], self.sums)
         report.write(self.out / "class.html", report.page(self.lab, results, expected, self.columns))
+        report.write(self.out / "rates.csv", report.table([report.RATES, *map(list, report.rates(self.lab, results))]))
+
+    def export(self, form: str, title: str) -> None:
+        """Writes the points as another gradebook imports them."""
+        lines = {line["submission"].strip(): line for line in self.book}
+        book = {name: lines.get(report.safe_cell(report.printable(name)), {}) for name in self.roster}
+        report.write(self.out / f"{form}.csv", export.table(form, title, self.lab, book, self.roster, self.complaints))
 
     def stop(self, running: Collection[Future[dict[str, Any]]]) -> None:
         """Ends the programs of submissions and lets none start, so that nobody has to wait for them."""
@@ -573,6 +586,8 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("--out", required=True, metavar="DIR", help="the folder for the results")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) // 2), help="submissions at a time")
     parser.add_argument("--roster", metavar="FILE.csv", help="a column 'submission'; its other columns go to the gradebook")
+    parser.add_argument("--canvas", metavar="TITLE", help="write canvas.csv for import, with the points in a column of this title")
+    parser.add_argument("--moodle", metavar="TITLE", help="the same for Moodle: moodle.csv")
     parser.add_argument("--regrade", action="store_true", help="do again what changed since the last run and what was not graded, and only that")
     parser.add_argument("--seed", default="", help="the secret of the hidden inputs; random for each --out unless given")
     parser.add_argument("--export-sources", metavar="DIR", help="lay the sources out for JPlag or MOSS")
@@ -596,6 +611,9 @@ def main(root: Path, words: list[str]) -> int:
     roster: tuple[list[str], dict[str, dict[str, str]]] = ([], {})
     if roster_text or options.roster:
         roster = read_roster(roster_text, roster_file, report.gradebook_head(lab, [])[1:])
+    forms = {form: title for form in export.FORMS if (title := getattr(options, form)) is not None}
+    for form, title in forms.items():
+        export.check(form, roster[0], title)
     if options.export_sources:
         export_sources(lab, [read_one(lab, paths) for paths in submissions.values()], Path(options.export_sources))
     signal.signal(signal.SIGTERM, end_by_signal)
@@ -616,6 +634,8 @@ def main(root: Path, words: list[str]) -> int:
             report.write(out / "roster.csv", roster_text)
         grading = Grading(lab, judge, out, options, tests, roster)
         grading.all(submissions)
+        for form, title in forms.items():
+            grading.export(form, title)
         warnings = report.warnings(list(grading.done.values()))
         for warning in [*warnings, *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)

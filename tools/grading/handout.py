@@ -149,6 +149,8 @@ def visible_exercises(lab: Lab) -> str:
         for name in ("name", "title", "kind", "problem", "types", "task", "hints"):
             if value := getattr(exercise, name):
                 lines.append(f"{name} = {toml_of(value)}")
+        hidden = {backend: sum(not test.visible for test in exercise.tests_in(backend)) for backend in exercise.parts}
+        lines.append(f"hidden = {toml_of(hidden)}")
         for part in exercise.parts.values():
             lines += part_lines(part)
         for test in exercise.tests:
@@ -160,11 +162,15 @@ def visible_exercises(lab: Lab) -> str:
     return "\n".join(lines) + "\n"
 
 
-def questions(lab: Lab) -> list[str]:
-    """The questions of the hand-out, each in one line."""
+def numbered(lab: Lab, heading: str) -> list[str]:
+    """The numbered items of a section of the hand-out ("Questions", "Exercises"), each in one line."""
     text = (lab.path / "README.md").read_text(encoding="utf-8")
-    section = re.search(r"(?ms)^## Questions$(.*?)(?=^## |\Z)", text)
+    section = re.search(rf"(?ms)^## {heading}$(.*?)(?=^## |\Z)", text)
     return [" ".join(one.split()) for one in re.split(r"(?m)^\d+\. ", section[1])[1:]] if section else []
+
+
+def questions(lab: Lab) -> list[str]:
+    return numbered(lab, "Questions")
 
 
 def answers(lab: Lab) -> str:
@@ -244,7 +250,8 @@ def write_tree(labs: list[Lab], target: Path, comes_free: bool = True) -> None:
     (target / "lab").chmod(0o755)
     shutil.copy(STUDENT / "gitignore", target / ".gitignore")
     shutil.copy(STUDENT / "CMakeLists.txt", target / "CMakeLists.txt")
-    words = {"LABS": "\n".join(f"- [{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
+    words = {"LABS": "\n".join(f"- [Your way through lab {lab.folder[:2]}](labs/{lab.folder}/PATH.md), and its page: "
+                               f"[{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
              "ANSWERS": f"`labs/{labs[0].folder}/answers.md`" if len(labs) == 1 else "`answers.md`, beside that page",
              "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name,
              "VARIANT": next(part.rung for _, part in labs[0].parts()), "SMALL": SMALL.get(labs[0].name, ""),
@@ -313,9 +320,20 @@ def write_lab(lab: Lab, target: Path) -> None:
             (stubs / file).write_text(lab.stub(file), encoding="utf-8")
             (folder / file).write_text(lab.stub(file), encoding="utf-8")
     (folder / "answers.md").write_text(answers(lab), encoding="utf-8")
-    for page in (folder / "README.md", folder / "MEASURED.md"):
+    for page in (folder / "README.md", folder / "PATH.md", folder / "MEASURED.md"):
         if page.is_file():  # with the figures that it shows, and the list of words
             copy_linked(lab.root, target, page, pages=True)
+    copy_recorded(lab, target)
+
+
+def copy_recorded(lab: Lab, target: Path) -> None:
+    """Copies the stored results of a lab on GPUs, which its option --recorded shows."""
+    for device in ("h100", "h200"):
+        for path in sorted((lab.root / "docs/results" / device).glob(f"{lab.name}*.json")):
+            if re.fullmatch(rf"{lab.name}(-.*)?\.json", path.name):
+                copy = target / path.relative_to(lab.root)
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
 
 
 def links_of(page: Path) -> list[str]:

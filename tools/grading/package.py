@@ -58,11 +58,11 @@ jobs:
 
 
 def tracked(root: Path) -> list[str]:
-    """The files of the repository that git knows, without results and pictures. Others may be submissions, or a class's secret."""
+    """The files of the repository that git knows, without results, pictures and answers. Others may be submissions, or a class's secret."""
     ran = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, check=False)
     if ran.returncode != 0:
         raise Fault("this folder is no git repository, so its files cannot be listed")
-    left_out = ("tests/", "docs/results/", "docs/figures/", ".ci/", ".git")
+    left_out = ("tests/", "docs/results/", "docs/figures/", "docs/answers/", ".ci/", ".git")
     names = map(os.fsdecode, ran.stdout.split(b"\0"))
     return sorted(name for name in names if name.startswith(MISTAKES) or (name and not name.startswith(left_out)))
 

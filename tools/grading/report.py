@@ -236,21 +236,55 @@ summary {{ cursor: pointer }}
 <table><thead><tr>{head}</tr></thead><tbody>
 {rows}
 </tbody></table>
-{behaviour}<h2>Feedback</h2>
+{rates}<h2>Feedback</h2>
 {texts}
 </body></html>
 """
 
 
-def behaviour(lab: Lab, results: list[dict[str, Any]]) -> str:
-    """How many submissions behave like which known mistakes, as a part of the page."""
-    found = Counter((exercise.name, outcome["behaves"]) for result in results for exercise, _, _, outcome in entries(lab, result)
-                    if outcome["behaves"])
-    rows = [f'<tr><td>{name}</td><td>{html.escape(said)}</td><td class="number">{count}</td></tr>'
-            for (name, said), count in sorted(found.items(), key=lambda one: (one[0][0], -one[1], one[0][1]))]
-    return "\n".join(["<h2>What wrong kernels behave like</h2>",
-                      "<table><thead><tr><th>exercise</th><th>known mistakes</th><th>submissions</th></tr></thead><tbody>", *rows,
-                      "</tbody></table>", ""]) if rows else ""
+RATES = ["exercise", "what", "name", "seen", "submissions", "of", "percent"]
+LIKE = re.compile(r"Your kernel behaves like one that (.*)\.")
+
+
+def rates(lab: Lab, results: list[dict[str, Any]]) -> list[tuple[str, str, str, str, int, int, str]]:
+    """How many submissions passed which test, and behave like which known mistake; see RATES. What was not graded does not
+    count. A submission that several known mistakes explain counts for each."""
+    passed: Counter[tuple[str, str]] = Counter()
+    graded: Counter[tuple[str, str]] = Counter()
+    like: Counter[tuple[str, str]] = Counter()
+    for result in results:
+        for exercise, _, _, outcome in entries(lab, result):
+            test = exercise.name, outcome["test"]
+            graded[test] += outcome["outcome"] != NOT_GRADED
+            passed[test] += outcome["outcome"] == PASSED
+            if found := LIKE.fullmatch(outcome["behaves"]):
+                like.update((exercise.name, one) for one in found[1].split("; or like one that "))
+    rows = []
+    for exercise in lab.exercises:
+        for test in exercise.tests:
+            key = exercise.name, test.name
+            if graded[key]:
+                rows.append((*key, "visible" if test.visible else "hidden", passed[key], graded[key]))
+        most = max((graded[exercise.name, test.name] for test in exercise.tests), default=0)
+        rows += [(*key, "", count, most) for key, count in sorted(like.items(), key=lambda one: (-one[1], one[0]))
+                 if key[0] == exercise.name]
+    return [(name, "test" if seen else "mistake", what, seen, count, of, f"{100 * count / of:.0f}")
+            for name, what, seen, count, of in rows]
+
+
+def rates_page(lab: Lab, results: list[dict[str, Any]]) -> str:
+    """The same as a part of the page."""
+    def part(title: str, head: str, what: str) -> list[str]:
+        found = [f"<tr><td>{name}</td><td>{html.escape(printable(text))}</td><td>{seen}</td>"
+                 f'<td class="number">{count} of {of}</td><td class="number">{percent} %</td></tr>'
+                 for name, kind, text, seen, count, of, percent in rates(lab, results) if kind == what]
+        return [f"<h2>{title}</h2>", f"<table><thead><tr><th>exercise</th><th>{head}</th><th></th><th>submissions</th><th></th></tr>"
+                "</thead><tbody>", *found, "</tbody></table>"] if found else []
+
+    mistakes = part("What wrong kernels behave like", "a kernel that", "mistake")
+    if mistakes:
+        mistakes.append("<p>A submission that several known mistakes explain counts for each.</p>")
+    return "\n".join([*mistakes, *part("Tests passed", "test", "test"), ""])
 
 
 def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[str]) -> str:
@@ -281,4 +315,4 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[s
     script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
               "location.hash||'#none');if(d)d.open=true}open_it()</script>")
     return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary), head=head,
-                       rows="\n".join(rows), behaviour=behaviour(lab, results), texts="\n".join(texts) + script)
+                       rows="\n".join(rows), rates=rates_page(lab, results), texts="\n".join(texts) + script)

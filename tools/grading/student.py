@@ -134,6 +134,8 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
           f" ({score:g} of {sum(test.points for test in exercise.tests_in(part.backend)):g} points in these tests)")
     if more:
         print(textwrap.indent(more, "    "))
+    if state == "right" and exercise.hidden.get(part.backend):
+        print(f"    visible tests passed, {exercise.hidden[part.backend]} hidden ones not run: they run when it is graded")
     hints = {test.name: test.hint for test in exercise.tests}
     for result in results:
         if result.outcome == PASSED:

@@ -1,4 +1,4 @@
-"""./lab start: eight puzzles for the first kernels. A file is checked whenever it is saved."""
+"""./lab start: eight puzzles for the first kernels, in OpenCL or CUDA. A file is checked whenever it is saved."""
 
 import os
 import select
@@ -11,6 +11,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path += [str(HERE.parent / "explain"), str(HERE.parent)]
 
+from cuda_judge import CudaJudge  # noqa: E402
 from judge import Judge  # noqa: E402
 
 from grading import marks  # noqa: E402
@@ -23,9 +24,12 @@ KEYS = "h: a hint   n: the next puzzle   b: the one before   q: quit (all keys w
 class Start:
     """The puzzles, and a student's folder with a file for each. What is solved is not noted anywhere: the files show it."""
 
-    def __init__(self, root, build, folder):
+    def __init__(self, root, build, folder, cuda=False):
         self.puzzles = tomllib.loads((HERE / "puzzles.toml").read_text(encoding="utf-8"))["puzzle"]
-        self.folder, self.judge = folder, Judge(root, build)
+        if cuda:
+            self.puzzles = [puzzle | puzzle["cuda"] for puzzle in self.puzzles]
+        self.again = "./lab start --cuda" if cuda else "./lab start"
+        self.folder, self.judge = folder, CudaJudge(build) if cuda else Judge(root, build)
         self.shown_hints, self.at, self.saved, self.judged = 0, 0, 0, {}
         folder.mkdir(exist_ok=True)
 
@@ -106,7 +110,10 @@ class Start:
                     self.go_to(next((k for k in rest if k > self.at), rest[0]))
                 else:
                     print(f"\n  {KEYS}")
-        print(f"\nYour files stay in {self.folder}. To go on: ./lab start")
+        self.leave()
+
+    def leave(self):
+        print(f"\nYour files stay in {self.folder}. To go on: {self.again}")
 
     def time_of_file(self):
         try:
@@ -124,7 +131,8 @@ def wrapped(text):
 
 
 def main(words):
-    start = Start(*map(Path, words[:3]))
+    start = Start(*map(Path, words[:3]), cuda="--cuda" in words)
+    words = [word for word in words if word != "--cuda"]
     if start.judge.without:
         print(f"lab: {start.judge.without}", file=sys.stderr)
     rest = start.unsolved()
@@ -141,7 +149,7 @@ def main(words):
         try:
             start.session(k)
         except KeyboardInterrupt:
-            print(f"\nYour files stay in {start.folder}. To go on: ./lab start")
+            start.leave()
         return 0
     start.show_task(k)
     return 0 if start.show(k) else 1

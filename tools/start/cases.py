@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Case:
     """One launch."""
 
-    items: list[int]  # along x, or along x and y
+    items: list[int]  # along x, or along x and y; in CUDA threads in blocks
     group: list[int]
     arguments: dict[str, list | int]  # by name, in order; None: nobody has written this element
     expected: dict[str, list[int]]  # arrays that the kernel changes
@@ -45,13 +45,13 @@ def reduction(a):
     return Case([8], [8], {"a": a, "sum": [None]}, {"sum": [sum(a)]})
 
 
-CASES = {
-    "1_one_item.cl": [twice(8, 8, 8), twice(16, 8, 16)],
-    "2_bounds.cl": [twice(16, 16, 10, True), twice(32, 16, 17, True), twice(16, 16, 16, True)],
-    "3_two_dimensions.cl": [matrix(6, 4, [6, 4]), matrix(4, 6, [2, 3])],
-    "4_stride.cl": [twice(4, 4, 10, True), twice(8, 4, 21, True), twice(8, 4, 3, True)],
-    "5_local_memory.cl": [reversed_groups(8), reversed_groups(24)],
-    "6_race.cl": [count(8), *[count(1 << 25)] * 8],  # the many: so that updates are lost where no tool sees the race
-    "7_reduction.cl": [reduction(numbers(8)), reduction([-one for one in numbers(8)])],
-    "8_coalesced.cl": [twice(32, 32, 128)],
+CASES = {  # by the number of the puzzle
+    1: [twice(8, 8, 8), twice(16, 8, 16)],
+    2: [twice(16, 16, 10, True), twice(32, 16, 17, True), twice(16, 16, 16, True)],
+    3: [matrix(6, 4, [6, 4]), matrix(4, 6, [2, 3])],
+    4: [twice(4, 4, 10, True), twice(8, 4, 21, True), twice(8, 4, 3, True)],
+    5: [reversed_groups(8), reversed_groups(24)],
+    6: [count(8), *[count(1 << 25)] * 8],  # the many: so that updates are lost where no tool sees the race
+    7: [reduction(numbers(8)), reduction([-one for one in numbers(8)])],
+    8: [twice(32, 32, 128)],
 }

@@ -16,14 +16,15 @@ from grading.races import in_words
 
 SECONDS = 10  # for a kernel that takes none: one that does not end
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
-CRASHED = "it crashed"
-REPORTS = {"Invalid read": "an item reads outside of an array", "Invalid write": "an item writes outside of an array",
-           "divergence": "some items reach a barrier, and others do not"}
+CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
+OUTSIDE = {"read": "an item reads outside of an array", "write": "an item writes outside of an array"}
+DIVERGENT = "some items reach a barrier, and others do not"
+REPORTS = {"Invalid read": OUTSIDE["read"], "Invalid write": OUTSIDE["write"], "divergence": DIVERGENT}
 
 
 @dataclass
 class Verdict:
-    state: str  # right, wrong or unsolved
+    state: str  # right, wrong, unsolved or, in CUDA, not run
     said: list[str] = field(default_factory=list)
     picture: list[str] = field(default_factory=list)
 
@@ -42,16 +43,25 @@ class Judge:
 
     def judge(self, puzzle, path, stub):
         text = path.read_text(encoding="utf-8", errors="replace")
-        cases = CASES[puzzle["file"]]
+        cases = self.cases(puzzle)
         fault, answers = self.launched(path, cases)
-        faults = [fault] if fault else values(cases, answers)
+        faults = [fault] if fault else self.values(cases, answers)
         shown = []
-        if (not fault or CRASHED in fault) and shutil.which("oclgrind"):
+        if self.can_simulate(fault):
             small = [case for case in cases if case.items[0] < 1000]
             more, shown = self.simulated(puzzle, path, text, small, not faults)
             faults += more
         unsolved = is_unsolved(stub, text)
         return Verdict("unsolved" if unsolved else "wrong" if faults else "right", faults, shown)
+
+    def cases(self, puzzle):
+        return CASES[int(puzzle["file"][0])]
+
+    def values(self, cases, answers):
+        return values(cases, answers)
+
+    def can_simulate(self, fault):
+        return (not fault or CRASHED in fault) and shutil.which("oclgrind")
 
     def launched(self, path, cases):
         """Why the kernel did not run, or ""; and a dictionary for each case."""
@@ -95,7 +105,7 @@ def ended(ran):
         return "", [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
     lines = (ran.stderr.strip() or f"it ended with {ran.returncode}").splitlines()
     if ran.returncode == 1:
-        return "it does not compile: " + next((line for line in lines if "error:" in line), lines[0]).strip(), []
+        return f"{NOT_COMPILED}: " + next((line for line in lines if "error:" in line), lines[0]).strip(), []
     if ran.returncode < 0:
         return f"{CRASHED} (signal {-ran.returncode}): an index far outside of its array, or a barrier that some items miss?", []
     return lines[-1], []

@@ -11,7 +11,7 @@ def touched(launch, text=""):
     """{(array, kind of access): {element: the items that touched it}}"""
     found = {}
     arrays = {one["at"] >> BUFFER: (one["name"], one["at"]) for one in launch["arrays"] if one["space"] == "global"}
-    local = re.search(r"\blocal\s+int\s+(\w+)\s*\[", text)
+    local = re.search(r"\b(?:local|__shared__)\s+int\s+(\w+)\s*\[", text)
     for step in launch["steps"]:
         for lane, address in step["lanes"]:
             name, at = arrays.get(address >> BUFFER, ("?", 0)) if step["space"] != "local" else (

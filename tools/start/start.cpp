@@ -1,40 +1,19 @@
-// Runs the kernel of a puzzle: start FILE.cl CASES. A case is a JSON object:
-//
-//     {"items": [8], "group": [8], "arguments": [[3, 1, 4], [null, null], 10]}
-//
-// An array is a buffer of int, in which null stands for an element that nobody has written; a number is an int. For
-// each case it prints one line: the buffers after the launch, or outside of which buffer the kernel wrote. judge.py
-// judges these.
+// Runs the OpenCL kernel of a puzzle: start FILE.cl CASES. cases.hpp says what it reads and prints.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "cases.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/context.hpp"
-#include "gpulab/poison.hpp"
 
-using nlohmann::json;
+using start::json;
 
 namespace {
-
-constexpr cl_int unwritten = gpulab::poison_value<cl_int>();
-
-std::vector<cl_int> values_of(const json& array) {
-    std::vector<cl_int> values;
-    for (const json& one : array) values.push_back(one.is_null() ? unwritten : one.get<cl_int>());
-    return values;
-}
-
-json array_of(const std::vector<cl_int>& values) {
-    json array = json::array();
-    for (const cl_int one : values) array.push_back(one == unwritten ? json() : json(one));
-    return array;
-}
 
 cl::NDRange range(const json& sizes) {
     return sizes.size() == 1 ? cl::NDRange(sizes[0].get<std::size_t>())
@@ -46,22 +25,12 @@ json run(const std::string& source, const json& one) {
     std::vector<gpulab::ClBuffer<cl_int>> buffers;
     cl_uint index = 0;
     for (const json& argument : one["arguments"])
-        if (argument.is_array()) kernel.setArg(index++, buffers.emplace_back(values_of(argument)).data());
+        if (argument.is_array()) kernel.setArg(index++, buffers.emplace_back(start::values_of(argument)).data());
         else kernel.setArg(index++, argument.get<cl_int>());
     const cl::CommandQueue& queue = gpulab::opencl().queue();
     queue.enqueueNDRangeKernel(kernel, cl::NullRange, range(one["items"]), range(one["group"]));
     queue.finish();
-    json after = json::array();
-    try {
-        for (const auto& buffer : buffers) {
-            std::vector<cl_int> values(buffer.size());
-            buffer.copy_to(values);
-            after.push_back(array_of(values));
-        }
-    } catch (const gpulab::WrongResult&) { // it wrote outside of the next buffer
-        return {{"stray", after.size()}};
-    }
-    return {{"buffers", after}};
+    return start::after(buffers);
 }
 
 } // namespace

@@ -103,6 +103,7 @@ public:
     std::uint64_t seed() const { return seed_; }
     const std::string& json() const { return json_; } ///< file to write; empty: none
     const std::string& csv() const { return csv_; }
+    const std::vector<std::string>& recorded() const { return recorded_; } ///< whose stored results to show
     Stopwatch stopwatch() const; ///< a fresh one with the repeats and the warm-up asked for
 
     /// Whether the user chose this variant, of that back end: by --variant, --backend and --device, or by giving
@@ -110,7 +111,8 @@ public:
     bool wants(std::string_view variant, Backend backend) const;
     /// Whether the choice leaves this lab a variant on that back end.
     bool wants_any(Backend backend) const;
-    /// Whether the user asked for this variant by its name, so that being unable to run it is an error.
+    /// Whether the user asked for this variant by its name, so that being unable to run it is an error. With --recorded
+    /// it is none: there are stored results to see.
     bool named(std::string_view variant) const;
     /// The variants the user asked for by name; empty: all.
     const std::vector<std::string>& chosen_variants() const { return chosen_variants_; }
@@ -153,6 +155,7 @@ private:
     std::string study_;
     std::string json_;
     std::string csv_;
+    std::vector<std::string> recorded_;
 };
 
 } // namespace gpulab

@@ -80,6 +80,8 @@ struct Surroundings {
     Terminal terminal;
     /// Whether some back end has several devices, so that the rows of a study must name theirs.
     bool several_devices = false;
+    /// The day, as the JSON file has it: "2026-11-22". Empty: the file has none.
+    std::string date = {};
     std::function<Ceilings(const Device&, Arithmetic)> ceilings = gpulab::ceilings;
 };
 
@@ -135,7 +137,8 @@ public:
     /// While quiet, a terminal still shows one line of progress, and failed or skipped results are still reported.
     void quiet(bool quiet);
 
-    /// Prints the closing lines and writes the files.
+    /// Prints the stored results that --recorded asks for, those of the same problems only; the closing lines; and
+    /// writes the files.
     /// @return exit_success, or exit_wrong_result when any result failed
     /// @throws UsageError when a study has neither a result nor anything to say: the choice left it no variant
     int finish();

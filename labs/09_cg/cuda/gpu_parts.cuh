@@ -73,15 +73,18 @@ public:
         each([](Gpu& g) { g.reset(); });
     }
     void clear() {
-        each([](Gpu& g) { g.state.clear(g.stream); });
+        each([](Gpu& g) {
+            g.state.clear(g.stream);
+            g.backward = false;
+        });
     }
     void first_r() { residual(true); }
     void first_p() { next(true); }
     void multiply_inner() {
         each("spmv", "inner rows", [](Gpu& g) {
             inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.part.inner_begin,
-                                                                         g.part.inner_end, g.p.data(), g.q.data(),
-                                                                         g.partial.data(), g.state.data());
+                                                                         g.next_sweep(g.part.inner_rows()), g.p.data(),
+                                                                         g.q.data(), g.partial.data(), g.state.data());
         });
     }
     void multiply_border() {
@@ -157,14 +160,15 @@ private:
     void residual(bool first) {
         each("next_r", "residual", [&](Gpu& g) {
             part_residual_kernel<<<g.residual_blocks, block_threads, 0, g.stream>>>(
-                g.q.data(), g.weights(), g.r.data(), g.rows, first, g.partial.data(), g.exchange, g.state.data());
+                g.q.data(), g.weights(), g.r.data(), g.next_sweep(g.rows), first, g.partial.data(), g.exchange,
+                g.state.data());
         });
     }
     void next(bool first) {
         each("next_x", "next x and p", [&](Gpu& g) {
-            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.r.data(), g.weights(), g.x.data(),
-                                                                            g.p.data(), g.rows, first, g.exchange,
-                                                                            g.state.data(), g.state.history(), rules_);
+            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(
+                g.r.data(), g.weights(), g.x.data(), g.p.data(), g.next_sweep(g.rows), first, g.exchange,
+                g.state.data(), g.state.history(), rules_);
         });
     }
 

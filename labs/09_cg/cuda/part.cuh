@@ -23,13 +23,18 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
           which(own.send), send(which.size()), pq(parts), residual(2 * parts), state(problem.limit),
           pack_blocks(std::min(gpulab::grid_size(which.size(), block_threads), 1024u)),
           inner_blocks(std::min(rounds * gpulab::resident_blocks(inner_kernel<T>, block_threads),
-                                gpulab::grid_size(own.inner_end - own.inner_begin, block_threads))),
-          border_blocks(blocks_for(border_kernel<T, Exchange>, rows - (own.inner_end - own.inner_begin))),
+                                gpulab::grid_size(own.inner_rows(), block_threads))),
+          border_blocks(blocks_for(border_kernel<T, Exchange>, rows - own.inner_rows())),
           residual_blocks(blocks_for(part_residual_kernel<T, Exchange>, rows)),
           next_blocks(blocks_for(part_next_kernel<T, Exchange>, rows)), partial(partial_sums()) {
         exchange.pq = pq.data(), exchange.residual = residual.data(), exchange.parts = parts, exchange.me = me;
     }
 
+    /// That of the next kernel: every kernel goes in the direction opposite to the one before, as in rung 5.
+    Sweep next_sweep(std::size_t its_rows) {
+        backward = !backward;
+        return {its_rows, backward};
+    }
     /// One number per block of the product, or two per block of the other kernels.
     std::size_t partial_sums() const { return std::max(inner_blocks + border_blocks, 2 * residual_blocks); }
     /// Poisons all results, puts the start into place, and waits: before others write here.
@@ -60,6 +65,7 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     unsigned pack_blocks, inner_blocks, border_blocks, residual_blocks, next_blocks;
     gpulab::DeviceBuffer<double> partial;
     Exchange exchange{};
+    bool backward = false; ///< the direction of the last kernel
     GpuTrace trace;
 };
 

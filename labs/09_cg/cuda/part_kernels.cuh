@@ -10,7 +10,7 @@ namespace cg {
 
 /// Where a kernel leaves its part's shares of the sums, and where it finds those of all parts. Here others bring them,
 /// and they are in place before the kernel begins. Kernels that store into the memory of others have FlaggedSlots
-/// (devices/flags.cuh), whose functions wait.
+/// (devices/flags.cuh), whose functions wait and send.
 struct Slots {
     double* pq;       ///< the shares of p . q, one number per part
     double* residual; ///< the shares of r . r and r . z, two numbers per part
@@ -26,6 +26,10 @@ struct Slots {
     __device__ void send_residual(double rr, double rho) const {
         if (threadIdx.x == 0) residual[2 * me] = rr, residual[2 * me + 1] = rho;
     }
+    /// Gives other parts the new p of row i; here others collect it.
+    template <class T> __device__ void send_p(std::size_t /*i*/, T /*value*/) const {}
+    /// Called by all threads of the last block, when all blocks have sent theirs.
+    __device__ void all_p_is_sent() const {}
 };
 
 /// Collects what others need: out[k] = p[which[k]].
@@ -35,14 +39,16 @@ template <class T> __global__ void pack_kernel(const T* p, const int* which, T* 
         out[k] = p[which[k]];
 }
 
-/// q = A p for the inner rows. @param partial one number per block
+/// q = A p for the inner rows, which follow row `begin`. @param partial one number per block
 template <class T>
-__global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end,
-                                                              const T* p, T* q, double* partial, const State* s) {
+__global__ void __launch_bounds__(block_threads)
+    inner_kernel(SlicedRows<T> a, std::size_t begin, Sweep inner, const T* p, T* q, double* partial, const State* s) {
     if (s->stop != go_on) return;
     T dot = 0;
-    for (std::size_t i = begin + blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < end;
-         i += gridDim.x * std::size_t{block_threads}) {
+    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < inner.end();
+         k += gridDim.x * std::size_t{block_threads}) {
+        if (inner.row(k) >= inner.rows) continue;
+        const std::size_t i = begin + inner.row(k);
         const T product = a.product(i, p);
         q[i] = product;
         dot += p[i] * product;
@@ -82,15 +88,15 @@ constexpr int full_blocks = 1536 / block_threads;
 constexpr int full_blocks = 2048 / block_threads;
 #endif
 
-/// q = A p: first the rows [begin, end), which need no halo, then the others. A multiprocessor has as many threads as
-/// it can have, so that many loads are under way.
+/// q = A p: first the inner rows, which need no halo and follow row `begin`, then the others. A multiprocessor has as
+/// many threads as it can have, so that many loads are under way.
 /// @tparam Exchange FlaggedSlots @param partial one number per block
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads, full_blocks)
-    product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
+    product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, Sweep inner, const T* p, T* q, double* partial,
                              Exchange exchange, State* s) {
     if (s->stop != go_on) return;
-    const std::size_t inner = end - begin, stride = gridDim.x * std::size_t{block_threads};
+    const std::size_t border = a.rows - inner.rows, stride = gridDim.x * std::size_t{block_threads};
     std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
     T dot = 0;
     const auto multiply = [&](std::size_t i) {
@@ -98,9 +104,11 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
         q[i] = product;
         dot += p[i] * product;
     };
-    for (; k < inner; k += stride) multiply(begin + k);
-    if (k < a.rows) exchange.wait_for_halo(s);
-    for (; k < a.rows; k += stride) multiply(k - inner < begin ? k - inner : k - inner - begin + end);
+    for (; k < inner.end(); k += stride)
+        if (inner.row(k) < inner.rows) multiply(begin + inner.row(k));
+    k -= inner.end(); // now it counts the border rows
+    if (k < border) exchange.wait_for_halo(s);
+    for (; k < border; k += stride) multiply(k < begin ? k : k + inner.rows);
     const double block_dot = block_sum(static_cast<double>(dot));
     if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
@@ -111,7 +119,7 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
 /// alpha, and r -= alpha q; for the first residual r = b - q. @param partial two numbers per block
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, bool first, double* partial,
+    part_residual_kernel(const T* q, const T* inverse, T* r, Sweep sweep, bool first, double* partial,
                          Exchange exchange, State* s) {
     if (!exchange.pq_is_here(s)) return;
     double alpha = 1;
@@ -124,7 +132,7 @@ __global__ void __launch_bounds__(block_threads)
         }
         alpha = s->rho / pq;
     }
-    const auto [rr, rho] = update_residual(static_cast<T>(alpha), q, inverse, r, n);
+    const auto [rr, rho] = update_residual(static_cast<T>(alpha), q, inverse, r, sweep);
     const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
     if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
     if (!is_last_block(&s->tickets)) return;
@@ -136,22 +144,26 @@ __global__ void __launch_bounds__(block_threads)
 /// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Exchange exchange, State* s,
+    part_next_kernel(const T* r, const T* inverse, T* x, T* p, Sweep sweep, bool first, Exchange exchange, State* s,
                      double* history, Rules rules) {
     if (!exchange.residual_is_here(s)) return;
     double rr = 0, rho = 0;
     for (unsigned part = 0; part < exchange.parts; ++part)
         rr += __ldcg(&exchange.residual[2 * part]), rho += __ldcg(&exchange.residual[2 * part + 1]);
+    const auto send = [&](std::size_t i, T value) { exchange.send_p(i, value); };
     if (first) {
-        for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
-             i += gridDim.x * std::size_t{block_threads})
+        for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < sweep.rows;
+             i += gridDim.x * std::size_t{block_threads}) {
             p[i] = inverse ? inverse[i] * r[i] : r[i];
+            send(i, p[i]);
+        }
     } else {
         const T beta = rules.steepest ? T(0) : static_cast<T>(rho / s->rho);
-        update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, n);
+        update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, sweep, send);
     }
     __syncthreads(); // all warps have read the state, so that a ticket of this block says so
     if (!is_last_block(&s->tickets)) return;
+    exchange.all_p_is_sent();
     if (threadIdx.x == 0) {
         s->rho = rho;
         note_residual(s, history, first ? 0 : s->iteration + 1, rr, rules);

@@ -23,7 +23,7 @@ template <class T> double multiply_ms(int device, const Part<T>& part) {
     gpulab::watch_stream(watch, [&](cudaStream_t stream) {
         state.clear(stream);
         inner_kernel<<<static_cast<unsigned>(partial.size()), block_threads, 0, stream>>>(
-            matrix.view(), 0, part.rows(), p.data(), q.data(), partial.data(), state.data());
+            matrix.view(), 0, Sweep{part.rows()}, p.data(), q.data(), partial.data(), state.data());
     });
     return watch.kernel().median;
 }

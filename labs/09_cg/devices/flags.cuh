@@ -5,7 +5,8 @@
 ///   - Order: the numbers are stored first, then the flag (release); the flag is loaded first, then the numbers
 ///     (acquire). Both apply to the whole system and not only to one device (thread_scope_system).
 ///   - A flag holds the number of the last exchange that has arrived: 1 in begin(), then one more in each iteration. It
-///     only grows until the next solution, so nobody has to clear it in between.
+///     only grows until the next solution, so nobody has to clear it in between. The halo of exchange n is the p for
+///     the product of exchange n + 1; that of x_0 is in place before.
 #pragma once
 
 #include <cuda/atomic>
@@ -25,10 +26,13 @@ struct Inbox {
 enum Message : unsigned { halo_message = 0, pq_message = 1, residual_message = 2 };
 
 /// Slots that other GPUs fill while a kernel runs.
-struct FlaggedSlots : Slots {
-    const Inbox* inboxes; ///< one per part
-    unsigned* flags;      ///< inboxes[me].flags; a copy here saves a load
-    unsigned step;        ///< number of this exchange
+template <class T> struct FlaggedSlots : Slots {
+    const Inbox* inboxes;               ///< one per part
+    unsigned* flags;                    ///< inboxes[me].flags; a copy here saves a load
+    unsigned step;                      ///< number of this exchange
+    std::size_t inner_begin, inner_end; ///< the border rows, which others may need, lie before and behind
+    const unsigned* first_copy;         ///< first copy of each border row, and the end
+    T* const* copies;                   ///< places in the halos of other parts
 
     __device__ bool pq_is_here(State* s) const { return all_have_sent(pq_message, s); }
     __device__ bool residual_is_here(State* s) const { return all_have_sent(residual_message, s); }
@@ -48,17 +52,29 @@ struct FlaggedSlots : Slots {
         }
     }
 
+    /// Stores the new p of row i where other parts have it in their halo.
+    __device__ void send_p(std::size_t i, T value) const {
+        if (i >= inner_begin && i < inner_end) return;
+        const std::size_t border = i < inner_begin ? i : i - (inner_end - inner_begin);
+        for (unsigned k = first_copy[border]; k < first_copy[border + 1]; ++k) *copies[k] = value;
+        __threadfence_system(); // it arrives before whatever is stored after the block's next barrier
+    }
+    /// Raises the flags of the halo.
+    __device__ void all_p_is_sent() const {
+        for (unsigned part = threadIdx.x; part < parts; part += block_threads) raise_flag(part, halo_message);
+    }
+
     /// Raises this part's flag in the memory of part `to`; what this thread has stored there arrives before it.
     __device__ void raise_flag(unsigned to, Message message) const {
         ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system>(inboxes[to].flags[message * parts + me])
             .store(step, ::cuda::memory_order_release);
     }
-    /// Waits for a flag of part `from`. @return false when it does not come: about 4 s at 2 GHz
-    __device__ bool wait_for_flag(unsigned from, Message message) const {
+    /// Waits for a flag of part `from` with this number. @return false when it does not come: about 4 s at 2 GHz
+    __device__ bool wait_for_flag(unsigned from, Message message, unsigned number) const {
         constexpr long long patience = 1ll << 33; // clock ticks
         const long long begin = clock64();
         const ::cuda::atomic_ref<unsigned, ::cuda::thread_scope_system> flag(flags[message * parts + from]);
-        while (flag.load(::cuda::memory_order_acquire) < step)
+        while (flag.load(::cuda::memory_order_acquire) < number)
             if (clock64() - begin > patience) return false;
         return true;
     }
@@ -67,7 +83,7 @@ struct FlaggedSlots : Slots {
     /// others wait for that in vain, and every part is lost.
     __device__ void wait_for_halo(State* s) const {
         for (unsigned part = 0; part < parts; ++part)
-            if (!wait_for_flag(part, halo_message)) s->end = End::lost;
+            if (!wait_for_flag(part, halo_message, step - 1)) s->end = End::lost;
     }
     /// The block waits until this message has come from every part. All its threads may then read what came with it.
     /// Another block may end the solution meanwhile, which some warps see and others do not: so every thread comes to
@@ -78,29 +94,11 @@ struct FlaggedSlots : Slots {
         if (here) {
             here = s->end != End::lost; // wait_for_halo() was not in vain
             for (unsigned part = threadIdx.x; here && part < parts; part += block_threads)
-                here = wait_for_flag(part, message);
+                here = wait_for_flag(part, message, step);
             if (!here) s->end = End::lost, s->stop = stopped;
         }
         return __syncthreads_and(here);
     }
 };
-
-/// Stores p's elements where others need them: in their halo.
-/// @param which own elements @param where for each of them its place in the memory of another part
-template <class T>
-__global__ void __launch_bounds__(block_threads)
-    send_kernel(const T* p, const int* which, T* const* where, std::size_t n, FlaggedSlots exchange, State* s) {
-    if (s->stop != go_on) return;
-    // ANSWER halo
-    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
-         k += gridDim.x * std::size_t{block_threads})
-        *where[k] = p[which[k]];
-    // END ANSWER
-    __threadfence_system(); // the elements of this thread arrive before any flag
-    __syncthreads();        // and so do those of its block
-    if (!is_last_block(&s->tickets)) return;
-    for (unsigned part = threadIdx.x; part < exchange.parts; part += block_threads)
-        exchange.raise_flag(part, halo_message);
-}
 
 } // namespace cg

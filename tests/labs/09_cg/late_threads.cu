@@ -26,9 +26,9 @@ using namespace cg;
 }
 // The lab's own kernels once more, in namespace late.
 #define cg late
-#include "cuda/05_persistent.cu"
-#include "cuda/06_devices.cu"
-#include "cuda/07_devices_stores.cu"
+#include "cuda/06_persistent.cu"
+#include "cuda/07_devices.cu"
+#include "cuda/08_devices_stores.cu"
 #undef cg
 
 namespace late {

@@ -42,6 +42,9 @@ std::string fault_of_parts(const gpulab::Csr<double>& a, const Split& split) {
                 sum += part.matrix.value[k] * local[j];
             }
             if (i >= part.inner_begin && i < part.inner_end && !inner) return "an inner row needs the halo";
+            if (i >= part.inner_begin && i < part.inner_end &&
+                std::ranges::count(part.send, static_cast<std::int32_t>(i)) > 0)
+                return "an inner row is in a halo";
             q[part.first + i] = sum;
         }
         const Part<double> alone = cg::make_part(a, split, me);
@@ -98,6 +101,19 @@ TEST_CASE("the halo of a Laplacian's part is one grid line on each side") {
     CHECK(parts[1].inner_begin == 10);
     CHECK(parts[1].inner_end == 20);
     CHECK(parts[1].sends.size() == 2);
+}
+
+TEST_CASE("a row in the halo of another part is no inner row, even if it needs no halo itself") {
+    gpulab::Csr<double> a; // row 5 of 6 refers to row 1, and not the other way round
+    a.rows = a.columns = 6;
+    a.row_start = {0, 1, 2, 3, 4, 5, 7};
+    a.column = {0, 1, 2, 3, 4, 1, 5};
+    a.value = {1, 1, 1, 1, 1, 0, 1};
+    const auto parts = cg::make_parts(a, {{0, 4, 6}});
+    CHECK(parts[0].send == std::vector<std::int32_t>{1});
+    CHECK(parts[0].inner_begin == 2);
+    CHECK(parts[0].inner_end == 4);
+    CHECK(fault_of_parts(a, {{0, 4, 6}}) == "");
 }
 
 TEST_CASE("rows are shared out as --balance says: nothing is measured for equal parts and for units times clock") {

@@ -1,4 +1,4 @@
-// CUDA rung 6: several GPUs of one computer.
+// CUDA rung 7: several GPUs of one computer.
 //
 // Changed: the rows are shared out over all GPUs, and each of them works as in rung 3. Two things travel between them,
 // the halo and the shares of the sums (devices/iterate.hpp has the loop, and draws it), by copies from GPU to GPU

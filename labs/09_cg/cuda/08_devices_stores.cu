@@ -1,6 +1,6 @@
-// CUDA rung 7: several GPUs that write into each other's memory.
+// CUDA rung 8: several GPUs that write into each other's memory.
 //
-// Changed: how halo and sums travel. In rung 6 a sum goes through a copy and two events, which cost more than ten
+// Changed: how halo and sums travel. In rung 7 a sum goes through a copy and two events, which cost more than ten
 // microseconds each time. Here a kernel stores its share into the memory of every other GPU, through an ordinary
 // pointer, and then a *flag*, the number of the exchange. The kernel that needs the sum waits until all flags
 // in its own memory have that number (devices/stores.cuh and devices/flags.cuh).

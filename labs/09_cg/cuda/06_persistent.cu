@@ -1,4 +1,4 @@
-// CUDA rung 5: one kernel for the whole solution; x, r, p and q stay in registers.
+// CUDA rung 6: one kernel for the whole solution; x, r, p and q stay in registers.
 //
 // Changed: a single cooperative launch, in which all blocks run at the same time and can wait for each other
 // (grid.sync()). Every thread has its rows for the whole solution and keeps their elements of x, r, p and q in

@@ -1,0 +1,41 @@
+// CUDA rung 5: every kernel goes through the rows in the direction opposite to the kernel before.
+//
+// Changed: the order of the rows, and nothing else. In rung 4 every kernel begins with row 0. When it reads a vector
+// that the kernel before has written, the L2 cache holds that vector's end, and the beginning has long been replaced:
+//
+//     product    q  ---------------------->      residual kernel  q  ---------------------->   reads q from memory
+//     product    q  ---------------------->      residual kernel  q  <----------------------   reads q's end from L2
+//
+// Three vectors gain: q in the residual kernel, r in the kernel of x and p, and p in the next product. There are three
+// kernels in an iteration, so every kernel changes its direction from one iteration to the next.
+//
+// Limit: memory. An iteration saves at most the size of the cache per kernel, whatever the number of rows: with several
+// GPUs, which have as many caches, it saves that much on each.
+#include "fused.cuh"
+#include "graph.hpp"
+#include "sliced.cuh"
+
+namespace cg {
+
+template <class T> void cuda_back_and_forth(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
+    Fused<T, DeviceSliced<T>> system(problem, true);
+    const Graph graph([&](cudaStream_t stream) {
+        for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
+    });
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            system.begin(stream);
+            system.state().until_stopped(stream, system.limit(), [&](std::size_t /*left*/) {
+                graph.launch(stream);
+                return graph_iterations;
+            });
+        },
+        [&](cudaStream_t stream) { system.reset(stream); });
+    system.result(out);
+}
+
+template void cuda_back_and_forth(const Problem<float>&, Output<float>&, Stopwatch&);
+template void cuda_back_and_forth(const Problem<double>&, Output<double>&, Stopwatch&);
+
+} // namespace cg

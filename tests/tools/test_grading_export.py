@@ -1,0 +1,155 @@
+"""What a class did test by test, its points as Canvas and Moodle import them, and what a student is told of hidden tests."""
+
+import csv
+import io
+
+import pytest
+from grading_support import ROOT, books, closed_repository, graded, hand_out_of, made, saxpy
+
+from grading import export, report
+from grading.exercises import load
+from grading.fault import Fault
+from grading.judge import FAILED, NOT_GRADED, PASSED, UNSOLVED, Result
+from grading.student import show
+
+LAB = load(ROOT, "saxpy")
+EXERCISE = LAB.exercises[0]
+RAGGED = "Your kernel behaves like one that leaves out the ragged block."
+TWO = "Your kernel behaves like one that leaves out the ragged block; or like one that reads outside."
+
+
+def result(name, outcomes, behaves=""):
+    """A made-up result of the first exercise."""
+    tests = [Result(test.name, outcome, 0, test.points).as_dict() for test, outcome in zip(EXERCISE.tests, outcomes)]
+    tests[1]["behaves"] = behaves
+    return {"name": name, "score": 0, "max_score": LAB.points, "notes": [], "seconds": 1,
+            "exercises": {EXERCISE.name: {"backend": "opencl", "score": 0, "points": EXERCISE.points, "tests": tests}}}
+
+
+def class_of_30():
+    some = len(EXERCISE.tests)
+    return [*(result(f"a{i}", [PASSED, *[FAILED] * (some - 1)], RAGGED) for i in range(17)),
+            result("b", [PASSED, *[FAILED] * (some - 1)], TWO), *(result(f"c{i}", [PASSED] * some) for i in range(10)),
+            result("d", [UNSOLVED] * some), result("e", [PASSED, NOT_GRADED, *[PASSED] * (some - 2)])]
+
+
+def test_how_many_passed_each_test_and_behave_like_each_mistake_is_counted():
+    rows = [dict(zip(report.RATES, row)) for row in report.rates(LAB, class_of_30())]
+    first, second = rows[:2]
+    assert (first["name"], first["seen"], first["submissions"], first["of"], first["percent"]) == (EXERCISE.tests[0].name, "visible", 29, 30, "97")
+    assert (second["submissions"], second["of"], second["percent"]) == (10, 29, "34"), "what was not graded does not count"
+    assert {row["seen"] for row in rows if row["what"] == "test"} == {"visible", "hidden"}
+    assert [row["name"] for row in rows if row["what"] == "test"] == [test.name for test in EXERCISE.tests], "each test, in order"
+    mistakes = [(row["name"], row["submissions"], row["of"]) for row in rows if row["what"] == "mistake"]
+    assert mistakes == [("leaves out the ragged block", 18, 30), ("reads outside", 1, 30)]
+    page = report.page(LAB, class_of_30(), 30, [])
+    assert "<td>leaves out the ragged block</td><td></td><td class=\"number\">18 of 30</td>" in page
+    assert page.index("<h2>What wrong kernels behave like") < page.index("<h2>Tests passed") < page.index("<h2>Feedback")
+
+
+def test_a_class_without_submissions_or_mistakes_has_a_page():
+    assert report.rates(LAB, []) == [] and "<h2>Tests passed" not in report.page(LAB, [], 3, [])
+    assert "What wrong kernels" not in report.page(LAB, [result("a", [PASSED] * len(EXERCISE.tests))], 1, [])
+
+
+ROSTER = {
+    "ada": {"submission": "ada", "Student": "Lovelace, Ada", "id": "101", "SIS User ID": "S1", "SIS Login ID": "ada", "Section": "A",
+            "Email address": "ada@example.org"},
+    "eve": {"submission": "eve", "Student": "=1+1", "id": "", "SIS User ID": "", "SIS Login ID": "eve", "Section": "",
+            "Email address": "eve@example.org"},
+    "bob": {"submission": "bob", "Student": "+Bob", "id": "", "SIS User ID": "", "SIS Login ID": "", "Section": "B", "Email address": ""},
+    "cy": {"submission": "cy", "Student": "Cy", "id": "@103", "SIS User ID": "", "SIS Login ID": "cy", "Section": "B",
+           "Email address": "-cy@example.org"},
+    "dan": {"submission": "dan", "Student": "Dan", "id": "104", "SIS User ID": "", "SIS Login ID": "", "Section": "B",
+            "Email address": "dan@example.org"}}
+BOOK = {"ada": {"total": "28.5", "many-blocks": "10", "distances": "8.5", "answers": "3"}, "eve": {"total": "0"},
+        "bob": {"total": "5"}, "cy": {"total": "6"}, "dan": {"total": "late"}}
+
+
+def written(form, book=BOOK, roster=ROSTER):
+    complaints = []
+    text = export.table(form, "Lab 01 (77)", LAB, book, roster, complaints)
+    return list(csv.reader(io.StringIO(text, newline=""))), complaints
+
+
+def test_canvas_finds_its_columns_its_second_line_and_each_student():
+    (head, points, *lines), complaints = written("canvas")
+    # What Canvas asks of a header: the name first, ID second, Section last before the assignments.
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 01 (77)"]
+    assert "Points Possible" in points[0] and points[1:] == ["", "", "", "", f"{LAB.points:g}"]
+    assert lines == [["Lovelace, Ada", "101", "S1", "ada", "A", "28.5"], ["'=1+1", "", "", "eve", "", "0"]]
+    assert complaints == ["canvas.csv lacks bob: the roster has no identifier of theirs",
+                          "canvas.csv lacks cy: the identifier @103 is a formula to a spreadsheet",
+                          "canvas.csv lacks dan: 'late' is no number of points"]
+    excused, _ = written("canvas", {**BOOK, "dan": {"total": "EX"}})
+    assert ["Dan", "104", "", "", "B", "EX"] in excused
+
+
+def test_moodle_finds_an_identifier_points_and_feedback_and_no_line_that_would_end_the_import():
+    (head, *lines), complaints = written("moodle")
+    assert head == ["Email address", "Lab 01 (77)", "Feedback"]
+    assert lines == [["ada@example.org", "28.5", "many-blocks: 10 of 10; distances: 8.5 of 10; answers: 3"], ["eve@example.org", "0", ""]]
+    assert [one.split(":")[0] for one in complaints] == ["moodle.csv lacks bob", "moodle.csv lacks cy", "moodle.csv lacks dan"]
+    by_number = {name: {**person, "ID number": f"n{name}"} for name, person in ROSTER.items()}
+    (head, first, *_), _ = written("moodle", roster=by_number)
+    assert (head[0], first[0]) == ("ID number", "nada")
+
+
+def test_one_kind_of_identifier_stands_in_a_column():
+    mixed = {"ada": {"submission": "ada", "ID number": "7", "email": ""}, "eve": {"submission": "eve", "ID number": "", "email": "e@b"}}
+    (head, *lines), complaints = written("moodle", {"ada": {"total": "1"}, "eve": {"total": "2"}}, mixed)
+    assert head[0] == "ID number" and [line[0] for line in lines] == ["7"] and "moodle.csv lacks eve" in complaints[0]
+
+
+@pytest.mark.parametrize(("form", "columns", "title", "words"), [
+    ("canvas", ["name", "Email address"], "Lab 01", "one of the columns ID, SIS User ID, SIS Login ID"),
+    ("moodle", ["name", "id"], "Lab 01", "ID number, idnumber, Email address, email, Username"),
+    ("canvas", ["id"], " ", "what is the column called"), ("moodle", [], "Lab 01", "needs a roster")])
+def test_a_roster_that_identifies_nobody_is_refused_before_anything_is_graded(form, columns, title, words):
+    with pytest.raises(Fault, match=words):
+        export.check(form, columns, title)
+
+
+def test_whoever_has_nothing_in_the_gradebook_is_told():
+    assert written("moodle", {}, {"ada": ROSTER["ada"]})[1] == ["moodle.csv lacks ada: '' is no number of points"]
+
+
+@pytest.mark.usefixtures("closed_repository", "saxpy")
+def test_a_graded_class_is_exported_from_the_gradebook_of_canvas_and_points_by_hand_count(scratch):
+    stride = LAB.rung("opencl/03_grid_stride.cl")
+    people = [made(scratch, "ada", stride=stride), made(scratch, "bob", stride=stride.replace("i < n", "i < n && i != 100"))]
+    roster, out = scratch / "roster.csv", scratch / "out"
+    roster.write_text("submission,Student,ID,SIS User ID,SIS Login ID,Section,Email address\n,Points Possible,,,,,\n"
+                      'ada,"Lovelace, Ada",101,,ada,A,a@b.org\nbob,Bob,102,,bob,A,b@b.org\neve,Eve,103,,eve,A,e@b.org\n')
+    asked = ("saxpy", *people, "--out", out, "--roster", roster, "--canvas", "Lab 01", "--moodle", "Lab 01", "--seed", "s")
+    graded(*asked)
+    lines = [",".join(line) for line in csv.reader(open(out / "canvas.csv", encoding="utf-8", newline=""))]
+    assert lines[2:] == ["Lovelace, Ada,101,,ada,A,5", "Bob,102,,bob,A,0", "Eve,103,,eve,A,0"]
+    rates = list(csv.DictReader(open(out / "rates.csv", encoding="utf-8", newline="")))
+    stride_tests = [row for row in rates if row["exercise"] == "repair-stride" and row["what"] == "test"]
+    assert {row["of"] for row in stride_tests} == {"2"} and "1" in {row["submissions"] for row in stride_tests}, rates
+    book = (out / "gradebook.csv").read_text().replace("bob,Bob,102", "bob,Bob,102", 1)
+    head = book.split("\n")[0].split(",")
+    changed = [line.split(",") for line in book.split("\n")]
+    for line in changed[1:]:
+        if line[0] == "bob":
+            line[head.index("total")] = "4"
+    (out / "gradebook.csv").write_text("\n".join(",".join(line) for line in changed))
+    assert books(out)["bob"]["total"] == "4"
+    graded(*asked)
+    assert "Bob,102,,bob,A,4" in (out / "canvas.csv").read_text() and "b@b.org,4," in (out / "moodle.csv").read_text()
+    refused = graded("saxpy", *people, "--out", scratch / "none", "--canvas", "Lab 01", rc=2)
+    assert refused.stderr.count("\n") == 1 and "--canvas needs a roster" in refused.stderr and not (scratch / "none").exists()
+
+
+def test_a_student_reads_how_many_hidden_tests_have_not_run(hand_out_of, capsys):
+    lab = load(hand_out_of("saxpy"), "saxpy")
+    for exercise, whole in zip(lab.exercises, LAB.exercises, strict=True):
+        for backend, part in exercise.parts.items():
+            hidden = sum(not test.visible for test in whole.tests_in(backend))
+            assert exercise.hidden[backend] == hidden > 0
+            tests = [Result(test.name, PASSED, test.points, test.points) for test in exercise.tests]
+            show(exercise, part, "right", tests, "")
+            assert f"visible tests passed, {hidden} hidden ones not run" in capsys.readouterr().out
+            show(exercise, part, "wrong", tests, "")
+            assert "hidden" not in capsys.readouterr().out

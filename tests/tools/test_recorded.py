@@ -1,0 +1,137 @@
+"""--recorded: stored results of a GPU beside one's own. Each question that needs a GPU can be answered with them."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+from conftest import ROOT, passed, refused, run
+
+PROGRAMS = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) / "bin"
+# The run that answers a question, by lab and number. Where that can be, it names variants in CUDA only, so that it takes seconds.
+COMMANDS = {
+    ("saxpy", 9): "--study block-size --n 2^26 --recorded h200 --repeat 1 --warmup 0",
+    ("reduction", 10): "--study transfers --recorded h200",
+    ("spmv", 9): "--generate powerlaw:1e5:19.5 --variant cuda_coo --recorded h100",
+    ("streams", 7): "--variant cuda_sync_pageable,cuda_sync_pinned --recorded h200",
+    ("streams", 8): "--study work --variant cuda_pipeline --recorded h200",
+    ("tridiagonal", 5): "--n 128 --systems 32768 --recorded h100 --layout interleaved --variant cuda_thomas_interleaved",
+    ("fdtd", 7): "--study ladder --nx 1000 --variant cuda_steps,cuda_persistent --recorded h200",
+    ("cg", 7): "--generate laplace2d:512 --tolerance 0 --limit 100 --variant cuda_sliced,cuda_graph --recorded h100",
+}
+# What else must stand in its output.
+SAYS = {("streams", 7): "pin_ms = 29.0852", ("cg", 7): "matrix = laplace2d:256", ("spmv", 9): "spmv-coo-4.json",
+        ("tridiagonal", 5): "also layout = separate"}
+
+
+def questions(text):
+    """(number, text) of the questions that need a GPU. One that can be answered on paper is none."""
+    section = re.search(r"(?ms)^## Questions$(.*?)^## ", text)[1]
+    for number, question in re.findall(r"(?ms)^(\d+)\. (.*?)(?=^\d+\. |\Z)", section):
+        if re.search(r"\*\(GPU\b[^*]*\)\*", question):
+            yield int(number), " ".join(question.split())
+
+
+def of_labs():
+    return {(path.parent.name[3:], number): text for path in sorted(ROOT.glob("labs/*/README.md"))
+            for number, text in questions(path.read_text(encoding="utf-8"))}
+
+
+def program(lab):
+    if not (PROGRAMS / lab).is_file():
+        pytest.skip(f"{lab} has not been built")
+    return PROGRAMS / lab
+
+
+def rows(text):
+    """The stored results in an output: what stands above them, and their lines."""
+    found, at = {}, None
+    for line in text.splitlines():
+        at = line if line.startswith("recorded on ") and "variant" not in line and ": nothing" not in line else at if line else None
+        if at and re.match(r" .* (right|WRONG)$", line):
+            found.setdefault(at, []).append(line)
+    return found
+
+
+def test_each_question_that_needs_a_gpu_has_a_command_and_names_it():
+    asked = of_labs()
+    assert set(asked) == set(COMMANDS)
+    assert [where for where, text in asked.items() if "--recorded h" not in text] == []
+    for where, text in asked.items():  # its options are those of the command
+        lost = [word for word in re.findall(r"`([^`]*--[^`]*)`", text) if not set(word.split()) <= set(COMMANDS[where].split())]
+        assert not lost or where == ("tridiagonal", 5), (where, lost)
+
+
+def test_a_question_without_a_command_is_seen():
+    assert list(questions("## Questions\n\n1. A? *(paper)*\n2. B?\n   C? *(GPU, or\n   D)*\n3. E? *(paper; check on a GPU)*\n\n## Next")) == [
+        (2, "B? C? *(GPU, or D)*")]
+
+
+@pytest.mark.parametrize(("lab", "number"), COMMANDS)
+def test_a_question_that_needs_a_gpu_is_answered_by_stored_results(lab, number):
+    done = passed(program(lab), *COMMANDS[lab, number].split(), COLUMNS="160", NO_COLOR="1")
+    found = rows(done.stdout)
+    assert found and all(re.match(r"recorded on h[12]00, 2026-\d\d-\d\d, \S+\.json", head) for head in found), done.stdout
+    assert re.search(r"cuda:0  NVIDIA H[12]00", done.stdout) and "cuda_" in str(found), done.stdout
+    assert SAYS.get((lab, number), "") in done.stdout, done.stdout
+
+
+def test_only_results_of_the_same_problem_are_shown(scratch):
+    json_file = scratch / "own.json"
+    done = passed(program("reduction"), "--op", "dot", "--n", "2^20", "--recorded", "h100,h200", "--backend", "cpu",
+                  "--json", json_file)
+    assert rows(done.stdout) == {}
+    lines = [line for line in done.stdout.splitlines() if line.startswith("recorded on ")]
+    assert len(lines) == 2 and lines[0].endswith("nothing for this problem; there are --study lost-update"), lines
+    assert "nothing for this problem; there are type = double, n = 268435456" in lines[1] and "n = 16777216" in lines[1], lines
+    own = json.loads(json_file.read_text())
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", own["date"]) and {one["backend"] for one in own["variants"]} == {"cpu"}
+
+
+@pytest.fixture
+def stored(scratch):
+    """A folder of stored results that a test may change, and a run of 1000 elements in it."""
+    file = scratch / "mine" / "saxpy.json"
+    file.parent.mkdir()
+    passed(program("saxpy"), "--n", "1000", "--variant", "cpu_sequential", "--repeat", "2", "--json", file)
+    return file
+
+
+def shown(stored, *words):
+    return run(program("saxpy"), "--variant", "cpu_sequential", "--recorded", "mine", *words, GPULAB_RESULTS=stored.parents[1])
+
+
+def test_stored_results_are_shown_as_they_are(stored):
+    own = json.loads(stored.read_text())
+    done = shown(stored, "--n", "1000")
+    assert done.returncode == 0 and f"recorded on mine, {own['date']}, saxpy.json" in done.stdout, done
+    assert f" {own['variants'][0]['kernel_ms']['median']:.4f} " in str(rows(done.stdout)), done.stdout
+    assert rows(shown(stored, "--n", "1001").stdout) == {}
+
+
+@pytest.mark.parametrize("change", [lambda text: text[:-9], lambda text: text.replace('"problem"', '"problems"'),
+                                    lambda text: text.replace('"cpu"', '"abacus"'), lambda text: ""])
+def test_a_file_that_holds_no_results_is_one_line(stored, change):
+    stored.write_text(change(stored.read_text()))
+    done = shown(stored, "--n", "1000")
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "mine/saxpy.json holds no results" in done.stderr, done
+
+
+def test_a_name_of_which_nothing_is_stored_is_refused():
+    refused(run(program("saxpy"), "--recorded", "h300"), "'h300'", "there are: cpu h100 h200")
+    refused(run(program("saxpy"), "--recorded", "h200,"), "''")
+    refused(run(program("saxpy"), "--recorded"), "--recorded: its value is missing")
+    refused(run(program("saxpy"), "--recorded", "counts"), "'counts'")
+
+
+def test_without_the_folder_nothing_can_be_named(scratch):
+    refused(run(program("saxpy"), "--recorded", "h200", GPULAB_RESULTS=scratch / "none"), "'h200'")
+
+
+def test_a_file_of_another_lab_is_not_read(stored):
+    shutil.copy(stored, stored.with_name("saxpyx.json"))
+    shutil.copy(stored, stored.with_name("saxpy-again.json"))
+    stored.with_name("cg-broken.json").write_text("{")
+    assert [head.split(", ")[-1] for head in rows(shown(stored, "--n", "1000").stdout)] == ["saxpy-again.json", "saxpy.json"]
