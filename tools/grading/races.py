@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)\n(.*?)(?=^\S|\Z)")
-UNSET = re.compile(r"(?m)^Uninitialized value written to .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
+UNSET = re.compile(r"Uninitialized value written to .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
 SIDE = re.compile(r"(?:First|Second) entity: +Global\S+ Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)\n"
                   r"\t  (.*)\n\tAt line (\d+) \(column (\d+)\) of (.*):\n")
 ADDRESS_BITS = 48  # of an address: the place within an array. The bits above number the arrays
@@ -72,7 +72,7 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
 
 def unset_in_words(report: str) -> tuple[str, str]:
     """The same of a number that was never written, or is written too late."""
-    found = UNSET.search(report)
+    found = UNSET.match(report)
     words = (f"a work-item uses at line {found[1]} what nobody has written so far: is an element left out, or does a barrier not "
              "stand before?") if found else ""
     return words, words
