@@ -779,49 +779,6 @@ COUNTED = json.loads((pathlib.Path(__file__).parents[1] / "results/counts/reques
 LARGE = 22  # text that can be read on a phone, too
 
 
-def cg_descent():
-    """Both methods for A = diag(1, 6), from (2.6, 0.55): every point of the paths is computed."""
-    f = Figure(300, "Steepest descent and conjugate gradients",
-               "Ellipses are level lines of f. From the same start, steepest descent goes towards the middle in a zigzag of right "
-               "angles; conjugate gradients reach the middle with the second step.")
-    a, start, scale = (1.0, 6.0), (2.6, 0.55), 105
-
-    def dot(u, v):
-        return u[0] * v[0] + u[1] * v[1]
-
-    def times(v):
-        return a[0] * v[0], a[1] * v[1]
-
-    def path(steps, conjugate):
-        x, r = start, tuple(-v for v in times(start))  # b = 0
-        p, points = r, [start]
-        for _ in range(steps):
-            alpha = dot(r, p) / dot(p, times(p))
-            x = x[0] + alpha * p[0], x[1] + alpha * p[1]
-            new = tuple(-v for v in times(x))
-            beta = dot(new, new) / dot(r, r) if conjugate else 0
-            p, r = (new[0] + beta * p[0], new[1] + beta * p[1]), new
-            points.append(x)
-        return points
-
-    def place(x):
-        return 350 + scale * x[0], 138 - scale * x[1]
-
-    for level in (0.25, 0.6, 1.0):
-        rx = scale * 2.9 * level
-        f.parts.append(f'<ellipse cx="350" cy="138" rx="{rx:.1f}" ry="{rx / a[1] ** 0.5:.1f}" class="line"/>')
-    for points, colour in ((path(8, False), "orange"), (path(2, True), "blue")):
-        places = " ".join(f"{u:.1f},{v:.1f}" for u, v in map(place, points))
-        f.parts.append(f'<polyline points="{places}" class="line-{colour}" stroke-width="2"/>')
-        for u, v in map(place, points):
-            f.parts.append(f'<circle cx="{u:.1f}" cy="{v:.1f}" r="3" class="{colour}"/>')
-    f.box(40, 272, 18, 14, "orange", radius=0)
-    f.text(64, 284, "steepest descent, eight steps", 12)
-    f.box(370, 272, 18, 14, "blue", radius=0)
-    f.text(394, 284, "conjugate gradients, two steps", 12)
-    return f
-
-
 def plural(count, noun):
     return f"{count} {noun}{'' if count == 1 else 's' if noun[-1] != 's' else 'es'}"
 
@@ -920,13 +877,15 @@ figures = {
     "fdtd-cell": fdtd_cell,
     "cg-split": cg_split,
     "cg-iteration": cg_iteration,
-    "cg-descent": cg_descent,
     "word-coalesced": word_coalesced,
     "word-bank": word_bank,
     "word-divergence": word_divergence,
 }
 
 if __name__ == "__main__":
+    import lessons  # which takes Figure from here
+
+    figures.update(lessons.figures)
     folder = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent)
     for name, draw in figures.items():
         (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")

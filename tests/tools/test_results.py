@@ -561,6 +561,43 @@ def test_the_same_results_give_the_same_SVG_file_in_which_no_letter_is_smaller_t
     equal((outcome.returncode, outcome.stdout), (0, "gpu.svg\n"), "without -o")
 
 
+def of_lab(lab, *variants, rate=None):
+    """A run of a lab; `rate`: what its device computes per second, in single precision."""
+    one = {**run({"n": 1}, *variants), "lab": lab}
+    one["devices"][0]["ceilings"]["fp32_gflop_per_s"] = rate
+    return one
+
+
+@needs_matplotlib
+def test_results_of_several_labs_are_drawn_as_a_roofline(scratch):
+    copy = with_results(scratch)
+    few, many = {"flops": 1e5, "percent_of_ceiling": 90}, {"flops": 5e9, "percent_of_ceiling": 70}
+    copy.write("results/one.json", of_lab("one", variant("cuda_a", 2, **few), variant("cuda_b", 1, **few)))
+    copy.write("results/two.json", [of_lab("two", variant("cuda_small", 1), rate=9000.0),
+                                    of_lab("two", variant("cuda_large", 1, **many), rate=9000.0)])
+    copy.write("results/none.json", of_lab("none", variant("cuda_c", 1, flops=0, gb_per_s=0.01, percent_of_ceiling=10)))
+    two = ["--roofline", "results/one.json", "results/two.json"]
+    shows(drawn(copy, *two), "one: cuda_b, 90 %", "two: cuda_large, 70 %", "device memory: 2 GB/s", "single precision: 9 TFLOP/s",
+          but_not=["one: cuda_a, 90 %", "two: cuda_small, 50 %", "link, both ways: 0 GB/s"])
+    shows(drawn(copy, *two, "results/none.json", "--operations", "none=100000"), "none: cuda_c, 10 %", "link, both ways: 0 GB/s")
+    for words, *reasons in (
+        ([*two, "results/none.json"], "none counts no operations", "--operations none=N"),
+        ([*two, "--operations", "none"], "LAB=N"),
+        ([*two, "--y", "kernel_ms"], "not for a roofline"),
+        ([*two, "--device", "cpu:0"], "nothing of what was asked for"),
+        (["--roofline", "results/one.json"], "arithmetic rate"),
+        (["--roofline"] + ["results/one.json"] * 10, "nine at most"),
+        (["results/one.json", "--operations", "one=1"], "--roofline"),
+    ):
+        refused(copy.run("plot", *words, "-o", "no.svg"), *reasons)
+
+
+def test_the_roofline_of_the_lessons_shows_every_lab():
+    with open(os.path.join(ROOT, "docs/figures/results/roofline.svg"), "rb") as file:
+        shown = {text.partition(":")[0] for text in texts(file.read()) if ": cuda_" in text}
+    equal(shown, {name[3:] for name in os.listdir(os.path.join(ROOT, "labs")) if re.match(r"\d\d_", name)}, "labs in the roofline")
+
+
 @needs_matplotlib
 def test_bad_input_of_plot_ends_with_2_and_one_line_and_no_picture(scratch):
     copy = with_results(scratch)

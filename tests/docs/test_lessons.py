@@ -1,0 +1,171 @@
+"""The lessons: what stands below <!-- run --> is run, and what the page shows is what the commands print.
+
+The blocks of a page are one session, in a folder that looks like the project's. `...` in a page stands for any lines, also none.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from complete import gpu
+from conftest import ROOT, passed, run
+
+sys.path.insert(0, str(ROOT / "tools/explain"))
+import run as explain_run  # noqa: E402
+from command import Refusal  # noqa: E402
+
+BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
+LESSONS = ROOT / "docs/lessons"
+PAGES = sorted(page.stem for page in LESSONS.glob("*.md") if page.name != "README.md")
+BLOCK = re.compile(r"^<!-- run ?(.*?) -->\n((?:    .*\n)+)", re.MULTILINE)
+# ./lab without its building: here only what is built already is run.
+LAB = """#!/bin/bash
+case $1 in
+    run) exec "{build}/bin/$2" "${{@:3}}" ;;
+    explain) exec "{python}" -B "{root}/tools/explain" "{root}" "{build}" "${{@:2}}" ;;
+    *) exec "{root}/lab" "$@" ;;
+esac
+"""
+
+
+def blocks(text):
+    """What each marked block needs, and its commands, each with the lines that it shall print."""
+    found = []
+    for needs, block in BLOCK.findall(text):
+        commands = []
+        for line in block.splitlines():
+            if line.startswith("    $ "):
+                commands.append((line[6:], []))
+            else:
+                commands[-1][1].append(line[4:].rstrip())
+        found.append((needs, commands))
+    return found
+
+
+def lacking(needs, commands):
+    """Why a block cannot be run here, or ""."""
+    text = "\n".join(command for command, _ in commands)
+    for program in ("oclgrind", "g++"):
+        if program in text and not shutil.which(program):
+            return f"no {program}"
+    for lab in re.findall(r"\./lab run (\w+)", text):
+        if not (BUILD / "bin" / lab).is_file():
+            return f"{lab} has not been built"
+    if "./lab plot" in text and not any(run(python, "-c", "import matplotlib").returncode == 0 for python in (
+            "python3", "/usr/bin/python3")):
+        return "no matplotlib"
+    if "g++" in text and "OpenCL" in text:
+        probe = "#define CL_TARGET_OPENCL_VERSION 120\n#include <CL/cl.h>\nint main() { cl_uint n = 0; return clGetPlatformIDs(0, 0, &n) || !n; }"
+        made = subprocess.run("g++ -x c++ - -lOpenCL -o probe && ./probe; code=$?; rm -f probe; exit $code", shell=True, input=probe,
+                              text=True, capture_output=True, check=False, cwd=os.environ.get("TMPDIR", "/tmp"))
+        if made.returncode:
+            return "no OpenCL to compile with and to run on"
+    if needs:  # a compiler whose figures the page shows
+        name, _, version = needs.partition(" ")
+        told = run(name, "--version").stdout if shutil.which(name) else ""
+        compiled = BUILD / "compile_commands.json"
+        if f"release {version}," not in told or not compiled.is_file() or ".cu" not in compiled.read_text(encoding="utf-8"):
+            return f"no build with {name} {version}"
+    elif "./lab explain" in text:
+        try:
+            explain_run.plugin(ROOT, BUILD)
+        except Refusal as fault:
+            return str(fault)
+    return ""
+
+
+def agrees(shown, printed):
+    """Is this what the page shows? `...` stands for any lines."""
+    pattern = "".join(r"(?:.*\n)*?" if line.strip() == "..." else re.escape(line) + "\n" for line in shown)
+    return re.fullmatch(pattern, "".join(line.rstrip() + "\n" for line in printed.splitlines())) is not None
+
+
+def session(scratch, found):
+    """Runs the blocks. What differs from the page, and why blocks were left out."""
+    for name in ("docs", "labs", "tools"):
+        (scratch / name).symlink_to(ROOT / name)
+    lab = scratch / "lab"
+    lab.write_text(LAB.format(build=BUILD, root=ROOT, python=sys.executable), encoding="utf-8")
+    lab.chmod(0o755)
+    faults, left_out = [], []
+    for needs, commands in found:
+        if reason := lacking(needs, commands):
+            left_out.append(reason)
+            continue
+        for command, shown in commands:
+            done = subprocess.run(["bash", "-c", command], cwd=scratch, text=True, capture_output=True, check=False,
+                                  stdin=subprocess.DEVNULL, timeout=60)
+            if not agrees(shown, done.stdout):
+                faults.append(f"$ {command}\nthe page shows\n" + "\n".join(shown) + f"\nit prints\n{done.stdout}{done.stderr}")
+    return faults, left_out
+
+
+def text_of(page):
+    return (LESSONS / f"{page}.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(text_of(page))])
+def test_what_a_lesson_shows_is_what_its_commands_print(page, scratch):
+    found = blocks(text_of(page))
+    faults, left_out = session(scratch, found)
+    assert not faults, "\n\n".join(faults)
+    if len(left_out) == len(found):
+        pytest.skip("; ".join(dict.fromkeys(left_out)))
+
+
+KERNELS = ("lost", "neighbour", "message")
+
+
+def test_oclgrind_reports_each_broken_kernel_and_none_that_is_mended(scratch):
+    if reason := lacking("", [("g++ -lOpenCL, oclgrind", [])]):
+        pytest.skip(reason)
+    passed("g++", "-Wall", "-Wextra", "-Werror", LESSONS / "programs/races.cpp", "-lOpenCL", "-o", scratch / "races")
+    for kernel in KERNELS:
+        for name, broken in ((kernel, True), (f"{kernel}_mended", False)):
+            done = run("oclgrind", "--data-races", scratch / "races", name)
+            assert f"\n{name}: " in f"\n{done.stdout}" and ("data race" in done.stderr) == broken, done
+            assert broken or done.returncode == 0, done
+    assert run(scratch / "races", "lost_mended_twice").returncode == 2
+
+
+@pytest.mark.parametrize("name", ["races", "errors"])
+def test_the_programs_in_CUDA_compile_and_on_a_GPU_say_what_the_lessons_say(name, scratch):
+    if not shutil.which("nvcc"):
+        pytest.skip("no nvcc")
+    passed("nvcc", "-lineinfo", LESSONS / f"programs/{name}.cu", "-o", scratch / name)
+    if not gpu():
+        return
+    if name == "races":
+        for kernel in KERNELS:
+            assert f"{kernel}_mended: " in passed(scratch / name, f"{kernel}_mended").stdout
+        return
+    told = dict(re.findall(r"(?m)^(\S.*\S):  *(cuda\w+)$", passed(scratch / name).stdout))
+    assert told["cudaGetLastError, 2048 threads in a block"] == "cudaErrorInvalidConfiguration", told
+    assert told["cudaGetLastError, once more"] == told["cudaGetLastError, a store too far"] == "cudaSuccess", told
+    assert told["cudaMalloc, which is not to blame"] == told["cudaFree"] == "cudaErrorIllegalAddress", told
+
+
+def test_a_page_that_shows_something_else_is_found(scratch):
+    page = "<!-- run -->\n    $ printf 'a\\nb\\nc\\n'\n    a\n    {}\n    c\n\ntext\n\n    $ false\n"
+    for line, faulty in (("b", False), ("...", False), ("x", True), ("b\n    b", True)):
+        folder = scratch / str(len(list(scratch.iterdir())))
+        folder.mkdir()
+        faults, left_out = session(folder, blocks(page.format(line)))
+        assert bool(faults) == faulty and not left_out, f"{line}: {faults} {left_out}"
+
+
+def test_every_lesson_is_listed_has_a_picture_something_to_try_and_sources():
+    listed = re.findall(r"\]\(([a-z-]+)\.md\)", (LESSONS / "README.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == PAGES
+    menu = (ROOT / "docs/layout.xml.in").read_text(encoding="utf-8")
+    for page in PAGES:
+        text = text_of(page)
+        assert f'"@ref lessons_{page.replace("-", "_")}"' in menu, f"{page} is not in the menu"
+        assert "](../figures/" in text and "\n## Try it\n" in text and "\n## Sources\n" in text, page
+        prose = re.sub(r"(?m)^    .*", "", re.sub(r"<!--.*?-->", "", text, flags=re.S))
+        words = sum(1 for token in prose.split() if re.search(r"\w", token))
+        assert 400 <= words <= 950, f"{page}: {words} words"
