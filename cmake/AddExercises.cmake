@@ -5,9 +5,10 @@
 include_guard(GLOBAL)
 
 add_library(gpulab_grading STATIC ${GPULAB_ROOT}/common/src/grading/worker.cpp)
-target_link_libraries(gpulab_grading PUBLIC gpulab_common PRIVATE gpulab_compile)
+target_link_libraries(gpulab_grading PUBLIC gpulab_core PRIVATE gpulab_compile)
 add_library(gpulab_judging STATIC ${GPULAB_ROOT}/common/src/grading/judge.cpp)
-target_link_libraries(gpulab_judging PUBLIC gpulab_common nlohmann_json::nlohmann_json PRIVATE gpulab_compile)
+target_link_libraries(gpulab_judging PUBLIC gpulab_core nlohmann_json::nlohmann_json PRIVATE gpulab_compile)
+target_compile_options(gpulab_judging PRIVATE ${gpulab_quick})
 
 # How a submission in CUDA is found out that computes on the CPU: see docs/grading.md. Both lie where the programs lie,
 # because the judge looks for them there.
@@ -24,38 +25,51 @@ if(GPULAB_WITH_CUDA)
     endif()
 endif()
 
-# add_exercises(<lab> [HELPERS <files of the lab that rungs of exercises call>])
+# add_exercises(<lab> [HELPERS <files of the lab that rungs of exercises call>] [LIBRARIES <further targets that they need>])
 #
 # judge_<lab>, from judge.cpp beside the calling CMakeLists.txt, and worker_<lab>_<rung> for each rung of exercises.toml. There
 # each field has a line of its own.
 function(add_exercises lab)
-    cmake_parse_arguments(EXERCISES "" "" "HELPERS" ${ARGN})
+    cmake_parse_arguments(EXERCISES "" "" "HELPERS;LIBRARIES" ${ARGN})
     set(folder ${CMAKE_CURRENT_SOURCE_DIR})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS exercises.toml)
-    add_executable(judge_${lab} judge.cpp)
-    target_link_libraries(judge_${lab} PRIVATE ${lab}_lab gpulab_judging gpulab_compile)
+    # Students wait for the judge, so it has what needs no device, and not the rungs of other back ends. The table of all rungs
+    # is there, too, and not used: the linker drops it, with what it refers to.
+    add_executable(judge_${lab} judge.cpp $<TARGET_OBJECTS:${lab}_host>)
+    target_include_directories(judge_${lab} PRIVATE ${folder}/..)
+    target_link_libraries(judge_${lab} PRIVATE ${EXERCISES_LIBRARIES} gpulab_judging gpulab_compile)
+    target_link_options(judge_${lab} PRIVATE ${gpulab_drop_unused})
+    target_compile_options(judge_${lab} PRIVATE ${gpulab_quick})
     foreach(library gpulab_no_launches gpulab_launches)
         if(TARGET ${library})
             add_dependencies(judge_${lab} ${library})
         endif()
     endforeach()
 
-    # A worker has only the objects that its rung needs: the lab's library holds all other rungs. One of the helpers has the
-    # table of all rungs, which is not used: the linker drops it, with what it refers to.
+    # A worker has only the objects that its rung needs: the lab's library holds all other rungs.
     set(helpers "")
+    set(cuda_helpers "")
+    set(handed_out FALSE)
+    if(IS_DIRECTORY ${folder}/opencl OR IS_DIRECTORY ${folder}/cuda) # the files as students received them
+        set(handed_out TRUE)
+    endif()
     foreach(file IN LISTS EXERCISES_HELPERS)
-        if(NOT file MATCHES "\\.cu$" OR GPULAB_WITH_CUDA)
+        if(NOT file MATCHES "\\.cu$")
+            list(APPEND helpers "$<FILTER:$<TARGET_OBJECTS:${lab}_host>,INCLUDE,/${file}\\.o$>")
+        elseif(GPULAB_WITH_CUDA AND handed_out)
+            list(APPEND cuda_helpers ${folder}/../${file})
+        elseif(GPULAB_WITH_CUDA)
             list(APPEND helpers "$<FILTER:$<TARGET_OBJECTS:${lab}_lab>,INCLUDE,/${file}\\.o$>")
         endif()
     endforeach()
     if(helpers)
         add_library(${lab}_helpers STATIC ${helpers})
         set_target_properties(${lab}_helpers PROPERTIES LINKER_LANGUAGE CXX)
-        target_compile_options(${lab}_lab PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-ffunction-sections -fdata-sections>)
-        target_link_options(${lab}_helpers INTERFACE -Wl,--gc-sections)
+        target_link_options(${lab}_helpers INTERFACE ${gpulab_drop_unused})
     endif()
 
-    file(STRINGS exercises.toml fields REGEX "^(name|problem|types|rung) = ")
+    set(also "")
+    file(STRINGS exercises.toml fields REGEX "^(name|problem|types|also|rung) = ")
     foreach(field IN LISTS fields)
         if(field MATCHES "^name = \"(.*)\"")
             set(name ${CMAKE_MATCH_1}) # of an exercise, as far as the fields below are concerned: tests follow them
@@ -64,8 +78,11 @@ function(add_exercises lab)
             set(types "")
         elseif(field MATCHES "^types = \\[(.*)\\]")
             string(REGEX MATCHALL "[a-z]+" types "${CMAKE_MATCH_1}")
+        elseif(field MATCHES "^also = { *\"?([a-z]+)\"? = \"(.*)\" *}")
+            set(also "    worker.add<${lab}::${problem}>(\"${CMAKE_MATCH_1}\", ${lab}::${CMAKE_MATCH_2});\n")
         elseif(field MATCHES "^rung = \"((opencl|cuda)_.*)\"")
             gpulab_add_worker(${lab} ${CMAKE_MATCH_1} ${CMAKE_MATCH_2})
+            set(also "")
         endif()
     endforeach()
 endfunction()
@@ -80,7 +97,7 @@ function(gpulab_add_worker lab rung backend)
         string(APPEND adds "    worker.add<${lab}::${problem}<${type}>>(\"${type}\", ${lab}::${rung}<${type}>);\n")
     endforeach()
     if(NOT types)
-        set(adds "    worker.add<${lab}::${problem}>(\"\", ${lab}::${rung});\n")
+        set(adds "    worker.add<${lab}::${problem}>(\"\", ${lab}::${rung});\n${also}")
     endif()
     set(worker worker_${lab}_${rung})
     set(generated ${CMAKE_CURRENT_BINARY_DIR}/${worker})
@@ -104,24 +121,35 @@ int main() {
         target_link_libraries(${worker} PRIVATE ${lab}_helpers)
     endif()
     target_include_directories(${worker} PRIVATE ${folder}/..)
-    target_link_libraries(${worker} PRIVATE gpulab_grading gpulab_compile)
-    if(backend STREQUAL "cuda") # the rung comes from the lab's library; a grader links the student's file in its place
+    target_link_libraries(${worker} PRIVATE ${EXERCISES_LIBRARIES} gpulab_grading gpulab_compile)
+    if(backend STREQUAL "cuda" AND handed_out) # the other rungs are not waited for
+        gpulab_files_of_rung(sources cuda/*.cu ${rung})
+        target_sources(${worker} PRIVATE ${sources} ${cuda_helpers})
+    elseif(backend STREQUAL "cuda") # the rung comes from the lab's library; a grader links the student's file in its place
         target_link_libraries(${worker} PRIVATE ${lab}_lab)
     endif()
+endfunction()
+
+# gpulab_files_of_rung(<variable> <pattern> <rung>): the files of the lab that define a rung.
+function(gpulab_files_of_rung variable pattern rung)
+    set(defining "")
+    file(GLOB sources ${folder}/../${pattern})
+    foreach(source IN LISTS sources)
+        file(STRINGS ${source} found REGEX "void ${rung}\\(")
+        if(found)
+            list(APPEND defining ${source})
+        endif()
+    endforeach()
+    set(${variable} ${defining} PARENT_SCOPE)
 endfunction()
 
 # Adds the file that defines a rung to its worker. The kernels of the exercise are not embedded: the worker reads them when it
 # runs. Others, which the rung may have as well, are embedded as in the lab.
 function(gpulab_add_opencl_rung worker rung exercise)
-    file(GLOB sources ${folder}/../opencl/*.cpp)
-    foreach(source IN LISTS sources)
-        file(STRINGS ${source} found REGEX "void ${rung}\\(")
-        if(found)
-            target_sources(${worker} PRIVATE ${source})
-        endif()
-    endforeach()
+    gpulab_files_of_rung(sources opencl/*.cpp ${rung})
+    target_sources(${worker} PRIVATE ${sources})
     set(kernels ${folder}/../opencl/*.cl)
-    if(IS_DIRECTORY ${folder}/opencl) # in a hand-out
+    if(handed_out)
         set(kernels ${folder}/opencl/*.cl)
     endif()
     file(GLOB kernels ${kernels})
@@ -142,5 +170,5 @@ inline const char* const @name@ = @name@_text.c_str();
     endforeach()
     get_target_property(embedded ${lab}_lab BINARY_DIR)
     target_include_directories(${worker} PRIVATE ${generated} ${embedded}/${lab}_lab_cl)
-    add_dependencies(${worker} ${lab}_lab)
+    add_dependencies(${worker} ${lab}_lab_cl)
 endfunction()

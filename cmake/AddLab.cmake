@@ -5,6 +5,7 @@ include_guard(GLOBAL)
 # `inline constexpr char one_item_cl[]`. The program then needs no file beside it at run time.
 function(gpulab_embed_opencl target)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_cl)
+    set(headers "")
     foreach(source IN LISTS ARGN)
         get_filename_component(file ${source} NAME)
         set(header ${folder}/${file}.hpp)
@@ -16,28 +17,45 @@ function(gpulab_embed_opencl target)
             COMMENT "Embedding ${file}"
             VERBATIM)
         target_sources(${target} PRIVATE ${header} ${source})
+        list(APPEND headers ${header})
     endforeach()
+    add_custom_target(${target}_cl DEPENDS ${headers}) # for programs that need the headers alone
+    add_dependencies(${target} ${target}_cl)
     target_include_directories(${target} PRIVATE ${folder})
 endfunction()
 
 # add_lab(<name>
 #     SUMMARY <one line>
+#     [PROGRAM <files beside main.cpp that only the program needs>]
+#     [REFERENCES <rungs that problems or references call>]
 #     [CUDA_LIBRARIES <targets of the CUDA toolkit, e.g. CUDA::cublas>]
 #     [LIBRARIES <other targets>])
 #
 # Makes the library <name>_lab from the lab's .cpp files (all but main.cpp; the tests link it) and the rungs in its folders
-# cpu, cuda and opencl; and the executable <name>. Ninja and Make see a new file by themselves. A lab that is built alone
+# cpu, cuda and opencl; and the executable <name>. The objects of problems and references, <name>_host, are in the library too:
+# they are all that the judge of an exercise needs, for which students wait. Ninja and Make see a new file by themselves. A lab that is built alone
 # has its tests here; in the whole tree tests/ comes after all labs.
 function(add_lab name)
-    cmake_parse_arguments(LAB "" "SUMMARY" "CUDA_LIBRARIES;LIBRARIES" ${ARGN})
+    cmake_parse_arguments(LAB "" "SUMMARY" "PROGRAM;REFERENCES;CUDA_LIBRARIES;LIBRARIES" ${ARGN})
     if(LAB_UNPARSED_ARGUMENTS)
         message(FATAL_ERROR "add_lab(${name}): unknown arguments ${LAB_UNPARSED_ARGUMENTS}")
     endif()
 
     file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cpp)
-    file(GLOB cpu CONFIGURE_DEPENDS cpu/*.cpp)
-    list(REMOVE_ITEM sources main.cpp)
-    add_library(${name}_lab STATIC ${sources} ${cpu})
+    file(GLOB cpu RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS cpu/*.cpp)
+    if(LAB_REFERENCES)
+        list(REMOVE_ITEM cpu ${LAB_REFERENCES})
+    endif()
+    set(studies ${sources})
+    list(FILTER studies INCLUDE REGEX "^studies\\.cpp$")
+    list(REMOVE_ITEM sources main.cpp studies.cpp ${LAB_PROGRAM})
+    add_library(${name}_host OBJECT ${sources} ${LAB_REFERENCES})
+    target_link_libraries(${name}_host PRIVATE gpulab_common gpulab_compile ${LAB_LIBRARIES})
+    target_include_directories(${name}_host PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    if(NOT MSVC) # a program that needs a few of the functions drops the others, with what they refer to
+        target_compile_options(${name}_host PRIVATE -ffunction-sections -fdata-sections)
+    endif()
+    add_library(${name}_lab STATIC ${studies} ${LAB_PROGRAM} ${cpu} $<TARGET_OBJECTS:${name}_host>)
     target_include_directories(${name}_lab PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${name}_lab PUBLIC gpulab_common PRIVATE gpulab_compile ${LAB_LIBRARIES})
     if(GPULAB_WITH_CUDA)

@@ -56,6 +56,12 @@ if(NOT MSVC)
     endif()
 endif()
 
+# For a program of which only a few functions are needed: the linker drops the others, with what they refer to.
+set(gpulab_drop_unused -Wl,--gc-sections)
+if(APPLE)
+    set(gpulab_drop_unused -Wl,-dead_strip)
+endif()
+
 # gpulab_precompile(<target> <headers>): compiles large headers of others once, for all C++ files of the targets that get
 # them with target_precompile_headers(... REUSE_FROM <target>). Each file includes what it needs nevertheless, and compiles
 # without this too: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON, as in the preset sanitize.

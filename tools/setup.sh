@@ -33,11 +33,15 @@ watch() {
     return $rc
 }
 
+explain_failure() { :; } # what a hand-out adds to the output of a command that failed
+
 # Runs a command whose output matters only if it fails.
 quietly() {
     if ! watch "$@"; then
         stop_if_needed
-        [[ ${CI:-} ]] || cat "$log" >&2
+        # Of a build, what failed: the steps before it help nobody.
+        [[ ${CI:-} ]] || sed -n '/^FAILED: /,$p' "$log" | grep . >&2 || cat "$log" >&2
+        explain_failure
         die "this failed: $*"
     fi
 }
@@ -313,6 +317,19 @@ explain_run() {
     provide "python3=python3 $(to_explain)"
     needs_python
     become python3 -B "$root/tools/explain" "$root" "$build" "$@"
+}
+
+# Draws, with the first Python that has matplotlib; a newer one of the user's own may stand before the system's.
+plot() {
+    local python asked
+    for asked in no yes; do
+        [[ $asked == no ]] || provide "$to_plot"
+        for python in python3 /usr/bin/python3; do
+            if "$python" -c "import matplotlib" 2>/dev/null; then become "$python" "$root/tools/plot" "$@"; fi
+        done
+    done
+    have python3 || die "python3 is not installed, which draws (package python3-matplotlib)"
+    become python3 "$root/tools/plot" "$@" # which says what is missing
 }
 
 # The CUDA toolkit from PyPI: this release of its package cuda-toolkit names those of all the others.

@@ -25,6 +25,17 @@ void print_line(std::string_view program, std::string message, bool with_log = f
 
 } // namespace
 
+std::string message_of(const std::exception& e) {
+#if defined(GPULAB_WITH_OPENCL)
+    if (const auto* of_opencl = dynamic_cast<const cl::Error*>(&e)) {
+        std::string message = std::string(e.what()) + " failed: " + opencl_error_name(of_opencl->err());
+        if (of_opencl->err() == CL_INVALID_KERNEL_ARGS) message += " (a parameter of the kernel is given no argument)";
+        return message;
+    }
+#endif
+    return e.what();
+}
+
 int fail(std::string_view program) noexcept {
     try {
         throw;
@@ -36,7 +47,7 @@ int fail(std::string_view program) noexcept {
     }
 #if defined(GPULAB_WITH_OPENCL)
     catch (const cl::Error& e) {
-        print_line(program, std::string(e.what()) + " failed: " + opencl_error_name(e.err()));
+        print_line(program, message_of(e));
     }
 #endif
     catch (const std::length_error&) { // a vector larger than any can be

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 #include <memory>
 #include <mutex>
-#include <regex>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include "backends.hpp"
 #include "gpulab/file.hpp"
@@ -28,23 +29,34 @@ std::string trimmed(std::string text) {
     return text;
 }
 
+// std::regex would be shorter, but a program that a student waits for includes this file, and it compiles for seconds.
+
+/// Where the digits that begin at a place of a text end.
+std::size_t end_of_digits(std::string_view text, std::size_t at) {
+    while (at < text.size() && text[at] >= '0' && text[at] <= '9') ++at;
+    return at;
+}
+
 // "<kernel>:7:14: error" with the file and line that the text's #line directives give to its line 7, for compilers that
 // count the lines of the text and pass over #line (NVIDIA's). As it is where the text has none before that line.
 std::string with_file(const std::string& message, const std::string& text) {
-    static const std::regex place("<kernel>:([0-9]+):"), directive("#line ([0-9]+) \"([^\"]+)\".*");
-    std::smatch found;
-    if (!std::regex_search(message, found, place)) return message;
-    const int wanted = std::stoi(found[1]);
+    constexpr std::string_view place = "<kernel>:", directive = "#line ";
+    const std::size_t at = message.find(place), begin = at + place.size();
+    const std::size_t end = at == std::string::npos ? 0 : end_of_digits(message, begin);
+    if (end == 0 || end == begin || end == message.size() || message[end] != ':') return message;
+    const int wanted = std::stoi(message.substr(begin, end - begin));
     std::istringstream lines(text);
     std::string line, file;
     int number = 0;
-    for (int i = 1; i <= wanted && std::getline(lines, line); ++i, ++number)
-        if (std::smatch named; std::regex_match(line, named, directive)) {
-            number = std::stoi(named[1]) - 2; // the line after this one has the number that it says
-            file = named[2];
-        }
+    for (int i = 1; i <= wanted && std::getline(lines, line); ++i, ++number) {
+        if (!line.starts_with(directive)) continue;
+        const std::size_t first = line.find('"'), last = line.find('"', first + 1);
+        if (first == std::string::npos || last == std::string::npos) continue;
+        number = std::stoi(line.substr(directive.size())) - 2; // the line after this one has the number that it says
+        file = line.substr(first + 1, last - first - 1);
+    }
     if (file.empty()) return message;
-    return std::string(found.prefix()) + file + ":" + std::to_string(number) + ":" + std::string(found.suffix());
+    return message.substr(0, at) + file + ":" + std::to_string(number) + ":" + message.substr(end + 1);
 }
 
 constexpr std::string_view pocl = "Portable Computing Language"; // its platform
@@ -78,16 +90,35 @@ std::string told_places() {
     return places;
 }
 
+/// Whether a line of a build log only counts: "2 errors generated.", "Device cpu failed to build the program".
+bool is_chatter(std::string_view line) {
+    const std::size_t digits = end_of_digits(line, 0);
+    const std::string_view rest = line.substr(digits);
+    return (digits > 0 && (rest.starts_with(" error") || rest.starts_with(" warning")) &&
+            rest.ends_with(" generated.")) ||
+           (line.starts_with("Device ") && line.ends_with(" failed to build the program"));
+}
+
+/// A line with <kernel> in place of the absolute path of a .cl file, which is the driver's own.
+std::string without_drivers_file(std::string line) {
+    constexpr std::string_view suffix = ".cl:", kernel = "<kernel>:";
+    for (std::size_t at = line.find('/'); at != std::string::npos; at = line.find('/', at + 1)) {
+        const std::size_t end = line.find_first_of(" :", at);
+        if ((at > 0 && line[at - 1] != ' ') || end == std::string::npos || end < at + suffix.size() ||
+            line.compare(end + 1 - suffix.size(), suffix.size(), suffix) != 0)
+            continue;
+        line.replace(at, end + 1 - at, kernel);
+    }
+    return line;
+}
+
 /// The lines of a build log that speak of the kernel's text. A .cl file of ours is named by its path in the repository,
 /// see EmbedText.cmake; one with an absolute path is the driver's own and holds a text that has no file.
 std::string compiler_lines(const std::string& log, const std::string& text) {
-    static const std::regex chatter("[0-9]+ (error|warning)s?.* generated\\.|Device .* failed to build the program");
-    static const std::regex file_of_driver("(^| )/[^ :]+\\.cl:");
     std::string lines, line;
     for (std::istringstream all(log); std::getline(all, line);)
-        if (!line.empty() && !std::regex_match(line, chatter))
-            lines +=
-                (lines.empty() ? "" : "\n") + with_file(std::regex_replace(line, file_of_driver, "$1<kernel>:"), text);
+        if (!line.empty() && !is_chatter(line))
+            lines += (lines.empty() ? "" : "\n") + with_file(without_drivers_file(line), text);
     return lines.empty() ? log : lines;
 }
 
@@ -311,7 +342,8 @@ const cl::Program& OpenClContext::program(const std::string& source, const std::
     if (description_.platform == pocl) check_pocl_cache(); // it may be full by now
     cl::Program program(context_, source);
     try {
-        detail::run_compiler([&] { program.build({device_}, ("-cl-std=CL1.2 " + options).c_str()); });
+        detail::run_compiler(
+            [&] { program.build({device_}, ("-cl-std=CL1.2 -cl-kernel-arg-info " + options).c_str()); });
     } catch (const cl::Error& e) {
         const std::string log = trimmed(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device_));
         throw BuildError(fmt::format("an OpenCL kernel does not compile for {}:\n{}", description_.name,
@@ -334,11 +366,32 @@ OpenClContext& opencl() {
 }
 
 cl::Kernel opencl_kernel(const std::string& source, const char* name, const std::string& options) {
+    const cl::Program& program = opencl().program(source, options);
     try {
-        return cl::Kernel(opencl().program(source, options), name);
+        return cl::Kernel(program, name);
     } catch (const cl::Error& e) {
-        throw Error(fmt::format("OpenCL kernel '{}': {}", name, opencl_error_name(e.err())));
+        std::string message = fmt::format("OpenCL kernel '{}': {}", name, opencl_error_name(e.err()));
+        if (e.err() == CL_INVALID_KERNEL_NAME) {
+            std::string kernels = program.getInfo<CL_PROGRAM_KERNEL_NAMES>();
+            std::replace(kernels.begin(), kernels.end(), ';', ' ');
+            message += fmt::format(": there is none of this name; the text has {}", kernels.empty() ? "none" : kernels);
+        }
+        throw Error(message);
     }
+}
+
+void detail::argument_refused(const cl::Kernel& kernel, cl_uint index, const cl::Error& error) {
+    std::string wanted;
+    try { // not all drivers keep what the text declares
+        const auto text = [](std::string name) { return trimmed(std::move(name)); };
+        wanted = fmt::format("; the kernel declares {} arguments", kernel.getInfo<CL_KERNEL_NUM_ARGS>());
+        wanted += fmt::format(", this one as '{} {}'", text(kernel.getArgInfo<CL_KERNEL_ARG_TYPE_NAME>(index)),
+                              text(kernel.getArgInfo<CL_KERNEL_ARG_NAME>(index)));
+    } catch (const cl::Error&) {
+    }
+    throw Error(fmt::format("OpenCL kernel '{}' does not take the host's argument {}, counted from 1: {}{}",
+                            trimmed(kernel.getInfo<CL_KERNEL_FUNCTION_NAME>()), index + 1,
+                            opencl_error_name(error.err()), wanted));
 }
 
 std::string opencl_error_name(cl_int code) {

@@ -251,6 +251,9 @@ LOSERS = {
     "cr by one item": ("tridiagonal", "cr", [CR_SERIAL], ["by 1 of 32 lanes"]),
     "cr where equations stand": ("tridiagonal", "cr", [CR_WHERE_EQUATIONS_STAND], ["requests of local memory in all"]),
 }
+# Tests whose values they do not get right: one adds up in float, the others note no zero pivot.
+NOT_ALL_RIGHT = {"tree by one item in vectors": "one group and its neighbours", "pcr by one item": "a zero pivot",
+                 "pcr by each item for itself": "a zero pivot"}
 WINNERS = {
     "scan in two trees": ("reduction", "prefix-sum", SCAN_IN_TREES),
 }
@@ -260,7 +263,8 @@ WINNERS = {
 def test_right_answers_that_ask_a_GPU_for_too_much_lose_the_points_of_that_test(name):
     lab, exercise, codes, said = LOSERS[name]
     with judge_of(lab) as judge:
-        results = costs(ready(judge), exercise, *codes, tests=lambda one: of_cost(one) or (one.visible and one.check == "values"))
+        results = costs(ready(judge), exercise, *codes, tests=lambda one: of_cost(one) or (
+            one.visible and one.check == "values" and one.name != NOT_ALL_RIGHT.get(name)))
         for one in results:
             if one.test != "what a GPU is asked for":
                 assert one.outcome == PASSED, told([one])
@@ -416,13 +420,13 @@ def test_lab_test_in_a_hand_out_shows_what_a_kernel_asks_for(scratch, monkeypatc
     (scratch / "out/build").mkdir()
     (scratch / "out/build/default").symlink_to(build)  # as if it had been built there
     (scratch / "out/labs/02_reduction" / part.files[0]).write_text(text)
-    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    monkeypatch.setattr(student, "built", lambda root, targets: "")
     monkeypatch.setattr(judging, "HAS_ANSWERS", False)
     capsys.readouterr()
     assert student.main([str(scratch / "out"), "test", "tree"]) == 1
     said = capsys.readouterr().out
     assert '"if (me % step == 0) x[me] += x[me + step / 2];": 1598 requests by 5.4 of 32 lanes' in said, said
-    assert "Hint: Which warps still have a working item" in said and "3 of 5 points in the tests that you can see" in said, said
+    assert "Hint: Which warps still have a working item" in said and "3.5 of 5.5 points in the tests that you can see" in said, said
     monkeypatch.setattr(judging.Judge, "plugin", (None, "explain needs a header"))
     assert student.main([str(scratch / "out"), "test", "tree"]) == 0
     said = capsys.readouterr().out

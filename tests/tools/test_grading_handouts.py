@@ -129,7 +129,7 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
         pytest.skip("no OpenCL device")
     if not judge.plugin[0]:
         pytest.skip(judge.plugin[1])
-    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    monkeypatch.setattr(student, "built", lambda root, targets: "")
     files = target / "labs/01_saxpy/opencl"
     (files / "02_one_item.cl").write_text(lab.rung("opencl/02_one_item.cl"))
     (files / "03_grid_stride.cl").write_text(lab.stub("opencl/03_grid_stride.cl") + "// read\n")
@@ -146,8 +146,8 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
         monkeypatch.setenv("GITHUB_ACTIONS", "true")
         assert student.main([str(target), "test", "many-blocks", "distances"]) == 1
         student.main([str(target), "zip"])
-    for words in ("4 of 4 points in the tests that you can see\n", "0 of 3 points in the tests that you can see\n", "::notice title=Autograding complete::Points 4/7\n",
-                  '::notice title=Autograding report::{"totalPoints": 4.0, "maxPoints": 7.0}\n'):
+    for words in ("4.5 of 4.5 points in the tests that you can see\n", "0 of 4 points in the tests that you can see\n", "::notice title=Autograding complete::Points 4.5/8.5\n",
+                  '::notice title=Autograding report::{"totalPoints": 4.5, "maxPoints": 8.5}\n'):
         assert said.getvalue().count(words) == 1, f"'{words}' is not in: {said.getvalue()}"
     names = zipfile.ZipFile(target / "hand-in.zip").namelist()
     assert len(names) == 7, f"files in {names}"
@@ -165,6 +165,21 @@ def test_lab_test_shows_a_student_what_is_unsolved_wrong_and_right_with_index_va
     with pytest.raises(Fault) as caught:
         student.main([str(target), "test", "nothing"])
     assert "many-blocks" in str(caught.value), str(caught.value)
+
+
+def test_a_file_that_is_saved_while_the_first_test_runs_is_tested_again(scratch, monkeypatch):
+    target = scratch / "out"
+    handout.main(ROOT, ["saxpy", str(target)])
+    file, seen = target / "labs/01_saxpy/opencl/02_one_item.cl", []
+
+    def test(root, names):
+        seen.append(names)
+        if len(seen) == 1:
+            os.utime(file, (1, 1))
+
+    monkeypatch.setattr(student, "test", test)
+    student.watch(target, [], rounds=1)
+    assert seen == [[], ["many-blocks"]], "what was tested"
 
 
 def test_lab_watch_tests_again_the_exercise_whose_file_was_saved(scratch, monkeypatch):

@@ -94,18 +94,24 @@ def includes_of(lab):
     found = {}
     for entry in said.split("\n\n"):
         head, *paths = entry.splitlines() or [""]
-        source = re.sub(rf"labs/{lab.folder}/CMakeFiles/{lab.name}_lab\.dir/(.*)\.o: .*", r"\1", head)
+        source = re.sub(rf"labs/{lab.folder}/CMakeFiles/{lab.name}_(?:lab|host)\.dir/(.*)\.o: .*", r"\1", head)
         if source != head and (lab.path / source).is_file():  # else it is of another program, or the file has gone
             found[source] = {path.strip().removeprefix(f"{lab.path}/") for path in paths if path.strip().startswith(f"{lab.path}/")}
     return found
 
 
-def others_in(library, folder):
-    """The objects of a library of the build that are not compiled in this folder."""
+def object_of(lab, file):
+    """The object of a file of a lab in the build: those of problems and references have a target of their own."""
+    command = cuda.compile_command(BUILD, lab.path / file)
+    return command[command.index("-o") + 1]
+
+
+def others_in(library, folders):
+    """The objects of a library of the build that are not compiled in one of these folders."""
     said = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", library], capture_output=True, text=True, check=True).stdout
     archived = said.splitlines()[-1].split()
     assert library in archived
-    return [word for word in archived if word.endswith(".o") and f"/{folder}/" not in word]
+    return [word for word in archived if word.endswith(".o") and not any(f"/{folder}/" in word for folder in folders)]
 
 
 def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scratch, hand_out_of):
@@ -114,7 +120,7 @@ def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scr
     withheld = set(handout.withheld_files(lab))
     includes = includes_of(lab)
     own = [file for file in includes if file not in withheld]
-    objects = [f"labs/{lab.folder}/CMakeFiles/{lab.name}_lab.dir/{file}.o" for file in own]
+    objects = [object_of(lab, file) for file in own]
     # What is withheld has functions that refuse, and nothing that clashes: one file with all of them for each compiler.
     for suffix in (".cpp", ".cu"):
         sources = sorted(file for file in includes if file in withheld and file.endswith(suffix))
@@ -130,7 +136,7 @@ def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scr
             left -= includes[file]
     link = cuda.link_command(BUILD, lab.name)
     at = next(at for at, word in enumerate(link) if word.endswith(f"lib{lab.name}_lab.a"))
-    link[at:at + 1] = objects + others_in(link[at], f"{lab.name}_lab.dir")
+    link[at:at + 1] = objects + others_in(link[at], (f"{lab.name}_lab.dir", f"{lab.name}_host.dir"))
     link[link.index("-o") + 1] = str(scratch / lab.name)
     ran = subprocess.run(link, cwd=BUILD, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -144,12 +150,15 @@ def test_lab_test_in_a_hand_out_says_unsolved_for_each_exercise(lab, scratch, mo
     handout.main(ROOT, [lab.name, str(scratch / "out")])
     (scratch / "out/build").mkdir()
     (scratch / "out/build/default").symlink_to(BUILD)  # as if it had been built there
-    monkeypatch.setattr(student, "built", lambda root, lab, part: "")
+    monkeypatch.setattr(student, "built", lambda root, targets: "")
     capsys.readouterr()
     assert student.main([str(scratch / "out"), "test"]) == 1
     *said, total = capsys.readouterr().out.splitlines()
-    assert re.fullmatch(r"0 of [1-9]\d* points in the tests that you can see", total)
-    assert [line.split()[:2] for line in said] == [["unsolved", exercise.name] for exercise in lab.exercises]
+    assert re.fullmatch(r"0 of [1-9][\d.]* points in the tests that you can see", total)
+    assert [line.split()[:2] for line in said[::2]] == [["unsolved", exercise.name] for exercise in lab.exercises]
+    for line, exercise in zip(said[1::2], lab.exercises, strict=True):
+        part = next(iter(exercise.parts.values()))
+        assert all(f" labs/{lab.folder}/{file} " in line for file in part.files) and line.startswith("    Open "), line
 
 
 # Grading

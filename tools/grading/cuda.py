@@ -105,7 +105,7 @@ def hand_out(lab: Lab, sandbox: Sandbox) -> Path:
     tree = sandbox.base / "tree"
     with MAKING:
         if not tree.is_dir():
-            write_tree([lab], tree)
+            write_tree([lab], tree, comes_free=False)
     return tree
 
 

@@ -51,6 +51,7 @@ class Part:
     files: list[str]  # those with an EXERCISE mark, relative to the lab
     mistake: str = ""  # of a repair exercise: the row of tests/mistakes/NN_name.toml
     pocl_threads: int | None = None  # with which PoCL runs the rung; None: PoCL chooses
+    also: dict[str, str] = field(default_factory=dict)  # a further rung in these files, by the `type` that a case names it
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ def backend_of(file: str) -> str:
 
 
 def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Part:
-    unknown = set(entry) - {"rung", "mistake", "pocl_threads"}
+    unknown = set(entry) - {"rung", "mistake", "pocl_threads", "also"}
     if unknown:
         raise ValueError(f"'{exercise}' has a field '{backend}.{sorted(unknown)[0]}', which means nothing")
     threads = entry.get("pocl_threads")
@@ -181,7 +182,7 @@ def part_of(exercise: str, backend: str, entry: dict[str, Any], marked: dict[str
         raise ValueError(f"'{exercise}': pocl_threads is a number from 1 on")
     files = [file for file, regions in marked.items() if backend_of(file) == backend and
              any(one.kind == "EXERCISE" and one.names == [exercise] for one in regions)]
-    return Part(backend, entry["rung"], files, entry.get("mistake", ""), threads)
+    return Part(backend, entry["rung"], files, entry.get("mistake", ""), threads, entry.get("also", {}))
 
 
 def exercise_of(entry: dict[str, Any], marked: dict[str, list[marks.Region]]) -> Exercise:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zlib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,12 @@ from . import marks
 from .exercises import SUFFIXES, Lab, Part, folders, load
 from .fault import Fault, Parser, make_folder, new_folder
 
-WITHHELD = "withheld until the exercise has been handed in"
+WITHHELD = "withheld, because it tells the answer of an exercise"
+COMES_FREE = ("When the visible tests of the exercises are right whose answers a rung tells, `./lab test` puts it back, and the "
+              "lines that are left out of studies and pages.")
+# The options for a small problem of a lab, for who prints from a kernel.
+SMALL = {"saxpy": " --n 4", "reduction": " --n 8", "matmul": " --n 4", "spmv": " --generate lecture", "tridiagonal": " --n 4 --systems 1",
+         "lu": " --n 4", "fdtd": " --nx 8 --ny 6 --steps 1", "cg": " --generate laplace2d:3", "streams": " --width 8 --height 4"}
 TOOLS = ("__init__.py", "fault.py", "clock.py", "memory.py", "marks.py", "cost.py", "exercises.py", "sandbox.py", "worker.py", "judge.py", "cuda.py",
          "launches.py", "races.py", "student.py")
 STUDENT = Path(__file__).parent / "student"
@@ -96,17 +104,24 @@ def users_of(lab: Lab) -> dict[str, set[str]]:
     return users
 
 
-def leave_out_answers(labs: list[Lab], target: Path) -> None:
-    """Puts what stands beside the marks in place of the answers in pages and studies, which are not withheld as a whole."""
+def leave_out_answers(labs: list[Lab], target: Path) -> dict[str, tuple[set[str], str]]:
+    """Puts what stands beside the marks in place of the answers in pages and studies, which are not withheld as a whole.
+    Returns for each of these files the exercises whose answers it told, and its text."""
+    left_out: dict[str, tuple[set[str], str]] = {}
     names = {exercise.name for lab in labs for exercise in lab.exercises}
     own = {target / "labs" / lab.folder / place / file for lab in labs for _, part in lab.parts() for file in part.files
            for place in ("", "exercises")}
     for path in sorted(target.rglob("*")):
         if path.suffix in SUFFIXES and path not in own:
             text = path.read_text(encoding="utf-8")
-            new = marks.without_answers(text, str(path.relative_to(target)), names)
+            where = str(path.relative_to(target))
+            new = marks.without_answers(text, where, names)
             if new != text:
                 path.write_text(new, encoding="utf-8")
+                told = {name for one in marks.regions(text, where) for name in one.names} & names
+                if told:
+                    left_out[where] = (told, marks.without_answers(text, where, set()))
+    return left_out
 
 
 def toml_of(value: Any) -> str:
@@ -122,7 +137,8 @@ def toml_of(value: Any) -> str:
 
 def part_lines(part: Part) -> list[str]:
     threads = [f"pocl_threads = {part.pocl_threads}"] if part.pocl_threads else []
-    return ["", f"[exercise.{part.backend}]", f"rung = {toml_of(part.rung)}", *threads]
+    also = [f"also = {toml_of(part.also)}"] if part.also else []
+    return ["", f"[exercise.{part.backend}]", *also, f"rung = {toml_of(part.rung)}", *threads]
 
 
 def visible_exercises(lab: Lab) -> str:
@@ -211,8 +227,11 @@ def folder_for(root: Path, name: str) -> Path:
     return path
 
 
-def write_tree(labs: list[Lab], target: Path) -> None:
-    """Writes a hand-out into a folder that does not exist or is empty."""
+def write_tree(labs: list[Lab], target: Path, comes_free: bool = True) -> None:
+    """Writes a hand-out into a folder that does not exist or is empty.
+
+    @param comes_free whether what is withheld lies in it, packed, and `./lab test` puts it back when its exercises are right
+    """
     root = labs[0].root
     target.mkdir(parents=True, exist_ok=True)
     copy_tree(root, root / "cmake", target / "cmake")
@@ -224,7 +243,8 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     grading.mkdir(parents=True)
     for name in TOOLS:
         shutil.copy(Path(__file__).parent / name, grading / name)
-    shutil.copy(root / "tools" / "setup.sh", target / "tools" / "setup.sh")
+    for name in ("setup.sh", "plot", "results.py"):
+        shutil.copy(root / "tools" / name, target / "tools" / name)
     copy_tree(root, root / "tools" / "explain", target / "tools" / "explain")
     shutil.copy(STUDENT / "lab", target / "lab")
     (target / "lab").chmod(0o755)
@@ -233,7 +253,9 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     words = {"LABS": "\n".join(f"- [Your way through lab {lab.folder[:2]}](labs/{lab.folder}/PATH.md), and its page: "
                                f"[{lab.name}](labs/{lab.folder}/README.md)" for lab in labs),
              "ANSWERS": f"`labs/{labs[0].folder}/answers.md`" if len(labs) == 1 else "`answers.md`, beside that page",
-             "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name}
+             "EXERCISES": "\n".join(exercise_list(lab) for lab in labs), "LAB": labs[0].name,
+             "VARIANT": next(part.rung for _, part in labs[0].parts()), "SMALL": SMALL.get(labs[0].name, ""),
+             "WITHHELD": COMES_FREE if comes_free else "They are handed out later."}
     text = (STUDENT / "README.md").read_text(encoding="utf-8")
     for name, value in words.items():
         text = text.replace(f"@{name}@", value)
@@ -241,7 +263,44 @@ def write_tree(labs: list[Lab], target: Path) -> None:
     for lab in labs:
         write_lab(lab, target)
     unlink_absent(target)
-    leave_out_answers(labs, target)
+    withheld = {lab.folder: withheld_with(lab) for lab in labs} if comes_free else {}
+    texts = leave_out_answers(labs, target)
+    if comes_free:
+        (grading / "withheld.json").write_text(packed(target, withheld, texts), encoding="utf-8")
+
+
+def withheld_with(lab: Lab) -> list[tuple[set[str], dict[str, str]]]:
+    """What is withheld, in pieces that come free together: the exercises whose answers a piece tells, and its files."""
+    files, users = set(withheld_files(lab)), users_of(lab)
+    own = {file: {name for one in regions if one.kind == "ANSWER" and not one.instead for name in one.names}
+           for file, regions in lab.marked().items() if file in files}
+    pieces = []
+    for file in sorted(files):
+        inside = {file}  # with the withheld files that it includes
+        while more := {one for one in files - inside if users[one] & inside}:
+            inside |= more
+        names = {name for one in inside for name in own.get(one, ())}
+        if names:
+            pieces.append((names, {one: marks.without_answers((lab.path / one).read_text(encoding="utf-8"), one, set())
+                                   for one in sorted(inside)}))
+    return pieces
+
+
+def packed(target: Path, withheld: dict[str, list[tuple[set[str], dict[str, str]]]], texts: dict[str, tuple[set[str], str]]) -> str:
+    """What comes free, as JSON: the exercises that have to be right, and files with their texts, which nobody reads by chance.
+
+    @param texts by file, those from which lines were left out
+    """
+    pieces = [(names, {f"labs/{folder}/{file}": text for file, text in files.items()})
+              for folder, found in withheld.items() for names, files in found]
+    pieces += [(names, {file: text}) for file, (names, text) in texts.items()]
+    lines = []
+    for names, files in pieces:
+        content = {file: {"instead": hashlib.sha256((target / file).read_bytes()).hexdigest(), "text": text}
+                   for file, text in files.items()}
+        lines.append(json.dumps({"exercises": sorted(names), "packed":
+                                 base64.b64encode(zlib.compress(json.dumps(content).encode(), 9)).decode()}))
+    return "[\n" + ",\n".join(lines) + "\n]\n"
 
 
 def write_lab(lab: Lab, target: Path) -> None:
@@ -311,6 +370,7 @@ def main(root: Path, words: list[str]) -> int:
     parser.add_argument("lab", nargs="?", help="a lab; left out with --all")
     parser.add_argument("folder", metavar="DIR", help="the folder to make; an existing one must be empty")
     parser.add_argument("--all", action="store_true", help="one folder for all labs that have exercises")
+    parser.add_argument("--keep-withheld", action="store_true", help="what is withheld does not come free when it is solved")
     if "--all" in words and len([word for word in words if not word.startswith("-")]) == 2:
         raise Fault("--all takes no lab: ./lab handout --all DIR")
     options = parser.parse_args(words)
@@ -318,6 +378,6 @@ def main(root: Path, words: list[str]) -> int:
         raise Fault("hand out one lab, or all: ./lab handout LAB DIR, or ./lab handout --all DIR")
     labs = [load(root, name) for name in (folders(root) if options.all else [options.lab])]
     target = folder_for(root, options.folder)
-    make_folder(target, lambda new: write_tree(labs, new))
+    make_folder(target, lambda new: write_tree(labs, new, not options.keep_withheld))
     print(target)
     return 0

@@ -50,6 +50,7 @@ JUDGE_SECONDS = 60.0  # for the judge's own program, which makes inputs and comp
 MOST_LOGGED = 4 << 20  # bytes of a tool's log that are read
 TOOLS = "/usr/bin:/usr/local/bin:/usr/local/cuda/bin"  # where they are
 OCLGRIND = ["--max-errors", "5", "--build-options", "-cl-opt-disable", "--log"]  # and the log
+OF_RACES = ["oclgrind", "--data-races", "--uninitialized", "--check-api", *OCLGRIND]
 LAUNCHES = "launches"  # the file of counts beside a log
 SUMMARY = {"racecheck": r"RACECHECK SUMMARY: (\d+) hazards? displayed"}  # of compute-sanitizer; the other tools:
 OTHER_SUMMARY = r"ERROR SUMMARY: (\d+) errors?"
@@ -81,6 +82,9 @@ NO_RIGHT_ANSWER = "a kernel that gives wrong answers, or leaves its arrays, is n
 WRONG_UNDER_TOOL = "the tool found nothing, but values are wrong: see the other tests"
 ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
+OUTSIDE = ": it used memory far outside of an array. Is an index below 0? As a size_t it is huge"
+COMPILER = "PoCL's compiler is at fault here: in Oclgrind the same kernel is right, and free of races"
+BESIDES = 20.0  # seconds that Oclgrind gets for a case which is wrong under PoCL
 
 
 @dataclass
@@ -148,6 +152,12 @@ class Turns:
                 self.changed.notify_all()
 
 
+def plugin_of(root: Path, build: Path) -> subprocess.CompletedProcess[str]:
+    """Builds the plugin of oclgrind that counts, and prints its path, or why there is none."""
+    return subprocess.run([sys.executable, "-B", str(root / "tools/explain/plugin.py"), str(root), str(build)],
+                          capture_output=True, text=True, check=False)
+
+
 class Judge:
     """Judges the exercises of a lab with the programs of a build."""
 
@@ -192,6 +202,11 @@ class Judge:
         found: dict[str, Any] = json.loads(self.call("devices"))
         return found
 
+    @property
+    def on_pocl(self) -> bool:
+        """Whether OpenCL runs on PoCL here."""
+        return "Portable Computing Language" in self.devices["opencl"].get("platforms", [])[:1]
+
     def why_not(self, part: Part) -> str:
         """Why a back end cannot be graded here; "" when it can."""
         found = self.devices[part.backend]
@@ -203,8 +218,7 @@ class Judge:
     def plugin(self) -> tuple[Path | None, str]:
         """The plugin of oclgrind that counts, at a place that every user can read, or why there is none. Built when it is first
         asked for."""
-        ran = subprocess.run([sys.executable, "-B", str(self.explain / "plugin.py"), str(self.lab.root), str(self.build)],
-                             capture_output=True, text=True, check=False)
+        ran = plugin_of(self.lab.root, self.build)
         if ran.returncode != 0:
             return None, (ran.stderr.strip() or "its plugin cannot be built").splitlines()[-1].removeprefix("explain: ")
         return self.sandbox.installed(Path(ran.stdout.strip())), ""
@@ -298,6 +312,7 @@ class Judge:
                     continue
                 begin = time.perf_counter()
                 run = Run(self, exercise, part, test, program, kernels, cache, slot, without_kernels, left)
+                run.miscompiled = any(one.public == COMPILER for one in results)
                 if results and results[0].outcome == BUILD_ERROR:  # nothing else was tried, and nothing can run
                     result = run.outcome(BUILD_ERROR, results[0].message)
                 elif left <= 0:
@@ -365,6 +380,7 @@ class Run:
         self.without_kernels = without_kernels  # only of a CUDA submission
         self.seconds = judge.case_seconds
         self.left = left  # seconds that the programs of the submission may still run
+        self.miscompiled = False  # in an earlier test PoCL's compiler was at fault: the answers of a test of speed do not count
 
     def outcome(self, outcome: str, message: str = "", share: float = 0.0, public: str = "", printed: str = "") -> Result:
         if printed and not HAS_ANSWERS:
@@ -493,8 +509,9 @@ class Run:
             how = worker.end(wait=1)
             what = TIMED_OUT if "CPU time" in how else CRASHED
             printed = worker.printed.decode("utf-8", errors="replace").strip()
+            outside = OUTSIDE if "SIGSEGV" in how or "SIGBUS" in how else ""
             return answers, self.outcome(what, f"{describe(cases[len(answers)])}: the program {how} before it had "
-                                               f"answered", printed=printed[-500:])
+                                               f"answered{outside}", printed=printed[-500:])
         return answers, None
 
     def judged(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
@@ -544,8 +561,37 @@ class Run:
         why = self.trial().why_not_counted if self.without_kernels else ""
         with self.started(self.program, self.kernels, counted=bool(self.without_kernels and not why)) as worker:
             answers, trouble = self.asked(worker, cases)
-        return (self.judged(cases, answers) or trouble or self.computed_elsewhere(cases, answers, worker.kernels) or
+        wrong = self.judged(cases, answers)
+        if wrong and wrong.outcome == FAILED and not trouble and self.compiler_is_at_fault(cases, answers):
+            return self.outcome(PASSED, f"{COMPILER}. PoCL: {wrong.message}", share=1, public=COMPILER)
+        return (wrong or trouble or self.computed_elsewhere(cases, answers, worker.kernels) or
                 self.outcome(PASSED, f"{NOT_COUNTED}: {why}" if why else "", share=1))
+
+    def compiler_is_at_fault(self, cases: list[dict[str, Any]], answers: list[bytes]) -> bool:
+        """Whether the cases that are wrong under PoCL, which compiles some correct kernels wrongly, are right in Oclgrind, which
+        finds nothing to report. A case that takes Oclgrind too long says nothing if a shorter one was right."""
+        program = shutil.which(OF_RACES[0], path=TOOLS)
+        if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.two_faced(OF_RACES):
+            return False
+        wrong = [case for case, verdict in zip(cases, self.checked(cases, answers)) if verdict["status"] != PASSED]
+        right, left, end = 0, self.left, clock.now() + 3 * BESIDES
+        for case in wrong:
+            if right and clock.now() > end:
+                break
+            with self.log(self.slot) as log:
+                with self.started(self.program, self.kernels, [program, *OF_RACES[1:], str(log)], NO_GUARDS, kept=log.parent) as worker:
+                    seconds, self.seconds = self.seconds, BESIDES
+                    again, trouble = self.asked(worker, [case])
+                    self.seconds = seconds
+                    ended = not trouble and worker.finish(BESIDES)
+                findings = read_log(log)
+            if trouble and trouble.outcome == TIMED_OUT and right:
+                continue
+            self.left = left  # this is no time of the submission's
+            if not ended or findings is None or not is_clean(OF_RACES, findings) or self.judged([case], again):
+                return False
+            right += 1
+        return right > 0
 
     def trial(self) -> Trial:
         """What the rung does in this test; tried once."""
@@ -639,7 +685,7 @@ class Run:
     def races(self) -> Result:
         """Runs the submission under a tool that sees every access: oclgrind, or compute-sanitizer."""
         opencl = self.part.backend == "opencl"
-        tools = [["oclgrind", "--data-races", "--uninitialized", "--check-api", *OCLGRIND]] if opencl else [
+        tools = [OF_RACES] if opencl else [
             ["compute-sanitizer", "--tool", tool, *more, "--log-file"]
             for tool, more in (("memcheck", ["--leak-check", "no", "--padding", "4096"]),
                                ("racecheck", ["--racecheck-report", "all"]), ("initcheck", []))]
@@ -653,7 +699,7 @@ class Run:
             if not program:
                 why = f"{tool[0]} is not installed"
                 return self.outcome(NOT_GRADED, why, public=why)
-            why = self.found_in_rung(program, tool)
+            why = self.found_in_rung(program, tool) if HAS_ANSWERS else ""  # in a hand-out the rung is the student's file
             if why:
                 return self.outcome(NOT_GRADED, f"{tool[0]} does not accept the rung: {why}",
                                     public=f"{tool[0]} does not work here")
@@ -863,14 +909,14 @@ class Run:
                         asked += cases
                         answers += found
                         if trouble:
-                            return self.judged(asked, answers) or trouble
+                            return (None if self.miscompiled else self.judged(asked, answers)) or trouble
                     times[one] += took[problems:]
                 ratio = ratio_of(times[1], times[0])
                 if ratio <= FULL_UP_TO or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
                     break
         finally:
             remove(rung)
-        trouble = self.judged(asked, answers)
+        trouble = None if self.miscompiled else self.judged(asked, answers)
         if not trouble and self.without_kernels:
             some = problems * secrets.randbelow(len(asked) // problems)  # one round: it does not know which
             cases = asked[some:some + problems]

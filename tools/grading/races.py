@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 RACE = re.compile(r"(?ms)^(Read-write|Write-write) data race at (\w+) memory address 0x([0-9a-f]+)\n\tKernel: (\w+)\n(.*?)(?=^\S|\Z)")
+UNSET = re.compile(r"Uninitialized value written to .*\n(?:\t.*\n)*?\tAt line (\d+) \(column \d+\) of ")
 SIDE = re.compile(r"(?:First|Second) entity: +Global\S+ Local\((\d+),(\d+),(\d+)\) Group\((\d+),(\d+),(\d+)\)\n"
                   r"\t  (.*)\n\tAt line (\d+) \(column (\d+)\) of (.*):\n")
 ADDRESS_BITS = 48  # of an address: the place within an array. The bits above number the arrays
@@ -38,7 +39,7 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     found = RACE.search(report)
     sides = [side_of(one) for one in SIDE.findall(found[5])] if found else []
     if not found or len(sides) != 2:
-        return "", ""
+        return unset_in_words(report)
     kind, space, address, kernel = found.group(1, 2, 3, 4)
     if kind == "Write-write":
         does = ("writes", "writes")
@@ -67,6 +68,14 @@ def in_words(report: str, files: dict[str, str]) -> tuple[str, str]:
     steps = sorted(abs(a - b) for a, b in zip(one.item, other.item))
     whose = "its neighbour" if same and steps == [0, 0, 1] else f"another one {'of the same' if same else 'of another'} group"
     return exact, f"a work-item {does[0]} {place} {lines[0]} while {whose} {does[1]} it {lines[1]}: {why}"
+
+
+def unset_in_words(report: str) -> tuple[str, str]:
+    """The same of a number that was never written, or is written too late."""
+    found = UNSET.match(report)
+    words = (f"a work-item uses at line {found[1]} what nobody has written so far: is an element left out, or does a barrier not "
+             "stand before?") if found else ""
+    return words, words
 
 
 def with_own_lines(report: str, files: dict[str, str]) -> str:

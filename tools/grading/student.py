@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import textwrap
 import time
 import zipfile
+import zlib
 from pathlib import Path
 
 from .exercises import Exercise, Lab, Part, folders, is_unsolved, load
 from .fault import Fault, exit_code
-from .judge import BUILD_ERROR, NOT_GRADED, PASSED, WRONG_UNDER_TOOL, Judge, Result
+from .judge import BUILD_ERROR, NOT_GRADED, PASSED, WRONG_UNDER_TOOL, Judge, Result, plugin_of
 from .sandbox import best
 
 COLOURS = {"right": "32", "wrong": "31", "unsolved": "33"}
@@ -30,19 +34,25 @@ def labs_of(root: Path) -> list[Lab]:
 
 
 def chosen(labs: list[Lab], names: list[str]) -> list[tuple[Lab, Exercise]]:
+    """The exercises with these names; the name of a lab stands for all of its exercises, no name for all there are."""
     pairs = [(lab, exercise) for lab in labs for exercise in lab.exercises]
     known = [exercise.name for _, exercise in pairs]
     for name in names:
-        if name not in known:
+        if name not in known and name not in [lab.name for lab in labs]:
             raise Fault(f"no exercise is named '{name}'; there are: {' '.join(known)}")
-    return [(lab, exercise) for lab, exercise in pairs if not names or exercise.name in names]
+    return [(lab, exercise) for lab, exercise in pairs if not names or exercise.name in names or lab.name in names]
 
 
-def built(root: Path, lab: Lab, part: Part | None) -> str:
-    """Builds the judge of a lab, or the worker of a part. Returns what the compiler said when it failed."""
-    target = f"worker_{lab.name}_{part.rung}" if part else f"judge_{lab.name}"
+def target_of(lab: Lab, part: Part | None) -> str:
+    """The program that is built: the worker of a part, or the judge of a lab."""
+    return f"worker_{lab.name}_{part.rung}" if part else f"judge_{lab.name}"
+
+
+def built(root: Path, targets: list[str]) -> str:
+    """Builds programs. Returns what the compiler said when it failed."""
     said = ""
-    with subprocess.Popen(["cmake", "--build", str(root / "build/default"), "--target", target], stdin=subprocess.DEVNULL,
+    words = [word for target in targets for word in ("--target", target)]
+    with subprocess.Popen(["cmake", "--build", str(root / "build/default"), *words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as building:
         assert building.stdout
         for line in building.stdout:
@@ -69,22 +79,53 @@ def state_of(lab: Lab, part: Part) -> str:
     return "unsolved"
 
 
+def places(lab: Lab, part: Part) -> str:
+    """The files that are the student's, from the root of the hand-out on."""
+    return " and ".join(f"labs/{lab.folder}/{file}" for file in part.files)
+
+
+def not_theirs(part: Part, said: str) -> str:
+    """A sentence where the first error of a compiler stands in a file that is not the student's; else nothing."""
+    lines = [line for line in said.splitlines() if re.search(r"\berror\b", line)]  # before or behind the place
+    found = next(filter(None, (re.search(r"([^\s:(]+\.(?:cl|cu|cuh|cpp|hpp|h))[:(]\d+", line) for line in lines)), None)
+    if not found or Path(found[1]).name in [Path(file).name for file in part.files]:
+        return ""
+    return (f"The first error stands in {found[1]}, which is not your file: {' '.join(part.files)}. If you changed it, take it "
+            "from the hand-out again; it may also use what your file should define.\n")
+
+
 def test_part(root: Path, judge: Judge, exercise: Exercise, part: Part) -> tuple[str, list[Result], str]:
-    """The state of one back end of an exercise: right, wrong, unsolved, missing, not tested; its results; further text."""
+    """The state of one back end of an exercise that has been begun: right, wrong, not tested; its results; further text."""
     lab = judge.lab
-    state = state_of(lab, part)
-    if state != "begun":
-        return state, [], ""
     why = judge.why_not(part)
     if why:
-        return "not tested", [], f"{why} here"
-    trouble = built(root, lab, part)
+        return "not tested", [], f"{why} here" + without_gpu(root, lab, part)
+    trouble = built(root, [target_of(lab, part)])
     if trouble:
-        return "wrong", [], f"it does not compile:\n{trouble}"
+        return "wrong", [], f"it does not compile:\n{not_theirs(part, trouble)}{trouble}"
     files = {file: (lab.path / file).read_bytes() for file in part.files}
     results = judge.judge(exercise, part, files, slot=0, built=judge.worker_program(part))
+    for one in results:
+        if one.outcome == BUILD_ERROR:
+            one.message = not_theirs(part, one.message) + one.message
     outcomes = {one.outcome for one in results}
     return "right" if outcomes == {PASSED} else "not tested" if outcomes <= {PASSED, NOT_GRADED} else "wrong", results, ""
+
+
+def without_gpu(root: Path, lab: Lab, part: Part) -> str:
+    """What becomes of a CUDA file where there is no GPU: it is compiled if `./lab cuda on` says so."""
+    if part.backend != "cuda":
+        return ""
+    if not knows(root, target_of(lab, part)):
+        return "; ./lab cuda on compiles it all the same, where nvcc is installed"
+    trouble = built(root, [target_of(lab, part)])
+    return f"; it does not compile:\n{not_theirs(part, trouble)}{trouble}" if trouble else "; it compiles"
+
+
+def knows(root: Path, target: str) -> bool:
+    """Whether the build has a program: those in CUDA may be left out."""
+    ran = subprocess.run(["ninja", "-C", str(root / "build/default"), "-t", "query", target], capture_output=True, check=False)
+    return ran.returncode == 0
 
 
 def show(exercise: Exercise, part: Part, state: str, results: list[Result], more: str) -> None:
@@ -99,6 +140,8 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
     for result in results:
         if result.outcome == PASSED:
             print(f"    {painted('right')}  {result.test} ({result.points:g})")
+            if result.message:
+                print(textwrap.indent(result.message, "           "))
             continue
         points = f"({result.score:g} of {result.points:g})"
         if result.outcome == NOT_GRADED:
@@ -111,6 +154,17 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
             break
         if result.outcome != NOT_GRADED and result.public != WRONG_UNDER_TOOL:
             print(f"           Hint: {hints[result.test]}")
+    sys.stdout.flush()  # also when it goes to a file or a pipe
+
+
+def what_to_do(lab: Lab, exercise: Exercise, part: Part, state: str) -> str:
+    """The next step for an exercise that has not been begun, or that is right."""
+    if state == "unsolved":
+        do = "find and repair the mistake" if exercise.kind == "repair" else "write what its TODO asks for"
+        return f"Open {places(lab, part)} and {do}."
+    if state == "missing":
+        return f"./lab reset {exercise.name} puts {places(lab, part)} back as handed out."
+    return f"Next: ./lab run {lab.name} --variant {part.rung} measures it at full size." if state == "right" else ""
 
 
 def test(root: Path, names: list[str]) -> bool:
@@ -118,25 +172,37 @@ def test(root: Path, names: list[str]) -> bool:
     fine = True
     points = most = 0.0
     judges: dict[str, Judge] = {}
+    right: set[str] = set()
+    open_ones: list[str] = []
     sandbox = best("none")
+    asked = chosen(labs_of(root), names)
+    begun = [(lab, part) for lab, exercise in asked for part in exercise.parts.values() if state_of(lab, part) == "begun"]
     try:
-        for lab, exercise in chosen(labs_of(root), names):
-            if lab.name not in judges:
-                if not (root / "build/default/bin" / f"judge_{lab.name}").exists():
-                    print(f"lab: building the tests of {lab.name} (the first time takes some minutes)", file=sys.stderr)
-                trouble = built(root, lab, None)
-                if trouble:
-                    raise Fault(f"the tests do not build:\n{trouble}")
-                judges[lab.name] = Judge(lab, root / "build/default", sandbox, b"visible")
+        if begun:
+            prebuild(root, [lab for lab, _ in begun], [(lab, part) for lab, part in begun if part.backend == "opencl"])
+        for lab, exercise in asked:
             parts = list(exercise.parts.values())
             shown = [part for part in parts if state_of(lab, part) != "unsolved"]
             best_of_parts = 0.0
+            states = []
             for part in shown or parts[:1]:
-                state, results, more = test_part(root, judges[lab.name], exercise, part)
+                state, results, more = state_of(lab, part), [], ""
+                if state == "begun":
+                    if lab.name not in judges:
+                        if trouble := built(root, [target_of(lab, None)]):
+                            raise Fault(f"the tests do not build:\n{trouble}")
+                        judges[lab.name] = Judge(lab, root / "build/default", sandbox, b"visible")
+                    state, results, more = test_part(root, judges[lab.name], exercise, part)
                 fine = fine and state in ("right", "not tested")
+                states.append(state)
                 best_of_parts = max(best_of_parts, sum(one.score for one in results))
                 show(exercise, part, state, results, more)
-                sys.stdout.flush()  # also when it goes to a file or a pipe
+                if step := what_to_do(lab, exercise, part, state):
+                    print(f"    {step}", flush=True)
+            if "right" in states:
+                right.add(exercise.name)
+            elif "not tested" not in states:
+                open_ones.append(exercise.name)
             points += best_of_parts
             most += exercise.points
     finally:
@@ -145,7 +211,57 @@ def test(root: Path, names: list[str]) -> bool:
     if "GITHUB_ACTIONS" in os.environ:  # where GitHub Classroom finds the points
         print(f"::notice title=Autograding report::{json.dumps({'totalPoints': points, 'maxPoints': most})}")
         print(f"::notice title=Autograding complete::Points {points:g}/{most:g}")
+    release(root, right)
+    if right and open_ones:
+        print(f"Next exercise: {open_ones[0]}")
+    elif right and not names:
+        print(f"Next: the questions ({' '.join(f'labs/{lab.folder}/answers.md' for lab in labs_of(root))}), then ./lab zip")
+    sys.stdout.flush()
+    if "GITHUB_ACTIONS" not in os.environ:  # what the first edit needs, so that its verdict takes seconds
+        later = [(lab, part) for lab, exercise in asked for part in exercise.parts.values()
+                 if part.backend == "opencl" and (lab, part) not in begun]
+        if later:
+            prebuild(root, [lab for lab, _ in later], later)
     return fine
+
+
+def prebuild(root: Path, labs: list[Lab], parts: list[tuple[Lab, Part]]) -> None:
+    """Builds judges and workers side by side. What does not compile is told later, by whoever needs it."""
+    targets = list(dict.fromkeys([*(target_of(lab, None) for lab in labs), *(target_of(lab, part) for lab, part in parts)]))
+    targets = [target for target in targets if not (root / "build/default/bin" / target).exists() and knows(root, target)]
+    if targets:
+        print("lab: building the tests (once, about a minute; you can open your files meanwhile)", file=sys.stderr, flush=True)
+        built(root, targets)
+        if any(test.check == "cost" for lab in labs for exercise in lab.exercises for test in exercise.tests):
+            plugin_of(root, root / "build/default")  # what counts
+
+
+# What is withheld, and comes free
+
+
+def release(root: Path, right: set[str]) -> None:
+    """Puts the withheld rungs in their places whose exercises are right, now or in an earlier run."""
+    known, packed = root / "build/right", root / "tools/grading/withheld.json"
+    if not right or not packed.is_file():
+        return
+    solved = right | set(known.read_text(encoding="utf-8").split() if known.is_file() else ())
+    known.parent.mkdir(exist_ok=True)
+    known.write_text("\n".join(sorted(solved)) + "\n", encoding="utf-8")
+    free = []
+    for entry in json.loads(packed.read_text(encoding="utf-8")):
+        if not set(entry["exercises"]) <= solved:
+            continue
+        for file, content in json.loads(zlib.decompress(base64.b64decode(entry["packed"]))).items():
+            path = root / file
+            if path.is_file() and digest_of(path.read_bytes()) == content["instead"]:  # as it was handed out
+                path.write_text(content["text"], encoding="utf-8")
+                free.append(file)
+    if free:
+        print("No longer withheld, because you have solved it:\n" + "\n".join(f"    {file}" for file in sorted(free)))
+
+
+def digest_of(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def times(root: Path, names: list[str]) -> dict[str, float]:
@@ -161,11 +277,12 @@ def times(root: Path, names: list[str]) -> dict[str, float]:
 
 def watch(root: Path, names: list[str], rounds: int = -1) -> None:
     """Tests exercises again when their files are saved. @param rounds the changes after which it ends; -1: never"""
+    known = times(root, names)  # before the tests: a file may be saved while they run
     test(root, names)
-    known = times(root, names)
     while rounds != 0:
-        print("waiting for a file to be saved (Ctrl-C ends)", file=sys.stderr, flush=True)
-        now = known
+        now = times(root, names)
+        if now == known:
+            print("waiting for a file to be saved (Ctrl-C ends)", file=sys.stderr, flush=True)
         while now == known:
             time.sleep(0.3)
             now = times(root, names)
@@ -176,21 +293,92 @@ def watch(root: Path, names: list[str], rounds: int = -1) -> None:
 
 
 def pack(root: Path) -> Path:
-    """Makes hand-in.zip."""
-    target = root / "hand-in.zip"
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for lab in labs_of(root):
-            files = [f"labs/{lab.folder}/{file}" for _, part in lab.parts() for file in part.files]
-            for name in [*files, f"labs/{lab.folder}/answers.md"]:
-                if (root / name).is_file():
-                    archive.writestr(zipfile.ZipInfo(name), (root / name).read_bytes())
+    """Makes hand-in.zip, and says what is not in it. Refuses where nothing has been solved or answered."""
+    target, new = root / "hand-in.zip", root / ".hand-in.zip.new"
+    empty: list[str] = []
+    found: dict[str, bytes] = {}
+    for lab in labs_of(root):
+        for exercise in lab.exercises:
+            states = [state_of(lab, part) for part in exercise.parts.values()]
+            if "begun" not in states:
+                empty.append(f"{exercise.name} ({'missing' if 'missing' in states else 'unsolved'})")
+        own = [f"labs/{lab.folder}/{file}" for _, part in lab.parts() for file in part.files]
+        found |= {name: (root / name).read_bytes() for name in [*own, f"labs/{lab.folder}/answers.md"] if (root / name).is_file()}
+        text = found.get(f"labs/{lab.folder}/answers.md", b"").decode("utf-8", errors="replace")
+        heads = re.split(r"(?m)^## Question (\d+).*$", text)
+        unanswered = [number for number, answer in zip(heads[1::2], heads[2::2])
+                      if not re.sub(r"(?m)^\s*>.*$", "", answer).strip()]
+        if unanswered or len(heads) == 1:
+            empty.append(f"labs/{lab.folder}/answers.md, " + (f"questions {', '.join(unanswered)}" if unanswered else "which is empty"))
+    if not found:
+        raise Fault("there is no file to hand in: hand-in.zip is not made" + (", the one that is there stays" if target.exists() else ""))
+    try:
+        with zipfile.ZipFile(new, "w", zipfile.ZIP_DEFLATED) as archive:
+            for name, content in found.items():
+                archive.writestr(zipfile.ZipInfo(name), content)
+        new.replace(target)
+    finally:
+        new.unlink(missing_ok=True)
+    if empty:
+        print(f"lab: not solved or answered in it: {'; '.join(empty)}", file=sys.stderr)
     return target
+
+
+def reset(root: Path, names: list[str]) -> None:
+    """Puts the files of exercises back as they were handed out. What was there is kept beside them."""
+    if not names:
+        raise Fault("reset which exercise? ./lab list")
+    for lab, exercise in chosen(labs_of(root), names):
+        for part in exercise.parts.values():
+            if state_of(lab, part) == "unsolved":
+                continue
+            for file in part.files:
+                path, kept = lab.path / file, ""
+                if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != lab.stub(file):
+                    number = next(n for n in range(1, 1000) if not path.with_name(f"{path.name}.before-{n}").exists())
+                    kept = f"{path.name}.before-{number}"
+                    path.replace(path.with_name(kept))
+                path.write_text(lab.stub(file), encoding="utf-8")
+                print(f"labs/{lab.folder}/{file} is as it was handed out" + (f"; yours is {kept} beside it" if kept else ""))
+
+
+def unsolved(root: Path, name: str) -> str:
+    """For a run of a lab: the rungs that stand in files which nobody has begun, as RUNG=EXERCISE. Raises Fault where a file is
+    missing, without which the lab does not compile."""
+    found = []
+    lab = next(one for one in labs_of(root) if one.name == name)
+    for exercise, part in lab.parts():
+        state = state_of(lab, part)
+        if state == "missing":
+            raise Fault(f"{places(lab, part)} is missing: {what_to_do(lab, exercise, part, state)}")
+        if state == "unsolved" and exercise.kind == "write":  # a repair exercise is seen to be wrong
+            found += [f"{rung}={exercise.name}" for rung in rungs_in(lab, part)]
+    return " ".join(dict.fromkeys(found))
+
+
+def rungs_in(lab: Lab, part: Part) -> list[str]:
+    """The rungs whose own file is one of a part's, or embeds or includes it."""
+    names = {Path(file).name for file in part.files}
+    rungs = [part.rung]
+    for path in sorted((lab.path / part.backend).glob("*.c*")):
+        text = path.read_text(encoding="utf-8", errors="replace") if path.suffix in (".cpp", ".cu") else ""
+        used = {Path(one).name.removesuffix(".hpp") if one.endswith(".cl.hpp") else Path(one).name
+                for one in re.findall(r'(?m)^#include "([^"]+)"', text)}
+        if path.name in names or used & names:
+            rungs += re.findall(rf"(?m)^void ({part.backend}_\w+)\(", text)
+    return rungs
 
 
 def main(words: list[str]) -> int:
     root, command, names = Path(words[0]), words[1], words[2:]
     if command in ("list", "zip") and names:
         raise Fault(f"{command} takes no arguments")
+    if command == "unsolved":
+        print(unsolved(root, names[0]))
+        return 0
+    if command == "reset":
+        reset(root, names)
+        return 0
     if command == "list":
         for lab in labs_of(root):
             print(f"{lab.name}: {', '.join(exercise.name for exercise in lab.exercises)}")

@@ -52,4 +52,8 @@ public:
 /// @return exit_wrong_result for a WrongResult, otherwise exit_failure
 int fail(std::string_view program) noexcept;
 
+/// What an exception says, with the name of the error where it is one of OpenCL: "clEnqueueNDRangeKernel failed:
+/// CL_INVALID_KERNEL_ARGS".
+std::string message_of(const std::exception& e);
+
 } // namespace gpulab

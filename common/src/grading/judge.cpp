@@ -62,10 +62,15 @@ int Judge::main(int argc, char** argv) const try {
     if (command == "devices" && argc == 2) {
         nlohmann::json all;
         for (const Backend backend : {Backend::cpu, Backend::opencl, Backend::cuda}) {
-            nlohmann::json names = nlohmann::json::array();
-            for (const Device& device : devices(backend)) names.push_back(device.name);
+            nlohmann::json names = nlohmann::json::array(), platforms = names;
+            for (const Device& device : devices(backend)) {
+                names.push_back(device.name);
+                platforms.push_back(device.platform);
+            }
             all[std::string(gpulab::name_of(backend))] = {
-                {"names", names}, {"why", devices(backend).empty() ? why_no_devices(backend) : ""}};
+                {"names", names},
+                {"platforms", platforms},
+                {"why", devices(backend).empty() ? why_no_devices(backend) : ""}};
         }
         std::cout << all.dump() << '\n';
         return exit_success;

@@ -58,7 +58,7 @@ std::string Worker::answer(std::string_view message) const {
     } catch (const BuildError& e) {
         return refusal(Answer::build_error, e.what());
     } catch (const std::exception& e) {
-        return refusal(Answer::error, e.what());
+        return refusal(Answer::error, message_of(e));
     }
 }
 

@@ -3,6 +3,7 @@
 #include "gpulab/cuda/buffer.hpp"
 #include "gpulab/cuda/occupancy.hpp"
 #include "gpulab/cuda/timing.hpp"
+#include "gpulab/error.hpp"
 #include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
 #include "studies.hpp"
@@ -12,7 +13,7 @@ namespace saxpy {
 /// One thread per element, for any block size.
 __global__ void block_size_kernel(float k, const float* a, const float* b, float* c, std::size_t n) {
     // ANSWER many-blocks
-    //| // (the lines of the exercise many-blocks: write them here too)
+    //| // withheld, because it tells the answer of the exercise many-blocks
     //| (void)k, (void)a, (void)b, (void)c, (void)n;
     const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
     if (i < n) c[i] = k * a[i] + b[i];
@@ -56,8 +57,8 @@ void cuda_copies_and_kernel(const Problem& p, Output& c, Stopwatch& watch) {
     gpulab::DeviceBuffer<float> a(p.size()), b(p.size()), out(p.size()); // allocated before the time starts
     constexpr unsigned threads = 256;
     // ANSWER many-blocks
-    //| // (the lines of the exercise many-blocks: write them here too)
     //| const unsigned blocks = 1;
+    //| throw gpulab::Unsupported("withheld, because it tells the answer of the exercise many-blocks");
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
     // END ANSWER
     gpulab::watch_stream(
@@ -77,8 +78,8 @@ void cuda_block_size(const Problem& p, Output& c, Stopwatch& watch, unsigned thr
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
     // ANSWER many-blocks
-    //| // (the lines of the exercise many-blocks: write them here too)
     //| const unsigned blocks = 1;
+    //| throw gpulab::Unsupported("withheld, because it tells the answer of the exercise many-blocks");
     const unsigned blocks = gpulab::grid_size(p.size(), threads);
     // END ANSWER
     gpulab::watch_stream(

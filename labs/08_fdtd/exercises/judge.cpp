@@ -5,6 +5,8 @@
 #include "gpulab/grading/judge.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
+#include <tuple>
 
 #include "exercises/tasks.hpp"
 #include "gpulab/input.hpp"
@@ -73,7 +75,25 @@ template <class T> struct StepsTask : Steps<T> {
             wrong.message = "the output has another size";
             return wrong;
         }
-        return compare(p, reference(scene_of(c, std::stoull(field<std::string>(c, "seed", "1"))), p), out);
+        gpulab::Comparison result =
+            compare(p, reference(scene_of(c, std::stoull(field<std::string>(c, "seed", "1"))), p), out);
+        if (result.wrong > 0) result.message += " " + place_of(p, result.first);
+        return result;
+    }
+
+private:
+    /// Which number an element of the output is: "Element 864 is Hz in row 4, column 64."
+    static std::string place_of(const Problem<T>& p, std::size_t element) {
+        const bool te = p.mode == Mode::te;
+        std::size_t i = element;
+        for (const auto& [name, columns, rows] : {std::tuple{te ? "Hz" : "Ez", p.nx(), p.ny()},
+                                                  {te ? "Ex" : "Hx", p.nx(), p.ny() + 1},
+                                                  {te ? "Ey" : "Hy", p.nx() + 1, p.ny()}}) {
+            if (i < columns * rows)
+                return fmt::format("Element {} is {} in row {}, column {}.", element, name, i / columns, i % columns);
+            i -= columns * rows;
+        }
+        return fmt::format("Element {} is behind the field: a split part, or what a probe recorded.", element);
     }
 };
 

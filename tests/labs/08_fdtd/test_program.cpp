@@ -245,6 +245,16 @@ TEST_CASE("pictures, fields and probes are written") {
           2);
 }
 
+TEST_CASE("pictures of a wrong field are written, and the exit code says that it is wrong") {
+    const gpulab::testing::Program motionless("fdtd", FDTD_MOTIONLESS);
+    const ScratchFolder folder;
+    const auto run = motionless("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("pictures"));
+    INFO(run.out << run.err);
+    CHECK(run.exit_code == 1);
+    CHECK(run.out.find("\nResults of cpu_sequential, which are WRONG:\n") != std::string::npos);
+    CHECK(std::filesystem::exists(folder.path("pictures/animation.png")));
+}
+
 TEST_CASE("the variant whose results are written is the fastest") {
     const ScratchFile json, field;
     const auto run = program("--backend cpu --steps 20 --repeat 3 --json " + json.path() + " --field " + field.path());

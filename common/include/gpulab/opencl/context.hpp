@@ -18,6 +18,9 @@ namespace detail {
 /// Runs a driver's compiler. By default it only calls `compile`; a program can replace it, before any thread compiles,
 /// to do something before and after. The tests let others use the GPU while it compiles.
 extern std::function<void(const std::function<void()>& compile)> run_compiler;
+
+/// Says which argument of a kernel was refused, and what the kernel declares. @throws Error always
+[[noreturn]] void argument_refused(const cl::Kernel& kernel, cl_uint index, const cl::Error& error);
 } // namespace detail
 
 /// An OpenCL device ready for work: context, in-order queue with profiling, and the programs built so far.
@@ -80,9 +83,18 @@ private:
 cl::Kernel opencl_kernel(const std::string& source, const char* name, const std::string& options = "");
 
 /// Sets all arguments of a kernel in order. A size goes in as cl_ulong, a cl::Buffer or cl::LocalSpaceArg as it is.
+/// @throws Error naming the argument that the kernel does not take, and what it declares in its place
 template <class... Args> void set_args(cl::Kernel& kernel, const Args&... args) {
     cl_uint index = 0;
-    (kernel.setArg(index++, args), ...);
+    const auto set = [&](const auto& arg) {
+        try {
+            kernel.setArg(index, arg);
+        } catch (const cl::Error& e) {
+            detail::argument_refused(kernel, index, e);
+        }
+        ++index;
+    };
+    (set(args), ...);
 }
 
 /// The name of an OpenCL error code: "CL_OUT_OF_RESOURCES".

@@ -1,0 +1,328 @@
+"""What a student's own ./lab does: names, resets, what comes free, CUDA on and off, messages, and the objects that a verdict needs."""
+
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+
+import pytest
+from grading_support import BUILD, HAS_OCLGRIND, PROGRAMS, ROOT, files_of, hand_out_of, judge_of, saxpy, told, tree_of, with_tests
+
+from grading import handout, judge as judging, report, student
+from grading.exercises import folders, load
+from grading.fault import Fault
+from grading.judge import FAILED, PASSED
+
+ONE, DISTANCES = "labs/01_saxpy/opencl/02_one_item.cl", "labs/01_saxpy/opencl/distances.cl"
+
+
+@pytest.fixture
+def handed(scratch):
+    """A hand-out of lab 01, with the programs of this build in the place of its own."""
+    handout.main(ROOT, ["saxpy", str(scratch / "out")])
+    (scratch / "out/build").mkdir()
+    (scratch / "out/build/default").symlink_to(BUILD)
+    return scratch / "out"
+
+
+def solve(handed, *files):
+    for file in files:
+        shutil.copy(ROOT / file, handed / file)
+
+
+def said_by(capsys, *words):
+    capsys.readouterr()
+    code = student.main([str(words[0]), *words[1:]])
+    return code, capsys.readouterr()
+
+
+# Names, and files that are not there
+
+
+def test_the_name_of_a_lab_stands_for_its_exercises(handed):
+    labs = student.labs_of(handed)
+    every = [exercise.name for _, exercise in student.chosen(labs, [])]
+    assert [exercise.name for _, exercise in student.chosen(labs, ["saxpy"])] == every and len(every) == 3
+
+
+def test_a_deleted_file_is_named_with_the_command_that_brings_it_back_and_reset_keeps_what_was_written(handed, capsys):
+    (handed / ONE).unlink()
+    code, said = said_by(capsys, handed, "test", "many-blocks")
+    assert code == 1 and "missing  many-blocks" in said.out
+    assert f"    ./lab reset many-blocks puts {ONE} back as handed out.\n" in said.out
+    with pytest.raises(Fault, match=f"{ONE} is missing: ./lab reset many-blocks"):
+        student.unsolved(handed, "saxpy")
+    assert said_by(capsys, handed, "reset", "many-blocks")[1].out == f"{ONE} is as it was handed out\n"
+    stub = load(ROOT, "saxpy").stub("opencl/02_one_item.cl")
+    for number in (1, 2):
+        (handed / ONE).write_text(f"mine {number}")
+        _, said = said_by(capsys, handed, "reset", "many-blocks")
+        assert said.out == f"{ONE} is as it was handed out; yours is 02_one_item.cl.before-{number} beside it\n"
+        assert (handed / ONE).read_text() == stub
+        assert (handed / f"{ONE}.before-{number}").read_text() == f"mine {number}"
+    assert said_by(capsys, handed, "reset", "many-blocks")[1].out == "", "nothing to do"
+    with pytest.raises(Fault, match="reset which exercise"):
+        student.reset(handed, [])
+
+
+def test_zip_keeps_a_good_hand_in_and_says_what_is_not_in_it(handed, capsys):
+    solve(handed, ONE)
+    answers = handed / "labs/01_saxpy/answers.md"
+    answers.write_text(re.sub(r"(?m)^(## Question 2)$", r"\1\n\nFour.", answers.read_text()))
+    _, said = said_by(capsys, handed, "zip")
+    assert said.err.startswith("lab: not solved or answered in it: distances (unsolved); repair-stride (unsolved); ")
+    assert re.search(r"answers\.md, questions 1, 3(, \d+)*\n$", said.err), said.err
+    good = (handed / "hand-in.zip").read_bytes()
+    assert len(zipfile.ZipFile(handed / "hand-in.zip").namelist()) == 7
+    for path in [*(handed / "labs/01_saxpy").glob("opencl/*.cl"), *(handed / "labs/01_saxpy").glob("cuda/*.cu"), answers]:
+        path.unlink()
+    with pytest.raises(Fault, match="the one that is there stays"):
+        student.main([str(handed), "zip"])
+    assert (handed / "hand-in.zip").read_bytes() == good and not list(handed.glob(".hand-in*"))
+
+
+# What comes free
+
+
+def test_what_is_withheld_comes_free_when_all_exercises_are_right_whose_answers_it_tells(handed, capsys):
+    studies, raw = (handed / f"labs/01_saxpy/opencl/{name}" for name in ("studies.cl", "04_vectorised.cl"))
+    assert "k * a[i] + b[i]" not in studies.read_text().split("strided")[0] and handout.WITHHELD in raw.read_text()
+    student.release(handed, {"distances"})
+    assert handout.WITHHELD in raw.read_text(), "another exercise is right"
+    capsys.readouterr()
+    student.release(handed, {"many-blocks"})
+    said = capsys.readouterr().out
+    assert said.startswith("No longer withheld, because you have solved it:\n    docs/kernels.md\n")
+    assert "k * a[i] + b[i]" in studies.read_text().split("strided")[0] and handout.WITHHELD not in raw.read_text()
+    assert not re.search(r"// (END )?ANSWER|//\|", studies.read_text() + raw.read_text()), "marks"
+    student.release(handed, {"many-blocks"})
+    assert capsys.readouterr().out == "", "what is free already"
+
+
+def test_when_everything_is_right_nothing_is_withheld_in_any_lab(scratch):
+    for name, folder in folders(ROOT).items():
+        handout.main(ROOT, [name, str(scratch / name)])
+        lab = load(ROOT, name)
+        closed = [file for file in handout.withheld_files(lab)]
+        student.release(scratch / name, {exercise.name for exercise in lab.exercises})
+        for file in closed:
+            text = (scratch / name / "labs" / folder / file).read_text(encoding="utf-8")
+            assert handout.WITHHELD not in text, f"{folder}/{file}"
+            code = re.sub(r"(?m)^.*(?://\||// ANSWER|// END ANSWER).*\n", "", (lab.path / file).read_text(encoding="utf-8"))
+            assert text == code, f"{folder}/{file}"
+
+
+def test_what_an_instructor_keeps_withheld_is_in_no_file_of_the_hand_out(scratch):
+    handout.main(ROOT, ["saxpy", str(scratch / "out"), "--keep-withheld"])
+    assert not list((scratch / "out").rglob("withheld*"))
+    student.release(scratch / "out", {"many-blocks", "distances", "repair-stride"})
+    assert handout.WITHHELD in (scratch / "out/labs/01_saxpy/opencl/04_vectorised.cl").read_text()
+
+
+# Runs of a lab
+
+
+def test_a_run_of_a_lab_calls_what_nobody_has_begun_unsolved(handed):
+    assert student.unsolved(handed, "saxpy").split() == [
+        "opencl_one_item=many-blocks", "cuda_many_blocks=many-blocks", "opencl_distances_packed=distances",
+        "opencl_distances_aligned=distances", "cuda_distances_packed=distances", "cuda_distances_aligned=distances"]
+    solve(handed, DISTANCES)
+    assert "opencl_distances_packed=distances" not in student.unsolved(handed, "saxpy")
+    program = PROGRAMS / "saxpy"
+    if not program.is_file():
+        pytest.skip("saxpy has not been built")
+    variables = {**os.environ, "GPULAB_UNSOLVED": "cpu_blocks=many-blocks opencl_one_item=many-blocks"}
+    run = subprocess.run([program, "--n", "100", "--backend", "cpu", "--repeat", "1"], env=variables, text=True, capture_output=True, check=False)
+    assert run.returncode == 0 and re.search(r"cpu_blocks .*skipped.*unsolved: it is the exercise many-blocks", " ".join(run.stdout.split()))
+    run = subprocess.run([program, "--n", "100", "--variant", "cpu_blocks"], env=variables, text=True, capture_output=True, check=False)
+    assert run.returncode == 2 and run.stderr == "saxpy: cpu_blocks: unsolved: it is the exercise many-blocks\n"
+
+
+# CUDA
+
+
+def test_whether_CUDA_is_compiled_is_chosen_once_and_lasts(handed, scratch):
+    def cuda(*words):
+        ran = subprocess.run([handed / "lab", "cuda", *words], text=True, capture_output=True, check=False)
+        return ran.stdout if ran.returncode == 0 else (ran.returncode, ran.stderr)
+
+    assert cuda().startswith("CUDA: auto, so it is ")
+    assert cuda("on") == "CUDA: on, so it is compiled here\n" == cuda()
+    assert cuda("off") == "CUDA: off, so it is not compiled here\n" == cuda()
+    shutil.rmtree(handed / "build/default", ignore_errors=True)
+    assert cuda() == "CUDA: off, so it is not compiled here\n", "without the build"
+    assert cuda("perhaps") == (2, "lab: cuda takes one of: on off auto\n")
+
+
+# What a verdict needs
+
+
+def test_a_judge_and_its_workers_wait_for_no_rung_of_another_exercise(scratch):
+    handout.main(ROOT, ["reduction", str(scratch / "out")])
+    known = (BUILD / "CMakeCache.txt").read_text(encoding="utf-8")
+    same = re.findall(r"(?m)^((?:CMAKE_PREFIX_PATH|FETCHCONTENT_BASE_DIR|CMAKE_BUILD_TYPE):.*)$", known)
+    build = scratch / "build"
+    subprocess.run(["cmake", "-S", scratch / "out", "-B", build, "-G", "Ninja", "-DGPULAB_CUDA=OFF",
+                    "-DFETCHCONTENT_FULLY_DISCONNECTED=ON", *(f"-D{one}" for one in same)], capture_output=True, check=True)
+    if "GPULAB_WITH_OPENCL" not in (build / "build.ninja").read_text():
+        pytest.skip("OpenCL is not built here")
+
+    def compiled_for(*targets):
+        said = subprocess.run(["ninja", "-C", build, "-t", "commands", *targets], capture_output=True, text=True, check=True).stdout
+        return {os.path.relpath(name, scratch / "out") for name in re.findall(r" -c (\S+\.(?:cpp|cu))$", said, re.MULTILINE)}
+
+    files = compiled_for("bin/judge_reduction", "bin/worker_reduction_opencl_tree_sequential")
+    rungs = {file for file in files if file.startswith("labs/") and "/opencl/" in file}
+    assert rungs == {"labs/02_reduction/opencl/02_tree_sequential.cpp"}, rungs
+    assert {"common/src/grading/judge.cpp", "labs/02_reduction/sum.cpp"} <= files
+    for other in ("common/src/options.cpp", "common/src/report.cpp", "common/src/image/image.cpp", "common/src/sparse/convert.cpp",
+                  "labs/02_reduction/studies.cpp", "labs/02_reduction/main.cpp"):
+        assert other in compiled_for("bin/reduction") and other not in files, other
+    assert len(files) < 45, sorted(files)
+
+
+# Messages
+
+
+def test_an_error_in_a_file_that_is_not_the_students_says_so():
+    lab = load(ROOT, "saxpy")
+    part = lab.exercises[0].parts["opencl"]
+    for said, names in (("02_one_item.cl:4:9: error: no", False), ("Device x\nother.cl:7:1: error: no", True), ("error: yee.cl:7:1: no", True), ("error: 02_one_item.cl:4:9: no", False),
+                        ("/a/b/cuda/studies.cu(58): error: identifier \"blocks\" is undefined", True),
+                        ("In file\n/a/tasks.hpp:3:1: error: no\n02_one_item.cl:4:9: error: no", True),
+                        ("02_one_item.cl:4:9: warning: no", False)):
+        assert ("which is not your file: opencl/02_one_item.cl." in student.not_theirs(part, said)) == names, said
+
+
+@pytest.mark.parametrize(("old", "new", "words"), [
+    ("void saxpy", "void saxpie", r"OpenCL kernel 'saxpy': CL_INVALID_KERNEL_NAME: there is none of this name; the text has saxpie"),
+    ("ulong n", "int n", r"OpenCL kernel 'saxpy' does not take the host's argument 5, counted from 1: CL_INVALID_ARG_\w+.*'int n'"),
+    ("ulong n", "ulong n, ulong m", r"CL_INVALID_KERNEL_ARGS \(a parameter of the kernel is given no argument\)"),
+    ("k * a[i]", "k * a[i - 100000000000]", r"SIGSEGV before it had answered: .* Is an index below 0\?"),
+    ("k * a[i]", "k + a[i]", r"There k = \S+, a\[\d+\] = \S+, b\[\d+\] = "),
+])
+def test_a_fault_in_a_kernel_is_told_so_that_it_can_be_found(saxpy, old, new, words):
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["opencl"]
+    text = saxpy.lab.rung(part.files[0])
+    assert text.count(old) == 1
+    [one] = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: text.replace(old, new).encode()}, 0)
+    if "does not take" in words and one.outcome == PASSED:
+        pytest.skip("this device takes an argument of another size")
+    assert re.search(words, one.message), told([one])
+
+
+def test_the_second_kernel_of_an_exercise_is_tested_too(saxpy):
+    exercise = next(one for one in saxpy.lab.exercises if one.name == "distances")
+    part = exercise.parts["opencl"]
+    text = saxpy.lab.rung(part.files[0])
+    begin = text.index("kernel void distances_aligned")
+    empty = text[:begin] + re.sub(r"(?s)// EXERCISE.*// END EXERCISE", "", text[begin:])
+    results = saxpy.judge(with_tests(exercise, lambda one: one.check == "values"), part, {part.files[0]: empty.encode()}, 0)
+    assert {one.outcome for one in results} == {FAILED} and len(results) == 2, told(results)
+
+
+@pytest.mark.parametrize(("lab", "title", "old", "new"), [
+    ("reduction", "prefix-sum", "base = before[get_group_id(0)]", "base = 0"),
+    ("tridiagonal", "thomas", "if (pivot == 0 && zero < 0) zero = (int)i;", ""),
+    ("tridiagonal", "pcr", "if (my_b == 0) atomic_min(&zero, i);", ""),
+])
+def test_visible_tests_show_what_only_hidden_ones_did(lab, title, old, new):
+    with judge_of(lab) as judge:
+        exercise = next(one for one in judge.lab.exercises if one.name == title)
+        part = exercise.parts["opencl"]
+        text = judge.lab.rung(part.files[0])
+        assert old in text, "the rung has changed"
+        results = judge.judge(with_tests(exercise, lambda one: one.visible and one.check == "values"), part,
+                              {part.files[0]: text.replace(old, new).encode()}, 0)
+        assert FAILED in {one.outcome for one in results}, told(results)
+
+
+def test_each_lab_has_a_visible_test_for_races_of_each_exercise_that_is_graded_for_them():
+    found = 0
+    for name in folders(ROOT):
+        for exercise in load(ROOT, name).exercises:
+            races = [one for one in exercise.tests if one.check == "races"]
+            found += len(races)
+            assert not races or {one.visible for one in races} == {True, False}, f"{name}: {exercise.name}"
+    assert found >= 36
+
+
+def test_in_a_hand_out_a_race_is_told_in_words(scratch, monkeypatch):
+    """There the rung is the student's own file, so that nothing can be said of the tool by running the rung."""
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    monkeypatch.setattr(judging, "HAS_ANSWERS", False)
+    handout.main(ROOT, ["reduction", str(scratch / "out")])
+    with judge_of("reduction") as judge:
+        judge.lab = load(scratch / "out", "reduction")
+        exercise = judge.lab.exercises[0]
+        part = exercise.parts["opencl"]
+        first, second, last = load(ROOT, "reduction").rung(part.files[0]).split("barrier(CLK_LOCAL_MEM_FENCE);")
+        for text, words in ((f"{first}barrier(CLK_LOCAL_MEM_FENCE);{second}{last}",
+                             r"work-item \d+ of group \d+ writes x\[\d+\] at line \d+ while "),
+                            (f"{first}{second}barrier(CLK_LOCAL_MEM_FENCE);{last}",
+                             r"a work-item uses at line 19 what nobody has written so far: ")):
+            (judge.lab.path / part.files[0]).write_text(text)
+            [one] = judge.judge(with_tests(exercise, lambda one: one.check == "races"), part, {part.files[0]: text.encode()}, 0,
+                                built=judge.worker_program(part))
+            assert one.outcome == FAILED and re.match(words, one.message), told([one])
+
+
+# Kernels that PoCL compiles wrongly
+
+
+def test_a_correct_kernel_that_PoCL_3_compiles_wrongly_is_right():
+    """The tree in which the working items lie apart, with their distance as the loop's variable."""
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    with judge_of("reduction") as judge:
+        exercise = judge.lab.exercises[0]
+        part = exercise.parts["opencl"]
+        text = judge.lab.rung(part.files[0])
+        for old, new in (("size_t stride = get_local_size(0) / 2; stride > 0; stride /= 2", "size_t s = 1; s < get_local_size(0); s *= 2"),
+                         ("if (me < stride) x[me] += x[me + stride];", "if (me % (2 * s) == 0) x[me] += x[me + s];")):
+            assert text.count(old) == 1
+            text = text.replace(old, new)
+        results = judge.judge(with_tests(exercise, lambda one: one.visible and one.check != "cost"), part, {part.files[0]: text.encode()}, 0)
+    assert {one.outcome for one in results} == {PASSED}, told(results)
+
+
+def test_a_right_kernel_that_the_devices_compiler_breaks_keeps_its_points_and_a_wrong_one_does_not(saxpy, monkeypatch):
+    """A device whose answers are wrong, whatever the kernel: the first number of each is another one."""
+    if not HAS_OCLGRIND:
+        pytest.skip("oclgrind is not installed")
+    exercise = saxpy.lab.exercises[0]
+    part = exercise.parts["opencl"]
+    tests = with_tests(exercise, lambda one: one.name == "one block" or one.check == "speed")
+    rung = saxpy.lab.rung(part.files[0])
+    asked = judging.Run.asked
+
+    def broken(self, worker, cases):
+        answers, trouble = asked(self, worker, cases)
+        in_tool = "oclgrind" in " ".join(map(str, worker.process.args))
+        return [one if in_tool else one[:-4] + b"\0\0\x80\x7f" for one in answers], trouble
+
+    timed = judging.Run.timed
+
+    def broken_too(self, program, kernels, cases, slot, seconds):
+        answers, times, trouble = timed(self, program, kernels, cases, slot, seconds)
+        return [one[:-4] + b"\0\0\x80\x7f" for one in answers], times, trouble
+
+    monkeypatch.setattr(judging.Run, "asked", broken)
+    monkeypatch.setattr(judging.Run, "timed", broken_too)
+    monkeypatch.setattr(judging.Judge, "on_pocl", True)
+    one, speed = saxpy.judge(tests, part, {part.files[0]: rung.encode()}, 0)
+    assert (one.outcome, one.score, one.public) == (PASSED, one.points, judging.COMPILER), told([one])
+    assert speed.score > 0, told([speed])
+    assert one.message.startswith(f"{judging.COMPILER}. PoCL: n = 1: "), one.message
+    for visible in (True, False):
+        assert judging.COMPILER in report.said_to_student({"visible": visible, "hint": "hint"}, one.as_dict())
+    for old, new in (("k * a[i]", "2 * k * a[i]"), ("i < n", "i <= n")):  # wrong, and outside of the arrays
+        assert old in rung
+        results = saxpy.judge(tests, part, {part.files[0]: rung.replace(old, new).encode()}, 0)
+        assert [(one.outcome, one.score) for one in results] == [(FAILED, 0)] * 2, told(results)
+    monkeypatch.setattr(judging.Judge, "on_pocl", False)
+    one, _ = saxpy.judge(tests, part, {part.files[0]: rung.encode()}, 0)
+    assert one.outcome == FAILED, "on another platform the device's answer counts"
