@@ -394,7 +394,9 @@ TEST_CASE("all variants solve a system, and the JSON file describes it") {
 namespace {
 /// The trace of one iteration has these commands, and a lane for the kernels and one for the copies of each part. Each
 /// part updates x once. Three iterations are enough.
-void check_trace(const std::string& variant, const std::vector<std::string>& commands, std::size_t parts = 3) {
+/// @param copies whether there are any
+void check_trace(const std::string& variant, const std::vector<std::string>& commands, std::size_t parts = 3,
+                 bool copies = true) {
     const ScratchFile trace;
     const Outcome outcome = program("--generate laplace2d:40 --parts 3 --repeat 1 --limit 3 --tolerance 0 --variant " +
                                     variant + " --trace " + trace.path());
@@ -418,7 +420,7 @@ void check_trace(const std::string& variant, const std::vector<std::string>& com
         CHECK(names.contains(name));
     }
     CHECK(names["next_x"] + names["next x and p"] == parts);
-    CHECK(lanes.size() >= 2 * parts);
+    CHECK(lanes.size() >= (copies ? 2 : 1) * parts);
 }
 
 /// Skips the running test case where there is no GPU. The program is a process of its own that hardly uses one: no
@@ -442,7 +444,7 @@ TEST_CASE("one iteration of several devices is written as a trace, copies and ke
 TEST_CASE("one iteration of several parts on GPUs is written as a trace, copies and kernels of every part", "[cuda]") {
     gpu_or_skip();
     check_trace("cuda_devices", {"collect", "inner rows", "border rows", "residual", "next x and p", "halo", "sum"});
-    check_trace("cuda_devices_stores", {"product", "residual", "next x and p"});
+    check_trace("cuda_devices_stores", {"product", "residual", "next x and p"}, 3, false); // kernels store the halo
 }
 
 TEST_CASE("table-4-6 has the time of each kernel of the rungs for several GPUs", "[cuda]") {
