@@ -170,6 +170,9 @@ def test_what_a_student_surely_means_is_taken_and_the_rest_is_named(scratch):
                   {"opencl/02_one_item.cl": rung, "__MACOSX/opencl/02_one_item.cl": b"Mac"},
                   {"opencl/02_one_item.cl": rung, "broken.zip": b"no zip file", "broken.tgz": b"\x1f\x8b no tar file"}):
         assert read_of(files).files == own, list(files)
+    for files in ({"hand-in.zip": inner}, {"all.zip": packed("zip", {"me/hand-in.zip": inner})}):
+        assert not any("not read" in note for note in read_of(files).notes), "an archive that was read is told not to be"
+    assert "other files are not read (1): broken.zip" in read_of({"broken.zip": b"no zip file", "02_one_item.cl": rung}).notes
     both = read_of({"hand-in.zip": inner, "answers.md": b"## Question 1\n\nyes\n"})
     assert set(both.files) == {*own, "answers.md"}, "a zip file beside answers.md"
     for name, content in (("x.tar.gz", packed("tar", own)), ("y.tgz", packed("tar", own)), ("z.zip", packed("zip", {"h.zip": inner}))):

@@ -75,6 +75,7 @@ def read(lab: Lab, path: Path) -> Submission:
                 found.notes.append(f"it is neither a folder nor an archive ({', '.join(ARCHIVES)})")
                 return found
             archives = 0
+            opened_ones = set()
             for entry in entries:  # grows
                 if entry.kind == "file" and entry.depth < DEEPEST and entry.name.name.lower().endswith(ARCHIVES):
                     archives += 1
@@ -83,9 +84,10 @@ def read(lab: Lab, path: Path) -> Submission:
                         break
                     try:
                         entries += list_archive(entry, entry.name.name, opened, found.notes)
+                        opened_ones.add(entry.name)
                     except Exception as error:  # the rest of the submission counts
                         found.notes.append(f"{printable(str(entry.name))} cannot be read: {why(error)}")
-            take(lab, found, entries)
+            take(lab, found, [entry for entry in entries if entry.name not in opened_ones])
     except Exception as error:  # no submission may stop the others, whatever it is
         found.notes.append(f"it cannot be read: {why(error)}")
     return found
