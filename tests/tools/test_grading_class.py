@@ -576,6 +576,10 @@ def test_the_class_page_and_junit_say_what_became_of_each_exercise():
     for outcomes, word in (((PASSED, FAILED), FAILED), ((FAILED, CRASHED), CRASHED), ((BUILD_ERROR, NOT_GRADED), NOT_GRADED),
                            ((PASSED, NOT_GRADED), NOT_GRADED)):
         assert f">0 {word}</td>" in report.page(lab, [graded(0, *outcomes)], 1, []), outcomes
+    for outcomes, left in (((NOT_GRADED, NOT_GRADED), True), ((PASSED, NOT_GRADED), False), ((UNSOLVED,), False)):
+        result = graded(0, *outcomes)
+        assert (f"Not graded, and 0 points in the tables: ada ({exercise.name})." in report.page(lab, [result], 1, [])) == left, outcomes
+        assert grade.said_of(result) == f"0 of {lab.points:g}{f', not graded: {exercise.name}' if left else ''}", outcomes
     for outcome, counts in ((FAILED, (1, 0, 0)), (UNSOLVED, (1, 0, 0)), (CRASHED, (0, 1, 0)), (TIMED_OUT, (0, 1, 0)),
                             (NOT_GRADED, (0, 0, 1)), (PASSED, (0, 0, 0))):
         failures, errors, skipped = counts

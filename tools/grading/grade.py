@@ -104,7 +104,8 @@ def said_of(result: dict[str, Any]) -> str:
     """A result in one line, for the person at the terminal."""
     if result.get("again"):
         return f"{result['notes'][0]}; the same command grades it again"
-    return f"{result['score']:g} of {result['max_score']:g}"
+    left = report.not_graded(result)
+    return f"{result['score']:g} of {result['max_score']:g}{f', not graded: ' + ', '.join(left) if left else ''}"
 
 
 def read_roster(text: str, path: Path, taken: list[str]) -> tuple[list[str], dict[str, dict[str, str]]]:
@@ -636,7 +637,8 @@ def main(root: Path, words: list[str]) -> int:
         grading.all(submissions)
         for form, title in forms.items():
             grading.export(form, title)
-        warnings = report.warnings(list(grading.done.values()))
+        results = [grading.done[name] for name in sorted(grading.done)]
+        warnings = [*report.all_not_graded(results), *report.warnings(results)]
         for warning in [*warnings, *grading.to_look_at(), *grading.not_in_both(), *grading.complaints]:
             print(warning, file=sys.stderr)
     finally:

@@ -214,6 +214,18 @@ def gradebook_row(lab: Lab, result: dict[str, Any]) -> dict[str, str]:
     return {name: safe_cell(cell) for name, cell in row.items()}
 
 
+def not_graded(result: dict[str, Any]) -> list[str]:
+    """The exercises of which this machine could run no test: their 0 points say nothing about what was handed in."""
+    return [name for name, one in result["exercises"].items()
+            if one["tests"] and all(test["outcome"] == NOT_GRADED for test in one["tests"])]
+
+
+def all_not_graded(results: list[dict[str, Any]]) -> list[str]:
+    """One line about all of them, or none."""
+    found = [f"{printable(one['name'])} ({', '.join(names)})" for one in results if (names := not_graded(one))]
+    return [f"not graded, and 0 points in the tables: {', '.join(found)}"] if found else []
+
+
 def worst(one: dict[str, Any]) -> str:
     """One word for an exercise."""
     outcomes = [test["outcome"] for test in one["tests"]]
@@ -226,10 +238,10 @@ def worst(one: dict[str, Any]) -> str:
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>
-td, summary, pre {{ overflow-wrap: anywhere }}
-body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em; color: #222; background: #fff }}
+summary, pre, td:first-child {{ overflow-wrap: anywhere }} td {{ overflow-wrap: break-word; max-width: 26em }}
+body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em; color: #222; background: #fff }}
 table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }}
-td.number {{ text-align: right }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
+td.number {{ text-align: right; white-space: nowrap }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
 .passed {{ color: #14632a }} .other {{ color: #9a1c1c }} .none {{ color: #6b4e00 }}
 summary {{ cursor: pointer }}
 </style></head><body><h1>{title}</h1><p>{summary}</p>
@@ -311,7 +323,7 @@ def page(lab: Lab, results: list[dict[str, Any]], expected: int, columns: list[s
     summary = f"{len(results)} of {expected} submissions graded."
     if scores:
         summary += f" Points: lowest {min(scores):g}, median {statistics.median(scores):g}, highest {max(scores):g}."
-    summary += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in warnings(results))
+    summary += "".join(f" {warning[0].upper()}{warning[1:]}." for warning in [*all_not_graded(results), *warnings(results)])
     script = ("<script>addEventListener('hashchange',open_it);function open_it(){const d=document.querySelector("
               "location.hash||'#none');if(d)d.open=true}open_it()</script>")
     return PAGE.format(title=f"Lab {lab.folder[:2]}, {html.escape(lab.name)}", summary=html.escape(summary), head=head,
