@@ -365,6 +365,7 @@ def test_a_kernel_that_leaves_its_arrays_or_is_wrong_is_told_so_and_not_what_it_
             [one] = costs(ready(judge), "tree", text)
             assert (one.outcome, one.score, one.public) == (FAILED, 0, NO_RIGHT_ANSWER), told([one])
             assert said in one.message and "lanes work" not in one.message, told([one])
+            assert "Hint" not in report.said_to_student({"visible": True, "hint": "about the cost"}, one.as_dict()), "a hint that misleads"
 
 
 def test_a_kernel_that_shows_the_tool_another_face_has_no_points():

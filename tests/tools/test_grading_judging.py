@@ -183,12 +183,15 @@ def test_a_grader_that_was_stopped_finds_the_answer_afterwards_and_does_not_coun
     grader.communicate()
 
 
-def test_where_only_values_are_wrong_a_test_for_races_says_so_and_a_nul_byte_is_named(saxpy):
+def test_where_only_values_are_wrong_tests_of_races_and_speed_say_so_and_a_nul_byte_is_named(saxpy):
     exercise = saxpy.lab.exercises[0]
     part = exercise.parts["opencl"]
     rung = saxpy.lab.rung(part.files[0]).encode()
     [nul] = saxpy.judge(with_tests(exercise, lambda one: one.name == "one block"), part, {part.files[0]: rung + b"\n\0"}, 0)
     assert (nul.outcome, nul.message) == (BUILD_ERROR, "opencl/02_one_item.cl, line 10, holds a NUL byte: it is no text file"), nul
+    [one] = saxpy.judge(with_tests(exercise, lambda one: one.check == "speed"), part, {part.files[0]: rung.replace(b"k * a[i]", b"a[i]")}, 0)
+    said = report.said_to_student({"visible": False, "hint": "hint"}, one.as_dict())
+    assert said == "wrong: a kernel that gives wrong answers is not timed: see the other tests" and "expected " in one.message, told([one])
     if not HAS_OCLGRIND:
         pytest.skip("oclgrind is not installed")
     races = with_tests(exercise, lambda one: one.check == "races" and not one.visible)

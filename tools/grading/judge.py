@@ -79,7 +79,9 @@ MOST_NAMES = 1000  # of a kernel that are compared
 HAS_ANSWERS = Path(__file__).with_name("handout.py").is_file()  # a hand-out has neither this file nor solutions
 SHORTEST_ANSWER = 16  # characters of a line of a solution that is not shown; shorter ones appear by chance
 NO_RIGHT_ANSWER = "a kernel that gives wrong answers, or leaves its arrays, is not counted: see the other tests"
+NOT_TIMED = "a kernel that gives wrong answers is not timed: see the other tests"
 WRONG_UNDER_TOOL = "the tool found nothing, but values are wrong: see the other tests"
+OTHER_TESTS = (NO_RIGHT_ANSWER, NOT_TIMED, WRONG_UNDER_TOOL)  # what these say is wrong; the hint of this test would mislead
 ELSEWHERE = (NO_KERNEL, NOT_ITS_KERNELS, MOSTLY_ELSEWHERE, TOO_FEW, CUT_OFF)
 NOT_COUNTED = "launches were not counted"
 OUTSIDE = ": it used memory far outside of an array. Is an index below 0? As a size_t it is huge"
@@ -909,14 +911,14 @@ class Run:
                         asked += cases
                         answers += found
                         if trouble:
-                            return (None if self.miscompiled else self.judged(asked, answers)) or trouble
+                            return self.untimed(asked, answers) or trouble
                     times[one] += took[problems:]
                 ratio = ratio_of(times[1], times[0])
                 if ratio <= FULL_UP_TO or (ratio >= 2 * FULL_UP_TO and number > 0):  # once may be chance
                     break
         finally:
             remove(rung)
-        trouble = None if self.miscompiled else self.judged(asked, answers)
+        trouble = self.untimed(asked, answers)
         if not trouble and self.without_kernels:
             some = problems * secrets.randbelow(len(asked) // problems)  # one round: it does not know which
             cases = asked[some:some + problems]
@@ -934,6 +936,13 @@ class Run:
         result = self.outcome(PASSED if share == 1 else FAILED, words, share, public=words)
         result.ratio = round(ratio, 3)
         return result
+
+    def untimed(self, cases: list[dict[str, Any]], answers: list[bytes]) -> Result | None:
+        """What is wrong with the answers whose time was taken. Of a kernel that PoCL compiles wrongly the time alone counts."""
+        wrong = None if self.miscompiled else self.judged(cases, answers)
+        if wrong and wrong.outcome == FAILED:
+            wrong.public = NOT_TIMED
+        return wrong
 
 
 def counting(how: dict[str, Any], log: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from .exercises import Exercise, Lab
-from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, PASSED, TIMED_OUT, UNSOLVED, WRONG_UNDER_TOOL
+from .judge import BUILD_ERROR, CRASHED, ELSEWHERE, FAILED, NOT_COUNTED, NOT_GRADED, OTHER_TESTS, PASSED, TIMED_OUT, UNSOLVED
 
 MOST_SHOWN = 2000  # characters of the notes of a submission. Spreadsheets take 32,767 in a cell
 SAID = {
@@ -70,7 +70,7 @@ def told(test: dict[str, Any], outcome: dict[str, Any]) -> tuple[str, str, str]:
         return f"not counted: {outcome['message']}", "", ""
     message = outcome["message"] if test["visible"] else outcome["public"]
     shown = what != UNSOLVED and not message.startswith(NOT_COUNTED)
-    hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] != WRONG_UNDER_TOOL
+    hinted = what in (FAILED, CRASHED, TIMED_OUT) and outcome["public"] not in OTHER_TESTS
     hints = "\n".join(filter(None, [f"Hint: {test['hint']}" if hinted else "", outcome["behaves"]]))
     return SAID[what], printable(message) if shown else "", hints
 

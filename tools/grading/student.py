@@ -18,7 +18,7 @@ from pathlib import Path
 
 from .exercises import Exercise, Lab, Part, folders, is_unsolved, load
 from .fault import Fault, exit_code
-from .judge import BUILD_ERROR, NOT_GRADED, PASSED, WRONG_UNDER_TOOL, Judge, Result, plugin_of
+from .judge import BUILD_ERROR, NOT_GRADED, OTHER_TESTS, PASSED, Judge, Result, plugin_of
 from .sandbox import best
 
 COLOURS = {"right": "32", "wrong": "31", "unsolved": "33"}
@@ -152,7 +152,7 @@ def show(exercise: Exercise, part: Part, state: str, results: list[Result], more
             print(textwrap.indent(result.message, "           "))
         if result.outcome == BUILD_ERROR:
             break
-        if result.outcome != NOT_GRADED and result.public != WRONG_UNDER_TOOL:
+        if result.outcome != NOT_GRADED and result.public not in OTHER_TESTS:
             print(f"           Hint: {hints[result.test]}")
     sys.stdout.flush()  # also when it goes to a file or a pipe
 
