@@ -238,7 +238,7 @@ def worst(one: dict[str, Any]) -> str:
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{title}</title><style>
-summary, pre, td:first-child {{ overflow-wrap: anywhere }} td {{ overflow-wrap: break-word; max-width: 26em }}
+summary, pre, td:first-child {{ overflow-wrap: anywhere }} td {{ overflow-wrap: break-word; max-width: 40em }}
 body {{ font: 15px/1.5 system-ui, sans-serif; margin: 2em auto; max-width: 76em; padding: 0 1em; color: #222; background: #fff }}
 table {{ border-collapse: collapse }} th, td {{ padding: .3em .8em; border-bottom: 1px solid #ccc; text-align: left }}
 td.number {{ text-align: right; white-space: nowrap }} pre {{ white-space: pre-wrap; background: #f4f4f4; padding: 1em }}
