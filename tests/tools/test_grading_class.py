@@ -260,7 +260,9 @@ def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
     assert "overflow-wrap: anywhere" in page, "a long name"
     assert "<th>late_days</th>" in page and "<td>Ada L.</td>" in page, "the roster in class.html"
     answer = (out / "answers/question-02.md").read_text()
-    assert "42" in answer and handout.questions(lab)[1] not in answer, answer
+    asked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", handout.questions(lab)[1])
+    assert answer.startswith(f"# Question 2\n\n{asked}\n\n## ada\n\n") and "42" in answer and "from m on" not in answer.partition("## ada")[2], answer
+    assert answer.endswith("\nNo answer: =bob, cy, dan\n"), answer
     with open(out / "answers.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["answered"] for row in rows if row["submission"] == "ada"][:3] == ["no", "yes", "no"], "answers.csv"

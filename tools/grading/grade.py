@@ -36,6 +36,7 @@ from .submission import ANSWERS, Submission, answers_of, name_of, printable, rea
 
 
 csv.field_size_limit(1 << 30)  # a table of an earlier version may have longer cells than Python reads by itself
+LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")  # in a question: it leads nowhere from the results
 OLD_TESTS = "results of tests that have changed since: name the submission with --regrade"
 
 
@@ -313,11 +314,12 @@ def quoted(text: str) -> str:
 
 def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path, complaints: list[str]) -> None:
     """All answers to the questions in one file for each question, and a table for their points. Points that are there stay."""
-    count = len(questions(lab))
+    asked = dict(enumerate((LINK.sub(r"\1", text) for text in questions(lab)), 1))
     given_points = points_by_hand(out, complaints)
     folder = out / "answers"
     rows: list[list[Any]] = [["submission", "question", "answered", "points"]]
-    texts: dict[int, list[str]] = {number: [] for number in range(1, count + 1)}
+    texts: dict[int, list[str]] = {number: [] for number in asked}
+    without: dict[int, list[str]] = {number: [] for number in asked}  # who gave no answer
     others: list[str] = []
     for name, one in sorted(submissions.items()):
         given, rest = answers_of(lab, one.get("answers", ""))
@@ -325,12 +327,16 @@ def collect_answers(lab: Lab, submissions: dict[str, dict[str, Any]], out: Path,
             others.append(f"## {report.markdown(name)}\n\n{quoted(rest)}\n")
         for number in texts:
             answer = given.get(number, "")
-            texts[number].append(f"## {report.markdown(name)}\n\n{quoted(answer) if answer else '(no answer)'}\n")
+            if answer:
+                texts[number].append(f"## {report.markdown(name)}\n\n{quoted(answer)}\n")
+            else:
+                without[number].append(report.markdown(name))
             points = given_points.pop((report.safe_cell(report.printable(name)), str(number)), "")
             rows.append([report.printable(name), number, "yes" if answer else "no", points])
     rows += [[name, number, "", points] for (name, number), points in given_points.items()]  # whose results are lost
     for number, answers in texts.items():
-        report.write(folder / f"question-{number:02}.md", f"# Question {number}\n\n" + "\n".join(answers))
+        last = [f"No answer: {', '.join(without[number])}\n"] if without[number] else []
+        report.write(folder / f"question-{number:02}.md", "\n".join([f"# Question {number}\n", f"{asked[number]}\n", *answers, *last]))
     report.write(folder / "no-question.md", "# Text that belongs to no question\n\n" + "\n".join(others))
     report.write(out / "answers.csv", report.table(rows))
 
