@@ -6,11 +6,11 @@
 //     product    q  ---------------------->      residual kernel  q  ---------------------->   reads q from memory
 //     product    q  ---------------------->      residual kernel  q  <----------------------   reads q's end from L2
 //
-// Three vectors gain: q in the residual kernel, r in the kernel of x and p, and p in the next product. There are three
-// kernels in an iteration, so every kernel changes its direction from one iteration to the next.
+// Three vectors may gain: q in the residual kernel, r in the kernel of x and p, and p in the next product. There are
+// three kernels in an iteration, so every kernel changes its direction from one iteration to the next.
 //
-// Limit: memory. An iteration saves at most the size of the cache per kernel, whatever the number of rows: with several
-// GPUs, which have as many caches, it saves that much on each.
+// Limit: memory. On an H100 this gains a few percent for large systems, and loses as much for those whose vectors
+// nearly fit into the cache anyway (MEASURED.md).
 #include "fused.cuh"
 #include "graph.hpp"
 #include "sliced.cuh"
