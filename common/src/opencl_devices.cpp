@@ -99,7 +99,7 @@ bool is_chatter(std::string_view line) {
            (line.starts_with("Device ") && line.ends_with(" failed to build the program"));
 }
 
-/// A line with <kernel> in place of the absolute path of a .cl file, which is the driver's own.
+/// A line with `<kernel>` in place of the absolute path of a .cl file, which is the driver's own.
 std::string without_drivers_file(std::string line) {
     constexpr std::string_view suffix = ".cl:", kernel = "<kernel>:";
     for (std::size_t at = line.find('/'); at != std::string::npos; at = line.find('/', at + 1)) {

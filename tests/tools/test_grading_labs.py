@@ -183,6 +183,24 @@ def test_the_stub_of_an_exercise_scores_nothing_and_the_rung_everything(judge):
             assert FAILED in {one.outcome for one in begun} <= {PASSED, FAILED}, f"the stub of {exercise.name}: {told(begun)}"
 
 
+def test_each_TODO_alone_left_as_handed_out_fails_a_visible_test(judge):
+    tried = 0
+    for exercise, part in judge.lab.parts():
+        if exercise.kind != "write" or part.backend != "opencl" or judge.why_not(part):
+            continue
+        values = with_tests(exercise, lambda one: one.visible and one.check == "values")
+        for file in part.files:
+            pieces = marks.read(judge.lab.rung(file), file)
+            for todo in [piece for piece in pieces if isinstance(piece, marks.Region) and piece.kind == "EXERCISE"]:
+                lines = [[piece] if isinstance(piece, str) else piece.instead if piece is todo else piece.lines for piece in pieces]
+                files = {**files_of(part, judge.lab.rung), file: marks.joined(sum(lines, [])).encode()}
+                results = judge.judge(values, part, files, 0)
+                assert {one.outcome for one in results} & {FAILED, CRASHED, TIMED_OUT}, f"{exercise.name} without {todo.instead}: {told(results)}"
+                tried += 1
+    if not tried:
+        pytest.skip(f"{judge.lab.name} has no exercise to write that can be graded here")
+
+
 def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
     """Without a GPU it is linked at least, with the object of the build: a submission's file is the same, and so are the files
     that it includes, unless one is withheld."""

@@ -139,6 +139,17 @@ def test_a_run_of_a_lab_calls_what_nobody_has_begun_unsolved(handed):
     assert run.returncode == 2 and run.stderr == "saxpy: cpu_blocks: unsolved: it is the exercise many-blocks\n"
 
 
+def test_a_hand_out_draws_what_a_run_wrote(handed, scratch):
+    if all(subprocess.run([python, "-c", "import matplotlib"], capture_output=True, check=False).returncode
+           for python in ("python3", "/usr/bin/python3")):
+        pytest.skip("no matplotlib (package python3-matplotlib)")
+    run = ROOT / "docs/results/cpu/saxpy-run.json"
+    ran = subprocess.run([handed / "lab", "plot", run], cwd=scratch, text=True, capture_output=True, check=False,
+                         env={**os.environ, "GPULAB_INSTALL": "no"})
+    assert (ran.returncode, ran.stdout) == (0, "saxpy-run.svg\n"), ran.stderr
+    assert "opencl_one_item" in (scratch / "saxpy-run.svg").read_text(encoding="utf-8")
+
+
 # CUDA
 
 
@@ -213,6 +224,25 @@ def test_a_fault_in_a_kernel_is_told_so_that_it_can_be_found(saxpy, old, new, wo
     assert re.search(words, one.message), told([one])
 
 
+@pytest.mark.parametrize(("lab", "title", "old", "new", "words"), [
+    ("tridiagonal", "thomas", "i == 0 ? b[at] : b[at]", "b[at]", "a of the first row and c of the last one have no meaning and are NaN here"),
+    ("tridiagonal", "thomas", "x_after = d_before;", "x_after = d_before - c_before * 0;", "are NaN here: who uses them gets NaN."),
+    ("fdtd", "update", "? source : h", "? source : i == 64 && j == 4 ? 2 * h : h", "Element 864 is Hz in row 4, column 64."),
+    ("fdtd", "update", "if (j > 0)", "if (j > 0 && (i != 64 || j != 4))", "Element 3464 is Ex in row 4, column 64."),
+    ("fdtd", "update", "if (i > 0)", "if (i > 0 && (i != 64 || j != 4))", "Element 6268 is Ey in row 4, column 64."),
+    ("fdtd", "media-and-sources", "r->probes + s] = u;", "r->probes + s] = 2 * u;",
+     "is behind the field: a split part, or what a probe recorded."),
+])
+def test_a_wrong_number_is_told_with_what_it_is_in_the_problem(lab, title, old, new, words):
+    with judge_of(lab) as judge:
+        exercise = next(one for one in judge.lab.exercises if one.name == title)
+        part = exercise.parts["opencl"]
+        [file] = [file for file in part.files if old in judge.lab.rung(file)]
+        files = {**files_of(part, judge.lab.rung), file: judge.lab.rung(file).replace(old, new).encode()}
+        results = judge.judge(with_tests(exercise, lambda one: one.visible and one.check == "values"), part, files, 0)
+        assert any(one.outcome == FAILED and words in one.message for one in results), told(results)
+
+
 def test_the_second_kernel_of_an_exercise_is_tested_too(saxpy):
     exercise = next(one for one in saxpy.lab.exercises if one.name == "distances")
     part = exercise.parts["opencl"]
@@ -227,6 +257,9 @@ def test_the_second_kernel_of_an_exercise_is_tested_too(saxpy):
     ("reduction", "prefix-sum", "base = before[get_group_id(0)]", "base = 0"),
     ("tridiagonal", "thomas", "if (pivot == 0 && zero < 0) zero = (int)i;", ""),
     ("tridiagonal", "pcr", "if (my_b == 0) atomic_min(&zero, i);", ""),
+    ("fdtd", "update", "hz[at] = i == g.source_i && j == g.source_j ? source : h;", "hz[at] = h;"),
+    ("fdtd", "media-and-sources", "else if (may_add) value += gain * x;", "else if (may_add) value += x;"),
+    ("cg", "dot", "r[i] * (inverse[i] * r[i])", "r[i] * r[i]"),
 ])
 def test_visible_tests_show_what_only_hidden_ones_did(lab, title, old, new):
     with judge_of(lab) as judge:

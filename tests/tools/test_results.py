@@ -511,6 +511,31 @@ def test_a_study_is_drawn_as_curves_over_its_parameter(scratch):
 
 
 @needs_matplotlib
+def test_of_more_curves_than_a_picture_takes_the_slowest_variants_are_left_out_and_named(scratch):
+    copy = with_results(scratch)
+    times = {"cpu_a": 1, "cpu_b": 9, "cpu_c": 3}, {"cuda_a": 0.2, "cuda_b": 0.1}
+
+    def study(*systems):
+        return [run({"n": n, "systems": count}, *(variant(name, ms * count * n, device) for device, some in zip(("cpu:0", "cuda:0"), times)
+                                                  for name, ms in some.items()), study="sweep") for count in systems for n in (10, 20)]
+
+    copy.write("results/many.json", study(1, 2, 3, 4, 5))
+    outcome = copy.run("plot", "results/many.json")
+    equal((outcome.returncode, outcome.stdout), (0, "many.svg\n"), "what it wrote")
+    equal(outcome.stderr, "plot: 25 curves are too many for one picture (24 at most), so the slowest are left out: cpu_b on cpu:0; "
+                          "--variant, --device and --where choose others\n", "what it said")
+    every = [f"{name}, systems = {count}" for some in times for name in some for count in range(1, 6)]
+    with open(copy.path("many.svg"), "rb") as file:
+        shows(file.read(), *(label for label in every if "cpu_b" not in label), but_not=[label for label in every if "cpu_b" in label])
+    shows(drawn(copy, "results/many.json", "--variant", "!cuda_a"), *(label for label in every if "cuda_a" not in label))
+    copy.write("results/more.json", study(*range(1, 10)))
+    outcome = copy.run("plot", "results/more.json")
+    assert "left out: cpu_b on cpu:0, cpu_c on cpu:0, cuda_a on cuda:0; " in outcome.stderr, outcome.stderr
+    copy.write("results/systems.json", study(*range(1, 14)))  # two devices, with one variant each
+    refused(copy.run("plot", "results/systems.json", "-o", "no.svg"), "65 curves", "--variant or --where")
+
+
+@needs_matplotlib
 def test_a_history_of_residuals_is_drawn_over_its_iterations_on_a_logarithmic_axis(scratch):
     copy = with_results(scratch)
     lines = [f"cpu_threads on cpu:0,{k},{10.0 ** -k}" for k in range(13)] + ["cpu_threads on cpu:0,13,0"]
