@@ -331,8 +331,8 @@ def test_what_compute_sanitizer_says_counts_and_what_the_program_puts_in_place_o
                                 pretended.worker(True, at_end=rung), wanted=wanted)
 
     try:
-        assert result() == (PASSED, 1, ""), "a program in which it finds nothing"
-        assert result("time.sleep(1)") == (PASSED, 1, ""), "one that ends a second later"
+        assert result() == (PASSED, 0.5, ""), "a program in which it finds nothing"
+        assert result("time.sleep(1)") == (PASSED, 0.5, ""), "one that ends a second later"
         assert result("time.sleep(60)")[:2] == (TIMED_OUT, 0), "one that does not end"
         assert result("hazards = 10")[:2] == (FAILED, 0), "10 hazards"
         assert result(rung="hazards = 1")[:2] == (NOT_GRADED, 0), "where it finds something in the rung"
