@@ -184,21 +184,26 @@ def test_the_stub_of_an_exercise_scores_nothing_and_the_rung_everything(judge):
 
 
 def test_each_TODO_alone_left_as_handed_out_fails_a_visible_test(judge):
+    """Of exercises with several: the stub of those with one is judged above."""
     tried = 0
     for exercise, part in judge.lab.parts():
         if exercise.kind != "write" or part.backend != "opencl" or judge.why_not(part):
             continue
         values = with_tests(exercise, lambda one: one.visible and one.check == "values")
-        for file in part.files:
-            pieces = marks.read(judge.lab.rung(file), file)
-            for todo in [piece for piece in pieces if isinstance(piece, marks.Region) and piece.kind == "EXERCISE"]:
-                lines = [[piece] if isinstance(piece, str) else piece.instead if piece is todo else piece.lines for piece in pieces]
-                files = {**files_of(part, judge.lab.rung), file: marks.joined(sum(lines, [])).encode()}
-                results = judge.judge(values, part, files, 0)
-                assert {one.outcome for one in results} & {FAILED, CRASHED, TIMED_OUT}, f"{exercise.name} without {todo.instead}: {told(results)}"
-                tried += 1
+        pieces_of = {file: marks.read(judge.lab.rung(file), file) for file in part.files}
+        todos = [(file, piece) for file, pieces in pieces_of.items() for piece in pieces
+                 if isinstance(piece, marks.Region) and piece.kind == "EXERCISE"]
+        if len(todos) < 2:
+            continue
+        for file, todo in todos:
+            pieces = pieces_of[file]
+            lines = [[piece] if isinstance(piece, str) else piece.instead if piece is todo else piece.lines for piece in pieces]
+            files = {**files_of(part, judge.lab.rung), file: marks.joined(sum(lines, [])).encode()}
+            results = judge.judge(values, part, files, 0)
+            assert {one.outcome for one in results} & {FAILED, CRASHED, TIMED_OUT}, f"{exercise.name} without {todo.instead}: {told(results)}"
+            tried += 1
     if not tried:
-        pytest.skip(f"{judge.lab.name} has no exercise to write that can be graded here")
+        pytest.skip(f"{judge.lab.name} has no exercise with several TODOs that can be graded here")
 
 
 def test_a_rung_in_cuda_can_be_handed_in(judge, scratch):
