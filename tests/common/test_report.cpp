@@ -313,9 +313,28 @@ cuda_two on cuda: skipped: no driver
     CHECK(to_file.err == "");
     CHECK(to_terminal.out == to_file.out);
     const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
-    CHECK(to_terminal.err == line("cpu_right ...") + line("cuda_wrong ...") + line("") + "\r" + line("cuda_one ...") +
-                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r" + line("cpu_last ...") +
-                                 line("") + "\r");
+    CHECK(to_terminal.err == line("cpu_right ...") + line("") + "\r" + line("cpu_last ...") + line("") + "\r");
+}
+
+TEST_CASE("a run says on a terminal what it is doing, and takes it back before the next row and before an error") {
+    const TestOptions options({});
+    const auto run = [&](bool progress, bool fails) {
+        return printed_by([&] {
+            Surroundings surroundings = known(80);
+            surroundings.terminal.progress = progress;
+            Report report(options, {{"n", std::int64_t{10}}}, surroundings);
+            report.doing("cpu_right");
+            if (fails) return; // as when an exception is thrown
+            report.add(ran("cpu_right", cpu), work);
+            report.finish();
+        });
+    };
+    const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
+    const std::string shown = line("the right answer, on the CPU ...") + line("cpu_right ...") + line("") + "\r";
+    CHECK(run(true, false).err == shown);
+    CHECK(run(true, true).err == shown);
+    CHECK(run(false, false).err == "");
+    CHECK(run(false, false).out == run(true, false).out);
 }
 
 TEST_CASE("a column is wide enough for the digits that its format asks for") {
