@@ -53,6 +53,11 @@ def plain_cell(cell):
     return plain([one for block in cell for one in block["c"]])
 
 
+def item_anchor(text, item):
+    """The place of a text's item in the concordance."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{text} {item}".lower())
+
+
 def raw(text):
     return {"t": "RawBlock", "c": ["html", text]}
 
@@ -126,6 +131,8 @@ class Page:
         heads = [cell[4] for row in content[3][1] for cell in row[1]]
         for body in content[4]:
             for row in body[3]:
+                if self.path == "docs/concordance.md":
+                    row[1][0][0][0] = item_anchor(section[0], plain_cell(row[1][0][4]))
                 cells = [cell[4] for cell in row[1]]
                 first = plain_cell(cells[0]) if cells else ""
                 if self.lab and first in self.lab.by_name:

@@ -7,8 +7,8 @@ import re
 from html import escape
 
 from listings import opening
-from prose import plain, plain_cell, raw
-from repository import BACK_ENDS
+from prose import item_anchor, plain, plain_cell, raw
+from repository import BACK_ENDS, slug
 
 FINDERS = {"large": "large sizes", "late": "late commands, blocks or threads"}
 # Words of docs/kernels.md that mean the same in every comment of a rung for GPUs: anchor, and what stands in the text.
@@ -234,8 +234,9 @@ class Rungs:
         items = self.items.get(f"{lab.name} {rung.name}", [])
         if items:
             section("source-texts", "In the texts")
-            listed = "".join(f'<li>{escape(text)}, {escape(key)}: {escape(what)}{faults}</li>' for text, key, what, faults in items)
-            blocks.append(raw(f'<ul>{listed}</ul><p><a href="concordance.html">The whole concordance</a></p>'))
+            listed = "".join(f'<li><a href="concordance.html#{item_anchor(slug(text), key)}">{escape(text)}, {escape(key)}</a>: '
+                             f"{escape(what)}{faults}</li>" for text, key, what, faults in items)
+            blocks.append(raw(f"<ul>{listed}</ul>"))
         if partners:
             section("source", "The whole source")
             blocks.append(raw(self.source(rung)))
