@@ -92,6 +92,8 @@ class Site:
         self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, group, previous, next)
 
     def add(self, address, title, blocks, sections=(), group=(), around=(None, None)):
+        if address.lower() in (one.lower() for one in self.bodies):
+            raise Fault(f"two pages have the name {address}: the second is {title!r}")
         self.bodies[address] = blocks
         self.about[address] = (title, [one for one in sections if one[0] in (2, 3)], group, *around)
 
@@ -148,7 +150,7 @@ def searchable(address, title, body, sections):
         text = " ".join("".join(parts).split())
         if text:
             out.append([address, anchor, title, titles.get(anchor, ""), text.removeprefix(titles.get(anchor, "")).strip()])
-    for pattern in (r'<li><a id="([^"]+)"></a>\s*<strong>(.*?)</strong>(.*?)</li>', r'<td id="([^"]+)"[^>]*>(.*?)</td>(.*?)</tr>'):
+    for pattern in (r'<li>(?:<p>)?<a id="([^"]+)"></a>\s*<strong>(.*?)</strong>(.*?)</li>', r'<td id="([^"]+)"[^>]*>(.*?)</td>(.*?)</tr>'):
         for anchor, word, more in re.findall(pattern, body, re.DOTALL):  # what can be looked up: words, items of the texts
             word, more = (" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in (word, more))
             out.append([address, anchor, title, word, more.removeprefix(": ")])

@@ -244,11 +244,10 @@ def read_all(repository):
 def without_missing_labs(repository, text):
     """Rows and sections of labs that this checkout has not."""
     has = {lab.folder.name for lab in repository.labs}
-    begin, *sections = re.split(r"^(?=## \d\d_)", text, flags=re.MULTILINE)
-    kept = [one for one in sections if re.match(r"## (\w+)", one)[1] in has]
-    begin = "".join(line for line in begin.splitlines(keepends=True)
-                    if not (row := re.match(r"\| \d\d \| \[\w+\]\(labs/(\w+)/", line)) or row[1] in has)
-    return begin + "".join(kept)
+    sections = [one for one in re.split(r"^(?=## )", text, flags=re.MULTILINE)
+                if not (name := re.match(r"## (\d\d_\w+)", one)) or name[1] in has]
+    return "".join(line for line in "".join(sections).splitlines(keepends=True)
+                   if not (row := re.match(r"\| \d\d \| \[\w+\]\(labs/(\w+)/", line)) or row[1] in has)
 
 
 def write_all(repository, bodies):
