@@ -242,9 +242,9 @@ def read_all(repository):
 
 
 def without_missing_labs(repository, text):
-    """Rows and sections of labs that this checkout has not."""
+    """Without the rows and the sections of labs that this checkout has not; what stands under headings of their own stays."""
     has = {lab.folder.name for lab in repository.labs}
-    sections = [one for one in re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    sections = [one for one in re.split(r"^(?=###? )", text, flags=re.MULTILINE)
                 if not (name := re.match(r"## (\d\d_\w+)", one)) or name[1] in has]
     return "".join(line for line in "".join(sections).splitlines(keepends=True)
                    if not (row := re.match(r"\| \d\d \| \[\w+\]\(labs/(\w+)/", line)) or row[1] in has)
