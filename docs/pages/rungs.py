@@ -73,7 +73,8 @@ def named(repository, lab, html):
         file = lab and repository.files_of(lab).get(match[0].rpartition("/")[2])
         page = rung.page if rung else repository.pages[file] if file and file.endswith(match[0]) else None
         return f'<a href="{page}">{match[0]}</a>' if page else f"<code>{match[0]}</code>" if "_" in match[0] else match[0]
-    return re.sub(r"(?<![\w./:-])[\w/]+\.(?:cuh?|cl|[ch]pp)\b|(?<![\w./:&-])(?:\w+::)*\w*_\w\w+(?:\(\w*\))?(?![\w.]\w)", link, html)
+    return re.sub(r"(?<![\w./:-])[\w/]+\.(?:cuh?|cl|[ch]pp)\b|(?<![\w./:&-])(?:\w+::)*(?:\w{3,}_\w+|\w*_\w\w+)(?:\(\w*\))?(?![\w.]\w)",
+                  link, html)
 
 
 def explained(html, words):

@@ -374,18 +374,23 @@ class Tree:
             "docs/formulas.md": "# Formulas\n\n## 01_one: a\n\n$$\nx * y * z\n$$\n\nIn `cuda_a`.\n\n## 02_two: b\n\nNone.\n",
             "common/include/gpulab/one.hpp": "/// @file\n/// One thing.\n#pragma once\nnamespace gpulab {\n"
                                              "/// Adds.\n/// @param a  a number\nint add(int a);\n}\n",
-            "labs/01_one/rungs.inc": 'CUDA_RUNG(cuda_a, "a thing")\nCUDA_RUNG(cuda_b, "another", .needs = {.x = (1)})\n'
-                                     'OPENCL_RUNG(opencl_a, "the same")\n',
-            "labs/01_one/cuda/01_a.cu": '// Rung 1: a.\n//\n// Limit: `x` and cuda_b.\n#include "gpulab/one.hpp"\n'
+            "labs/01_one/rungs.inc": 'CUDA_RUNG(cuda_a, "a thing")\nCUDA_RUNG(cuda_b, "another<T> & more", .needs = {.x = (1)})\n'
+                                     'CUDA_RUNG(cuda_c, "the third")\nOPENCL_RUNG(opencl_a, "the same")\n',
+            "labs/01_one/cuda/01_a.cu": '// Rung 1: a.\n//\n// Limit: `x` and cuda_b, lanes of lane_sum() in many lanes (help.cuh).\n#include "gpulab/one.hpp"\n'
                                         "__global__ void kernel() {\n    // EXERCISE e\n    //| // your part\n    int i = gpulab::add(1);\n"
                                         "    // END EXERCISE\n}\nvoid cuda_a(int) {}\n",
-            "labs/01_one/cuda/02_b.cu": "// Rung 2: b, the counterpart of nothing.\nvoid cuda_b(int) {}\n",
+            "labs/01_one/cuda/02_b.cu": "// Rung 2: b, the counterpart of nothing, in two steps:\n//\n// 1. one\n// 2. two\n"
+                                        "void same();\nvoid late(vector<int>& x);\nvoid cuda_b(int) {}\n",
+            "labs/01_one/cuda/03_c.cu": "// Rung 3: c.\nvoid same();\nvoid early();\nvoid cuda_c(int) {}\n",
+            "labs/01_one/cuda/help.cuh": "// Helps.\nint help();\n",
+            "tests/mistakes/01_one.toml": '[[mistake]]\nid = "of-a"\nrung = "cuda_a"\nstudent = "a < b"\ncheck = "<small>"\n'
+                                          '[[mistake]]\nid = "of-b"\nrung = ["cuda_b"]\nstudent = "b"\n',
             "labs/01_one/opencl/01_a.cpp": "// Rung 1, the counterpart of cuda_a.\nvoid opencl_a(int) {}\n",
             "labs/01_one/opencl/01_a.cl": "kernel void a(global int* x) { x[0] = 1; }\n",
             "labs/01_one/README.md": "# Lab 01: one\n\n## What to expect\n\n4*n* bytes, **s**; `*c*`, a * b * c, $n*m$, $5 in all.\n\n"
                                      "`cuda_a`, a [lane](../../docs/kernels.md#lane), [above](#what-to-expect), [rung](cuda/01_a.cu), "
                                      "[web](https://x.invalid), [file](rungs.inc), gpulab::add.\n\n![drawn](../../docs/a.svg)\n\n"
-                                     "<!-- table\nrows *_a `b\n-->\n| | ms |\n|---|---|\n| cuda_a | 4.25 |\n\n    code *a* $b$\n",
+                                     "<!-- table\nrows *_a `b\n-->\n| | ms |\n|---|---|\n| cuda_a | 4.25 |\n| cuda_b | 7.75 |\n\n    code *a* $b$\n",
         }.items():
             self.write(name, text)
 
@@ -414,18 +419,41 @@ def test_a_small_repository_becomes_pages(tree):
     for wanted in ('<h2 id="what-to-expect">What to expect</h2>', "4<em>n</em> bytes, <strong>s</strong>;", "<code>*c*</code>, a * b * c",
                    '<a href="rung_one_cuda_a.html"><code>cuda_a</code></a>', '<a href="kernels.html#lane">lane</a>',
                    '<a href="lab_one.html#what-to-expect">above</a>', '<a href="rung_one_cuda_a.html">rung</a>', "$5 in all",
-                   '<a href="https://x.invalid">web</a>', " file, ", 'src="figures/a.svg" alt="drawn"', "code *a* $b$", "<td></td>"):
+                   '<a href="https://x.invalid">web</a>', " file, ", 'src="figures/a.svg" alt="drawn"', "code *a* $b$", '<td class="short"></td>'):
         assert wanted in lab, f"'{wanted}' is not in:\n{lab}"
     assert "rows *_a" not in lab and re.search(r'<a href="api_one.html#[^"]+"><code>gpulab::add</code></a>', lab)
     assert 'id="lane"' in tree.page("kernels.html") and "[gone]" not in tree.page("index.html") and "gone." in tree.page("index.html")
     rung = tree.page("rung_one_cuda_a.html")
-    for wanted in ("<strong>Limit:</strong> <code>x</code> and <a href=\"rung_one_cuda_b.html\">cuda_b</a>.", "4.25",
+    for wanted in ('<strong>Limit:</strong> <code>x</code> and <a href="rung_one_cuda_b.html">cuda_b</a>, <a href="kernels.html#lane">lanes</a>'
+                   ' of <code>lane_sum()</code> in many lanes (<a href="file_one_cuda_help.cuh.html">help.cuh</a>).', "4.25",
                    "// Students write this in the exercise e:", 'href="rung_one_opencl_a.html"', "x[", '<math display="block"',
                    'rel="next" href="rung_one_cuda_b.html"'):
         assert wanted in re.sub(r'</?span[^>]*>', "", rung) or wanted in rung, f"'{wanted}' is not in:\n{rung}"
     assert "your part" not in rung and "EXERCISE" not in rung
+    assert re.findall("7.75|of-b", rung) == [], "something of another rung"
+    assert "<td><code>of-a</code></td><td>a &lt; b</td><td>wrong values, check “&lt;small&gt;”</td>" in rung
+    columns = re.split("<p>(CUDA|OpenCL): ", re.search('(?s)<div class="side-by-side">.*?<h2', rung)[0])
+    assert [columns[i] for i in (1, 3)] == ["CUDA", "OpenCL"]
+    for column, name, kernel, other in ((columns[2], "cuda_a", "__global__", "kernel void"), (columns[4], "opencl_a", "kernel void", "__global__")):
+        words = re.sub("<[^>]*>", "", column)
+        assert words.startswith(name) and kernel in words and other not in words, columns
     assert "<code>a</code></dt><dd><p>a number</p>" in tree.page("api_one.html").replace("\n", "")
     assert "02_two" not in tree.page("formulas.html")
+    # Each line of a listing has the number that it has in the file.
+    lines = dict(re.findall(r'data-n="(\d+)">(.*)', rung))
+    source = (tree.root / "labs/01_one/cuda/01_a.cu").read_text(encoding="utf-8").split("\n")
+    for number in (4, 5, 8, 10):
+        assert html_module.unescape(re.sub("<[^>]*>", "", lines[str(number)])).startswith(source[number - 1]), (number, lines)
+    # The rung between the two others.
+    rung = tree.page("rung_one_cuda_b.html")
+    for wanted in ('rel="prev" href="rung_one_cuda_a.html"', 'rel="next" href="rung_one_cuda_c.html"', "Another&lt;T&gt; &amp; more.", "7.75",
+                   "<ol><li>one</li><li>two</li></ol>", "No counterpart in OpenCL.", "<code>of-b</code>", "vector&lt;"):
+        assert wanted in rung, f"'{wanted}' is not in:\n{rung}"
+    assert not re.search("4.25|of-a|cuda_c</code></a>", rung) and rung.count("<h2") == rung.count("<li class=\"level2\">")
+    change = re.search('(?s)<h2 id="difference">.*?<h2', tree.page("rung_one_cuda_c.html"))[0]
+    assert "02_b.cu</code> → <code>03_c.cu</code>: 2 lines added, 2 removed" in change
+    assert re.findall('<span class="(came|gone)">.void (late|early|cuda_b|cuda_c)', change) == [
+        ("gone", "late"), ("gone", "cuda_b"), ("came", "early"), ("came", "cuda_c")]
 
 
 @pytest.mark.parametrize("name, old, new, told", [
