@@ -491,6 +491,7 @@ def test_a_small_repository_becomes_pages(tree):
     for wanted in ('rel="prev" href="rung_one_cuda_a.html"', 'rel="next" href="rung_one_cuda_c.html"', "Another&lt;T&gt; &amp; more.", "7.75",
                    "<ol><li>one</li><li>two</li></ol>", "No counterpart in OpenCL.", "<code>of-b</code>", "vector&lt;"):
         assert wanted in rung, f"'{wanted}' is not in:\n{rung}"
+    assert "vector&lt;" in re.search('(?s)<h2 id="source">.*?<h2', rung)[0], "marks of HTML in a listing"
     assert not re.search("4.25|of-a|cuda_c</code></a>", rung) and rung.count("<h2") == rung.count("<li class=\"level2\">")
     change = re.search('(?s)<h2 id="difference">.*?<h2', tree.page("rung_one_cuda_c.html"))[0]
     assert "02_b.cu</code> → <code>03_c.cu</code>: 2 lines added, 2 removed" in change
