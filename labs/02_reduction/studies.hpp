@@ -37,6 +37,15 @@ std::vector<gpulab::StudySummary> study_list();
 /// @throws UsageError for another type
 int run_study(const gpulab::Options& options, const std::string& type, std::size_t n);
 
+/// A row of the study transfers.
+struct TransferRow {
+    std::size_t n;
+    double sequential_ms, kernel_ms, total_ms;
+};
+
+/// The printed table of the study transfers: speed-ups and rates of the kernel alone, and with the transfers.
+std::string text_of(const std::vector<TransferRow>& rows);
+
 /// Study table-1-1: cpu_series_threads with this many threads, at least 1.
 template <class T> void cpu_series_of(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch, std::size_t threads);
 
