@@ -180,7 +180,7 @@ TEST_CASE("the table shows values in as many digits as tell two numbers of a typ
 
 TEST_CASE("the table of transfers has speed-ups and rates of both times") {
     CHECK(reduction::text_of({{100, 1, 4, 8}, {1'000'000, 2, 0.5, 1}}) ==
-          "                                                    speed-up            GFLOP/s\n"
+          "                                                     speed-up            GFLOP/s\n"
           "       n sequential ms  kernel ms  total ms   kernel    total sequential   total\n"
           "     100        1.0000     4.0000    8.0000     0.25     0.12       0.00    0.00\n"
           " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
