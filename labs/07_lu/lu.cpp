@@ -67,6 +67,16 @@ std::vector<std::size_t> row_order(const Factors& f) {
     return order;
 }
 
+double norm(const std::vector<double>& matrix, std::size_t n) {
+    double largest = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < n; ++j) sum += std::abs(matrix[i * n + j]);
+        raise(largest, sum);
+    }
+    return largest;
+}
+
 namespace {
 
 /// L (U x), with part(v) in place of each element v of L and U.

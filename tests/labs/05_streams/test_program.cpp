@@ -229,14 +229,15 @@ TEST_CASE("every study runs and writes a list of runs") {
         INFO(study.name);
         std::vector<int> strips, rounds;
         std::set<double> times; // of the model, for numbers of strips that differ
-        CHECK(program.study_fault(study.name, "--width 67 --height 41", 1, wrong_rungs(), [&](const auto& run) {
-            strips.push_back(run["problem"]["streams"]);
-            rounds.push_back(run["problem"]["work"]);
-            for (const auto& v : run["variants"])
-                if (v["name"] == "opencl_pinned" && v["device"] == "opencl:0")
-                    times.insert(v["strips_ms"].get<double>());
-            return "";
-        }) == "");
+        CHECK(
+            program.study_fault(study.name, "--width 67 --height 41", 1, wrong_rungs(), [&](const nlohmann::json& run) {
+                strips.push_back(run["problem"]["streams"]);
+                rounds.push_back(run["problem"]["work"]);
+                for (const auto& v : run["variants"])
+                    if (v["name"] == "opencl_pinned" && v["device"] == "opencl:0")
+                        times.insert(v["strips_ms"].get<double>());
+                return "";
+            }) == "");
         if (study.name == "streams" && !times.empty()) CHECK(times.size() == strips.size());
         if (study.name == "streams") CHECK(strips == std::vector{1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32});
         if (study.name == "work") CHECK(rounds == std::vector{0, 4, 16, 32, 64, 128, 256});

@@ -489,7 +489,8 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
     const auto book =
         program("--study figure-4-4 --backend cpu --type float --steps 40 --repeat 1 --json " + json.path());
     CHECK(study_figures_fault(json.json(), {"seconds"}, 1) == "");
-    CHECK(std::regex_search(book.out, std::regex("\n  largest \\|Hz\\| after step 20: \\d+\\.\\d{3}, 40: \\d+\\.\\d{3}\n")));
+    CHECK(std::regex_search(book.out,
+                            std::regex("\n  largest \\|Hz\\| after step 20: \\d+\\.\\d{3}, 40: \\d+\\.\\d{3}\n")));
 }
 
 TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200") {
