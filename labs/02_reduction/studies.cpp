@@ -163,9 +163,9 @@ void lost_update(const Options& options, Report& report, std::size_t n) {
                     fmt::format("{}_{}", name_of(backend), name), device, count, options,
                     [&](Count& c, Stopwatch& watch) { run(n, addition, c, watch); },
                     [&] { return gpulab::compare(expected, count, tolerance); });
-                const auto lost = static_cast<std::int64_t>(n) - std::int64_t{count[0]};
-                r.extra = {{"found", count[0]}, {"lost", lost}};
-                fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost, r.kernel.median);
+                r.extra = {{"found", count[0]}, {"lost", lost(n, count[0])}};
+                fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost(n, count[0]),
+                           r.kernel.median);
                 report.add(std::move(r), {});
             }
         }

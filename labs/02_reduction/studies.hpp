@@ -58,6 +58,11 @@ enum class Addition {
 /// The counter: a vector of one element.
 using Count = std::vector<std::uint32_t>;
 
+/// Study lost-update: how many of n additions are missing from the count.
+inline std::int64_t lost(std::size_t n, std::uint32_t count) {
+    return static_cast<std::int64_t>(n) - std::int64_t{count};
+}
+
 /// Study lost-update: n additions of 1, distributed over threads. An atomic count is n; an unprotected one lies between
 /// 1 and n for n > 0. (Alfaro Vigo & Rossetto, section 1.3: program 1.8 without its lines 11 and 13)
 using CountRun = void(std::size_t n, Addition addition, Count& count, Stopwatch& watch);

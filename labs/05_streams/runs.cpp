@@ -50,13 +50,13 @@ std::vector<std::string> about_link(const Link& link, std::size_t bytes) {
         fmt::format("page-locked memory for image and result: {:.2f} ms to allocate and free", link.pin_ms)};
 }
 
-gpulab::Parameters link_values(const Link& link, std::size_t bytes, std::size_t strips) {
-    return {{"bound_ms", bound_ms(link, bytes)},
-            {"together_ms", together_ms(link, bytes)},
-            {"sum_ms", sum_ms(link, bytes)},
+gpulab::Parameters link_values(const Link& link, const Problem& p) {
+    return {{"bound_ms", bound_ms(link, p.bytes())},
+            {"together_ms", together_ms(link, p.bytes())},
+            {"sum_ms", sum_ms(link, p.bytes())},
             {"pause_ms", link.pause_ms},
             {"pin_ms", link.pin_ms},
-            {"strips_ms", strips_ms(link, bytes, strips)}};
+            {"strips_ms", strips_ms(link, p.bytes(), p.streams)}};
 }
 
 namespace {
