@@ -94,7 +94,7 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
             result.extra.push_back({"overlap_percent", overlap_percent(out_.timeline)});
             result.extra.push_back({"traced_ms", out_.traced_ms});
         }
-        for (const gpulab::Parameter& value : link_values(link, bytes, problem_.streams)) result.extra.push_back(value);
+        for (const gpulab::Parameter& value : link_values(link, problem_)) result.extra.push_back(value);
     }
     if (result.status != gpulab::Result::Status::passed) return;
     const std::string name = result.variant + " on " + result.device.id();
