@@ -86,7 +86,7 @@ struct Report::State {
     void write_files() {
         if (json)
             json.prepare(json_text(options, runs, devices, surroundings.date)); // both, before either takes its place
-        if (csv) csv.prepare(csv_text(options, runs, devices));
+        if (csv) csv.prepare(csv_text(options, runs, devices, surroundings.date));
         json.commit();
         csv.commit();
     }
@@ -95,7 +95,7 @@ struct Report::State {
     void write_so_far() noexcept {
         try {
             if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
-            if (csv.repeatable()) csv.write(csv_text(options, runs, devices));
+            if (csv.repeatable()) csv.write(csv_text(options, runs, devices, surroundings.date));
         } catch (...) {
         }
     }

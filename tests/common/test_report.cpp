@@ -822,6 +822,21 @@ TEST_CASE("a name that is not UTF-8 does not cost the results") {
     CHECK(json.json()["variants"].size() == 1);
 }
 
+TEST_CASE("JSON and CSV say the day of a run") {
+    const ScratchFile json, csv;
+    const TestOptions options({"--json", json.path(), "--csv", csv.path()});
+    printed_by([&] {
+        gpulab::Surroundings surroundings = known();
+        surroundings.date = "2026-01-31";
+        Report report(options, {}, surroundings);
+        report.add(ran("cpu_right", cpu), {});
+        report.finish();
+    });
+    CHECK(json.json()["date"] == "2026-01-31");
+    CHECK(csv.text().starts_with("lab,date,seed,"));
+    CHECK(csv.text().find("\nlab,2026-01-31,42,") != std::string::npos);
+}
+
 TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty in CSV") {
     const ScratchFile json, csv;
     const TestOptions options({"--json", json.path(), "--csv", csv.path()});

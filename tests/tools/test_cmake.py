@@ -14,6 +14,7 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, run
 from machine import Machine
 
+BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 RUN_TESTS = [sys.executable, "-B", ROOT / "tools/run_tests.py"]
 
 PROJECT = f"""
@@ -263,6 +264,33 @@ def fetched():
     """Options that name what the build around this test had to fetch."""
     folders = (pathlib.Path(os.environ.get("GPULAB_BUILD", "/nowhere")) / "_deps").glob("*-src")
     return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in folders]
+
+
+def test_the_fuzzers_have_all_sources_that_they_need():
+    """Nobody builds them every day: what their sources use of each other is looked up in the objects of this build."""
+    text = (ROOT / "tests/fuzz/CMakeLists.txt").read_text(encoding="utf-8")
+    lists = dict(re.findall(r"(?m)^set\((\w+)\s+([^)]*)\)", text))
+    fuzzers = re.findall(r"(?m)^gpulab_fuzzer\((\w+)\s+([^)]*)\)", text)
+    assert len(fuzzers) == text.count("\ngpulab_fuzzer(")
+    for name, sources in fuzzers:
+        used, defined, stubs = set(), set(), ["tests/fuzz/host.cpp"]
+        for source in re.sub(r"\$\{(\w+)\}", lambda one: lists[one[1]], sources).split():
+            assert (ROOT / source).is_file(), source
+            folder = re.match(r"common|labs/\w+|tests/", source)[0]
+            if folder == "tests/":  # the fuzzer itself
+                stubs.append(source)
+                continue
+            found = sorted((BUILD / folder).glob(f"CMakeFiles/*/{source.removeprefix(folder + '/')}.o"))
+            if not found:
+                pytest.skip(f"{source} has not been built")
+            for line in passed("nm", "-C", found[0]).stdout.splitlines():
+                kind, _, symbol = line[17:].partition(" ")
+                (used if kind == "U" else defined).add(symbol)
+        own = " ".join((ROOT / stub).read_text(encoding="utf-8") for stub in stubs)
+        own = set(re.findall(r"(?m)^[\w:]+ (?:\w+::)*(\w+)\(.*\) \{", own))
+        missing = [one for one in used - defined if (found := re.match(r"(?:gpulab|tridiagonal|lu|fdtd|cg)::(?:\w+::)?(\w+)", one))
+                   and found[1] not in own]
+        assert missing == [], name
 
 
 def test_a_lab_that_is_configured_alone_has_its_tests(scratch):
