@@ -13,7 +13,7 @@ PROGRAMS = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) 
 # The run that answers a question, by lab and number. Where that can be, it names variants in CUDA only, so that it takes seconds.
 COMMANDS = {
     ("saxpy", 9): "--study block-size --n 2^26 --recorded h200 --repeat 1 --warmup 0",
-    ("reduction", 10): "--study transfers --recorded h200",
+    ("reduction", 10): "--study transfers --recorded h200 --repeat 1 --warmup 0",
     ("spmv", 9): "--generate powerlaw:1e5:19.5 --variant cuda_coo --recorded h100",
     ("streams", 7): "--variant cuda_sync_pageable,cuda_sync_pinned --recorded h200",
     ("streams", 8): "--study work --variant cuda_pipeline --recorded h200",
