@@ -17,7 +17,6 @@ template <class T> void cuda_devices(const Problem<T>& problem, Output<T>& out, 
     solve_on_gpus<PeerCopies<T>>(problem, out, watch);
 }
 
-template void cuda_devices(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_devices(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_devices);
 
 } // namespace cg

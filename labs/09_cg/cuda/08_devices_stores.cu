@@ -17,7 +17,6 @@ template <class T> void cuda_devices_stores(const Problem<T>& problem, Output<T>
     solve_on_gpus<Stores<T>>(problem, out, watch);
 }
 
-template void cuda_devices_stores(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_devices_stores(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_devices_stores);
 
 } // namespace cg
