@@ -18,7 +18,7 @@
 namespace cg {
 
 template <class T> void cuda_back_and_forth(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
-    Fused<T, DeviceSliced<T>> system(problem, true);
+    Fused<T, DeviceSliced<T>> system(problem, /*back_and_forth=*/true);
     const Graph graph([&](cudaStream_t stream) {
         for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
     });

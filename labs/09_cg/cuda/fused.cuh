@@ -7,7 +7,8 @@
 ///     next_kernel       4, 8: x += alpha p, p = z + beta p     reads x, p, r       writes x, p
 ///
 /// A kernel ends when all its blocks have ended, and only then does the next one in the stream begin. So a kernel finds
-/// complete what the one before has written: vectors, and the scalars in State.
+/// complete what the one before has written: vectors, and the scalars in State. `inverse` is 1 / a_ii (Jacobi), or
+/// null. A sum over the grid is a number per block in `partial`, which the block that ends last adds up (sums.cuh).
 #pragma once
 
 #include "device.hpp"

@@ -12,8 +12,12 @@
 
 namespace cg {
 
-/// The scalars on the device. At the end two things happen, one after the other: `end` says why, and when x has its
-/// last step too, `stop` is set, so that kernels which are still launched return at once.
+/// The scalars on the device. The host launches iterations without knowing which is the last. So the device ends in two
+/// steps: `end` says why, and when x has its last step too, `stop` makes the kernels return at once. In rungs 2 to 5:
+///
+///     kernels    product  residual  next      product  residual  next      product ...
+///     they       work     work      work      return   return    return    return
+///                         ^ end: converged    ^ stop
 struct State {
     double rho = 0, alpha = 0, beta = 0; ///< rho is r . z
     double pq = 0;                       ///< p . q, of the last iteration
@@ -90,6 +94,10 @@ public:
 
     /// Launches iterations until the device has ended. The host looks at a copy of the state that is one launch old, so
     /// that the device never waits for it; what is launched after the end does nothing.
+    ///
+    ///     stream    launch 0 | copy to seen_[0] | launch 1 | copy to seen_[1] | launch 2 | copy to seen_[0] | ...
+    ///     host      puts in launches 0 and 1, waits for the first copy, puts in launch 2, waits for the second, ...
+    ///
     /// @param launch `launch(left)` puts iterations into the stream and returns how many. It may put in more than
     ///        `left`: the device stops at the limit
     /// @param wait `wait(event)` returns when the event has been reached, or throws

@@ -4,9 +4,13 @@
 ///
 ///   - Order: the numbers are stored first, then the flag (release); the flag is loaded first, then the numbers
 ///     (acquire). Both apply to the whole system and not only to one device (thread_scope_system).
-///   - A flag holds the number of the last exchange that has arrived: 1 in begin(), then one more in each iteration. It
-///     only grows until the next solution, so nobody has to clear it in between. The halo of exchange n is the p for
-///     the product of exchange n + 1; that of x_0 is in place before.
+///   - A flag holds the number of the last step whose data have arrived: begin() is step 1, and each iteration is one
+///     more. It only grows until the next solution, so nobody has to clear it in between. The halo of step n is the p
+///     for the product of step n + 1; that of x_0 is in place before.
+///
+///     part 0, step n   | product | pq, then pq_flags = n |   ...   | p, then halo_flags = n | product of step n + 1
+///                                      | stores                          | stores
+///     part 1, step n   | product | waits for pq_flags >= n | ...   | inner rows | waits for halo_flags >= n | border
 #pragma once
 
 #include <cuda/atomic>
@@ -22,7 +26,7 @@ template <class T> struct FlaggedSlots {
     unsigned *halo_flags, *pq_flags, *residual_flags; ///< a flag per part that sends
     unsigned parts, me;
     const FlaggedSlots* of;             ///< of[part] are the slots and flags in the memory of that part
-    unsigned step;                      ///< number of this exchange
+    unsigned step;                      ///< number of this step: begin() is 1
     std::size_t inner_begin, inner_end; ///< the border rows, which others may need, lie before and behind
     const unsigned* first_copy;         ///< first copy of each border row, and the end
     T* const* copies;                   ///< places in the halos of other parts
