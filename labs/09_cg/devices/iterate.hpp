@@ -25,8 +25,9 @@
 /// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
 /// part needs to be told when to stop. (Part 1 is drawn mirrored: its halo, too, lies behind its own elements.)
 ///
-/// A way is a class with these operations; on a first reading take PeerCopies. It defines send_halo(), receive_halo(),
-/// share_pq() and share_residual(), and has the kernels from a base class:
+/// A way is a class with these operations; on a first reading take PeerCopies. Every way defines send_halo() and
+/// receive_halo(), and most of them share_pq() and share_residual(); Stores has a product of its own, which waits for
+/// the halo. The rest is in a base class:
 ///
 ///     way          file                           what travels, and how       base class
 ///     PeerCopies   peer_copies.cuh                copies from GPU to GPU      GpuParts (cuda/gpu_parts.cuh): alpha and
