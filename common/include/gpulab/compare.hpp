@@ -61,8 +61,8 @@ Comparison compare_range(std::size_t begin, std::size_t end, std::span<const T> 
     return result;
 }
 
-/// Adds what another range gave, so that the order in which ranges end makes no difference: of equal errors the one with
-/// the lower index counts, and so does the first NaN.
+/// Adds what another range gave, so that the order in which ranges end makes no difference: of equal errors the one
+/// with the lower index counts, and so does the first NaN.
 void join(Comparison& result, const Comparison& part);
 
 std::string in_digits(float value); ///< as few digits as tell it from all others: 0.1f is "0.1"
@@ -84,7 +84,8 @@ std::string failure_message(const Comparison& comparison, std::size_t n, const s
 /// Equal infinities agree. NaN agrees with nothing, not even with NaN. Long arrays are compared by several threads.
 /// @param expected,actual arrays of the same length; otherwise the comparison fails
 /// @param tolerance finite; a small constant times epsilon times the growth of the operation
-/// @param scale a function from index to a number >= 0, which several threads call at the same time. Where it gives 0 (there was nothing to add up) or infinity
+/// @param scale a function from index to a number >= 0, which several threads call at the same time. Where it gives 0
+/// (there was nothing to add up) or infinity
 ///              only the exact result passes
 template <class T, class Scale>
 Comparison compare(std::span<const T> expected, std::span<const T> actual, double tolerance, const Scale& scale) {

@@ -133,8 +133,8 @@ public:
     /// @throws Error before the first begin() of a study
     const Result& add(Result result, const Work& work);
 
-    /// Says on a terminal what is being done now, in a line that the next row overwrites. A report of one problem begins
-    /// with the right answer on the CPU; measure_all() names each variant.
+    /// Says on a terminal what is being done now, in a line that the next row overwrites. A report of one problem
+    /// begins with the right answer on the CPU; measure_all() names each variant.
     void doing(const std::string& what);
 
     /// Shows no table: a study prints one of its own, from the book.
