@@ -111,7 +111,7 @@ def in_flight():
     f.text(x0 + w / 2, y0 + 16, "bandwidth x latency", 11, "middle", quiet=True)
     f.text(x0 + w + 20, y0 + 16, "in flight", 11, "end", quiet=True)
     f.text(x0 - 8, y0 - h + 4, "bandwidth", 11, "end", quiet=True)
-    f.text(x0 + w / 4 + 12, y0 - 36, "more threads help", 11)
+    f.text(x0 + 12, y0 - h + 20, "more threads help", 11)
     f.text(x0 + w * 0.58, y0 - h + 20, "more threads only wait longer", 11)
     f.height = y0 + 34
     return f
@@ -149,7 +149,7 @@ def race():
         y += 112
     f.line(x0, y - 8, 668, y - 8, arrow=True)
     f.text(668, y + 10, "time", 11, "end", quiet=True)
-    f.text(20, y + 10, "Had warp 1 not been late, both would be right: the fault is there in every run, and shows in some.", 11)
+    f.text(20, y + 10, "If warp 1 is not late, both results are right: the fault is in every run, but shows only in some.", 11)
     f.height = y + 26
     return f
 
