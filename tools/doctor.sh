@@ -111,8 +111,8 @@ fi
 if have compute-sanitizer; then found "compute-sanitizer" "$(command -v compute-sanitizer)"; else
     absent "compute-sanitizer" "no such checks of CUDA kernels" "it comes with the CUDA toolkit"
 fi
-if have doxygen; then found Doxygen "$(version_of doxygen)"; else
-    absent Doxygen "no pages; the READMEs of the labs can be read as they are" "./lab docs"
+if have doxygen && have pandoc; then found Doxygen "$(version_of doxygen), Pandoc $(version_of pandoc)"; else
+    absent Doxygen "or Pandoc: no pages; the READMEs of the labs can be read as they are" "./lab docs"
 fi
 if have chromium; then found Chromium "$(version_of chromium)"; else
     absent Chromium "the tests that open the pages in a browser are skipped" "./lab setup --all (on Debian)"

@@ -71,14 +71,13 @@ to_build="build-essential=c++ cmake=cmake ninja-build=ninja git=git ca-certifica
     pocl-opencl-icd=/etc/OpenCL/vendors/pocl.icd oclgrind=oclgrind clinfo=clinfo"
 if [[ -d $root/tests ]]; then to_build+=" libcatch2-dev=/usr/include/catch2/catch_version_macros.hpp"; fi
 to_test="python3-pytest=/usr/lib/python3/dist-packages/pytest age=age"
-to_document="doxygen=doxygen python3=python3 doxygen-awesome-css=/usr/share/doxygen-awesome-css
-    libjs-mathjax=/usr/share/javascript/mathjax"
+to_document="doxygen=doxygen pandoc=pandoc python3=python3 python3-pygments=/usr/lib/python3/dist-packages/pygments"
 to_grade="python3=python3 bubblewrap=bwrap"
 to_unlock="python3=python3 age=age" # model answers
 to_format="clang-format=clang-format"
 to_plot="python3=python3 python3-matplotlib=/usr/lib/python3/dist-packages/matplotlib"
 to_run_ranks="libopenmpi-dev=mpicxx openmpi-bin=mpirun" # lab 09 on several computers
-to_look="chromium=chromium" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
+to_look="chromium=chromium python3-pip=/usr/lib/python3/dist-packages/pip" # the tests of the pages; Ubuntu has it as a snap only, which a test cannot drive
 
 unavailable=$root/build/unavailable # packages that the apt sources do not have; only ./lab setup asks for them again
 told=$root/build/told               # what was said last of packages without which it goes on
@@ -330,6 +329,19 @@ plot() {
     done
     have python3 || die "python3 is not installed, which draws (package python3-matplotlib)"
     become python3 "$root/tools/plot" "$@" # which says what is missing
+}
+
+# The checker of accessibility that the tests of the pages run, into $root/build/axe; no package has it.
+fetch_axe() {
+    local into=$root/build/axe
+    if [[ -f $into/axe.min.js || ${GPULAB_INSTALL:-} == no ]]; then return; fi
+    if ! python3 -m pip download --quiet --disable-pip-version-check --no-deps --dest "$into" axe-core-python==0.1.0 >/dev/null 2>&1 ||
+        ! python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extract("axe_core_python/axe.min.js", sys.argv[2])' \
+            "$into"/axe_core_python-*.whl "$into"; then
+        say "axe could not be downloaded with pip: the tests of accessibility are skipped"
+        return
+    fi
+    mv "$into/axe_core_python/axe.min.js" "$into/axe.min.js"
 }
 
 # The CUDA toolkit from PyPI: this release of its package cuda-toolkit names those of all the others.

@@ -862,7 +862,38 @@ def word_divergence():
     return f
 
 
+def first_run():
+    """The stored run of lab 02 on an H200, as the program shows it, with a bar for each percentage."""
+    path = pathlib.Path(__file__).parents[1] / "results/h200/reduction-ladder28.json"
+    run = json.loads(path.read_text(encoding="utf-8"))[0]
+    f = Figure(0, f"The ladder of lab 02 on an {run['devices'][0]['name'].removeprefix('NVIDIA ')}",
+               "A run in a terminal: for each CUDA variant the time of the kernel, the bandwidth, and a bar as long as its percentage of the "
+               "device's limit. From the first to the last variant the bars grow fivefold.")
+    size, y, left = 12, 30, 20
+    f.text(left, y, f"$ ./lab run reduction --n 2^28   # the sum of {run['problem']['n']:,} floats", size, mono=True)
+    y += 26
+    for x, words, anchor in ((left, "variant", "start"), (270, "kernel ms", "end"), (340, "GB/s", "end"), (410, "% bound", "end"),
+                             (640, "result", "start")):
+        f.text(x, y, words, size, anchor, quiet=True, mono=True)
+    for one in run["variants"]:
+        if one["backend"] != "cuda" or one["status"] != "passed":
+            continue
+        y += 21
+        f.text(left, y, one["name"], size, mono=True)
+        for x, words in ((270, f"{one['kernel_ms']['median']:.4f}"), (340, f"{one['gb_per_s']:.0f}"),
+                         (410, f"{one['percent_of_ceiling']:.1f}")):
+            f.text(x, y, words, size, "end", mono=True)
+        f.box(425, y - 11, 1.9 * one["percent_of_ceiling"], 14, "purple" if "cub" in one["name"] else "blue")
+        f.text(640, y, "right", size, mono=True)
+    f.line(615, 44, 615, y + 6, dash=True)
+    y += 28
+    f.text(left, y, "dashed: what the memory allows, measured by copying in the same run; purple: NVIDIA's own library", 11.5, quiet=True)
+    f.height = y + 18
+    return f
+
+
 figures = {
+    "first-run": first_run,
     "kernel-words": kernel_words,
     "memory-hierarchy": memory_hierarchy,
     "saxpy-indices": saxpy_indices,

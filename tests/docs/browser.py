@@ -144,12 +144,6 @@ class Browser:
     def resize(self, width, height):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
 
-    def type(self, text):
-        for letter in text:
-            for kind in ("keyDown", "keyUp"):
-                self.call("Input.dispatchKeyEvent", type=kind, key=letter, code=f"Key{letter.upper()}",
-                          windowsVirtualKeyCode=ord(letter.upper()), **({"text": letter} if kind == "keyDown" else {}))
-
     def picture(self, file):
         with open(file, "wb") as out:
             out.write(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))

@@ -1,16 +1,15 @@
-"""What can be wrong with the pages that Doxygen writes. Each function takes a folder of pages and returns a list of faults."""
+"""What can be wrong with the pages. Each function takes a folder of pages and returns a list of faults."""
+import html
 import html.parser
+import json
 import pathlib
 import re
 import urllib.parse
 
-TEXT = {"textblock", "memdoc", "mdescRight"}  # Doxygen's classes for what people wrote
-NOT_TEXT = {"fragment", "formulaInl", "formulaDsp"}
+NOT_TEXT = {"listing", "code", "difference"}
 WITHOUT_END = {"img", "br", "hr", "meta", "link", "input", "area", "col", "source", "wbr"}
 MARKDOWN = re.compile(r"\*\*|\*\w+\*|`|\]\(|\{#|@ref\b|@anchor\b|[@\\]f[$[]|\$[^$\s][^$]*\$|<a name=")
-
-LISTING = re.compile(r"_source\.html$|-members\.html$")  # pages without text of their own
-GENERATED = re.compile(rf"{LISTING.pattern}|_8[a-z]+\.html$|^(class|struct|union|namespace|dir_)")
+KIND = re.compile(r"^(rung|file|api)_")
 
 
 class Page(html.parser.HTMLParser):
@@ -39,7 +38,7 @@ class Page(html.parser.HTMLParser):
             if attributes.get(key):
                 self.parts.append(attributes[key])
         if tag not in WITHOUT_END:
-            kind = "yes" if classes & TEXT else "no" if classes & NOT_TEXT or tag in ("code", "pre", "script", "style") else ""
+            kind = "yes" if tag == "article" else "no" if classes & NOT_TEXT or tag in ("code", "pre", "script", "style", "math") else ""
             self.open.append((tag, kind))
 
     def handle_startendtag(self, tag, attributes):
@@ -80,63 +79,52 @@ def broken(folder, pages):
 
 
 def literal_markdown(pages):
-    """Marks of Markdown or Doxygen that show in the text."""
+    """Marks of Markdown, TeX or Doxygen that show in the text."""
     faults = []
     for name, page in pages.items():
-        for text in [] if LISTING.search(name) else page.parse().text:
+        for text in page.parse().text:
             found = MARKDOWN.search(text)
             if found:
                 faults.append(f"{name}: '{found[0]}' in: {' '.join(text.split())[:120]}")
     return faults
 
 
-def rungs(pages):
-    """The pages of the files that the hand-outs list under "In the code"."""
-    names = set()
+LISTING = re.compile(r'<div class="listing[^"]*"><pre[^>]*><code>(.*?)</code></pre></div>', re.DOTALL)
+LINK = re.compile(r'<a href="([^"#]*)(?:#([^"]*))?">([^<]*)</a>')
+
+
+def links_of_listings(pages):
+    """The number of links in listings, and those that do not lead to what their words name: an included file, whose page names it, or
+    a name of the API, whose place bears it."""
+    count, faults = 0, []
     for name, page in pages.items():
-        if re.fullmatch(r"lab_[a-z0-9]+\.html", name):
-            _, _, listed = page.source.partition('id="code_')
-            names.update(re.findall(r'href="([^"#]+_8(?:cu|cuh|cl|cpp|hpp)\.html)"', listed))
-    return sorted(names)
+        for listing in LISTING.findall(page.source):
+            for target, anchor, words in LINK.findall(listing):
+                count += 1
+                words = html.unescape(words)
+                to = pages[target].source if target in pages else ""
+                if words[:1] in '"<':
+                    file = words.strip('"<>').rpartition("/")[2].replace(".cl.hpp", ".cl")
+                    right = file in re.sub("<[^>]*>", "", to[to.find("<main"):][:3000]) or f">{file}<" in to or f"/{file}" in to
+                else:
+                    place = to[to.find(f'id="{anchor}"'):] if f'id="{anchor}"' in to else ""
+                    right = re.match(r'id="[^"]*">(?:gpulab::)?' + re.escape(html.escape(words.rpartition("::")[2])) + "<", place)
+                if not right:
+                    faults.append(f"{name}: {words} leads to {target}#{anchor}")
+    return count, faults
 
 
-def order_of_rungs(pages):
-    """A rung's page begins with what changed and why; then comes its source. No graph."""
-    faults = []
-    for name in rungs(pages):
-        source = pages[name].source
-        contents = source[source.find('<div class="contents">'):]
-        about, code = contents.find('id="details"'), contents.find('class="fragment"')
-        members = contents.find('class="memberdecls"')
-        if not 0 <= about < code or -1 < members < code:
-            faults.append(f"{name}: not first the description, then the source, then the rest")
-        elif len(re.sub("<[^>]*>", "", contents[about:code]).split()) < 12:
-            faults.append(f"{name}: hardly a word before the source")
-        if re.search(r"<iframe[^>]*svg|dyncontent", contents):
-            faults.append(f"{name}: has a graph")
-    return faults
-
-
-def has_formula(source):
-    return bool(re.search(r'class="formula|\\\(.+?\\\)', source))  # a line of its own, or \(x\) within a line
-
-
-def needless_mathjax(pages):
-    """Pages that load MathJax without a formula, or have a formula without it."""
-    return [f"{name}: {'loads' if loads else 'does not load'} MathJax" for name, page in pages.items()
-            if (loads := "MathJax.js" in page.source) != has_formula(page.source)]
+def sections(page):
+    """The anchors of a page's sections, in their order."""
+    return re.findall(r'<h2[^>]* id="([^"]+)"|<h2 id="([^"]+)"', page.source)
 
 
 def to_open(folder):
-    """What a browser has to open: every page that we wrote and every page with a formula. Doxygen makes the others from its own
-    templates and scripts, so an error of one is an error of its kind: one in twenty of each kind is opened."""
+    """What a browser has to open: every page of prose, and of each kind that one function makes, one in twenty."""
     ours, kinds = [], {}
     for file in sorted(pathlib.Path(folder).glob("*.html")):
-        kind = GENERATED.search(file.name)
-        if kind and not has_formula(file.read_text(encoding="utf-8")):
-            kinds.setdefault(kind[0], []).append(file.name)
-        else:
-            ours.append(file.name)
+        kind = KIND.match(file.name)
+        (kinds.setdefault(kind[0], []) if kind else ours).append(file.name)
     return ours + [name for names in kinds.values() for name in names[::20]]
 
 
@@ -144,15 +132,43 @@ def errors_in_browser(browser, folder, names):
     """What the console and the network say while the pages are loaded."""
     faults = []
     for name in names:
-        file = pathlib.Path(folder).resolve() / name
-        browser.open(file.as_uri())
+        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
         browser.run("document.readyState")  # answered after what the page reported
-        if file.is_file() and has_formula(file.read_text(encoding="utf-8")):
-            if browser.wait_for("document.querySelector('.MathJax')", 30):
-                browser.run("new Promise(done => MathJax.Hub.Queue(done))")  # until all are set
-            else:
-                browser.faults.append("MathJax sets no formula")
         faults += [f"{name}: {fault}" for fault in browser.faults]
+    return faults
+
+
+# What is wider than the window although it does not scroll by itself: the page scrolls sideways then, whatever its root element says.
+TOO_WIDE = """(() => {
+    const root = document.scrollingElement, limit = document.documentElement.clientWidth;
+    root.scrollLeft = 10000;
+    const moved = root.scrollLeft, body = document.body.scrollWidth;
+    root.scrollLeft = 0;
+    return Math.max(moved ? limit + moved : 0, body > limit ? body : 0);
+})()"""
+
+
+def too_wide(browser, folder, names, width):
+    faults = []
+    browser.resize(width, 844)
+    for name in names:
+        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
+        wide = browser.run(TOO_WIDE)
+        if wide:
+            faults.append(f"{name} is {wide} pixels wide in a window of {width}")
+    return faults
+
+
+def barriers(browser, axe, folder, names, rules=None):
+    """What axe, the checker of accessibility, finds in the pages."""
+    faults = []
+    options = json.dumps({"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})})
+    for name in names:
+        browser.open((pathlib.Path(folder).resolve() / name).as_uri())
+        browser.run(axe + "; 0")
+        found = browser.run(f"axe.run(document, {options}).then(r => r.violations.map(v => "
+                            "`${v.id}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 150)}`))")
+        faults += [f"{name}: {fault}" for fault in found]
     return faults
 
 

@@ -162,10 +162,8 @@ def test_a_page_that_shows_something_else_is_found(scratch):
 def test_every_lesson_is_listed_has_a_picture_something_to_try_and_sources():
     listed = re.findall(r"\]\(([a-z-]+)\.md\)", (LESSONS / "README.md").read_text(encoding="utf-8"))
     assert sorted(listed) == PAGES
-    menu = (ROOT / "docs/layout.xml.in").read_text(encoding="utf-8")
     for page in PAGES:
         text = text_of(page)
-        assert f'"@ref lessons_{page.replace("-", "_")}"' in menu, f"{page} is not in the menu"
         assert "](../figures/" in text and "\n## Try it\n" in text and "\n## Sources\n" in text, page
         prose = re.sub(r"(?m)^    .*", "", re.sub(r"<!--.*?-->", "", text, flags=re.S))
         words = sum(1 for token in prose.split() if re.search(r"\w", token))

@@ -1,25 +1,33 @@
 """The tests of the pages: they are built once, in a folder whose name has spaces, and what lies there is looked at."""
 
+import contextlib
+import html as html_module
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
+import zipfile
 
 import browser
 import pages
 import pytest
-from conftest import LABS, ROOT, passed
+from conftest import LABS, ROOT, passed, run
 
-sys.path.insert(0, str(ROOT / "docs"))
-from page import Page  # noqa: E402
+sys.path.insert(0, str(ROOT / "docs/pages"))
+from repository import Repository  # noqa: E402
+
+GROUPS = ["Start", "Labs", "Lessons", "Results", "Sources", "Instructors", "API"]
 
 
 @pytest.fixture(scope="module")
 def html():
-    if not shutil.which("doxygen"):
-        pytest.skip("no Doxygen to build the pages with (./lab setup --all)")
+    for program in ("doxygen", "pandoc"):
+        if not shutil.which(program):
+            pytest.skip(f"no {program} to build the pages with (./lab setup --all)")
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "a folder with 'spaces'"
         copy.mkdir()
@@ -29,8 +37,12 @@ def html():
             shutil.copytree(ROOT / name, copy / name)
         (copy / "answers").mkdir()  # as ./lab instructor unlock makes it
         (copy / "answers/01_saxpy.md").write_text("# Answers: lab 01\n\nunlockedanswer7f3a.\n")
-        passed(copy / "lab", "docs", GPULAB_INSTALL="no")
-        yield copy / "build/docs/html"
+        (copy / "compilers").mkdir()  # the pages need none
+        for name in ("c++", "g++", "cc", "gcc", "nvcc", "cmake"):
+            (copy / "compilers" / name).write_text("#!/bin/sh\nexit 99\n")
+            (copy / "compilers" / name).chmod(0o755)
+        passed(copy / "lab", "docs", "--zip", GPULAB_INSTALL="no", PATH=f"{copy / 'compilers'}:{os.environ['PATH']}")
+        yield copy / "build/pages"
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +50,68 @@ def found(html):
     return pages.read(html)
 
 
-def test_the_pages_build_without_a_warning_in_a_folder_whose_name_has_spaces(html):
-    assert (html / "index.html").is_file()
-    assert not [name for name in LABS if not (html / f"lab_{name}.html").is_file()]
-    rung = next(html.glob("*vectorised_8cu.html"))
-    assert re.search('href="lab_[a-z]*.html', rung.read_text(encoding="utf-8")), f"{rung.name} was not filtered"
+@pytest.fixture(scope="module")
+def repository():
+    return Repository(ROOT)
+
+
+def test_the_pages_are_built_in_a_folder_whose_name_has_spaces_and_packed_into_one_file(html):
+    built = {file.relative_to(html).as_posix() for file in html.rglob("*") if file.is_file()}
+    assert {"index.html", "search.html", "search-index.js", "pages.css", "figures/first-run.svg"} <= built
+    assert {f"lab_{name}.html" for name in LABS} <= built
+    with zipfile.ZipFile(html.parent / "gpu-labs-pages.zip") as packed:
+        assert {name.removeprefix("gpu-labs-pages/") for name in packed.namelist() if not name.endswith("/")} == built
+        assert packed.read("gpu-labs-pages/index.html") == (html / "index.html").read_bytes()
+
+
+def test_there_is_a_page_for_each_rung_with_its_parts_in_order(found, repository):
+    assert len(repository.rungs) > 150 and 450 <= len(found) <= 700
+    order = ["what-changed", "formula", "kernel", "source", "difference", "measured", "tests", "source-texts"]
+    beside = 0
+    for rung in repository.rungs:
+        source = found[rung.page].source
+        assert f"<h1>{rung.name}: lab {rung.lab.number}, {rung.place}</h1>" in source
+        has = [one for pair in pages.sections(found[rung.page]) for one in pair if one]
+        assert {"what-changed", "source", "tests"} <= set(has) <= set(order), (rung.page, has)
+        shown = [one for one in has if one != "source"]
+        assert shown == [one for one in order if one in shown], (rung.page, has)
+        assert ("difference" in has) == bool(rung.before), rung.page
+        for one in filter(None, (rung.before, *rung.lab.twins(rung))):
+            assert one.page in source or one.back_end == "cpu" or rung.back_end == "cpu", f"{rung.page} does not lead to {one.name}"
+        if "kernel" in has:
+            beside += 1
+            columns = re.search(r'<div class="side-by-side">(.*?)<h2', source, re.DOTALL)[1]
+            assert re.findall(r"<p>(CUDA|OpenCL): ", columns) == ["CUDA", "OpenCL"]
+            shown = len(pages.LISTING.findall(columns)) + columns.count("The kernels stand in files that")
+            assert shown == 2, f"{rung.page}: not two kernels side by side"
+        for row in rung.mistakes:
+            assert f"<code>{row['id']}</code>" in source, f"{rung.page} does not tell of {row['id']}"
+    assert beside >= 60
+
+
+def test_the_page_of_a_rung_shows_what_is_measured_and_what_the_texts_have(found):
+    source = found["rung_reduction_cuda_shuffle.html"].source
+    text = re.sub(r"<[^>]*>", " ", source)
+    table = (ROOT / "labs/02_reduction/README.md").read_text(encoding="utf-8")
+    row = re.search(r"(?m)^\| cuda_shuffle \|(.*)\|$", table)[1].split("|")
+    assert all(cell.strip() in text for cell in row) and "Hand-out: What to expect" in text
+    assert "In the texts" in re.sub(r"<[^>]*>", " ", found["rung_reduction_cuda_two_level.html"].source)
+    assert "program 2.7" in found["rung_reduction_cuda_two_level.html"].source
+    assert "<math" in source and "block_sum.cuh" in source
+
+
+def test_every_page_has_the_menu_and_a_page_of_it_is_marked(found):
+    menus = {name: re.search(r'<nav id="menu".*?</nav>', page.source, re.DOTALL)[0] for name, page in found.items()}
+    listed = set(re.findall(r'href="([^"]+)"', menus["index.html"]))
+    assert {f"lab_{lab}{part}.html" for lab in LABS for part in ("", "_path", "_measured", "_rungs")} <= listed
+    for name, menu in menus.items():
+        assert re.findall(r"<li><details(?: open)?><summary>([A-Z]\w+)</summary>", menu) == GROUPS, name
+        assert menu.count("aria-current") == (name in listed), name
+
+
+def test_links_in_listings_lead_where_they_say(found):
+    count, faults = pages.links_of_listings(found)
+    assert count > 1500 and not faults, faults[:10]
 
 
 def test_no_page_shows_an_unlocked_answer(html):
@@ -77,83 +146,154 @@ def test_no_page_shows_Markdown(found):
     assert not pages.literal_markdown(found)
 
 
-def test_the_page_of_a_rung_begins_with_what_changed_then_shows_its_source(found):
-    assert len(pages.rungs(found)) >= 5 * len(LABS), f"only these rungs are listed: {pages.rungs(found)}"
-    assert not pages.order_of_rungs(found)
+def test_the_pages_show_which_lines_are_an_exercise_without_what_students_receive(found):
+    for rung, is_exercise in (("cuda_many_blocks", True), ("opencl_one_item", True), ("cuda_raw", False)):
+        source = found[f"rung_saxpy_{rung}.html"].source
+        text = html_module.unescape(re.sub(r"<[^>]*>", "", source))
+        assert ("// Students write this in the exercise many-blocks:\n" in text) == is_exercise == ('class="exercise"' in source), rung
+        assert "k * a[i] + b[i]" in text and not re.search(r"//\||// (END )?(EXERCISE|ANSWER)", text)
+    assert "get_global_id" in found["kernels.html"].source
+    assert not re.search(r"//\||(END )?ANSWER", found["kernels.html"].source)
 
 
-def test_the_name_of_a_variant_leads_to_its_file(html):
+def test_the_name_of_a_variant_leads_to_its_page(found, repository):
     linked = 0
-    for readme in sorted((ROOT / "labs").glob("[0-9]*/README.md")):
-        page = Page(ROOT, readme)
-        page.find_variants(page.lab)
-        source = (html / f"{page.name}.html").read_text(encoding="utf-8")
-        for variant in page.variants:
-            if f"`{variant}`" in page.file.read_text(encoding="utf-8"):
-                address = re.search(rf'href="([^"]*)"[^>]*>{variant}</a>', source)
-                assert address, f"{page.name}.html: '{variant}' leads nowhere"
-                shown = (html / address[1].partition("#")[0]).read_text(encoding="utf-8")
-                assert variant in shown, f"{page.name}.html: '{variant}' leads to {address[1]}, which does not show it"
+    for lab in repository.labs:
+        source = found[f"lab_{lab.name}.html"].source
+        for rung in lab.rungs:
+            if f"`{rung.name}`" in lab.text("README.md"):
+                address = re.search(rf'<a href="([^"]*)"><code>{rung.name}</code></a>', source)
+                assert address and address[1] == rung.page, f"lab_{lab.name}.html: '{rung.name}' does not lead to its page"
                 linked += 1
-    assert linked >= 20, f"only {linked} variants are linked"
+    assert linked >= 150, f"only {linked} variants are linked"
 
 
-def test_MathJax_is_loaded_where_there_are_formulas(found):
-    assert any('class="formula' in page.source for page in found.values()), "no page has a formula"
-    assert not pages.needless_mathjax(found)
+def test_formulas_are_set_without_a_script(found):
+    assert sum(page.source.count("<math") for page in found.values()) > 400
+    assert found["formulas.html"].source.count('<math display="block"') >= 9
+    assert not [name for name, page in found.items() if "\\frac" in re.sub(r"<annotation.*?</annotation>", "", page.source, flags=re.DOTALL)]
 
 
 def test_every_page_opens_in_a_browser_without_an_error(html, chromium):
     assert not pages.errors_in_browser(chromium, html, pages.to_open(html))
 
 
-def test_the_search_finds_a_word_of_the_hand_outs(html, chromium):
+RESULTS = "[...document.querySelectorAll('#search-results li')].map(e => [e.querySelector('a').getAttribute('href'), e.innerText])"
+
+
+def looked_for(chromium, html, words):
     chromium.open((html / "index.html").as_uri())
-    assert chromium.wait_for("document.getElementById('MSearchField')"), "there is no search box"
-    chromium.run("document.getElementById('MSearchField').focus()")
-    chromium.type("coalesced")
-    # Doxygen 1.9.4 shows what it found in a frame, later ones in the page itself.
-    found = """[document, ...[...document.querySelectorAll('iframe')].map(f => f.contentDocument)]
-        .flatMap(d => d ? [...d.querySelectorAll('.SRResult')] : []).filter(e => getComputedStyle(e).display !== 'none')"""
-    assert chromium.wait_for(f"{found}.length"), "the search shows nothing for 'coalesced'"
-    addresses = chromium.run(f"{found}.flatMap(e => [...e.querySelectorAll('a')].map(a => a.getAttribute('href')))")
-    assert not chromium.faults, f"the search has errors: {chromium.faults}"
-    named = {address.partition("#")[0].rpartition("/")[2] for address in addresses if ".html" in address}
-    assert {"kernels.html", *hand_outs(html)} & named, f"'coalesced' leads to no hand-out, only to {sorted(named)}"
-    for name in named:
-        assert "coalesced" in (html / name).read_text(encoding="utf-8").lower(), f"'coalesced' does not stand in {name}"
+    chromium.run("document.getElementById('search').focus()")
+    chromium.call("Input.insertText", text=words)
+    chromium.run("setTimeout(() => document.getElementById('search').form.requestSubmit(), 0); 0")
+    for _ in range(100):
+        with contextlib.suppress(OSError):  # while one page gives way to the other
+            if chromium.run("/“|Nothing/.test(document.getElementById('search-count')?.innerText)"):
+                break
+        time.sleep(0.1)
+    assert "q=" in chromium.run("location.search"), words
+    assert not chromium.faults, chromium.faults
+    return chromium.run(RESULTS)
 
 
-def test_on_a_phone_the_menu_lists_the_labs(html, chromium):
-    titles = [pages.Page(html / name).source.partition("<title>GPU Labs: ")[2].partition("</title>")[0]
-              for name in hand_outs(html) if re.fullmatch(r"lab_[a-z0-9]+\.html", name)]
-    assert titles, "there are no hand-outs"
+def test_the_search_finds_several_words_and_shows_the_line(html, chromium):
+    for words, page in (("coalesced", "kernels.html"), ("bank conflict", "kernels.html"), ("look back tile", "rung_reduction_cuda_scan_look"),
+                        ("late days", "grading.html"), ("gpulab stopwatch", "api_stopwatch.html"), ("program 2.7", "concordance.html")):
+        shown = looked_for(chromium, html, words)
+        assert any(address.startswith(page) for address, _ in shown), f"'{words}' does not lead to {page}: {shown[:5]}"
+        for address, text in shown[:10]:
+            assert any(word in text.lower() for word in words.split()), f"'{words}': no line of context in {text}"
+    assert looked_for(chromium, html, "zzyzx") == []
+    assert "Nothing has all of" in chromium.run("document.getElementById('search-count').innerText")
+
+
+def test_no_page_scrolls_sideways_on_a_phone(html, chromium):
+    names = sorted(file.name for file in html.glob("*.html") if not re.match("file_|api_", file.name)) + pages.to_open(html)[-12:]
+    assert not pages.too_wide(chromium, html, names, 390)
+
+
+def test_on_a_phone_the_menu_opens_and_lists_the_labs(html, chromium):
     chromium.resize(390, 844)
-    for name in ["index.html", "kernels.html", *hand_outs(html)]:
+    for name in ["index.html", "lab_reduction.html", "rung_reduction_cuda_shuffle.html", "api_stopwatch.html"]:
         chromium.open((html / name).as_uri())
-        width = chromium.run("document.documentElement.scrollWidth")
-        assert width <= 390, f"{name} is {width} pixels wide on a phone of 390"
-        chromium.run("(document.querySelector('.main-menu-btn') || document.getElementById('main-menu-state'))?.click()")
-        for title in titles:
-            link = f"[...document.querySelectorAll('#main-menu a')].find(a => a.innerText.trim() === {title!r})"
-            assert chromium.wait_for(f"{link}.offsetParent && {link}.getBoundingClientRect().height > 0"), (
-                f"{name}: the menu does not list '{title}'")
+        link = "document.querySelector('#menu a[href=\"lab_cg.html\"]')"
+        assert chromium.run(f"!{link}.checkVisibility()")
+        chromium.run("document.getElementById('menu-button').click(); document.querySelectorAll('#menu details').forEach(d => d.open = true)")
+        assert chromium.run(f"{link}.checkVisibility() && {link}.getBoundingClientRect().height > 0"), name
+        assert chromium.run("document.getElementById('menu-button').getAttribute('aria-expanded')") == "true"
 
 
 def test_nothing_covers_the_search_box(html, chromium):
     for width in (1280, 390):
         chromium.resize(width, 900)
-        for name in ("index.html", *hand_outs(html)[:1]):
+        for name in ("index.html", "lab_saxpy.html"):
             chromium.open((html / name).as_uri())
-            assert chromium.wait_for("document.getElementById('MSearchField')?.getBoundingClientRect().width > 60"), (
-                f"{name}: no search box at {width} pixels")
             covered = chromium.run("""(() => {
-                const r = document.getElementById('MSearchField').getBoundingClientRect();
+                const r = document.getElementById('search').getBoundingClientRect();
+                if (r.width < 60) return ['too narrow'];
                 return [0.02, 0.25, 0.5, 0.75, 0.98].flatMap(u => [0.2, 0.5, 0.8].map(v => [u, v])).filter(([u, v]) => {
                     const e = document.elementFromPoint(r.left + u * r.width, r.top + v * r.height);
-                    return !e || !e.closest('#MSearchBox');
+                    return !e || e.id !== 'search';
                 }); })()""")
             assert not covered, f"{name} at {width} pixels: something covers the search box at {covered}"
+
+
+def test_light_and_dark_can_be_chosen_code_copied_and_pages_printed(html, chromium):
+    ground = "getComputedStyle(document.body).backgroundColor"
+    chromium.open((html / "rung_reduction_cuda_shuffle.html").as_uri())
+    light = chromium.run(ground)
+    chromium.run("document.getElementById('theme-button').click()")
+    assert chromium.run(ground) != light and chromium.run("document.getElementById('theme-button').getAttribute('aria-pressed')") == "true"
+    chromium.open((html / "kernels.html").as_uri())
+    assert chromium.run(ground) != light, "the next page does not keep the choice"
+    chromium.run("document.getElementById('theme-button').click()")
+    assert chromium.run(ground) == light
+    copied = chromium.run("""(async () => {
+        let kept = null;
+        Object.defineProperty(navigator, 'clipboard', { value: { writeText: async text => { kept = text; } }, configurable: true });
+        const box = document.querySelector('.code');
+        box.querySelector('.copy').click();
+        await new Promise(done => setTimeout(done, 50));
+        return [kept, box.querySelector('code').textContent, box.querySelector('.copy').textContent];
+    })()""")
+    assert copied[0] == copied[1] and copied[0] and copied[2] == "Copied", copied
+    chromium.call("Emulation.setEmulatedMedia", media="print")
+    hidden = chromium.run("['header', '#menu', '.contents', '.copy'].filter(s => document.querySelector(s).checkVisibility())")
+    assert hidden == [] and chromium.run("getComputedStyle(document.querySelector('pre')).whiteSpace") == "pre-wrap"
+
+
+@pytest.fixture(scope="module")
+def axe():
+    file = ROOT / "build/axe/axe.min.js"
+    if not file.is_file():
+        if os.environ.get("CI"):
+            pytest.fail("there is no build/axe/axe.min.js, which ./lab setup --all downloads")
+        pytest.skip("no axe, the checker of accessibility (./lab setup --all)")
+    return file.read_text(encoding="utf-8")
+
+
+def test_axe_finds_no_barrier_in_light_and_in_dark(html, axe):
+    names = pages.to_open(html)
+    with open_browser() as chromium:
+        chromium.resize(1280, 900)
+        faults = pages.barriers(chromium, axe, html, names)
+        chromium.resize(390, 844)
+        faults += pages.barriers(chromium, axe, html, names[::10])
+    with open_browser(dark=True) as chromium:
+        chromium.resize(1280, 900)
+        faults += pages.barriers(chromium, axe, html, names[::4] + ["rung_reduction_cuda_grid_stride.html"], ["color-contrast"])
+    assert not faults, "\n".join(faults)
+
+
+def test_a_planted_barrier_and_a_page_that_is_too_wide_are_found(scratch, axe, chromium):
+    for body, faulty in (("<p>x</p>", False), ('<p style="color:#aaa">pale</p>', True), ('<button></button>', True)):
+        text = f'<!DOCTYPE html><html lang="en"><head><title>t</title></head><body><main><h1>t</h1>{body}</main></body></html>'
+        (scratch / "page.html").write_text(text)
+        assert bool(pages.barriers(chromium, axe, scratch, ["page.html"])) == faulty, body
+    for body, faulty in (("<p>x</p>", False), ('<div style="width:600px">x</div>', True),
+                         ('<div style="overflow-x:auto"><div style="width:600px">x</div></div>', False)):
+        (scratch / "page.html").write_text('<!DOCTYPE html><meta name="viewport" content="width=device-width"><body>' + body)
+        assert bool(pages.too_wide(chromium, scratch, ["page.html"], 390)) == faulty, body
 
 
 def test_the_figures_are_what_their_script_draws(scratch):
@@ -175,14 +315,14 @@ def test_the_text_of_the_figures_can_be_read_in_light_and_in_dark():
     assert not faults
 
 
-def site(scratch, body, head=""):
+def site(scratch, body):
     """A page with a good link, anchor and picture, and what is planted."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=scratch))
     (folder / "good.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 700 90"/>')
     (folder / "index.html").write_text(
-        f'<!DOCTYPE html><html><head><meta charset="utf-8"/><title>t</title>{head}</head><body><div class="textblock">'
+        '<!DOCTYPE html><html><head><meta charset="utf-8"/><title>t</title></head><body><article>'
         '<p id="here">x <code>**p</code> <a href="#here">a</a> <a href="index.html#here">b</a> <img src="good.svg"/></p>'
-        f"{body}</div></body></html>", encoding="utf-8")
+        f"{body}</article></body></html>", encoding="utf-8")
     return folder
 
 
@@ -197,20 +337,11 @@ def test_a_planted_broken_link_picture_or_mark_is_found(scratch):
     for body in ("s**ingle precision", "4*n* bytes", "a [link](to.md)", "see @ref here", "a $x$ b", "Title {#name}"):
         bad = site(scratch, f"<p>{body}</p>")
         assert len(pages.literal_markdown(pages.read(bad))) == 1, f"not found: {body}"
-    about = f'<h2 id="details">What this file is</h2><p>{"word " * 20}</p>'
-    code, members = '<div class="fragment">x</div>', '<table class="memberdecls"></table>'
-    for parts, faulty in (((about, code, members), False), ((code, about, members), True), ((members, about, code), True),
-                          ((about, members, code), True), ((about, members), True), (('<p id="details"></p>', code), True),
-                          ((about, code, '<iframe src="a.svg"></iframe>'), True)):
-        lab = site(scratch, "")
-        (lab / "lab_one.html").write_text('<h2 id="code_one"></h2><a href="01__a_8cu.html">a</a>', encoding="utf-8")
-        (lab / "01__a_8cu.html").write_text(f'<div class="contents">{"".join(parts)}</div>', encoding="utf-8")
-        found = pages.order_of_rungs(pages.read(lab))
-        assert bool(found) == faulty, f"{'not found' if faulty else 'a fault'}: {parts} {found}"
-    bad = site(scratch, "", '<script src="MathJax.js"></script>')
-    assert len(pages.needless_mathjax(pages.read(bad))) == 1, "MathJax without a formula is not found"
-    bad = site(scratch, r"For \(n = 1\) it is short.")
-    assert len(pages.needless_mathjax(pages.read(bad))) == 1, "a formula within a line, without MathJax, is not found"
+    for listing, faults in (('<a href="index.html">"index.hpp"</a>', 1), ('<a href="index.html#here">gpulab::here</a>', 1),
+                            ('<a href="index.html#f">gpulab::f</a>', 0), ('<a href="index.html#f">gpulab::g</a>', 1)):
+        bad = site(scratch, f'<h2 id="f">f</h2><div class="listing"><pre tabindex="0"><code>{listing}</code></pre></div>')
+        count, found = pages.links_of_listings(pages.read(bad))
+        assert (count, len(found)) == (1, faults), listing
 
 
 def test_a_planted_error_in_the_console_or_in_a_figure_is_found(scratch, chromium):
@@ -230,33 +361,86 @@ def test_a_planted_error_in_the_console_or_in_a_figure_is_found(scratch, chromiu
         assert bool(faults) == faulty, f"{'not found' if faulty else 'a fault'}: {drawn} {faults}"
 
 
-def test_a_page_is_put_into_the_words_of_Doxygen(scratch):
-    root = scratch.resolve()
-    lab = root / "labs/01_one"
-    (lab / "cuda").mkdir(parents=True)
-    (root / "docs/results").mkdir(parents=True)
-    (root / "docs/results/README.md").write_text("# Results\n")
-    (root / "docs/results/a.json").write_text("{}")
-    (root / "docs/a.svg").write_text("<svg/>")
-    (root / "docs/kernels.md").write_text('# Words\n\n- <a name="lane"></a>**Lane**: one\n')
-    (lab / "cuda/01_a.cu").write_text("template <class T>\nvoid cuda_a(int) {}\n")
-    (lab / "README.md").write_text(
-        "# Lab 01: one\n\n## What to expect\n\n4*n* bytes, **s**ingle; *n* and **b** and `*c*`, a * b * c.\n\n"
-        "`cuda_a`, a [lane](../../docs/kernels.md#lane), [above](#what-to-expect), [all](../../docs/results),\n"
-        "[file](../../docs/results/a.json), [rung](cuda/01_a.cu), [web](https://x.invalid), [gone](gone.md).\n\n"
-        "![drawn](../../docs/a.svg)\n\nIt takes $n*m$ steps, $5 in all.\n\n$$\nx * y * z\n$$\n\n    code *a* $b$\n\n"
-        "<!-- table\nrows *_a `b\n-->\n| a | b |\n|---|---|\n| c | d |\n<!-- end -->\n\nThe end.\n")
-    text = subprocess.run([sys.executable, ROOT / "docs/page.py", root, lab / "README.md"], check=True,
-                          stdout=subprocess.PIPE, text=True).stdout
-    for wanted in ("# Lab 01: one {#lab_one}", "## What to expect {#lab_one_what-to-expect}", "4<em>n</em> bytes, <b>s</b>ingle;",
-                   "<em>n</em> and <b>b</b> and `*c*`, a * b * c.", '@ref labs/01_one/cuda/01_a.cu "cuda_a"',
-                   "[lane](@ref kernels_lane)", "[above](@ref lab_one_what-to-expect)", "[all](@ref results)", "\nfile, ",
-                   '@ref labs/01_one/cuda/01_a.cu "rung"', "[web](https://x.invalid)", "[gone](gone.md)",
-                   '<img src="figures/a.svg" alt="drawn"/>', "takes @f$n*m@f$ steps, $5 in all", "@f[\nx * y * z\n@f]",
-                   "    code *a* $b$", '- @ref labs/01_one/cuda/01_a.cu "cuda/01_a.cu"'):
-        assert wanted in text, f"'{wanted}' is not in:\n{text}"
-    assert "<!--" not in text and "rows" not in text and "\n\n| a | b |\n" in text and "The end." in text, (
-        f"a comment in:\n{text}")
-    words = subprocess.run([sys.executable, ROOT / "docs/page.py", root, root / "docs/kernels.md"], check=True,
-                           stdout=subprocess.PIPE, text=True).stdout
-    assert "- @anchor kernels_lane <b>Lane</b>: one" in words, f"no anchor in:\n{words}"
+class Tree:
+    """A small repository with the program that makes the pages."""
+
+    def __init__(self, folder):
+        self.root = folder
+        shutil.copytree(ROOT / "docs/pages", folder / "docs/pages")
+        for name, text in {
+            "README.md": "# All\n\n[the lab](labs/01_one/README.md), [words](docs/kernels.md#lane), [gone](labs/02_two/README.md).\n",
+            "docs/kernels.md": '# Words\n\n## Where\n\n- <a name="lane"></a>**Lane**: one\n',
+            "docs/a.svg": "<svg/>",
+            "docs/formulas.md": "# Formulas\n\n## 01_one: a\n\n$$\nx * y * z\n$$\n\nIn `cuda_a`.\n\n## 02_two: b\n\nNone.\n",
+            "common/include/gpulab/one.hpp": "/// @file\n/// One thing.\n#pragma once\nnamespace gpulab {\n"
+                                             "/// Adds.\n/// @param a  a number\nint add(int a);\n}\n",
+            "labs/01_one/rungs.inc": 'CUDA_RUNG(cuda_a, "a thing")\nCUDA_RUNG(cuda_b, "another", .needs = {.x = (1)})\n'
+                                     'OPENCL_RUNG(opencl_a, "the same")\n',
+            "labs/01_one/cuda/01_a.cu": '// Rung 1: a.\n//\n// Limit: `x` and cuda_b.\n#include "gpulab/one.hpp"\n'
+                                        "__global__ void kernel() {\n    // EXERCISE e\n    //| // your part\n    int i = gpulab::add(1);\n"
+                                        "    // END EXERCISE\n}\nvoid cuda_a(int) {}\n",
+            "labs/01_one/cuda/02_b.cu": "// Rung 2: b, the counterpart of nothing.\nvoid cuda_b(int) {}\n",
+            "labs/01_one/opencl/01_a.cpp": "// Rung 1, the counterpart of cuda_a.\nvoid opencl_a(int) {}\n",
+            "labs/01_one/opencl/01_a.cl": "kernel void a(global int* x) { x[0] = 1; }\n",
+            "labs/01_one/README.md": "# Lab 01: one\n\n## What to expect\n\n4*n* bytes, **s**; `*c*`, a * b * c, $n*m$, $5 in all.\n\n"
+                                     "`cuda_a`, a [lane](../../docs/kernels.md#lane), [above](#what-to-expect), [rung](cuda/01_a.cu), "
+                                     "[web](https://x.invalid), [file](rungs.inc), gpulab::add.\n\n![drawn](../../docs/a.svg)\n\n"
+                                     "<!-- table\nrows *_a `b\n-->\n| | ms |\n|---|---|\n| cuda_a | 4.25 |\n\n    code *a* $b$\n",
+        }.items():
+            self.write(name, text)
+
+    def write(self, name, text):
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def build(self):
+        return run(sys.executable, "-B", self.root / "docs/pages/build.py", self.root / "out")
+
+    def page(self, name):
+        return (self.root / "out" / name).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def tree(scratch):
+    if not shutil.which("doxygen") or not shutil.which("pandoc"):
+        pytest.skip("no doxygen or no pandoc (./lab setup --all)")
+    return Tree(scratch / "tree")
+
+
+def test_a_small_repository_becomes_pages(tree):
+    done = tree.build()
+    assert done.returncode == 0, done
+    lab = tree.page("lab_one.html")
+    for wanted in ('<h2 id="what-to-expect">What to expect</h2>', "4<em>n</em> bytes, <strong>s</strong>;", "<code>*c*</code>, a * b * c",
+                   '<a href="rung_one_cuda_a.html"><code>cuda_a</code></a>', '<a href="kernels.html#lane">lane</a>',
+                   '<a href="lab_one.html#what-to-expect">above</a>', '<a href="rung_one_cuda_a.html">rung</a>', "$5 in all",
+                   '<a href="https://x.invalid">web</a>', " file, ", 'src="figures/a.svg" alt="drawn"', "code *a* $b$", "<td></td>"):
+        assert wanted in lab, f"'{wanted}' is not in:\n{lab}"
+    assert "rows *_a" not in lab and re.search(r'<a href="api_one.html#[^"]+"><code>gpulab::add</code></a>', lab)
+    assert 'id="lane"' in tree.page("kernels.html") and "[gone]" not in tree.page("index.html") and "gone." in tree.page("index.html")
+    rung = tree.page("rung_one_cuda_a.html")
+    for wanted in ("<strong>Limit:</strong> <code>x</code> and <a href=\"rung_one_cuda_b.html\">cuda_b</a>.", "4.25",
+                   "// Students write this in the exercise e:", 'href="rung_one_opencl_a.html"', "x[", '<math display="block"',
+                   'rel="next" href="rung_one_cuda_b.html"'):
+        assert wanted in re.sub(r'</?span[^>]*>', "", rung) or wanted in rung, f"'{wanted}' is not in:\n{rung}"
+    assert "your part" not in rung and "EXERCISE" not in rung
+    assert "<code>a</code></dt><dd><p>a number</p>" in tree.page("api_one.html").replace("\n", "")
+    assert "02_two" not in tree.page("formulas.html")
+
+
+@pytest.mark.parametrize("name, old, new, told", [
+    ("README.md", "docs/kernels.md#lane", "docs/kernel.md", "README.md: the link docs/kernel.md leads to no file"),
+    ("README.md", "#lane", "#lanes", "index.html: there is no place kernels.html#lanes"),
+    ("README.md", "[words](", "[words](../", "README.md: the link ../docs/kernels.md#lane leads out of the repository"),
+    ("labs/01_one/README.md", "a.svg", "b.svg", "labs/01_one/README.md: there is no picture ../../docs/b.svg"),
+    ("labs/01_one/README.md", "gpulab::add", "gpulab::sub", "labs/01_one/README.md: the API has no gpulab::sub"),
+    ("docs/kernels.md", "# Words\n", "", "docs/kernels.md: it does not begin with a heading"),
+    ("common/include/gpulab/one.hpp", "/// Adds.\n/// @param a  a number\n", "", "common/include/gpulab/one.hpp:5: gpulab::add has no comment"),
+    ("common/include/gpulab/one.hpp", "@param a", "@param b", "argument 'b' of command @param is not found"),
+])
+def test_what_is_wrong_with_a_page_is_told(tree, name, old, new, told):
+    text = (tree.root / name).read_text(encoding="utf-8")
+    assert old in text
+    tree.write(name, text.replace(old, new, 1))
+    done = tree.build()
+    assert done.returncode == 1 and told in done.stderr and done.stdout == "", done

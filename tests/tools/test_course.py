@@ -67,7 +67,7 @@ class Tree:
         self.folder = folder
         for name in ("labs", "tests/mistakes", "tools/grading", "tools/explain"):
             shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.png", "*.json"))
-        for name in ("tools/course", "tools/examples.py", "docs/page.py", "docs/sources.toml", EXERCISES):
+        for name in ("tools/course", "tools/examples.py", "docs/pages/repository.py", "docs/sources.toml", EXERCISES):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
         (folder / COURSE).write_text(PLAN, encoding="utf-8")

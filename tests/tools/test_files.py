@@ -185,7 +185,7 @@ def test_each_word_is_linked_to_its_explanation_where_a_lab_first_uses_it():
 
 
 def faults_of_rung(path, text):
-    """What the opening comment of a rung lacks, as lines: docs/filter.sh sets off 'Changed' and 'Limit' at the beginning of a
+    """What the opening comment of a rung lacks, as lines: the pages set off 'Changed' and 'Limit' at the beginning of a
     line only. Files without a number, such as a vendor's library, need neither."""
     comment = re.match(r"(//.*\n)*", text)[0].splitlines()
     found = []

@@ -271,19 +271,6 @@ def test_marks_in_the_pages_of_docs_name_exercises():
     assert names and set(names) <= known
 
 
-def test_the_pages_show_which_lines_are_an_exercise_without_what_students_receive():
-    def shown(*words):
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout
-
-    for file in ("cuda/03_many_blocks.cu", "opencl/02_one_item.cl", "cuda/01_raw.cu"):
-        text = shown("bash", ROOT / "docs/filter.sh", ROOT, ROOT / "labs/01_saxpy" / file)
-        listing = text[text.index("@code"):]
-        assert ("// Students write this in the exercise many-blocks:\n" in listing) == (file != "cuda/01_raw.cu")
-        assert "k * a[i] + b[i]" in listing and not re.search(r"//\||// (END )?(EXERCISE|ANSWER)", listing)
-    page = shown(sys.executable, ROOT / "docs/page.py", ROOT, ROOT / "docs/kernels.md")
-    assert "get_global_id(0);" in page and "ANSWER" not in page and "//|" not in page
-
-
 ONE_ITEM, STRIDE = "opencl/02_one_item.cl", "opencl/03_grid_stride.cl"
 TOML, MISTAKES = "exercises/exercises.toml", "../../tests/mistakes/01_saxpy.toml"
 

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""Builds the pages: build.py FOLDER [--zip FILE]
+
+Pages are made of the Markdown files, the rungs and sources of the labs, and the comments in common/, which Doxygen reads. They need
+no server: `index.html` can be opened as a file. --zip also packs them into one file. Exit code 1, with a line for each fault: a link
+that leads nowhere, a comment that is missing, whatever Doxygen warns of. Needs doxygen, pandoc and Python's pygments.
+"""
+
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import sys
+import tempfile
+import zipfile
+from html import escape
+from string import Template
+
+sys.dont_write_bytecode = True
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+try:
+    import pygments  # noqa: F401
+except ImportError:
+    sys.exit("the pages need Python's pygments (Debian's package python3-pygments)")
+
+from api import Api, run_doxygen  # noqa: E402
+from listings import Listings  # noqa: E402
+from prose import Fault, read_all, raw, write_all  # noqa: E402
+from repository import Repository  # noqa: E402
+from rungs import Rungs  # noqa: E402
+
+
+def menu_of(repository, pages):
+    """[(title of a group, [(address, title)])]; the order is that of reading."""
+    def entry(path, title=None):
+        return [(repository.pages[path], title or pages[path].title)] if path in pages else []
+
+    lessons = [path for path in order_of_lessons(repository) if path in pages]
+    labs = []
+    for lab in repository.labs:
+        folder = f"labs/{lab.folder.name}"
+        labs.append((f"{lab.number} {lab.title.partition(': ')[2]}",
+                     [*entry(f"{folder}/README.md", "Hand-out"), *entry(f"{folder}/PATH.md", "Way through the lab"),
+                      (f"lab_{lab.name}_rungs.html", "Rungs"), *entry(f"{folder}/MEASURED.md", "Measured"),
+                      *[one for path in pages if path.startswith(folder) and path.count("/") == 3 for one in entry(path)],
+                      *(entry("docs/scenes.md", "Scenes") if lab.name == "fdtd" else [])]))
+    return [
+        ("Start", [*entry("README.md"), *entry("docs/start.md"), *entry("docs/kernels.md"), *entry("docs/parallel.md")]),
+        ("Labs", labs),
+        ("Lessons", [one for path in lessons for one in entry(path)]),
+        ("Results", [one for path in pages if path.startswith("docs/results/") for one in entry(path)]),
+        ("Sources", [*entry("docs/formulas.md"), *entry("docs/concordance.md"), *entry("docs/texts-faults.md"),
+                     *entry("docs/word-list.md")]),
+        ("Instructors", [*entry("docs/course.md"), *entry("docs/exercises.md"), *entry("docs/grading.md")]),
+        ("API", [("api.html", "Headers of common/"), *entry("CONTRIBUTING.md"), *entry("tools/README.md")]),
+    ]
+
+
+def order_of_lessons(repository):
+    file = repository.root / "docs/lessons/README.md"
+    if not file.is_file():
+        return []
+    names = re.findall(r"\]\(([\w-]+\.md)\)", file.read_text(encoding="utf-8"))
+    return ["docs/lessons/README.md", *(f"docs/lessons/{name}" for name in dict.fromkeys(names))]
+
+
+def flat(menu):
+    for _, entries in menu:
+        for one in entries:
+            yield from one[1] if isinstance(one[1], list) else [one]
+
+
+def menu_html(menu, current, group):
+    """The menu on the page `current`; `group` are the titles that are open on it."""
+    def link(address, title):
+        here = ' aria-current="page"' if address == current else ""
+        return f'<li><a href="{address}"{here}>{escape(title)}</a></li>'
+
+    def listed(title, entries):
+        opened = " open" if title in group or current in [one[0] for one in entries] else ""
+        inside = "".join(listed(*one) if isinstance(one[1], list) else link(*one) for one in entries)
+        return f"<li><details{opened}><summary>{escape(title)}</summary><ul>{inside}</ul></details></li>"
+
+    return f"<ul>{''.join(listed(*one) for one in menu)}</ul>"
+
+
+class Site:
+    def __init__(self, repository, menu):
+        self.repository, self.menu = repository, menu
+        self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, group, previous, next)
+
+    def add(self, address, title, blocks, sections=(), group=(), around=(None, None)):
+        self.bodies[address] = blocks
+        self.about[address] = (title, [one for one in sections if one[0] in (2, 3)], group, *around)
+
+    def write(self, folder):
+        template = Template((HERE / "page.html").read_text(encoding="utf-8"))
+        texts, index = write_all(self.repository, self.bodies), []
+        for address, body in texts.items():
+            title, sections, group, before, after = self.about[address]
+            contents = "".join(f'<li class="level{level}"><a href="#{anchor}">{escape(words)}</a></li>' for level, anchor, words in sections)
+            around = "".join(f'<a rel="{rel}" href="{to[0]}"><span>{words}</span> {escape(to[1])}</a>' if to else "<span></span>"
+                             for rel, words, to in (("prev", "Previous", before), ("next", "Next", after)))
+            (folder / address).write_text(template.substitute(
+                title=escape(title), menu=menu_html(self.menu, address, group), body=body, around=around,
+                contents=f'<nav class="contents" aria-label="On this page"><details open><summary>On this page</summary><ol>{contents}'
+                         "</ol></details></nav>" if len(sections) > 1 else ""), encoding="utf-8")
+            index += searchable(address, title, body, sections)
+        (folder / "search-index.js").write_text(f"const searchIndex = {json.dumps(index, ensure_ascii=False, separators=(',', ':'))};\n",
+                                                encoding="utf-8")
+        return texts
+
+
+class Words(html.parser.HTMLParser):
+    """The words of a page by section, without listings."""
+
+    def __init__(self, anchors):
+        super().__init__()
+        self.anchors, self.parts, self.skip = anchors, [["", []]], []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag in ("pre", "annotation") and not (tag == "pre" and "declaration" in (attributes.get("class") or "")):
+            self.skip.append(tag)
+        if attributes.get("id") in self.anchors:
+            self.parts.append([attributes["id"], []])
+
+    def handle_endtag(self, tag):
+        if self.skip and self.skip[-1] == tag:
+            self.skip.pop()
+        if tag in ("p", "li", "td", "th", "h2", "h3", "dd", "dt", "summary"):
+            self.parts[-1][1].append(" ")
+
+    def handle_data(self, data):
+        if not self.skip:
+            self.parts[-1][1].append(data)
+
+
+def searchable(address, title, body, sections):
+    """[page, anchor, title, title of the section, words] of each section."""
+    titles = {anchor: words for _, anchor, words in sections}
+    words = Words(titles)
+    words.feed(body)
+    out = []
+    for anchor, parts in words.parts:
+        text = " ".join("".join(parts).split())
+        if text:
+            out.append([address, anchor, title, titles.get(anchor, ""), text.removeprefix(titles.get(anchor, "")).strip()])
+    return out
+
+
+def broken_links(folder, texts):
+    """What leads to no page or to no place in one."""
+    anchors = {address: set(re.findall(r'\bid="([^"]+)"', text)) | {"main"} for address, text in texts.items()}
+    faults = []
+    for address, text in texts.items():
+        for kind, target in re.findall(r'\b(href|src)="([^"]*)"', text):
+            if re.match(r"[a-z]+:", target):
+                continue
+            page, _, anchor = target.partition("#")
+            page = page or address
+            if page not in anchors and not (folder / page).is_file():
+                faults.append(f"{address}: there is no {target}")
+            elif anchor and anchor not in anchors[page]:
+                faults.append(f"{address}: there is no place {target}")
+    return sorted(set(faults))
+
+
+def build(root, folder):
+    repository = Repository(root)
+    with tempfile.TemporaryDirectory() as scratch:
+        api = Api(repository, run_doxygen(repository, pathlib.Path(scratch)))
+    faults = api.without_words()
+    repository.api_names = api.api_names
+    pages = read_all(repository)
+    menu = menu_of(repository, pages)
+    site, listings = Site(repository, menu), Listings(repository)
+    rungs = Rungs(repository, pages, listings)
+
+    order = list(flat(menu))
+    places = {address: number for number, (address, _) in enumerate(order)}
+    titles = {page.address: page.title for page in pages.values()}
+    titles.update({f"lab_{lab.name}_rungs.html": f"{lab.title}: rungs" for lab in repository.labs}, **{"api.html": "API of common/"})
+
+    def around(address):
+        at = places.get(address)
+        if at is None:
+            return None, None
+        return tuple((order[i][0], titles[order[i][0]]) if 0 <= i < len(order) else None for i in (at - 1, at + 1))
+
+    for page in pages.values():
+        group = group_of(page.lab) if page.lab else ("Start",) if page.address == "index.html" else ()
+        site.add(page.address, page.title, page.blocks, page.sections, group, around(page.address))
+    for lab in repository.labs:
+        address = f"lab_{lab.name}_rungs.html"
+        site.add(address, titles[address], *rungs.ladder_page(lab), group_of(lab), around(address))
+        beside = [None, *lab.rungs, None]
+        for before, rung, after in zip(beside, lab.rungs, beside[2:]):
+            site.add(rung.page, f"{rung.name}: lab {lab.number}, {rung.place}", *rungs.page(rung), group_of(lab),
+                     tuple((one.page, one.name) if one else None for one in (before, after)))
+    for path in repository.sources():
+        lab = repository.lab_of(path)
+        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), group_of(lab))
+    headers = "".join(f'<li><a href="{repository.pages[path]}">{path.removeprefix("common/include/")}</a>: {escape(api.brief(path))}</li>'
+                      for path in repository.headers())
+    site.add("api.html", "API of common/", [raw(f"<p>What the labs share, header by header.</p><ul>{headers}</ul>")], (), ("API",),
+             around("api.html"))
+    for path in repository.headers():
+        html_text, sections = api.page(path)
+        site.add(repository.pages[path], path.removeprefix("common/include/"), [raw(html_text)], sections, ("API",))
+    site.add("search.html", "Search", [raw('<p id="search-count" role="status">Type words into the search field; all of them are '
+                                           'looked for.</p><ol id="search-results"></ol>')])
+
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "figures").mkdir(parents=True)
+    for name, picture in repository.pictures.items():
+        shutil.copy(picture, folder / "figures" / name)
+    for name in ("pages.css", "pages.js"):
+        shutil.copy(HERE / name, folder / name)
+    texts = site.write(folder)
+    return faults + broken_links(folder, texts), len(texts)
+
+
+def group_of(lab):
+    return ("Labs", f"{lab.number} {lab.title.partition(': ')[2]}") if lab else ()
+
+
+def pack(folder, file):
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for one in sorted(folder.rglob("*")):
+            packed.write(one, pathlib.Path("gpu-labs-pages") / one.relative_to(folder))
+
+
+def main(arguments):
+    if arguments in (["--help"], ["-h"]):
+        print(__doc__.strip())
+        return 0
+    zipped = None
+    if len(arguments) == 3 and arguments[1] == "--zip":
+        zipped = pathlib.Path(arguments[2])
+    elif len(arguments) != 1 or arguments[0].startswith("-"):
+        print("usage: build.py FOLDER [--zip FILE]", file=sys.stderr)
+        return 2
+    folder = pathlib.Path(arguments[0])
+    try:
+        faults, count = build(HERE.parents[1], folder)
+        if not faults and zipped:
+            pack(folder, zipped)
+    except (Fault, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    if not faults:
+        print(f"{count} pages")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

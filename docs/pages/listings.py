@@ -1,0 +1,187 @@
+"""Source code in HTML: highlighted by Pygments, with numbers of lines. The only links in it are those of included files and of
+names in namespace gpulab, which are surely right."""
+
+import difflib
+import re
+from html import escape
+
+from pygments import lex
+from pygments.lexers import BashLexer, CppLexer, CudaLexer
+from pygments.token import Comment, Keyword, Name, Number, String, Token
+
+CLASSES = ((Comment.Preproc, "cp"), (Comment, "c"), (Keyword, "k"), (String, "s"), (Number, "m"), (Name.Builtin, "nb"))
+INCLUDE = re.compile(r'^(\s*#\s*include\s*)(["<])([^">]+)([">])')
+API_NAME = re.compile(r"\bgpulab::(?:\w+::)*\w+")
+
+
+class OpenClLexer(CppLexer):
+    name, aliases, filenames = "OpenCL C", [], []
+    words = set("kernel global local constant private __kernel __global __local __constant uint ulong uchar ushort size_t "
+                "float2 float4 float8 float16 double2 double4 int2 int4 uint4 uchar4 uchar16".split())
+
+    def get_tokens_unprocessed(self, text, *rest, **more):
+        for at, kind, value in super().get_tokens_unprocessed(text, *rest, **more):
+            yield at, Keyword if kind in Name and value in self.words else kind, value
+
+
+def lexer_for(path):
+    kind = OpenClLexer if path.endswith(".cl") else CudaLexer if path.endswith((".cu", ".cuh")) else CppLexer
+    return kind(stripnl=False)
+
+
+def highlighted(text, lexer):
+    """The lines of the text, each in HTML."""
+    lines = [""]
+    for kind, value in lex(text, lexer):
+        name = next((name for token, name in CLASSES if kind in token), "") if kind is not Token.Text else ""
+        for number, part in enumerate(value.split("\n")):
+            if number:
+                lines.append("")
+            if part:
+                lines[-1] += f'<span class="{name}">{escape(part)}</span>' if name else escape(part)
+    while lines and not lines[-1]:
+        lines.pop()
+    return lines
+
+
+def box(inside, label, kind="listing"):
+    """A frame that scrolls by itself; the keyboard can reach it."""
+    return f'<div class="{kind}"><pre tabindex="0" role="group" aria-label="{escape(label, quote=True)}"><code>{inside}</code></pre></div>'
+
+
+def code_block(text, language):
+    """A block of code in a page."""
+    looks_like_code = re.search(r"[;{]\s*(//.*)?$", text, re.MULTILINE) and not re.search(r"^\s*(\$ |\./lab)", text, re.MULTILINE)
+    if language in ("c", "cpp", "cuda", "c++", "opencl") or (not language and looks_like_code):
+        opencl = language == "opencl" or re.search(r"\b(kernel void|get_global_id)\b", text)
+        lexer = (OpenClLexer if opencl else CudaLexer)(stripnl=False)
+    elif language in ("bash", "sh"):
+        lexer = BashLexer(stripnl=False)
+    else:
+        return box(escape(text), "code", "code")
+    return box("\n".join(highlighted(text, lexer)), "code", "code")
+
+
+def opening(text):
+    """The comment that a file begins with, without its marks, and the number of its lines."""
+    lines = text.split("\n")
+    end = next((i for i, line in enumerate(lines) if not line.startswith("//")), len(lines))
+    if lines[0].startswith("///"):
+        end = 0
+    return "\n".join(re.sub(r"^// ?", "", line) for line in lines[:end]), end
+
+
+def shown_lines(text, skip):
+    """(number in the file, line, exercise) of what a page shows of a source: all but the opening comment, and the marks of exercises,
+    of which only the words for the reader stay."""
+    exercise, out = "", []
+    for number, line in enumerate(text.rstrip("\n").split("\n"), 1):
+        if number <= skip or re.match(r" *//(\|| (END )?ANSWER\b)", line):
+            continue
+        begun = re.match(r"( *)// EXERCISE (.*)$", line)
+        if begun:
+            exercise, line = begun[2], f"{begun[1]}// Students write this in the exercise {begun[2]}:"
+        ended = re.match(r"( *)// END EXERCISE", line)
+        if ended:
+            line = f"{ended[1]}// The end of the exercise."
+        out.append((number, line, exercise))
+        if ended:
+            exercise = ""
+    while out and not out[0][1].strip():
+        out.pop(0)
+    return out
+
+
+class Listings:
+    def __init__(self, repository):
+        self.repository = repository
+
+    def included(self, path, name):
+        """The path of an included file, as far as it is here."""
+        folder = path.rpartition("/")[0]
+        lab = self.repository.lab_of(path)
+        for begin in (folder, f"labs/{lab.folder.name}" if lab else folder, "common/include"):
+            for file in (f"{begin}/{name}", f"{begin}/{name.removesuffix('.hpp')}" if name.endswith(".cl.hpp") else ""):
+                parts = []
+                for part in file.split("/"):
+                    parts = parts[:-1] if part == ".." else [*parts, part]
+                found = "/".join(parts)
+                if file and found in self.repository.pages:
+                    return found
+        return None
+
+    def linked(self, path, line, html):
+        """A line with links to the file that it includes, or to the names of the API in it."""
+        include = INCLUDE.match(line)
+        if include:
+            found = self.included(path, include[3])
+            address = found and self.repository.pages[found]
+            if address and address != self.repository.pages.get(path):
+                begin, opened, name, closed = map(escape, include.groups())
+                return f'<span class="cp">{begin}</span><a href="{address}">{opened}{name}{closed}</a>{escape(line[include.end():])}'
+            return html
+        for name in dict.fromkeys(API_NAME.findall(line.partition("//")[0])):
+            address = self.repository.api_names.get(name)
+            if address:  # only where the name is not broken up by the colours
+                html = re.sub(rf"(?<![\w:]){re.escape(name)}(?![\w:])", lambda m: f'<a href="{address}">{m[0]}</a>', html)
+        return html
+
+    def lines(self, path, shown):
+        colours = highlighted("\n".join(line for _, line, _ in shown), lexer_for(path))
+        colours += [""] * (len(shown) - len(colours))
+        out = []
+        for (number, line, exercise), html in zip(shown, colours):
+            kind = ' class="exercise"' if exercise else ""
+            out.append(f'<span{kind} data-n="{number}">{self.linked(path, line, html)}</span>')
+        return "\n".join(out)
+
+    def file(self, path):
+        """A whole file but for its opening comment."""
+        text = (self.repository.root / path).read_text(encoding="utf-8")
+        return box(self.lines(path, shown_lines(text, opening(text)[1])), path, "listing numbered")
+
+    def kernels(self, path):
+        """What runs on the device: of a .cl file all, of a CUDA file its __global__ and __device__ functions."""
+        text = (self.repository.root / path).read_text(encoding="utf-8")
+        shown = shown_lines(text, opening(text)[1])
+        if not path.endswith(".cl"):
+            shown = device_functions(shown)
+        if not shown:
+            return "<p>The kernels stand in files that the source includes.</p>"
+        return box(self.lines(path, shown), f"kernels of {path}", "listing numbered")
+
+    def difference(self, before, after):
+        """How a file differs from another: HTML, lines that came, lines that went."""
+        texts = [self.repository.root.joinpath(path).read_text(encoding="utf-8") for path in (before, after)]
+        old, new = ([line for _, line, _ in shown_lines(text, opening(text)[1])] for text in texts)
+        out, came, gone = [], 0, 0
+        for line in list(difflib.unified_diff(old, new, n=2, lineterm=""))[2:]:
+            kind = {"+": "came", "-": "gone", "@": "place"}.get(line[:1], "")
+            came, gone = came + (kind == "came"), gone + (kind == "gone")
+            if kind == "place":
+                line = "…" if out else ""
+                if not line:
+                    continue
+            out.append(f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line))
+        return box("\n".join(out), f"what differs between {before} and {after}", "listing difference"), came, gone
+
+
+def device_functions(shown):
+    """The lines of the functions for the device at the outermost level, with the comments before them."""
+    out, at = [], 0
+    while at < len(shown):
+        line = shown[at][1]
+        if re.match(r"\S", line) and re.search(r"__(global|device)__", line) and not line.startswith("//"):
+            begin = at
+            while begin and re.match(r"//|template|#pragma unroll", shown[begin - 1][1]):
+                begin -= 1
+            end = at
+            if not line.rstrip().endswith(("}", ";")):
+                while end + 1 < len(shown) and not re.match(r"}", shown[end][1]):
+                    end += 1
+            if out:
+                out.append((shown[begin][0], "", ""))
+            out += [one for one in shown[begin:end + 1] if one not in out]
+            at = end
+        at += 1
+    return out

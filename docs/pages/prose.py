@@ -1,0 +1,246 @@
+"""Markdown pages, as a code host shows them, in HTML. Pandoc reads them all in one run and writes them all in a second; in between
+their links are led to the pages' own addresses, and the tables are read for the pages of the rungs."""
+
+import json
+import os
+import re
+import subprocess
+from html import escape
+
+from listings import code_block
+from repository import WORD, slug
+
+MARK = "page-mark-7c1e:"
+EXPLAIN_MARKS = ("docs/grading.md", "CONTRIBUTING.md")  # these explain the marks of an exercise
+PATH = re.compile(r"^((?:cpu|cuda|opencl|complete|levels|devices|mpi)/[\w./]+\.\w+)$")
+
+
+class Fault(Exception):
+    """What is wrong with a page, in one line."""
+
+
+def pandoc(text, *arguments):
+    try:
+        return subprocess.run(["pandoc", *arguments], input=text, stdout=subprocess.PIPE, check=True, text=True).stdout
+    except FileNotFoundError:
+        raise Fault("pandoc is not installed") from None
+    except subprocess.CalledProcessError as error:
+        raise Fault(f"pandoc ended with exit code {error.returncode}") from None
+
+
+def plain(inlines):
+    """The words of a list of inline elements."""
+    out = ""
+    for one in inlines:
+        kind, content = one["t"], one.get("c")
+        if kind == "Str":
+            out += content
+        elif kind in ("Space", "SoftBreak", "LineBreak"):
+            out += " "
+        elif kind in ("Code", "Math"):
+            out += content[1]
+        elif kind == "Link" or kind == "Span":
+            out += plain(content[1])
+        elif kind == "Quoted":
+            out += f'"{plain(content[1])}"'
+        elif isinstance(content, list) and kind not in ("RawInline", "Image"):
+            out += plain(content)
+    return out
+
+
+def raw(text):
+    return {"t": "RawBlock", "c": ["html", text]}
+
+
+def raw_inline(text):
+    return {"t": "RawInline", "c": ["html", text]}
+
+
+def paragraph(*inlines):
+    return {"t": "Para", "c": list(inlines)}
+
+
+class Page:
+    """One page: its blocks, and what was found in them."""
+
+    def __init__(self, repository, path):
+        self.repository, self.path, self.address = repository, path, repository.pages[path]
+        self.lab = repository.lab_of(path)
+        self.blocks, self.title, self.sections, self.anchors = [], "", [], set()  # sections: (level, anchor, title)
+        self.measured = []  # rows of tables: (variant, anchor, title of the section, heads, cells)
+
+    def rung(self, name):
+        """The rung that a name in this page surely means."""
+        return (self.lab and self.lab.by_name.get(name)) or self.repository.unique.get(name)
+
+    def fault(self, words):
+        return Fault(f"{self.path}: {words}")
+
+    def target(self, url):
+        """Where a link leads, or nothing if what it names has no page."""
+        if re.match(r"[a-z]+:", url):
+            return url
+        path, _, anchor = url.partition("#")
+        if not path:
+            return f"{self.address}#{anchor}"
+        below = os.path.normpath(os.path.join(os.path.dirname(self.path), path))
+        if below.startswith(".."):
+            raise self.fault(f"the link {url} leads out of the repository")
+        file = self.repository.root / below
+        if (file / "README.md").is_file():
+            below += "/README.md"
+        if below in self.repository.pages:
+            return self.repository.pages[below] + (f"#{anchor}" if anchor else "")
+        if not file.exists() and not re.match(r"labs/", below):  # a lab may be missing in a checkout
+            raise self.fault(f"the link {url} leads to no file")
+        return None
+
+    def read(self, blocks):
+        section, seen = ("", ""), {}
+        for block in blocks:
+            kind, content = block["t"], block.get("c")
+            if kind == "RawBlock" and content[1].startswith("<!--"):
+                continue
+            if kind == "Header":
+                level, title = content[0], plain(content[2])
+                anchor = slug(title)
+                seen[anchor] = seen.get(anchor, -1) + 1
+                anchor += f"-{seen[anchor]}" if seen[anchor] else ""
+                content[1] = [anchor, [], []]
+                self.anchors.add(anchor)
+                if level == 1 and not self.title:
+                    self.title = title
+                    continue  # the page's frame has it
+                section = (anchor, title)
+                self.sections.append((level, anchor, title))
+            if kind == "Table":
+                self.read_table(content, section)
+            self.blocks += self.blocks_for(block)
+
+    def read_table(self, content, section):
+        heads = [cell[4] for row in content[3][1] for cell in row[1]]
+        for body in content[4]:
+            for row in body[3]:
+                cells = [cell[4] for cell in row[1]]
+                first = plain([one for block in cells[0] for one in block["c"]]) if cells and cells[0] else ""
+                if self.lab and first in self.lab.by_name:
+                    self.measured.append((first, *section, heads, cells))
+
+    def blocks_for(self, block):
+        kind, content = block["t"], block.get("c")
+        if kind == "CodeBlock":
+            return [raw(code_block(content[1], content[0][1][0] if content[0][1] else ""))]
+        if kind == "RawBlock":
+            return [raw(re.sub(r'<a name="', '<a id="', content[1]))]
+        block = {**block, "c": self.within(content)} if content is not None else block
+        if kind == "Table":
+            title = self.sections[-1][2] if self.sections else self.title
+            label = escape(f"table: {title}", quote=True)
+            return [raw(f'<div class="wide" tabindex="0" role="group" aria-label="{label}">'), block, raw("</div>")]
+        return [block]
+
+    def within(self, content):
+        """The same lists of elements, with links and names changed, at any depth."""
+        if isinstance(content, list):
+            out = []
+            for one in content:
+                if isinstance(one, dict) and "t" in one:
+                    out += self.element(one)
+                else:
+                    out.append(self.within(one))
+            return out
+        return content
+
+    def element(self, one):
+        kind, content = one["t"], one.get("c")
+        if kind in ("CodeBlock", "RawBlock", "Table"):
+            return self.blocks_for(one)
+        if kind == "Link":
+            target = self.target(content[2][0])
+            inside = self.within_link(content[1])
+            return [{"t": "Link", "c": [content[0], inside, [target, ""]]}] if target else inside
+        if kind == "Image":
+            name, words = content[2][0].rpartition("/")[2], escape(plain(content[1]), quote=True)
+            if name not in self.repository.pictures:
+                raise self.fault(f"there is no picture {content[2][0]}")
+            return [raw_inline(f'<a class="picture" href="figures/{name}"><img src="figures/{name}" alt="{words}"></a>')]
+        if kind == "Code":
+            rung = self.rung(content[1])
+            if rung and self.address != rung.page:
+                return [{"t": "Link", "c": [["", [], []], [one], [rung.page, ""]]}]
+            return [one]
+        if kind == "Str" and self.lab and PATH.match(content):
+            page = self.repository.pages.get(f"labs/{self.lab.folder.name}/{content}")
+            return [{"t": "Link", "c": [["", [], []], [one], [page, ""]]}] if page else [one]
+        if kind == "Str" and "gpulab::" in content:
+            return self.named(one)
+        if kind == "RawInline":
+            self.anchors.update(WORD.findall(content[1] + "</a>"))
+            return [raw_inline(content[1].replace('<a name="', '<a id="'))]
+        return [{**one, "c": self.within(content)}] if content is not None else [one]
+
+    def within_link(self, inlines):
+        """No link stands inside another."""
+        return [{**one, "c": self.within_link(one["c"])} if one["t"] in ("Strong", "Emph") else one for one in inlines]
+
+    def named(self, one):
+        """A Str in which a name of the API stands."""
+        before, name, after = re.match(r"(.*?)(gpulab::(?:\w+::)*\w+)(.*)", one["c"]).groups()
+        address = self.repository.api_names.get(name)
+        if not address:
+            raise self.fault(f"the API has no {name}")
+        link = {"t": "Link", "c": [["", [], []], [{"t": "Code", "c": [["", [], []], name]}], [address, ""]]}
+        return [{"t": "Str", "c": before}, link, {"t": "Str", "c": after}]
+
+
+def read_all(repository):
+    """The Markdown pages, in the order of their paths."""
+    joined = []
+    for path in repository.prose():
+        text = (repository.root / path).read_text(encoding="utf-8")
+        text = re.sub(r"^<!--.*?-->[ \t]*\n", "", text, flags=re.MULTILINE | re.DOTALL)
+        if path not in EXPLAIN_MARKS:
+            text = re.sub(r"^ *//(\|| (END )?ANSWER\b).*\n", "", text, flags=re.MULTILINE)
+        if path in ("README.md", "docs/formulas.md"):
+            text = without_missing_labs(repository, text)
+        joined.append(f"<!--{MARK}{path}-->\n\n{text}\n\n")
+    content = json.loads(pandoc("".join(joined), "-f", "gfm+tex_math_dollars", "-t", "json", "--columns=100000"))
+    repository.pandoc_version = content["pandoc-api-version"]
+    pages, blocks = {}, None
+    for block in content["blocks"]:
+        mark = re.match(rf"<!--{MARK}(.*)-->", block["c"][1]) if block["t"] == "RawBlock" else None
+        if mark:
+            pages[mark[1]] = blocks = []
+        else:
+            blocks.append(block)
+    found = {}
+    for path, blocks in pages.items():
+        found[path] = Page(repository, path)
+        found[path].read(blocks)
+        if not found[path].title:
+            raise Fault(f"{path}: it does not begin with a heading")
+    return found
+
+
+def without_missing_labs(repository, text):
+    """Rows and sections of labs that this checkout has not."""
+    has = {lab.folder.name for lab in repository.labs}
+    begin, *sections = re.split(r"^(?=## \d\d_)", text, flags=re.MULTILINE)
+    kept = [one for one in sections if re.match(r"## (\w+)", one)[1] in has]
+    begin = "".join(line for line in begin.splitlines(keepends=True)
+                    if not (row := re.match(r"\| \d\d \| \[\w+\]\(labs/(\w+)/", line)) or row[1] in has)
+    return begin + "".join(kept)
+
+
+def write_all(repository, bodies):
+    """{address: blocks} as {address: HTML}."""
+    addresses, blocks = list(bodies), []
+    for number, address in enumerate(addresses):
+        blocks += [raw(f"<!--{MARK}{number}-->"), *bodies[address]]
+    content = {"pandoc-api-version": repository.pandoc_version, "meta": {}, "blocks": blocks}
+    text = pandoc(json.dumps(content), "-f", "json", "-t", "html5", "--mathml", "--wrap=none", "--no-highlight")
+    text = re.sub(r"<th([^>]*)></th>", r"<td\1></td>", text)  # an empty head is none
+    text = re.sub(r'<math display="block".*?</math>', r'<span class="formula" tabindex="0" role="group" aria-label="formula">\g<0></span>', text,
+                  flags=re.DOTALL)
+    parts = re.split(rf"<!--{MARK}(\d+)-->\n?", text)
+    return {addresses[int(number)]: html for number, html in zip(parts[1::2], parts[2::2])}

@@ -1,0 +1,156 @@
+"""What the repository holds for the pages: labs, rungs, files, and the address of the page of each. Flat names, so that every
+link between pages is a file name."""
+
+import functools
+import re
+import tomllib
+from pathlib import Path
+
+SOURCES = {".hpp", ".cpp", ".cu", ".cuh", ".cl"}
+BACK_ENDS = {"cpu": "CPU", "opencl": "OpenCL", "cuda": "CUDA"}
+DEFINITION = re.compile(r"^(?:template <[^>]*>\s+)?void ((?:cpu|cuda|opencl)_[a-z0-9_]+)\(", re.MULTILINE)
+RUNG = re.compile(r'^([A-Z]+)_[A-Z_]*RUNG\((\w+),\s*((?:"(?:[^"\\]|\\.)*"\s*)+)(.*?)\)$', re.MULTILINE | re.DOTALL)
+HEADING = re.compile(r"^(#{1,6}) +(.*?)(?: +\{#([A-Za-z0-9_-]+)\})? *$")
+WORD = re.compile(r'<a name="([A-Za-z0-9_-]+)"></a>')
+
+
+def slug(heading):
+    """The anchor that a code host gives to a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).strip().replace(" ", "-")
+
+
+class Rung:
+    """A line of a lab's rungs*.inc, with the file that defines it."""
+
+    def __init__(self, lab, ladder, back_end, name, summary, baseline, number):
+        self.lab, self.ladder, self.back_end, self.name, self.summary = lab, ladder, back_end, name, summary
+        self.baseline, self.number = baseline, number
+        self.file = None  # below the root
+        self.page = f"rung_{lab.name}_{name}.html"
+        self.before = self.after = None  # in its ladder and back end
+        self.mistakes = []
+
+    @property
+    def place(self):
+        """Its place in its ladder, in words."""
+        return "library, for comparison" if self.baseline else f"{BACK_ENDS[self.back_end]} rung {self.number}"
+
+    @property
+    def kernel_file(self):
+        """Where its kernels stand: OpenCL's are in a file of their own."""
+        twin = self.file.with_suffix(".cl")
+        return twin if (self.lab.root / twin).is_file() else self.file
+
+
+class Lab:
+    def __init__(self, root, folder):
+        self.root, self.folder = root, folder
+        self.number, _, self.name = folder.name.partition("_")
+        self.title = self.text("README.md").partition("\n")[0].removeprefix("# ")
+        self.rungs = []
+        for inc in sorted(folder.glob("rungs*.inc")):
+            self.read_rungs(inc)
+        self.by_name = {rung.name: rung for rung in self.rungs}
+        toml = root / f"tests/mistakes/{folder.name}.toml"
+        for row in tomllib.loads(toml.read_text(encoding="utf-8"))["mistake"] if toml.is_file() else []:
+            for name in [row["rung"]] if isinstance(row.get("rung"), str) else row.get("rung", []):
+                if name in self.by_name:
+                    self.by_name[name].mistakes.append(row)
+
+    def text(self, name):
+        file = self.folder / name
+        return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+    def read_rungs(self, inc):
+        defined = {}
+        for source in sorted(self.folder.glob("*/*.c*")):
+            for name in DEFINITION.findall(source.read_text(encoding="utf-8")):
+                defined.setdefault(name, source.relative_to(self.root))
+        last, count = {}, {}
+        for back_end, name, words, more in RUNG.findall(inc.read_text(encoding="utf-8")):
+            back_end = back_end.lower()
+            summary = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', words))
+            count[back_end] = count.get(back_end, 0) + 1
+            rung = Rung(self, inc.stem, back_end, name, summary, ".baseline" in more, count[back_end])
+            rung.file = defined.get(name)
+            rung.before = last.get(back_end)
+            if rung.before:
+                rung.before.after = rung
+            last[back_end] = rung
+            self.rungs.append(rung)
+
+    def twins(self, rung):
+        """The rungs of the other back ends that do the same: those of the same name."""
+        words = rung.name.partition("_")[2]
+        return [other for other in self.rungs if other is not rung and other.name.partition("_")[2] == words]
+
+
+class Repository:
+    def __init__(self, root):
+        self.root = Path(root).resolve()
+        self.labs = [lab for folder in sorted((self.root / "labs").glob("[0-9][0-9]_*"))
+                     if folder.is_dir() and (lab := Lab(self.root, folder)).title]
+        self.rungs = [rung for lab in self.labs for rung in lab.rungs]
+        names = [rung.name for rung in self.rungs]
+        self.unique = {rung.name: rung for rung in self.rungs if names.count(rung.name) == 1}
+        self.rung_of_file = {}
+        for rung in self.rungs:
+            for file in {rung.file, rung.kernel_file}:
+                self.rung_of_file.setdefault(file.as_posix(), rung)
+
+    def lab_of(self, path):
+        return next((lab for lab in self.labs if path.startswith(f"labs/{lab.folder.name}/")), None)
+
+    def prose(self):
+        """The Markdown pages, as paths below the root."""
+        patterns = ("README.md", "CONTRIBUTING.md", "tools/README.md", "docs/*.md", "docs/lessons/*.md", "docs/results/*/README.md",
+                    "labs/*/README.md", "labs/*/MEASURED.md", "labs/*/PATH.md", "labs/*/*/README.md")
+        found = [file.relative_to(self.root).as_posix() for pattern in patterns for file in sorted(self.root.glob(pattern))]
+        return [path for path in found if not path.startswith("labs/") or self.lab_of(path)]
+
+    def sources(self):
+        """The source files of the labs that are not shown by a rung's page, as paths below the root."""
+        found = []
+        for lab in self.labs:
+            for file in sorted(lab.folder.rglob("*")):
+                path = file.relative_to(self.root).as_posix()
+                if file.suffix in SOURCES and path not in self.rung_of_file and file.is_file():
+                    found.append(path)
+        return found
+
+    def headers(self):
+        return [file.relative_to(self.root).as_posix() for file in sorted((self.root / "common/include/gpulab").rglob("*.hpp"))]
+
+    @functools.cached_property
+    def pictures(self):
+        """{name: file}; all pictures of the pages stand in one folder."""
+        found = [file for folder in ("docs", "labs") for kind in ("svg", "png") for file in sorted((self.root / folder).rglob(f"*.{kind}"))]
+        return {file.name: file for file in found}
+
+    @functools.cached_property
+    def pages(self):
+        """{path below the root: name of its page}"""
+        pages = {path: prose_page(path) for path in self.prose()}
+        pages.update({path: source_page(path) for path in self.sources()})
+        pages.update({path: api_page(path) for path in self.headers()})
+        pages.update({path: rung.page for path, rung in self.rung_of_file.items()})
+        return pages
+
+
+def prose_page(path):
+    lab = re.fullmatch(r"labs/\d+_([a-z0-9_]+)/(.*)\.md", path)
+    if lab:
+        return f"lab_{lab[1]}{'' if lab[2] == 'README' else '_' + lab[2].lower().replace('/readme', '')}.html"
+    if path == "README.md":
+        return "index.html"
+    name = path.removesuffix(".md").removeprefix("docs/").removesuffix("/README")
+    return re.sub(r"[^a-z0-9]+", "_", name.lower()) + ".html"
+
+
+def source_page(path):
+    return "file_" + re.sub(r"[^A-Za-z0-9.]+", "_", path.removeprefix("labs/")[3:]) + ".html"
+
+
+def api_page(path):
+    name = path.removeprefix("common/include/gpulab/").removesuffix(".hpp")
+    return "api_" + re.sub(r"[^a-z0-9]+", "_", name) + ".html"

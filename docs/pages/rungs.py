@@ -1,0 +1,286 @@
+"""The pages of the rungs, of the labs' other source files, and of the list of a lab's rungs."""
+
+import importlib.machinery
+import importlib.util
+import os
+import re
+from html import escape
+
+from listings import opening
+from prose import paragraph, plain, raw
+from repository import BACK_ENDS
+
+FINDERS = {"large": "large sizes", "late": "late commands, blocks or threads"}
+
+
+def comment_html(repository, lab, text):
+    """An opening comment in HTML: paragraphs, lists, drawings (lines that are set in), code in backquotes, names of rungs as links."""
+    out = []
+    for block in re.split(r"\n\s*\n", text.strip("\n")):
+        lines = block.split("\n")
+        part, kind = [], None
+        for line in [*lines, None]:
+            now = None if line is None else ("drawing" if line.startswith("   ") else "item" if re.match(r"- |\d+\. ", line) else
+                                             "begin" if re.match(r"(Changed|Limit)\b[^:.]*:", line) else "text")
+            if part and (now is None or now != "text" and not (now == kind == "drawing") or (kind == "drawing" and now != "drawing")):
+                out.append((kind, part))
+                part = []
+            if line is not None:
+                kind = now if not part else kind
+                part.append(line)
+    html, listed = "", False
+    for kind, part in out:
+        if listed and kind != "item":
+            html, listed = html + "</ul>", False
+        if kind == "drawing":
+            html += f'<pre tabindex="0" role="group" aria-label="drawing"><code>{escape(chr(10).join(part))}</code></pre>'
+            continue
+        words = inline(repository, lab, " ".join(line.strip() for line in part))
+        if kind == "item":
+            words = re.sub(r"^(- |\d+\. )", "", words)
+            html, listed = html + ("" if listed else "<ul>") + f"<li>{words}</li>", True
+        else:
+            words = re.sub(r"^((?:Changed|Limit)[^:.]*:)", r"<strong>\1</strong>", words)
+            html += f"<p>{words}</p>"
+    return html + ("</ul>" if listed else "")
+
+
+def inline(repository, lab, text):
+    parts = text.split("`")
+    for i, part in enumerate(parts):
+        parts[i] = f"<code>{named(lab, escape(part))}</code>" if i % 2 else named(lab, escape(part))
+    return re.sub(r"(?<![\w*/])\*(\w[\w -]*)\*(?![\w*/])", r"<em>\1</em>", "".join(parts))
+
+
+def named(lab, html):
+    def link(match):
+        rung = lab and lab.by_name.get(match[0])
+        return f'<a href="{rung.page}">{match[0]}</a>' if rung else match[0]
+    return re.sub(r"\b(?:cpu|cuda|opencl)_[a-z0-9_]+\b", link, html)
+
+
+def link_to(rung):
+    return f'<a href="{rung.page}"><code>{rung.name}</code></a>'
+
+
+class Rungs:
+    def __init__(self, repository, pages, listings):
+        self.repository, self.pages, self.listings = repository, pages, listings
+        self.comments = {rung: self.comment_of(rung) for rung in repository.rungs}
+        self.counterparts = {rung: [] for rung in repository.rungs}
+        for rung in repository.rungs:
+            for name in re.findall(r"counterpart of ((?:\w+_\w+(?:, | and )?)+)", self.comments[rung].replace("\n", " ")):
+                for one in re.findall(r"(?:cpu|cuda|opencl)_\w+", name):
+                    self.pair(rung, rung.lab.by_name.get(one))
+            for other in rung.lab.twins(rung):
+                self.pair(rung, other)
+        self.items = items_of_texts(repository)
+        self.formulas = {lab.name: self.formulas_of(lab) for lab in repository.labs}
+
+    def pair(self, one, other):
+        if other and one.back_end != other.back_end:
+            for a, b in ((one, other), (other, one)):
+                if b not in self.counterparts[a]:
+                    self.counterparts[a].append(b)
+
+    def comment_of(self, rung):
+        return opening((self.repository.root / rung.file).read_text(encoding="utf-8"))[0]
+
+    def formulas_of(self, lab):
+        """The section of docs/formulas.md of a lab, as (paragraphs with formulas before it, paragraph, names of rungs in it)."""
+        page = self.pages.get("docs/formulas.md")
+        inside, held, out = False, [], []
+        for block in page.blocks if page else []:
+            if block["t"] == "Header":
+                inside, held = plain(block["c"][2]).startswith(lab.folder.name + ":"), []
+            elif inside and block["t"] == "Para":
+                text = plain(block["c"])
+                display = any(one["t"] == "Math" and one["c"][0]["t"] == "DisplayMath" for one in block["c"])
+                names = re.findall(r"\b(?:cpu|cuda|opencl)_[a-z0-9_]+", text)
+                if display:
+                    held = [block]
+                if names or not display:
+                    out.append((list(held) if not display else [], block, names))
+        return out
+
+    def formula(self, rung):
+        found = [one for one in self.formulas[rung.lab.name] if rung.name in one[2]]
+        found = found or [one for one in self.formulas[rung.lab.name] if any(c.name in one[2] for c in self.counterparts[rung])]
+        blocks = []
+        for before, block, _ in found or self.formulas[rung.lab.name][:1]:
+            blocks += [one for one in (*before, block) if one not in blocks]
+        return blocks
+
+    def measured(self, rung):
+        """The rows of the lab's tables that are this rung's, each with the heads of its table."""
+        blocks = []
+        for name in ("README", "MEASURED"):
+            page = self.pages.get(f"labs/{rung.lab.folder.name}/{name}.md")
+            for variant, anchor, title, heads, cells in page.measured if page else []:
+                if variant != rung.name or not any(re.search(r"\d", plain_cell(cell)) for cell in cells[1:]):
+                    continue
+                if any(plain_cell(head) in ("file", "what changed") for head in heads):
+                    continue
+                place = f"{page.address}#{anchor}" if anchor else page.address
+                words = f'{"Hand-out" if name == "README" else "Measured"}: {title}'
+                blocks += [raw(f'<p class="row-title"><a href="{place}">{escape(words)}</a></p>'),
+                           raw(f'<div class="wide" tabindex="0" role="group" aria-label="{escape(words, quote=True)}">'),
+                           small_table(heads[1:], cells[1:]), raw("</div>")]
+        return blocks
+
+    def mistakes(self, rung):
+        if not rung.mistakes:
+            return ""
+        rows = "".join(f"<tr><td><code>{escape(row['id'])}</code></td><td>{inline(self.repository, rung.lab, row['student'])}</td>"
+                       f"<td>{escape(found_by(row))}</td></tr>" for row in rung.mistakes)
+        return (f'<div class="wide" tabindex="0" role="group" aria-label="mistakes in {rung.name}"><table><thead><tr><th>mistake</th>'
+                f"<th>what the rung does then</th><th>found by</th></tr></thead><tbody>{rows}</tbody></table></div>")
+
+    def page(self, rung):
+        """Blocks, and the sections for the contents list."""
+        path, lab = rung.file.as_posix(), rung.lab
+        comment = self.comments[rung]
+        sections, blocks = [], []
+
+        def section(anchor, title):
+            sections.append((2, anchor, title))
+            blocks.append(raw(f'<h2 id="{anchor}">{title}</h2>'))
+
+        others = self.counterparts[rung]
+        others = f'<p class="about">Counterpart: {", ".join(map(link_to, others))}</p>' if others else ""
+        blocks.append(raw(f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · '
+                          f'<a href="lab_{lab.name}_rungs.html">{rung.place}</a> · <code>{path.removeprefix("labs/")}</code></p>'
+                          f'{others}<p class="lead">{escape(rung.summary[:1].upper() + rung.summary[1:])}.</p>'))
+        section("what-changed", "What changed, and what limits it")
+        blocks.append(raw(comment_html(self.repository, lab, comment) or f"<p>{escape(rung.summary)}.</p>"))
+        formula = self.formula(rung)
+        if formula:
+            section("formula", "Formula")
+            blocks += formula
+            anchor = next(anchor for _, anchor, title in self.pages["docs/formulas.md"].sections if title.startswith(lab.folder.name))
+            blocks.append(raw(f'<p><a href="formulas.html#{anchor}">All formulas of the lab</a></p>'))
+        partners = [one for one in self.counterparts[rung] if "cpu" not in (one.back_end, rung.back_end)]
+        if partners:
+            section("kernel", "The kernel in CUDA and in OpenCL")
+            both = sorted([rung, *partners[:1]], key=lambda one: one.back_end)
+            columns = "".join(f"<div><p>{BACK_ENDS[one.back_end]}: {link_to(one) if one is not rung else f'<code>{one.name}</code>'}"
+                              f"</p>{self.listings.kernels(one.kernel_file.as_posix())}</div>" for one in both)
+            blocks.append(raw(f'<div class="side-by-side">{columns}</div>'))
+        else:
+            section("source", "Source")
+            blocks.append(raw(self.source(rung)))
+        if rung.before:
+            section("difference", f"Difference from <code>{rung.before.name}</code>")
+            sections[-1] = (2, "difference", f"Difference from {rung.before.name}")
+            files = [(rung.before.kernel_file, rung.kernel_file)] if rung.kernel_file != rung.file else []
+            for before, after in [*files, (rung.before.file, rung.file)]:
+                if before == after or before.suffix != after.suffix:
+                    blocks.append(raw("<p>Both stand in this file.</p>" if before == after else ""))
+                    continue
+                html, came, gone = self.listings.difference(before.as_posix(), after.as_posix())
+                blocks.append(raw(f"<details><summary><code>{before.name}</code> → <code>{after.name}</code>: {came} lines added, "
+                                  f"{gone} removed</summary>{html}</details>"))
+        measured = self.measured(rung)
+        if measured:
+            section("measured", "Measured")
+            blocks += measured
+        section("tests", "Tests, and mistakes that they reject")
+        blocks.append(raw(f"<p><code>./lab test {lab.name} --variant {rung.name}</code> builds this rung and runs its tests. "
+                          + ("These mistakes have been planted in it:</p>" if rung.mistakes else "No mistake of its own is planted in "
+                             "it; those of the rungs that share its code are.</p>") + self.mistakes(rung)))
+        items = self.items.get(f"{lab.name} {rung.name}", [])
+        if items:
+            section("source-texts", "In the texts")
+            listed = "".join(f'<li>{escape(text)}, {escape(key)}: {escape(what)}{faults}</li>' for text, key, what, faults in items)
+            blocks.append(raw(f'<ul>{listed}</ul><p><a href="concordance.html">The whole concordance</a></p>'))
+        if partners:
+            section("source", "The whole source")
+            blocks.append(raw(self.source(rung)))
+        return blocks, sections
+
+    def source(self, rung):
+        """The listings of a rung: kernel and host where they are two files."""
+        path, kernel = rung.file.as_posix(), rung.kernel_file.as_posix()
+        html = ""
+        if kernel != path:
+            note = opening((self.repository.root / kernel).read_text(encoding="utf-8"))[0]
+            html = (f"<p>The kernel, <code>{kernel.rpartition('/')[2]}</code>:</p>{comment_html(self.repository, rung.lab, note)}"
+                    f"{self.listings.file(kernel)}<p>The host, <code>{path.rpartition('/')[2]}</code>:</p>")
+        return html + self.listings.file(path)
+
+    def source_page(self, path):
+        lab = self.repository.lab_of(path)
+        comment = opening((self.repository.root / path).read_text(encoding="utf-8"))[0]
+        users = sorted({rung.page: rung for rung in lab.rungs if path in self.includes(rung)}.values(), key=lambda one: one.name)
+        used = f"<p>Included by {', '.join(map(link_to, users))}.</p>" if users else ""
+        about = f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · <code>{path.removeprefix("labs/")}</code></p>'
+        return [raw(about + comment_html(self.repository, lab, comment) + used + self.listings.file(path))], []
+
+    def includes(self, rung):
+        found = set()
+        for file in {rung.file.as_posix(), rung.kernel_file.as_posix()}:
+            text = (self.repository.root / file).read_text(encoding="utf-8")
+            found.update(self.listings.included(file, name) for name in re.findall(r'#include "([^"]+)"', text))
+        return found
+
+    def ladder_page(self, lab):
+        blocks, sections = [], []
+        for ladder in dict.fromkeys(rung.ladder for rung in lab.rungs):
+            title = f"Ladder: {ladder.partition('_')[2].replace('_', ' ')}" if "_" in ladder else "The ladder"
+            sections.append((2, ladder, title))
+            rows = "".join(f"<tr><td>{link_to(rung)}</td><td>{escape(rung.summary)}</td>"
+                           f"<td>{', '.join(map(link_to, self.counterparts[rung]))}</td></tr>"
+                           for rung in lab.rungs if rung.ladder == ladder)
+            blocks.append(raw(f'<h2 id="{ladder}">{title}</h2><div class="wide" tabindex="0" role="group" aria-label="{title}"><table>'
+                              f"<thead><tr><th>rung</th><th>what it does</th><th>counterpart</th></tr></thead><tbody>{rows}</tbody>"
+                              "</table></div>"))
+        sections.append((2, "files", "Other files of the lab"))
+        listed = ""
+        for path in self.repository.sources():
+            if self.repository.lab_of(path) is lab:
+                first = opening((self.repository.root / path).read_text(encoding="utf-8"))[0].partition("\n\n")[0].replace("\n", " ")
+                first = re.match(r"(.*?[.:;])(\s|$)|(.*)", first)
+                short = path.partition(lab.folder.name + "/")[2]
+                listed += (f'<li><a href="{self.repository.pages[path]}">{short}</a>'
+                           f"{': ' + inline(self.repository, lab, (first[1] or first[3]).rstrip(':;')) if first[0] else ''}</li>")
+        blocks.append(raw(f'<h2 id="files">Other files of the lab</h2><ul>{listed}</ul>'))
+        return blocks, sections
+
+
+def plain_cell(cell):
+    return plain([one for block in cell for one in block["c"]]) if cell else ""
+
+
+def small_table(heads, cells):
+    """A table of one row."""
+    attributes = ["", [], []]
+
+    def row(content):
+        return [attributes, [[attributes, {"t": "AlignDefault"}, 1, 1, cell] for cell in content]]
+
+    columns = [[{"t": "AlignRight"}, {"t": "ColWidthDefault"}] for _ in heads]
+    return {"t": "Table", "c": [attributes, [None, []], columns, [attributes, [row(heads)]], [[attributes, 0, [], [row(cells)]]],
+                                [attributes, []]]}
+
+
+def found_by(row):
+    finder = row.get("finder", "wrong values")
+    return ("accepted: " + row["accepted"]) if row.get("accepted") else FINDERS.get(finder, finder) + (
+        f", check “{row['check']}”" if row.get("check") else "")
+
+
+def items_of_texts(repository):
+    """{"lab variant": [(text, item, what it is, links to faults)]}, by tools/concordance."""
+    path = str(repository.root / "tools/concordance")
+    if not os.path.exists(path):
+        return {}
+    loader = importlib.machinery.SourceFileLoader("concordance", path)
+    concordance = importlib.util.module_from_spec(importlib.util.spec_from_loader("concordance", loader))
+    loader.exec_module(concordance)
+    out = {}
+    for text in concordance.read_texts(concordance.Labs(), []):
+        for key, places in text.places.items():
+            faults = "".join(f' (<a href="texts_faults.html#{word}">fault in the text</a>)' for word in text.faults[key])
+            for place in places:
+                out.setdefault(place, []).append((text.name, key, text.items[key]["what"], faults))
+    return out
