@@ -538,8 +538,8 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
                        read("sigma_m", 0, 1e18)};
         media.no_other_keys();
     }
-    each_of("initial", "parts", [&](const Json& json, const std::string& where) {
-        scene.initial.push_back(initial_of(json, where, scene.mode, scaling, files));
+    each_of("initial", "parts", [&](const Json& part, const std::string& where) {
+        scene.initial.push_back(initial_of(part, where, scene.mode, scaling, files));
     });
 
     if (const Json* boundary = o.find("boundary")) {
@@ -554,11 +554,11 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
         }
         sides.no_other_keys();
     }
-    each_of("sources", "sources", [&](const Json& json, const std::string& where) {
-        scene.sources.push_back(source_of(json, where, scene.mode, scaling, files));
+    each_of("sources", "sources", [&](const Json& source, const std::string& where) {
+        scene.sources.push_back(source_of(source, where, scene.mode, scaling, files));
     });
-    each_of("probes", "probes", [&](const Json& json, const std::string& where) {
-        Object probe(json, where);
+    each_of("probes", "probes", [&](const Json& one, const std::string& where) {
+        Object probe(one, where);
         const auto c = numbers_of(probe.need("at"), probe.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
         const std::string name = probe.text("name", fmt::format("probe {}", scene.probes.size()));
         scene.probes.push_back({name, scaling.cell_x(c[0]), scaling.cell_y(c[1])});
