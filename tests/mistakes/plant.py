@@ -235,9 +235,10 @@ class Build:
         return [word for word in shlex.split(line) if not re.match("-Wl,--dependency-file|-Xlinker=--dependency-file", word)]
 
     def objects_of(self, lab: str) -> list[str]:
+        # A newer CMake lets the linker note what it reads, so that Ninja knows files of the program, too.
         objects = []
         for word in self.link_words(lab):
-            objects += self.archives.get(word, [word] if word in self.files else [])
+            objects += self.archives.get(word, [word] if word in self.files and word != self.programs[lab] else [])
         return objects
 
     def objects_for(self, mistake: Mistake) -> list[str]:

@@ -152,6 +152,15 @@ def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_so
     assert (said.by.startswith("it does not end: no end after 2 s, and the unchanged program takes 0 s")) == (verdict == "rejected")
 
 
+def test_a_program_is_none_of_its_objects_though_the_linker_notes_what_it_reads():
+    build = plant.Build.__new__(plant.Build)
+    build.programs = {"x": "bin/test_x"}
+    build.commands = {"bin/test_x": ": && c++ -Wl,--dependency-file=link.d a.o -o bin/test_x b.a -lm && :"}
+    build.archives = {"b.a": ["b.o"]}
+    build.files = {"a.o": {"a.cpp"}, "b.o": {"b.cpp"}, "bin/test_x": set()}
+    assert build.objects_of("x") == ["a.o", "b.o"]
+
+
 def test_a_row_may_name_the_test_cases_that_reject_it():
     asked = []
 
