@@ -37,7 +37,7 @@ void measure(const Options& options, Report& report, const Sweep& sweep, std::si
                   {"systems", systems},
                   {"matrix", sweep.matrix},
                   {"type", sweep.type},
-                  {"layout", layout == Layout::separate ? "separate" : "interleaved"}});
+                  {"layout", p.layout == Layout::separate ? "separate" : "interleaved"}});
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_thomas"), p, out));
     gpulab::measure_all(options, report, jobs, p, out, work<T>(n, systems),
                         [&](const auto&) { return compare(p, reference, out); });

@@ -117,7 +117,8 @@ nlohmann::json Program::results(const std::string& arguments) const {
 }
 
 std::string Program::study_fault(const std::string& study, const std::string& arguments, std::size_t least,
-                                 const KnownWrong& known_wrong) const {
+                                 const KnownWrong& known_wrong,
+                                 const std::function<std::string(const nlohmann::json& run)>& fault) const {
     const nlohmann::json runs = results(fmt::format("--study {} --repeat 1 --warmup 0 {}", study, arguments));
     if (!runs.is_array()) return "no list";
     if (runs.size() < least) return fmt::format("{} runs", runs.size());
@@ -126,6 +127,7 @@ std::string Program::study_fault(const std::string& study, const std::string& ar
         if (run.at("variants").empty()) return "a run without variants: " + run.dump();
         for (const auto& v : run.at("variants"))
             if (v.at("status") == "failed" && !excused(v, known_wrong)) return "wrong: " + v.dump();
+        if (const std::string why = fault ? fault(run) : ""; !why.empty()) return why + ": " + run.dump();
     }
     return "";
 }

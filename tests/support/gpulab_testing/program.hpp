@@ -98,8 +98,10 @@ public:
 
     /// What is wrong with a study's list of runs, or "": there must be at least `least`, and none with a variant that
     /// failed. @param arguments its sizes and the like @param known_wrong see run_fault()
+    /// @param fault what is wrong with one of the runs, or ""
     std::string study_fault(const std::string& study, const std::string& arguments, std::size_t least = 1,
-                            const KnownWrong& known_wrong = {}) const;
+                            const KnownWrong& known_wrong = {},
+                            const std::function<std::string(const nlohmann::json& run)>& fault = {}) const;
 
 private:
     Outcome run(const std::string& before, const std::string& arguments) const;
