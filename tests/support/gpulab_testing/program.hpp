@@ -101,8 +101,8 @@ public:
     std::string study_fault(const std::string& study, const std::string& arguments, std::size_t least = 1,
                             const KnownWrong& known_wrong = {}) const;
 
-    /// What is wrong with the study `growth`, or "": as study_fault() says, or there are not as many sizes, or one has no
-    /// result, or a result's time per element is not that of its kernel divided by its elements.
+    /// What is wrong with the study `growth`, or "": as study_fault() says, or there are not as many sizes, or one has
+    /// no result, or a result's time per element is not that of its kernel divided by its elements.
     /// @param field the name of the time per element
     /// @param elements of a result, from the problem and the variant in the file
     std::string growth_fault(const std::string& arguments, const std::string& field, std::size_t sizes,
