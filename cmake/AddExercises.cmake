@@ -114,8 +114,6 @@ int main() {
     add_executable(${worker} ${generated}/main.cpp)
     if(backend STREQUAL "opencl")
         gpulab_add_opencl_rung(${worker} ${rung} ${name})
-        target_precompile_headers(${worker} REUSE_FROM gpulab_opencl_api)
-        set_source_files_properties(${generated}/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it needs none of these
     endif()
     if(TARGET ${lab}_helpers)
         target_link_libraries(${worker} PRIVATE ${lab}_helpers)
@@ -143,11 +141,20 @@ function(gpulab_files_of_rung variable pattern rung)
     set(${variable} ${defining} PARENT_SCOPE)
 endfunction()
 
-# Adds the file that defines a rung to its worker. The kernels of the exercise are not embedded: the worker reads them when it
-# runs. Others, which the rung may have as well, are embedded as in the lab.
+# Adds the object of the file that defines a rung to its worker. The texts of the exercise's kernels are not those that the lab
+# embeds: the worker reads them when it runs. The rung may have others as well, and these are embedded as in the lab.
 function(gpulab_add_opencl_rung worker rung exercise)
     gpulab_files_of_rung(sources opencl/*.cpp ${rung})
-    target_sources(${worker} PRIVATE ${sources})
+    if(handed_out) # the other rungs are not waited for
+        target_sources(${worker} PRIVATE ${sources})
+        target_precompile_headers(${worker} REUSE_FROM gpulab_opencl_api)
+        set_source_files_properties(${generated}/main.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it needs none of these
+    else()
+        foreach(source IN LISTS sources)
+            get_filename_component(file ${source} NAME)
+            target_sources(${worker} PRIVATE "$<FILTER:$<TARGET_OBJECTS:${lab}_lab>,INCLUDE,/opencl/${file}\\.o$>")
+        endforeach()
+    endif()
     set(kernels ${folder}/../opencl/*.cl)
     if(handed_out)
         set(kernels ${folder}/opencl/*.cl)
@@ -159,16 +166,26 @@ function(gpulab_add_opencl_rung worker rung exercise)
             get_filename_component(file ${kernel} NAME)
             string(REGEX REPLACE "^[0-9]+_" "" name ${file})
             string(MAKE_C_IDENTIFIER "${name}" name)
-            file(CONFIGURE OUTPUT ${generated}/${file}.hpp @ONLY CONTENT "// Made by the build: ${file} is read when the program runs.
-#pragma once
+            file(CONFIGURE OUTPUT ${generated}/texts/${file}.cpp @ONLY CONTENT "// Made by the build: ${file} is read when the program runs.
+#include \"${file}.hpp\"
 #include \"gpulab/grading/worker.hpp\"
 
-inline const std::string @name@_text = gpulab::grading::kernel_file(\"@file@\");
-inline const char* const @name@ = @name@_text.c_str();
+static const std::string text = gpulab::grading::kernel_file(\"@file@\");
+const char* const @name@ = text.c_str();
 ")
+            target_sources(${worker} PRIVATE ${generated}/texts/${file}.cpp)
+            set_source_files_properties(${generated}/texts/${file}.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
         endif()
     endforeach()
     get_target_property(embedded ${lab}_lab BINARY_DIR)
-    target_include_directories(${worker} PRIVATE ${generated} ${embedded}/${lab}_lab_cl)
+    if(NOT TARGET ${lab}_kernels) # of which the linker takes those that the rung has as well
+        file(GLOB kernels RELATIVE ${folder}/../opencl ${folder}/../opencl/*.cl)
+        list(TRANSFORM kernels PREPEND ${embedded}/${lab}_lab_cl/)
+        list(TRANSFORM kernels APPEND .cpp)
+        add_library(${lab}_kernels STATIC ${kernels})
+        add_dependencies(${lab}_kernels ${lab}_lab_cl)
+    endif()
+    target_link_libraries(${worker} PRIVATE ${lab}_kernels)
+    target_include_directories(${worker} PRIVATE ${embedded}/${lab}_lab_cl)
     add_dependencies(${worker} ${lab}_lab_cl)
 endfunction()

@@ -1,25 +1,29 @@
 # add_lab(): one laboratory, from its rungs to its executable.
 include_guard(GLOBAL)
 
-# Makes the text of .cl files available to C++: opencl/02_one_item.cl becomes <02_one_item.cl.hpp>, which holds
-# `inline constexpr char one_item_cl[]`. The program then needs no file beside it at run time.
+# Makes the text of .cl files available to C++: of opencl/02_one_item.cl the header <02_one_item.cl.hpp> declares
+# `extern const char* const one_item_cl`. The program then needs no file beside it at run time. The definition is an object of its
+# own, so that a worker of an exercise takes the object of the rung, and defines the text in another way.
 function(gpulab_embed_opencl target)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/${target}_cl)
-    set(headers "")
+    set(definitions "")
     foreach(source IN LISTS ARGN)
         get_filename_component(file ${source} NAME)
         set(header ${folder}/${file}.hpp)
+        set(definition ${folder}/${file}.cpp)
         add_custom_command(
-            OUTPUT ${header}
+            OUTPUT ${definition}
+            BYPRODUCTS ${header}
             COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_CURRENT_SOURCE_DIR}/${source} -DHEADER=${header}
                     -DROOT=${GPULAB_ROOT} -P ${GPULAB_ROOT}/cmake/EmbedText.cmake
             DEPENDS ${source} ${GPULAB_ROOT}/cmake/EmbedText.cmake
             COMMENT "Embedding ${file}"
             VERBATIM)
-        target_sources(${target} PRIVATE ${header} ${source})
-        list(APPEND headers ${header})
+        target_sources(${target} PRIVATE ${definition} ${source})
+        set_source_files_properties(${definition} PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # it needs none
+        list(APPEND definitions ${definition})
     endforeach()
-    add_custom_target(${target}_cl DEPENDS ${headers}) # for programs that need the headers alone
+    add_custom_target(${target}_cl DEPENDS ${definitions}) # for programs that need the headers alone
     add_dependencies(${target} ${target}_cl)
     target_include_directories(${target} PRIVATE ${folder})
 endfunction()

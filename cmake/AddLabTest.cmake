@@ -16,8 +16,9 @@ include(${CMAKE_CURRENT_LIST_DIR}/TestSummary.cmake)
 # THREADS: its test cases tagged [cpu] run once more with seven threads, whatever the machine has: a mistake in sharing
 # out may show with more than two only.
 # With `ctest -C gpu` (preset gpu) the OpenCL and CUDA test cases of every program run in parts: a driver makes contexts
-# for one process after the other, 0.2 s for each on an H200.
-# PARTS: they always do, because most of them take less time than a device takes to open.
+# for one process after the other, 0.2 s for each on an H200. With `ctest -C parts` (./lab test without a lab) those of the CPU
+# do, too: PoCL's compiler reads its library of 10 MB in each process, which takes longer than compiling most kernels.
+# PARTS: those of OpenCL and CUDA always do, because most of them take less time than a device takes to open.
 # A test case of OpenCL or CUDA takes one of the slots "gpus" where ctest is told how many there are (preset gpu:
 # cmake/GpuSlotsServer.json; ./lab test on a machine with a GPU: cmake/GpuSlots.json). Programs take turns on a GPU, and a
 # waiting one takes the place of a test that needs none, and cores from the one that has the GPU. A test under
@@ -57,9 +58,11 @@ function(add_lab_test target)
         catch_discover_tests(${target} TEST_SPEC "${spec}" TEST_LIST ${target}_${list} ${discover})
         set(in_parts FALSE)
         set(slots "")
-        if("${list}" MATCHES "^(opencl|cuda)$")
+        if("${list}" STREQUAL "cpu")
+            set(in_parts [["${CTEST_CONFIGURATION_TYPE}" STREQUAL "parts"]])
+        elseif("${list}" MATCHES "^(opencl|cuda)$")
             set(slots " RESOURCE_GROUPS gpus:1")
-            set(in_parts [["${CTEST_CONFIGURATION_TYPE}" STREQUAL "gpu"]])
+            set(in_parts [["${CTEST_CONFIGURATION_TYPE}" MATCHES "^(gpu|parts)$"]])
             if(TEST_PARTS)
                 set(in_parts [["always" STREQUAL "always"]]) # ctest knows no TRUE here
             endif()

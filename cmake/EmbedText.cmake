@@ -1,4 +1,5 @@
-# cmake -DSOURCE=x.cl -DHEADER=x.cl.hpp -DROOT=... -P EmbedText.cmake: a C++ header that holds the text of a file.
+# cmake -DSOURCE=x.cl -DHEADER=x.cl.hpp -DROOT=... -P EmbedText.cmake: the text of a file as a constant of C++, which x.cl.hpp declares
+# and x.cl.cpp beside it defines.
 get_filename_component(file ${SOURCE} NAME)
 string(REGEX REPLACE "^[0-9]+_" "" name ${file})
 string(MAKE_C_IDENTIFIER ${name} name)
@@ -22,5 +23,16 @@ endif()
 string(REPLACE "\\" "\\\\" text "${text}")
 string(REPLACE "\"" "\\\"" text "${text}")
 string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
-file(WRITE ${HEADER}.new "// Made by the build from ${file}.\n#pragma once\n\ninline constexpr char ${name}[] =\n    \"${text}\";\n")
-file(RENAME ${HEADER}.new ${HEADER})
+# Who includes the header need not be compiled again when the text changes.
+set(declared "// Made by the build from ${file}.\n#pragma once\n\nextern const char* const ${name};\n")
+set(before "")
+if(EXISTS ${HEADER})
+    file(READ ${HEADER} before)
+endif()
+if(NOT before STREQUAL declared)
+    file(WRITE ${HEADER}.new "${declared}")
+    file(RENAME ${HEADER}.new ${HEADER})
+endif()
+string(REGEX REPLACE "hpp$" "cpp" definition ${HEADER})
+file(WRITE ${definition}.new "// Made by the build from ${file}.\n#include \"${file}.hpp\"\n\nconst char* const ${name} =\n    \"${text}\";\n")
+file(RENAME ${definition}.new ${definition})

@@ -26,14 +26,21 @@ function(gpulab_large_tests target program labels)
     endforeach()
 endfunction()
 
-# gpulab_parts(<target> <program> <labels> <always>): for `ctest -C gpu`, or always, the test cases of OpenCL and of CUDA in
-# parts of about six. Shuffled, because those that take long stand side by side; in the same way each time. Only the tests
+# gpulab_parts(<target> <program> <labels> <always>): for `ctest -C gpu` and `-C parts`, or always, the test cases of OpenCL and
+# of CUDA, with `-C parts` those of the CPU too, in parts of about six. Shuffled, because those that take long stand side by side; in the same way each time. Only the tests
 # of compute-sanitizer begin earlier: what waits for the GPU takes longest.
 function(gpulab_parts target program labels always)
-    if(NOT (always OR CTEST_CONFIGURATION_TYPE STREQUAL "gpu") OR NOT EXISTS ${program})
+    set(backends "")
+    if(always OR CTEST_CONFIGURATION_TYPE MATCHES "^(gpu|parts)$")
+        set(backends opencl cuda)
+    endif()
+    if(CTEST_CONFIGURATION_TYPE STREQUAL "parts")
+        list(APPEND backends cpu)
+    endif()
+    if(NOT EXISTS ${program})
         return()
     endif()
-    foreach(backend opencl cuda)
+    foreach(backend IN LISTS backends)
         gpulab_test_cases(${program} "[${backend}]~[large]" cases)
         list(LENGTH cases count)
         math(EXPR parts "(${count} + 5) / 6")
@@ -45,8 +52,10 @@ function(gpulab_parts target program labels always)
             set(name "${target}: ${backend}, part ${part} of ${parts}")
             add_test("${name}" ${program} "[${backend}]~[large]" --order rand --rng-seed 1
                      --shard-count ${parts} --shard-index ${index})
-            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST 500
-                                 RESOURCE_GROUPS gpus:1)
+            set_tests_properties("${name}" PROPERTIES LABELS "${labels};${backend}" SKIP_RETURN_CODE 4 COST 500)
+            if(NOT backend STREQUAL "cpu")
+                set_tests_properties("${name}" PROPERTIES RESOURCE_GROUPS gpus:1)
+            endif()
         endforeach()
     endforeach()
 endfunction()

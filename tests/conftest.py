@@ -27,8 +27,10 @@ def pytest_sessionfinish(session, exitstatus):
 
 
 def environment_with(changes):
-    """This environment with changes; None takes a variable out."""
-    return {name: str(value) for name, value in {**os.environ, **changes}.items() if value is not None}
+    """This environment with changes; None takes a variable out. Programs of the labs measure the ceilings of their devices with
+    less work, because nobody looks at these rates."""
+    own = {"GPULAB_TEST_CEILINGS": "quick", **os.environ}
+    return {name: str(value) for name, value in {**own, **changes}.items() if value is not None}
 
 
 def run(*words, cwd=None, **environment):

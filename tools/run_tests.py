@@ -35,15 +35,15 @@ def output_of(case):
 
 
 def reasons_of(case):
-    """Why tests were skipped: pairs of a number and a reason."""
+    """Why test cases were skipped, those of a part that passed too: pairs of a number and a reason."""
     output, skipped = output_of(case), case.find("skipped")
     found = [(int(number), reason) for number, reason in PYTEST.findall(output)]
-    if not found and skipped is not None:
+    told = REASON.findall(output) or CATCH2.findall(output)
+    if not found and told and (skipped is not None or CATCH2.search(output)):
+        found = [(1, " ".join(reason.split())) for reason in told]  # Catch2 breaks long lines
+    elif not found and skipped is not None:
         message = skipped.get("message", "SKIP_")
-        reason = REASON.search(output) or CATCH2.search(output)
-        if reason or message.startswith("SKIP_"):
-            message = " ".join(reason[1].split()) if reason else "no reason given"  # Catch2 breaks long lines
-        found = [(1, message)]
+        found = [(1, "no reason given" if message.startswith("SKIP_") else message)]
     return found
 
 
@@ -60,7 +60,7 @@ def read(folder):
     cases = tree.findall(".//testcase")
     for case in cases:
         if case.find("skipped") is not None:
-            case.find("skipped").set("message", "; ".join(reason for _, reason in reasons_of(case)))
+            case.find("skipped").set("message", "; ".join(dict.fromkeys(reason for _, reason in reasons_of(case))))
     tree.write(results, encoding="UTF-8", xml_declaration=True)
     return cases
 

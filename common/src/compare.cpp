@@ -1,9 +1,23 @@
 #include "gpulab/compare.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 namespace gpulab::detail {
+
+void join(Comparison& result, const Comparison& part) {
+    const bool fails_first = part.wrong > 0 && result.wrong == 0;
+    if (!fails_first && result.wrong > 0 && part.wrong == 0) return; // a failure outranks any error within tolerance
+    const bool larger = std::isnan(part.error) ? !std::isnan(result.error) : part.error > result.error;
+    const bool same = part.error == result.error || (std::isnan(part.error) && std::isnan(result.error));
+    if (fails_first || larger || (same && part.worst < result.worst)) {
+        result.error = part.error;
+        result.worst = part.worst;
+    }
+    if (part.wrong > 0) result.first = fails_first ? part.first : std::min(result.first, part.first);
+    result.wrong += part.wrong;
+}
 
 std::string in_digits(float value) { return fmt::format("{}", value); }
 std::string in_digits(double value) { return fmt::format("{}", value); }

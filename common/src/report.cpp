@@ -86,7 +86,7 @@ struct Report::State {
     void write_files() {
         if (json)
             json.prepare(json_text(options, runs, devices, surroundings.date)); // both, before either takes its place
-        if (csv) csv.prepare(csv_text(options, runs, devices));
+        if (csv) csv.prepare(csv_text(options, runs, devices, surroundings.date));
         json.commit();
         csv.commit();
     }
@@ -95,9 +95,15 @@ struct Report::State {
     void write_so_far() noexcept {
         try {
             if (json.repeatable()) json.write(json_text(options, runs, devices, surroundings.date));
-            if (csv.repeatable()) csv.write(csv_text(options, runs, devices));
+            if (csv.repeatable()) csv.write(csv_text(options, runs, devices, surroundings.date));
         } catch (...) {
         }
+    }
+
+    void show_progress(const std::string& what) {
+        if (!surroundings.terminal.progress) return;
+        fmt::print(stderr, "\r{:<78.78}", what + " ...");
+        progress_shown = true;
     }
 
     void clear_progress() {
@@ -106,6 +112,7 @@ struct Report::State {
     }
 
     void print(const Result& r) {
+        clear_progress();
         if (quiet) {
             print_quietly(r);
         } else {
@@ -117,12 +124,10 @@ struct Report::State {
     }
 
     void print_quietly(const Result& r) {
-        if (surroundings.terminal.progress) {
-            fmt::print(stderr, "\r{:<78.78}", r.variant + " ...");
-            progress_shown = true;
+        if (r.status == Result::Status::passed) {
+            show_progress(r.variant);
+            return;
         }
-        if (r.status == Result::Status::passed) return;
-        clear_progress();
         const bool failed_ = r.status == Result::Status::failed;
         print_wrapped(fmt::format("{} on {}: {}: {}", r.variant, place_of(r), failed_ ? "WRONG" : "skipped", r.reason));
     }
@@ -276,9 +281,10 @@ Report::Report(const Options& options, Parameters problem, std::optional<Surroun
         state_->print_wrapped(options.lab() + ": " + state_->group_text());
     }
     std::fflush(stdout);
+    if (!state_->is_study()) doing("the right answer, on the CPU");
 }
 
-Report::~Report() = default;
+Report::~Report() { state_->clear_progress(); } // an error message may follow
 
 void Report::column(const std::string& name, const std::string& heading, const std::string& format) {
     auto& columns = state_->columns;
@@ -296,6 +302,8 @@ void Report::begin(Parameters problem) { state_->runs.emplace_back().problem = s
 void Report::sequential_ms(double ms) { state_->runs.back().sequential_ms = ms; }
 
 void Report::quiet(bool quiet) { state_->quiet = quiet; }
+
+void Report::doing(const std::string& what) { state_->show_progress(what); }
 
 const Result& Report::add(Result result, const Work& work) {
     State& s = *state_;

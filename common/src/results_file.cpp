@@ -119,9 +119,10 @@ void flatten(Json& row, const Json& object, const std::string& outer = "") {
 }
 
 /// What the JSON file says of a result, in one flat object: the problem, the device and the result.
-Json row_of(const Options& options, const ReportedRun& run, const Result& r, const ReportedDevices& devices) {
+Json row_of(const Options& options, const ReportedRun& run, const Result& r, const ReportedDevices& devices,
+            const std::string& date) {
     Json row = Json::object(), result = json_of(r);
-    flatten(row, json_of(options, run));
+    flatten(row, json_of(options, run, date));
     row["variant"] = result["name"], row["backend"] = result["backend"], row["device"] = result["device"];
     result.erase("name");
     if (result["kernel_ms"].is_null()) result["kernel_ms"] = {{"median", nullptr}, {"min", nullptr}, {"max", nullptr}};
@@ -145,16 +146,18 @@ std::string json_text(const Options& options, const std::deque<ReportedRun>& run
     return text + "\n]\n";
 }
 
-std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices) {
+std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
+                     const std::string& date) {
     std::vector<Json> rows;
     std::vector<std::string> columns;
     const auto note_columns = [&](const Json& row) {
         for (const auto& [name, value] : row.items())
             if (std::find(columns.begin(), columns.end(), name) == columns.end()) columns.push_back(name);
     };
-    for (const ReportedRun& run : runs) note_columns(row_of(options, run, {}, devices)); // the labs' own figures follow
     for (const ReportedRun& run : runs)
-        for (const Result& r : run.results) note_columns(rows.emplace_back(row_of(options, run, r, devices)));
+        note_columns(row_of(options, run, {}, devices, date)); // the labs' own figures follow
+    for (const ReportedRun& run : runs)
+        for (const Result& r : run.results) note_columns(rows.emplace_back(row_of(options, run, r, devices, date)));
     std::string text;
     const auto add_line = [&](const auto& cell_of) {
         for (const std::string& name : columns) text += (&name == &columns.front() ? "" : ",") + cell_of(name);

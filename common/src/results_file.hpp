@@ -25,9 +25,9 @@ using ReportedDevices = std::map<std::string, std::pair<Device, Ceilings>>;
 std::string json_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
                       const std::string& date);
 
-/// One line of headings, and one line for each result, with all that the JSON text says of it but the date. A number
-/// has the fewest digits that read back the same. Where a lab's own figure has the name of a field, the figure has the
-/// column.
-std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices);
+/// One line of headings, and one line for each result, with all that the JSON text says of it. A number has the fewest
+/// digits that read back the same. Where a lab's own figure has the name of a field, the figure has the column.
+std::string csv_text(const Options& options, const std::deque<ReportedRun>& runs, const ReportedDevices& devices,
+                     const std::string& date);
 
 } // namespace gpulab

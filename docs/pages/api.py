@@ -56,7 +56,7 @@ class Member:
         words = f"{node.findtext('definition') or self.name}{node.findtext('argsstring') or ''}"
         if self.kind == "variable" and (initial := node.findtext("initializer") or "") and len(initial) < 60:
             words += f" {initial}"
-        return f"{self.template}{words}"
+        return re.sub(r"(?<![<-]) >(?=[ >,)&*:]|$)", ">", re.sub(r"(?<=\w)< (?=\S)", "<", f"{self.template}{words}"))
 
     @property
     def template(self):

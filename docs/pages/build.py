@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
-from html import escape
+from html import escape, unescape
 from string import Template
 
 sys.dont_write_bytecode = True
@@ -92,6 +92,8 @@ class Site:
         self.bodies, self.about = {}, {}  # address: blocks; address: (title, sections, group, previous, next)
 
     def add(self, address, title, blocks, sections=(), group=(), around=(None, None)):
+        if address.lower() in (one.lower() for one in self.bodies):
+            raise Fault(f"two pages have the name {address}: the second is {title!r}")
         self.bodies[address] = blocks
         self.about[address] = (title, [one for one in sections if one[0] in (2, 3)], group, *around)
 
@@ -148,6 +150,10 @@ def searchable(address, title, body, sections):
         text = " ".join("".join(parts).split())
         if text:
             out.append([address, anchor, title, titles.get(anchor, ""), text.removeprefix(titles.get(anchor, "")).strip()])
+    for pattern in (r'<li>(?:<p>)?<a id="([^"]+)"></a>\s*<strong>(.*?)</strong>(.*?)</li>', r'<td id="([^"]+)"[^>]*>(.*?)</td>(.*?)</tr>'):
+        for anchor, word, more in re.findall(pattern, body, re.DOTALL):  # what can be looked up: words, items of the texts
+            word, more = (" ".join(unescape(re.sub("<[^>]*>", " ", one)).split()) for one in (word, more))
+            out.append([address, anchor, title, word, more.removeprefix(": ")])
     return out
 
 
@@ -211,7 +217,8 @@ def build(root, folder):
         html_text, sections = api.page(path)
         site.add(repository.pages[path], path.removeprefix("common/include/"), [raw(html_text)], sections, ("API",))
     site.add("search.html", "Search", [raw('<p id="search-count" role="status">Type words into the search field; all of them are '
-                                           'looked for.</p><ol id="search-results"></ol>')])
+                                           'looked for.</p><noscript><p>The search needs JavaScript.</p></noscript>'
+                                           '<ol id="search-results"></ol>')])
 
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "figures").mkdir(parents=True)

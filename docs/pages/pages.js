@@ -7,6 +7,7 @@ const kept = {
 };
 
 const dark = kept.get("theme") ? kept.get("theme") === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+document.documentElement.classList.add("js");
 document.documentElement.classList.toggle("dark", dark);
 
 function copyButtons() {
@@ -43,7 +44,8 @@ function find(words) {
             score += 8 * Math.min(inTitle, 1) + 6 * Math.min(inSection, 1) + Math.min(inText, 4);
         }
         if (!score) continue;
-        const phrase = text.toLowerCase().includes(words.join(" ")) || section.toLowerCase().includes(words.join(" ")) ? 10 : 0;
+        const all = words.join(" "), name = section.toLowerCase(), rung = title.toLowerCase().startsWith(`${all}:`);
+        const phrase = name === all || (rung && /^(what-changed)?$/.test(anchor)) ? 30 : name.includes(all) || text.toLowerCase().includes(all) ? 10 : 0;
         const kind = /^(lab_|kernels|lessons|start|index)/.test(page) ? 4 : /^(file_|api_)/.test(page) ? -4 : 0;
         found.push({ page, anchor, title, section, text, score: score + phrase + kind, patterns });
     }
@@ -80,7 +82,10 @@ function show(query) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean), list = document.getElementById("search-results");
     const count = document.getElementById("search-count"), most = 50;
     list.replaceChildren();
-    if (!words.length) return;
+    if (!words.length) {
+        count.textContent = "Type words into the search field; all of them are looked for.";
+        return;
+    }
     const found = find(words);
     count.textContent = found.length === 0 ? `Nothing has all of: ${words.join(", ")}` :
         `${found.length} ${found.length === 1 ? "place" : "places"} for “${query.trim()}”` + (found.length > most ? `, the first ${most}:` : ":");
@@ -104,13 +109,18 @@ function search() {
         show(input.value);
     };
     document.head.append(script);
-    input.form.onsubmit = event => { event.preventDefault(); show(input.value); };
     input.focus();
 }
 
 document.addEventListener("DOMContentLoaded", () => {
     const menu = document.getElementById("menu"), menuButton = document.getElementById("menu-button");
     menuButton.onclick = () => menuButton.setAttribute("aria-expanded", menu.classList.toggle("open"));
+    document.addEventListener("keydown", event => {
+        if (event.key === "Escape" && menu.classList.contains("open")) {
+            menuButton.click();
+            menuButton.focus();
+        }
+    });
     const here = menu.querySelector("[aria-current]");
     if (here) menu.scrollTop = Math.max(0, here.offsetTop - menu.clientHeight / 2);
 

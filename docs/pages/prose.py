@@ -48,6 +48,16 @@ def plain(inlines):
     return out
 
 
+def plain_cell(cell):
+    """The words of a cell of a table."""
+    return plain([one for block in cell for one in block["c"]])
+
+
+def item_anchor(text, item):
+    """The place of a text's item in the concordance."""
+    return re.sub(r"[^a-z0-9]+", "-", f"{text} {item}".lower())
+
+
 def raw(text):
     return {"t": "RawBlock", "c": ["html", text]}
 
@@ -56,22 +66,20 @@ def raw_inline(text):
     return {"t": "RawInline", "c": ["html", text]}
 
 
-def paragraph(*inlines):
-    return {"t": "Para", "c": list(inlines)}
-
-
 class Page:
     """One page: its blocks, and what was found in them."""
 
     def __init__(self, repository, path):
         self.repository, self.path, self.address = repository, path, repository.pages[path]
         self.lab = repository.lab_of(path)
+        self.about = None  # the lab of the section that is read: headings of docs/formulas.md begin with its folder
         self.blocks, self.title, self.sections, self.anchors = [], "", [], set()  # sections: (level, anchor, title)
         self.measured = []  # rows of tables: (variant, anchor, title of the section, heads, cells)
 
     def rung(self, name):
         """The rung that a name in this page surely means."""
-        return (self.lab and self.lab.by_name.get(name)) or self.repository.unique.get(name)
+        lab = self.lab or self.about
+        return (lab and lab.by_name.get(name)) or self.repository.unique.get(name)
 
     def fault(self, words):
         return Fault(f"{self.path}: {words}")
@@ -111,6 +119,8 @@ class Page:
                 if level == 1 and not self.title:
                     self.title = title
                     continue  # the page's frame has it
+                if level == 2:
+                    self.about = self.repository.lab_of(f"labs/{title.partition(':')[0]}/")
                 section = (anchor, title)
                 self.sections.append((level, anchor, title))
             if kind == "Table":
@@ -121,8 +131,10 @@ class Page:
         heads = [cell[4] for row in content[3][1] for cell in row[1]]
         for body in content[4]:
             for row in body[3]:
+                if self.path == "docs/concordance.md":
+                    row[1][0][0][0] = item_anchor(section[0], plain_cell(row[1][0][4]))
                 cells = [cell[4] for cell in row[1]]
-                first = plain([one for block in cells[0] for one in block["c"]]) if cells and cells[0] else ""
+                first = plain_cell(cells[0]) if cells else ""
                 if self.lab and first in self.lab.by_name:
                     self.measured.append((first, *section, heads, cells))
 
@@ -132,6 +144,11 @@ class Page:
             return [raw(code_block(content[1], content[0][1][0] if content[0][1] else ""))]
         if kind == "RawBlock":
             return [raw(re.sub(r'<a name="', '<a id="', content[1]))]
+        if kind == "Table":
+            for row in [*content[3][1], *(row for body in content[4] for row in body[3])]:
+                for cell in row[1]:
+                    if len(plain_cell(cell[4])) <= 16:
+                        cell[0][1].append("short")  # such a cell is not worth a second line
         block = {**block, "c": self.within(content)} if content is not None else block
         if kind == "Table":
             title = self.sections[-1][2] if self.sections else self.title
@@ -169,6 +186,8 @@ class Page:
             if rung and self.address != rung.page:
                 return [{"t": "Link", "c": [["", [], []], [one], [rung.page, ""]]}]
             return [one]
+        if kind == "Str" and self.lab and content in self.lab.by_name:
+            return [{"t": "Link", "c": [["", [], []], [one], [self.lab.by_name[content].page, ""]]}]
         if kind == "Str" and self.lab and PATH.match(content):
             page = self.repository.pages.get(f"labs/{self.lab.folder.name}/{content}")
             return [{"t": "Link", "c": [["", [], []], [one], [page, ""]]}] if page else [one]
@@ -223,13 +242,12 @@ def read_all(repository):
 
 
 def without_missing_labs(repository, text):
-    """Rows and sections of labs that this checkout has not."""
+    """Without the rows and the sections of labs that this checkout has not; what stands under headings of their own stays."""
     has = {lab.folder.name for lab in repository.labs}
-    begin, *sections = re.split(r"^(?=## \d\d_)", text, flags=re.MULTILINE)
-    kept = [one for one in sections if re.match(r"## (\w+)", one)[1] in has]
-    begin = "".join(line for line in begin.splitlines(keepends=True)
-                    if not (row := re.match(r"\| \d\d \| \[\w+\]\(labs/(\w+)/", line)) or row[1] in has)
-    return begin + "".join(kept)
+    sections = [one for one in re.split(r"^(?=###? )", text, flags=re.MULTILINE)
+                if not (name := re.match(r"## (\d\d_\w+)", one)) or name[1] in has]
+    return "".join(line for line in "".join(sections).splitlines(keepends=True)
+                   if not (row := re.match(r"\| \d\d \| \[\w+\]\(labs/(\w+)/", line)) or row[1] in has)
 
 
 def write_all(repository, bodies):

@@ -50,6 +50,11 @@ class Lab:
         self.rungs = []
         for inc in sorted(folder.glob("rungs*.inc")):
             self.read_rungs(inc)
+        page, first = self.text("README.md"), {}
+        for rung in self.rungs:  # the ladders in the order in which the hand-out speaks of them
+            at = page.find(f"`{rung.name}`")
+            first[rung.ladder] = min(first.get(rung.ladder, len(page)), at if at >= 0 else len(page))
+        self.rungs.sort(key=lambda rung: first[rung.ladder])
         self.by_name = {rung.name: rung for rung in self.rungs}
         toml = root / f"tests/mistakes/{folder.name}.toml"
         for row in tomllib.loads(toml.read_text(encoding="utf-8"))["mistake"] if toml.is_file() else []:
@@ -117,6 +122,13 @@ class Repository:
                 if file.suffix in SOURCES and path not in self.rung_of_file and file.is_file():
                     found.append(path)
         return found
+
+    @functools.cache
+    def files_of(self, lab):
+        """{file name: path below the root} of the sources of a lab whose names are in no other of its folders."""
+        paths = [path for path in self.pages if path.startswith(f"labs/{lab.folder.name}/") and Path(path).suffix in SOURCES]
+        names = [path.rpartition("/")[2] for path in paths]
+        return {name: path for name, path in zip(names, paths) if names.count(name) == 1}
 
     def headers(self):
         return [file.relative_to(self.root).as_posix() for file in sorted((self.root / "common/include/gpulab").rglob("*.hpp"))]

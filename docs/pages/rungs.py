@@ -7,14 +7,22 @@ import re
 from html import escape
 
 from listings import opening
-from prose import paragraph, plain, raw
-from repository import BACK_ENDS
+from prose import item_anchor, plain, plain_cell, raw
+from repository import BACK_ENDS, slug
 
 FINDERS = {"large": "large sizes", "late": "late commands, blocks or threads"}
+# Words of docs/kernels.md that mean the same in every comment of a rung for GPUs: anchor, and what stands in the text.
+WORDS = {anchor: anchor.replace("-", "[ -]") + "s?" for anchor in
+         ("warp", "lane", "multiprocessor", "divergence", "occupancy", "register", "sector", "coalesced", "cache-line", "pageable", "barrier",
+          "atomic", "shuffle", "latency", "in-flight", "shared-memory", "global-memory", "prefix-sum", "false-sharing", "halo")}
+WORDS.update({"bank": "banks?|bank conflicts?", "thread": "work-items?", "block": "work-groups?", "memory-bound": "memory-bound",
+              "unroll": "unroll(s|ed)?", "shared-memory": "(shared|local) memory", "mapped": "mapped (host )?memory"})
 
 
-def comment_html(repository, lab, text):
-    """An opening comment in HTML: paragraphs, lists, drawings (lines that are set in), code in backquotes, names of rungs as links."""
+def comment_html(repository, lab, text, words=()):
+    """An opening comment in HTML: paragraphs, lists, drawings (lines that are set in), code in backquotes, names of rungs and files as
+    links, and the first use of each of these words of docs/kernels.md."""
+    words = {anchor: WORDS[anchor] for anchor in words}
     out = []
     for block in re.split(r"\n\s*\n", text.strip("\n")):
         lines = block.split("\n")
@@ -28,35 +36,58 @@ def comment_html(repository, lab, text):
             if line is not None:
                 kind = now if not part else kind
                 part.append(line)
-    html, listed = "", False
+    html, listed = "", ""
     for kind, part in out:
         if listed and kind != "item":
-            html, listed = html + "</ul>", False
+            html, listed = f"{html}</{listed}>", ""
         if kind == "drawing":
             html += f'<pre tabindex="0" role="group" aria-label="drawing"><code>{escape(chr(10).join(part))}</code></pre>'
             continue
-        words = inline(repository, lab, " ".join(line.strip() for line in part))
+        text = " ".join(line.strip() for line in part)
         if kind == "item":
-            words = re.sub(r"^(- |\d+\. )", "", words)
-            html, listed = html + ("" if listed else "<ul>") + f"<li>{words}</li>", True
+            mark, _, text = text.partition(" ")
+            if not listed:
+                listed = "ul" if mark == "-" else "ol"
+                html += f"<{listed}>"
+            html += f"<li>{inline(repository, lab, text, words)}</li>"
         else:
-            words = re.sub(r"^((?:Changed|Limit)[^:.]*:)", r"<strong>\1</strong>", words)
-            html += f"<p>{words}</p>"
-    return html + ("</ul>" if listed else "")
+            begin = re.match(r"(?:(?:Changed|Limit)[^:.]*:)?", text)[0]
+            begin, text = f"<strong>{begin}</strong>" if begin else "", text[len(begin):]
+            html += f"<p>{begin}{inline(repository, lab, text, words)}</p>"
+    return html + (f"</{listed}>" if listed else "")
 
 
-def inline(repository, lab, text):
+def inline(repository, lab, text, words=None):
+    """A line of text in HTML. What is linked of `words` is taken out of it."""
     parts = text.split("`")
     for i, part in enumerate(parts):
-        parts[i] = f"<code>{named(lab, escape(part))}</code>" if i % 2 else named(lab, escape(part))
+        parts[i] = named(repository, lab, escape(part, quote=False))
+        parts[i] = f"<code>{re.sub('</?code>', '', parts[i])}</code>" if i % 2 else explained(parts[i], words or {})
     return re.sub(r"(?<![\w*/])\*(\w[\w -]*)\*(?![\w*/])", r"<em>\1</em>", "".join(parts))
 
 
-def named(lab, html):
+def named(repository, lab, html):
+    """With links at the names of rungs and of the lab's files; other names of code are set as such."""
     def link(match):
         rung = lab and lab.by_name.get(match[0])
-        return f'<a href="{rung.page}">{match[0]}</a>' if rung else match[0]
-    return re.sub(r"\b(?:cpu|cuda|opencl)_[a-z0-9_]+\b", link, html)
+        file = lab and repository.files_of(lab).get(match[0].rpartition("/")[2])
+        page = rung.page if rung else repository.pages[file] if file and file.endswith(match[0]) else None
+        return f'<a href="{page}">{match[0]}</a>' if page else f"<code>{match[0]}</code>" if "_" in match[0] else match[0]
+    return re.sub(r"(?<![\w./:-])[\w/]+\.(?:cuh?|cl|[ch]pp)\b|(?<![\w./:&-])(?:\w+::)*(?:\w{3,}_\w+|\w*_\w\w+)(?:\(\w*\))?(?![\w.]\w)",
+                  link, html)
+
+
+def explained(html, words):
+    """With a link at the first use of each word, outside of links and code."""
+    parts = re.split(r"(<(a|code)\b.*?</\2>)", html)
+    for i in range(0, len(parts), 3):
+        for anchor in [*words]:
+            use = re.search(rf"(?<![\w<>-])(?:{words[anchor]})(?![\w<>-])", parts[i], re.IGNORECASE)
+            if use and not re.search(r"<a [^>]*>[^<]*$", parts[i][:use.start()]):
+                parts[i] = f'{parts[i][:use.start()]}<a href="kernels.html#{anchor}">{use[0]}</a>{parts[i][use.end():]}'
+                del words[anchor]
+        parts[i + 2:i + 3] = [""] * len(parts[i + 2:i + 3])
+    return "".join(parts)
 
 
 def link_to(rung):
@@ -67,6 +98,8 @@ class Rungs:
     def __init__(self, repository, pages, listings):
         self.repository, self.pages, self.listings = repository, pages, listings
         self.comments = {rung: self.comment_of(rung) for rung in repository.rungs}
+        kernels = pages.get("docs/kernels.md")
+        self.words = [anchor for anchor in WORDS if kernels and anchor in kernels.anchors]
         self.counterparts = {rung: [] for rung in repository.rungs}
         for rung in repository.rungs:
             for name in re.findall(r"counterpart of ((?:\w+_\w+(?:, | and )?)+)", self.comments[rung].replace("\n", " ")):
@@ -87,9 +120,10 @@ class Rungs:
         return opening((self.repository.root / rung.file).read_text(encoding="utf-8"))[0]
 
     def formulas_of(self, lab):
-        """The section of docs/formulas.md of a lab, as (paragraphs with formulas before it, paragraph, names of rungs in it)."""
+        """The section of docs/formulas.md of a lab, as (its paragraphs from a formula on to one, and on while the sentence does, names of
+        rungs in that one)."""
         page = self.pages.get("docs/formulas.md")
-        inside, held, out = False, [], []
+        inside, held, open_ended, out = False, [], False, []
         for block in page.blocks if page else []:
             if block["t"] == "Header":
                 inside, held = plain(block["c"][2]).startswith(lab.folder.name + ":"), []
@@ -99,16 +133,20 @@ class Rungs:
                 names = re.findall(r"\b(?:cpu|cuda|opencl)_[a-z0-9_]+", text)
                 if display:
                     held = [block]
-                if names or not display:
-                    out.append((list(held) if not display else [], block, names))
+                if open_ended:
+                    out[-1][0].append(block)
+                    out[-1][1].extend(names)
+                elif names or not display:
+                    out.append(([*([] if display else held), block], names))
+                open_ended = bool(out) and not re.search(r"[.:]$", text)
         return out
 
     def formula(self, rung):
-        found = [one for one in self.formulas[rung.lab.name] if rung.name in one[2]]
-        found = found or [one for one in self.formulas[rung.lab.name] if any(c.name in one[2] for c in self.counterparts[rung])]
+        found = [one for one in self.formulas[rung.lab.name] if rung.name in one[1]]
+        found = found or [one for one in self.formulas[rung.lab.name] if any(c.name in one[1] for c in self.counterparts[rung])]
         blocks = []
-        for before, block, _ in found or self.formulas[rung.lab.name][:1]:
-            blocks += [one for one in (*before, block) if one not in blocks]
+        for some, _ in found or self.formulas[rung.lab.name][:1]:
+            blocks += [one for one in some if one not in blocks]
         return blocks
 
     def measured(self, rung):
@@ -147,12 +185,18 @@ class Rungs:
             blocks.append(raw(f'<h2 id="{anchor}">{title}</h2>'))
 
         others = self.counterparts[rung]
-        others = f'<p class="about">Counterpart: {", ".join(map(link_to, others))}</p>' if others else ""
+        if others:
+            others = f'<p class="about">Counterpart: {", ".join(map(link_to, others))}</p>'
+        else:
+            other = {"cuda": "OpenCL", "opencl": "CUDA"}.get(rung.back_end) if not rung.baseline else None
+            others = f'<p class="about">No counterpart in {other}.</p>' if other else ""
+        summary = "" if rung.summary.lower() in comment.replace("\n", " ").lower() else rung.summary[:1].upper() + rung.summary[1:] + "."
+        summary = f'<p class="lead">{inline(self.repository, lab, summary)}</p>' if summary else ""
         blocks.append(raw(f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · '
                           f'<a href="lab_{lab.name}_rungs.html">{rung.place}</a> · <code>{path.removeprefix("labs/")}</code></p>'
-                          f'{others}<p class="lead">{escape(rung.summary[:1].upper() + rung.summary[1:])}.</p>'))
+                          f"{others}{summary}"))
         section("what-changed", "What changed, and what limits it")
-        blocks.append(raw(comment_html(self.repository, lab, comment) or f"<p>{escape(rung.summary)}.</p>"))
+        blocks.append(raw(comment_html(self.repository, lab, comment, self.words if rung.back_end != "cpu" else ())))
         formula = self.formula(rung)
         if formula:
             section("formula", "Formula")
@@ -191,8 +235,9 @@ class Rungs:
         items = self.items.get(f"{lab.name} {rung.name}", [])
         if items:
             section("source-texts", "In the texts")
-            listed = "".join(f'<li>{escape(text)}, {escape(key)}: {escape(what)}{faults}</li>' for text, key, what, faults in items)
-            blocks.append(raw(f'<ul>{listed}</ul><p><a href="concordance.html">The whole concordance</a></p>'))
+            listed = "".join(f'<li><a href="concordance.html#{item_anchor(slug(text), key)}">{escape(text)}, {escape(key)}</a>: '
+                             f"{escape(what)}{faults}</li>" for text, key, what, faults in items)
+            blocks.append(raw(f"<ul>{listed}</ul>"))
         if partners:
             section("source", "The whole source")
             blocks.append(raw(self.source(rung)))
@@ -204,7 +249,7 @@ class Rungs:
         html = ""
         if kernel != path:
             note = opening((self.repository.root / kernel).read_text(encoding="utf-8"))[0]
-            html = (f"<p>The kernel, <code>{kernel.rpartition('/')[2]}</code>:</p>{comment_html(self.repository, rung.lab, note)}"
+            html = (f"<p>The kernel, <code>{kernel.rpartition('/')[2]}</code>:</p>{comment_html(self.repository, rung.lab, note, self.words)}"
                     f"{self.listings.file(kernel)}<p>The host, <code>{path.rpartition('/')[2]}</code>:</p>")
         return html + self.listings.file(path)
 
@@ -245,10 +290,6 @@ class Rungs:
                            f"{': ' + inline(self.repository, lab, (first[1] or first[3]).rstrip(':;')) if first[0] else ''}</li>")
         blocks.append(raw(f'<h2 id="files">Other files of the lab</h2><ul>{listed}</ul>'))
         return blocks, sections
-
-
-def plain_cell(cell):
-    return plain([one for block in cell for one in block["c"]]) if cell else ""
 
 
 def small_table(heads, cells):

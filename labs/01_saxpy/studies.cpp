@@ -118,7 +118,7 @@ void table(const Options& options, Report& report, bool with_transfers) {
 }
 
 /// Block sizes 32 ... 1024, with the occupancy that the CUDA runtime computes.
-void block_size(const Options& options, Report& report, std::size_t n) {
+void block_size(const Options& options, Report& report, std::size_t n, const StudyKernels& kernels) {
     report.column("threads per block", "threads");
     if (!options.devices(Backend::cuda).empty()) { // OpenCL has no such query
         report.column("occupancy_percent", "occupancy");
@@ -132,7 +132,7 @@ void block_size(const Options& options, Report& report, std::size_t n) {
         report.sequential_ms(c.sequential_ms);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
-            BlockSizeRun* const run = cuda ? GPULAB_IF_CUDA(cuda_block_size) : GPULAB_IF_OPENCL(opencl_block_size);
+            BlockSizeRun* const run = cuda ? kernels.cuda_block_size : kernels.opencl_block_size;
             Result r = gpulab::measure(
                 cuda ? "cuda_block_size" : "opencl_block_size", device, out, options,
                 [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, threads); },
@@ -152,7 +152,7 @@ void block_size(const Options& options, Report& report, std::size_t n) {
 }
 
 /// Strides 1 ... 32 between neighbouring threads.
-void coalescing(const Options& options, Report& report, std::size_t n) {
+void coalescing(const Options& options, Report& report, std::size_t n, const StudyKernels& kernels) {
     report.column("stride", "stride");
     const Case c(options, n);
     Output out(n);
@@ -161,7 +161,7 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
         report.sequential_ms(c.sequential_ms);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
-            StridedRun* const run = cuda ? GPULAB_IF_CUDA(cuda_strided) : GPULAB_IF_OPENCL(opencl_strided);
+            StridedRun* const run = cuda ? kernels.cuda_strided : kernels.opencl_strided;
             Result r = gpulab::measure(
                 cuda ? "cuda_strided" : "opencl_strided", device, out, options,
                 [&](Output& o, Stopwatch& watch) { run(c.problem, o, watch, stride); },
@@ -173,7 +173,7 @@ void coalescing(const Options& options, Report& report, std::size_t n) {
 
 /// The CPU with 1, 2, 4, ... threads: speed-up, efficiency, and the serial fraction with which Amdahl's law gives this
 /// speed-up (Karp and Flatt).
-void threads(const Options& options, Report& report, std::size_t n) {
+void threads(const Options& options, Report& report, std::size_t n, const StudyKernels& kernels) {
     const std::vector<Device> cpus = options.devices(Backend::cpu);
     if (cpus.empty()) throw gpulab::UsageError("--study threads runs on the CPU back end, which was not chosen");
     report.column("threads", "threads");
@@ -188,7 +188,7 @@ void threads(const Options& options, Report& report, std::size_t n) {
         report.begin({{"n", n}, {"threads", p}});
         Result r = gpulab::measure(
             "cpu_blocks", cpu, out, options,
-            [&](Output& o, Stopwatch& watch) { cpu_blocks_of(c.problem, o, watch, p); },
+            [&](Output& o, Stopwatch& watch) { kernels.threads(c.problem, o, watch, p); },
             [&] { return compare(c.problem, c.reference, out); });
         if (p == 1) one_thread_ms = r.kernel.median;
         report.sequential_ms(one_thread_ms);
@@ -227,7 +227,7 @@ void thread_each(const Options& options, Report& report) {
 
 /// Even/odd against warp-aligned branches. The kernel moves few bytes, so the percentage of the bound means nothing
 /// here. At most 2^20 elements, for which the reference on one core takes about half a second.
-void divergence(const Options& options, Report& report, std::size_t size) {
+void divergence(const Options& options, Report& report, std::size_t size, const StudyKernels& kernels) {
     constexpr std::size_t most = std::size_t{1} << 20;
     if (options.given("--n") && size > most)
         throw gpulab::UsageError("--n: the study divergence takes at most 2^20 elements");
@@ -241,7 +241,7 @@ void divergence(const Options& options, Report& report, std::size_t size) {
         report.sequential_ms(watch.kernel().median);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
-            DivergenceRun* const run = cuda ? GPULAB_IF_CUDA(cuda_divergence) : GPULAB_IF_OPENCL(opencl_divergence);
+            DivergenceRun* const run = cuda ? kernels.cuda_divergence : kernels.opencl_divergence;
             Result r = gpulab::measure(
                 cuda ? "cuda_divergence" : "opencl_divergence", device, out, options,
                 [&](Mixed& o, Stopwatch& w) { run(branch, o, w); }, [&] { return gpulab::compare(reference, out, 0); });
@@ -252,7 +252,7 @@ void divergence(const Options& options, Report& report, std::size_t size) {
 
 /// One small table in each kind of memory, read at the same word by all threads of a warp, at neighbouring words, and
 /// at words 8 apart. At most 2^20 elements, as in divergence.
-void memories(const Options& options, Report& report, std::size_t size) {
+void memories(const Options& options, Report& report, std::size_t size, const StudyKernels& kernels) {
     constexpr std::size_t most = std::size_t{1} << 20;
     if (options.given("--n") && size > most)
         throw gpulab::UsageError("--n: the study memories takes at most 2^20 elements");
@@ -269,7 +269,7 @@ void memories(const Options& options, Report& report, std::size_t size) {
         report.sequential_ms(once.kernel().median);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
-            LookUpRun* const run = cuda ? GPULAB_IF_CUDA(cuda_look_up) : GPULAB_IF_OPENCL(opencl_look_up);
+            LookUpRun* const run = cuda ? kernels.cuda_look_up : kernels.opencl_look_up;
             for (const auto& [memory, name] : {std::pair(Memory::global, "global"),
                                                {Memory::constant, "constant"},
                                                {Memory::texture, "texture"},
@@ -323,24 +323,25 @@ void growth(const Options& options, Report& report, std::size_t most) {
 struct Study {
     const char* name;
     const char* summary;
-    std::function<void(const Options&, Report&, std::size_t)> run;
+    std::function<void(const Options&, Report&, std::size_t, const StudyKernels&)> run;
     bool takes_n = true;
 };
 
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
-        {"growth", "time per element, from 16 elements to as many as fit or --n", growth},
+        {"growth", "time per element, from 16 elements to as many as fit or --n",
+         [](const Options& o, Report& r, std::size_t n, const StudyKernels&) { growth(o, r, n); }},
         {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", threads},
         {"thread-each", "a CPU thread for each element, n = 1 ... 1024",
-         [](const Options& o, Report& r, std::size_t) { thread_each(o, r); }, false},
+         [](const Options& o, Report& r, std::size_t, const StudyKernels&) { thread_each(o, r); }, false},
         {"table-2-1", "kernel time against one CPU core, n = 10^2 ... 10^7",
-         [](const Options& o, Report& r, std::size_t) { table(o, r, false); }, false},
+         [](const Options& o, Report& r, std::size_t, const StudyKernels&) { table(o, r, false); }, false},
         {"table-2-2", "the same, with the copies to the device and back",
-         [](const Options& o, Report& r, std::size_t) { table(o, r, true); }, false},
+         [](const Options& o, Report& r, std::size_t, const StudyKernels&) { table(o, r, true); }, false},
         {"block-size", "32 ... 1024 threads per block, with occupancy", block_size},
         {"coalescing", "neighbouring threads read elements 1 ... 32 apart", coalescing},
         {"alignment", "points of 12 bytes against points of 16 bytes",
-         [](const Options& o, Report& r, std::size_t n) {
+         [](const Options& o, Report& r, std::size_t n, const StudyKernels&) {
              r.begin({{"op", "distances"}, {"n", n}});
              distances(o, r, n);
          }},
@@ -360,7 +361,19 @@ std::vector<gpulab::StudySummary> study_list() {
     return list;
 }
 
-int run_study(const Options& options, std::size_t n) {
+StudyKernels study_kernels() {
+    return {.threads = cpu_blocks_of,
+            .cuda_block_size = GPULAB_IF_CUDA(cuda_block_size),
+            .opencl_block_size = GPULAB_IF_OPENCL(opencl_block_size),
+            .cuda_strided = GPULAB_IF_CUDA(cuda_strided),
+            .opencl_strided = GPULAB_IF_OPENCL(opencl_strided),
+            .cuda_divergence = GPULAB_IF_CUDA(cuda_divergence),
+            .opencl_divergence = GPULAB_IF_OPENCL(opencl_divergence),
+            .cuda_look_up = GPULAB_IF_CUDA(cuda_look_up),
+            .opencl_look_up = GPULAB_IF_OPENCL(opencl_look_up)};
+}
+
+int run_study(const Options& options, std::size_t n, const StudyKernels& kernels) {
     if (options.study() != "growth") { // which takes any variant, and ends where memory does
         if (!options.chosen_variants().empty())
             throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
@@ -369,7 +382,7 @@ int run_study(const Options& options, std::size_t n) {
     }
     Report report(options);
     for (const Study& study : studies())
-        if (study.name == options.study()) study.run(options, report, n);
+        if (study.name == options.study()) study.run(options, report, n, kernels);
     return report.finish();
 }
 

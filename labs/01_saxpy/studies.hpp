@@ -13,11 +13,6 @@ namespace saxpy {
 /// The studies, for `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 
-/// Runs the study that the user chose.
-/// @param n the problem size, for the studies that do not sweep it
-/// @return the program's exit code
-int run_study(const gpulab::Options& options, std::size_t n);
-
 /// Runs `--op distances`: every variant on every device.
 /// @return the program's exit code
 int run_distances(const gpulab::Options& options, std::size_t n);
@@ -86,5 +81,22 @@ LookUpRun cuda_look_up, opencl_look_up;
 
 /// The reference of study memories.
 void cpu_look_up(unsigned apart, const Mixed& table, Mixed& out, Stopwatch& watch);
+
+/// The kernels of the studies that vary something. A test passes others, which note what they are asked for.
+struct StudyKernels {
+    ThreadsRun* threads;
+    BlockSizeRun *cuda_block_size, *opencl_block_size; ///< null where the back end was not built, as below
+    StridedRun *cuda_strided, *opencl_strided;
+    DivergenceRun *cuda_divergence, *opencl_divergence;
+    LookUpRun *cuda_look_up, *opencl_look_up;
+};
+
+/// Those of this lab.
+StudyKernels study_kernels();
+
+/// Runs the study that the user chose.
+/// @param n the problem size, for the studies that do not sweep it
+/// @return the program's exit code
+int run_study(const gpulab::Options& options, std::size_t n, const StudyKernels& kernels = study_kernels());
 
 } // namespace saxpy

@@ -1,6 +1,7 @@
 #include "studies.hpp"
 
 #include <fmt/format.h>
+#include <map>
 
 #include "dot.hpp"
 #include "gpulab/error.hpp"
@@ -79,12 +80,7 @@ template <class T> void transfers(const Options& options, Report& report) {
     }
 
     report.quiet(true);
-    struct Row {
-        std::size_t n;
-        double sequential_ms;
-        Result result;
-    };
-    std::vector<Row> rows;
+    std::map<std::string, std::vector<TransferRow>> rows; // by device
     for (std::size_t n = 100; n <= 10'000'000; n *= 10) {
         const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
         const Expected<T> expected = expected_dot(problem);
@@ -103,26 +99,15 @@ template <class T> void transfers(const Options& options, Report& report) {
                 },
                 [&] { return compare(expected, dot, dot_tolerance<T>(device.backend, n)); });
             const auto elements = static_cast<double>(n);
-            rows.push_back(
-                {n, sequential, report.add(std::move(r), {.bytes = 2 * sizeof(T) * elements, .flops = 2 * elements})});
+            const Result added = report.add(std::move(r), {.bytes = 2 * sizeof(T) * elements, .flops = 2 * elements});
+            rows[device.id()].push_back({n, sequential, added.kernel.median, added.total_ms});
         }
     }
     for (const Device& device : devices) {
         const std::string title = fmt::format("{}  {}, dot product of {}s, kernel alone and with the transfers",
                                               device.id(), device.name, name_of_type<T>());
-        fmt::print("\n{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4));
-        fmt::print("{:>43} {:>17} {:>18}\n", "", "speed-up", "GFLOP/s");
-        fmt::print("{:>8} {:>13} {:>10} {:>9} {:>8} {:>8} {:>10} {:>7}\n", "n", "sequential ms", "kernel ms",
-                   "total ms", "kernel", "total", "sequential", "total");
-        for (const Row& row : rows) {
-            if (row.result.device.id() != device.id()) continue;
-            const double flops = 2.0 * static_cast<double>(row.n);
-            const double kernel = row.result.kernel.median, total = row.result.total_ms;
-            fmt::print("{:>8} {:>13.4f} {:>10.4f} {:>9.4f} {:>8.2f} {:>8.2f} {:>10.2f} {:>7.2f}\n", row.n,
-                       row.sequential_ms, kernel, total, gpulab::speedup(row.sequential_ms, kernel),
-                       gpulab::speedup(row.sequential_ms, total), gpulab::gflop_per_s(flops, row.sequential_ms),
-                       gpulab::gflop_per_s(flops, total));
-        }
+        fmt::print("\n{}{}", gpulab::wrapped(title, gpulab::terminal_of_stdout().columns, 0, 4),
+                   text_of(rows[device.id()]));
     }
 }
 
@@ -183,9 +168,9 @@ void lost_update(const Options& options, Report& report, std::size_t n) {
                     fmt::format("{}_{}", name_of(backend), name), device, count, options,
                     [&](Count& c, Stopwatch& watch) { run(n, addition, c, watch); },
                     [&] { return gpulab::compare(expected, count, tolerance); });
-                const auto lost = static_cast<std::int64_t>(n) - std::int64_t{count[0]};
-                r.extra = {{"found", count[0]}, {"lost", lost}};
-                fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost, r.kernel.median);
+                r.extra = {{"found", count[0]}, {"lost", lost(n, count[0])}};
+                fmt::print("{:<18} {:>10} {:>10} {:>10} {:>10.4f}\n", r.variant, n, count[0], lost(n, count[0]),
+                           r.kernel.median);
                 report.add(std::move(r), {});
             }
         }
@@ -202,6 +187,21 @@ template <class T> int run_study_of(const Options& options, std::size_t n) {
 }
 
 } // namespace
+
+std::string text_of(const std::vector<TransferRow>& rows) {
+    std::string text = fmt::format("{:>43} {:>17} {:>18}\n", "", "speed-up", "GFLOP/s");
+    text += fmt::format("{:>8} {:>13} {:>10} {:>9} {:>8} {:>8} {:>10} {:>7}\n", "n", "sequential ms", "kernel ms",
+                        "total ms", "kernel", "total", "sequential", "total");
+    for (const TransferRow& row : rows) {
+        const double flops = 2.0 * static_cast<double>(row.n);
+        text += fmt::format("{:>8} {:>13.4f} {:>10.4f} {:>9.4f} {:>8.2f} {:>8.2f} {:>10.2f} {:>7.2f}\n", row.n,
+                            row.sequential_ms, row.kernel_ms, row.total_ms,
+                            gpulab::speedup(row.sequential_ms, row.kernel_ms),
+                            gpulab::speedup(row.sequential_ms, row.total_ms),
+                            gpulab::gflop_per_s(flops, row.sequential_ms), gpulab::gflop_per_s(flops, row.total_ms));
+    }
+    return text;
+}
 
 std::vector<gpulab::StudySummary> study_list() {
     return {{"growth", "the sum: time per element, from 16 elements to as many as fit or --n", {"--n", "--type"}},

@@ -37,6 +37,15 @@ std::vector<gpulab::StudySummary> study_list();
 /// @throws UsageError for another type
 int run_study(const gpulab::Options& options, const std::string& type, std::size_t n);
 
+/// A row of the study transfers.
+struct TransferRow {
+    std::size_t n;
+    double sequential_ms, kernel_ms, total_ms;
+};
+
+/// The printed table of the study transfers: speed-ups and rates of the kernel alone, and with the transfers.
+std::string text_of(const std::vector<TransferRow>& rows);
+
 /// Study table-1-1: cpu_series_threads with this many threads, at least 1.
 template <class T> void cpu_series_of(const SeriesProblem<T>& p, Scalar<T>& sum, Stopwatch& watch, std::size_t threads);
 
@@ -48,6 +57,11 @@ enum class Addition {
 
 /// The counter: a vector of one element.
 using Count = std::vector<std::uint32_t>;
+
+/// Study lost-update: how many of n additions are missing from the count.
+inline std::int64_t lost(std::size_t n, std::uint32_t count) {
+    return static_cast<std::int64_t>(n) - std::int64_t{count};
+}
 
 /// Study lost-update: n additions of 1, distributed over threads. An atomic count is n; an unprotected one lies between
 /// 1 and n for n > 0. (Alfaro Vigo & Rossetto, section 1.3: program 1.8 without its lines 11 and 13)

@@ -12,6 +12,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/math.hpp"
+#include "gpulab/parallel.hpp"
 #include "rungs.hpp"
 
 namespace matmul {
@@ -73,10 +74,15 @@ template <class T> double tolerance(std::size_t k) {
 
 template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c) {
     std::vector<double> row(p.m), column(p.n); // squared lengths, then lengths
-    for (std::size_t i = 0; i < p.m; ++i)
-        for (std::size_t l = 0; l < p.k; ++l) row[i] += double{p.a[i * p.k + l]} * p.a[i * p.k + l];
-    for (std::size_t l = 0; l < p.k; ++l)
-        for (std::size_t j = 0; j < p.n; ++j) column[j] += double{p.b[l * p.n + j]} * p.b[l * p.n + j];
+    const std::size_t rows_worth = (1 << 20) / p.k + 1, columns_worth = std::max<std::size_t>(rows_worth, 64);
+    gpulab::for_ranges(p.m, rows_worth, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            for (std::size_t l = 0; l < p.k; ++l) row[i] += double{p.a[i * p.k + l]} * p.a[i * p.k + l];
+    });
+    gpulab::for_ranges(p.n, columns_worth, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t l = 0; l < p.k; ++l)
+            for (std::size_t j = begin; j < end; ++j) column[j] += double{p.b[l * p.n + j]} * p.b[l * p.n + j];
+    });
     for (double& length : row) length = std::sqrt(length);
     for (double& length : column) length = std::sqrt(length);
     return gpulab::compare(reference, c, tolerance<T>(p.k),

@@ -109,8 +109,7 @@ void tell_rate(const char* what, const std::string& path, double seconds) {
     std::error_code none; // /dev/stdout has no size
     const auto bytes = std::filesystem::file_size(path, none);
     if (none) return;
-    fmt::print("\n{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s\n", what, path, static_cast<double>(bytes) * 1e-6, seconds,
-               static_cast<double>(bytes) * 1e-6 / seconds);
+    fmt::print("\n{}\n", spmv::rate_text(what, path, static_cast<double>(bytes), seconds));
 }
 
 template <class T> int run(const gpulab::Options& options, const Choice& choice) {

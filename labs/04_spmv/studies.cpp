@@ -162,6 +162,11 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
             .host = 3 * size.nonzeros * entry + (8 + 40) * rows + 16 * columns + vectors + (sizeof(T) + 8.0) * rows};
 }
 
+std::string rate_text(std::string_view what, const std::string& path, double bytes, double seconds) {
+    return fmt::format("{} {}: {:.1f} MB in {:.3f} s, {:.0f} MB/s", what, path, bytes * 1e-6, seconds,
+                       bytes * 1e-6 / seconds);
+}
+
 template <class T> FormatNotes<T>::FormatNotes(Report& report, const FormatBytes& bytes) : bytes_(bytes) {
     report.column("format", "format");
     if (std::min({bytes.ell, bytes.dia, bytes.bcsr}) < bytes.csr)

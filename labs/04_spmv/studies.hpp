@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "gpulab/jobs.hpp"
@@ -34,6 +36,9 @@ struct MemoryNeed {
     double host = 0; ///< the matrix, the memory for making or reading it, one conversion at a time, x, y, the reference
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
+
+/// A line about a file that was read or written: "read a.mtx: 1.5 MB in 0.010 s, 150 MB/s".
+std::string rate_text(std::string_view what, const std::string& path, double bytes, double seconds);
 
 /// Adds to each result the format of its variant and the bytes of the matrix in that format: the note for
 /// gpulab::measure_all().

@@ -35,22 +35,31 @@ double overlap_percent(const gpulab::Timeline& timeline) {
     return stages.overlap_percent();
 }
 
-namespace {
-
-/// Says what holds for all rows of a device.
-void say_link(gpulab::Report& report, const Link& link, std::size_t bytes) {
-    report.say(fmt::format("link: up {:.1f} GB/s, down {:.1f} GB/s, each alone; {:.1f} and {:.1f} GB/s while the "
-                           "other direction is busy",
-                           link.up_alone, link.down_alone, link.up, link.down));
-    report.say(fmt::format("bound: {:.4f} ms, the slowest stage; kernel alone {:.4f} ms; both copies at once, without "
-                           "strips, {:.4f} ms; one stage after the other {:.4f} ms",
-                           bound_ms(link, bytes), link.kernel_ms, together_ms(link, bytes), sum_ms(link, bytes)));
+std::vector<std::string> about_link(const Link& link, std::size_t bytes) {
     const std::size_t best = best_strips(link, bytes);
-    report.say(fmt::format(
-        "pause: each strip costs {:.1f} us beside its bytes; the model's best is {} strips, {:.4f} ms{}",
-        1e3 * link.pause_ms, best, strips_ms(link, bytes, best), best == most_strips ? " (more were not tried)" : ""));
-    report.say(fmt::format("page-locked memory for image and result: {:.2f} ms to allocate and free", link.pin_ms));
+    return {
+        fmt::format("link: up {:.1f} GB/s, down {:.1f} GB/s, each alone; {:.1f} and {:.1f} GB/s while the other "
+                    "direction is busy",
+                    link.up_alone, link.down_alone, link.up, link.down),
+        fmt::format("bound: {:.4f} ms, the slowest stage; kernel alone {:.4f} ms; both copies at once, without strips, "
+                    "{:.4f} ms; one stage after the other {:.4f} ms",
+                    bound_ms(link, bytes), link.kernel_ms, together_ms(link, bytes), sum_ms(link, bytes)),
+        fmt::format("pause: each strip costs {:.1f} us beside its bytes; the model's best is {} strips, {:.4f} ms{}",
+                    1e3 * link.pause_ms, best, strips_ms(link, bytes, best),
+                    best == most_strips ? " (more were not tried)" : ""),
+        fmt::format("page-locked memory for image and result: {:.2f} ms to allocate and free", link.pin_ms)};
 }
+
+gpulab::Parameters link_values(const Link& link, const Problem& p) {
+    return {{"bound_ms", bound_ms(link, p.bytes())},
+            {"together_ms", together_ms(link, p.bytes())},
+            {"sum_ms", sum_ms(link, p.bytes())},
+            {"pause_ms", link.pause_ms},
+            {"pin_ms", link.pin_ms},
+            {"strips_ms", strips_ms(link, p.bytes(), p.streams)}};
+}
+
+namespace {
 
 /// Whether a timeline can show that stages overlap: it needs more than one kind of command.
 bool has_copies(const gpulab::Timeline& t) {
@@ -75,7 +84,7 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
     const std::size_t bytes = problem_.bytes();
     const std::string id = job.device().id();
     if (job.skip.empty() && unsaid_.contains(id)) {
-        say_link(report_, unsaid_[id], bytes);
+        for (const std::string& text : about_link(unsaid_[id], bytes)) report_.say(text);
         unsaid_.erase(id);
     }
     if (result.kernel.repeats > 0 && links_.contains(id)) {
@@ -85,12 +94,7 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
             result.extra.push_back({"overlap_percent", overlap_percent(out_.timeline)});
             result.extra.push_back({"traced_ms", out_.traced_ms});
         }
-        result.extra.push_back({"bound_ms", bound_ms(link, bytes)});
-        result.extra.push_back({"together_ms", together_ms(link, bytes)});
-        result.extra.push_back({"sum_ms", sum_ms(link, bytes)});
-        result.extra.push_back({"pause_ms", link.pause_ms});
-        result.extra.push_back({"pin_ms", link.pin_ms});
-        result.extra.push_back({"strips_ms", strips_ms(link, bytes, problem_.streams)});
+        for (const gpulab::Parameter& value : link_values(link, problem_)) result.extra.push_back(value);
     }
     if (result.status != gpulab::Result::Status::passed) return;
     const std::string name = result.variant + " on " + result.device.id();

@@ -50,6 +50,12 @@ private:
     Traces traces_;
 };
 
+/// What holds for all rows of a device, a paragraph each: the link's rates, the bound, the pause, page-locked memory.
+std::vector<std::string> about_link(const Link& link, std::size_t bytes);
+
+/// What each result of a device has beside its times.
+gpulab::Parameters link_values(const Link& link, const Problem& p);
+
 /// The bytes that must move: each byte crosses the link twice, up and down; a CPU reads and writes it.
 inline gpulab::Work work_of(const Problem& p) { return {.bytes = 2.0 * static_cast<double>(p.bytes())}; }
 

@@ -152,8 +152,7 @@ int main(int argc, char** argv) try {
         if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", {});
         fdtd::StudySettings settings;
         settings.frames = wishes.frames;
-        const bool few = options.study() == "figure-4-4" || options.study() == "ladder" || options.study() == "growth";
-        settings.steps = steps ? steps : few ? 200 : 1000;
+        settings.steps = steps ? steps : fdtd::default_steps(options.study());
         if (nx) settings.largest = nx;
         return type == "float" ? fdtd::run_study<float>(options, settings) : fdtd::run_study<double>(options, settings);
     }

@@ -352,6 +352,10 @@ std::vector<gpulab::StudySummary> study_list() {
         {"ladder", "all rungs at 300, 1000, 1500 and 6900 cells a side, conductor and PML", takes}};
 }
 
+std::size_t default_steps(const std::string& study) {
+    return study == "figure-4-4" || study == "ladder" || study == "growth" ? 200 : 1000;
+}
+
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
     const bool book = options.study() == "figure-4-4";
     const Scene largest_scene =

@@ -32,6 +32,9 @@ private:
     std::map<std::string, double> base_ms_; ///< by device
 };
 
+/// The steps of a study for which the user gives no number.
+std::size_t default_steps(const std::string& study);
+
 /// The command line's settings for the studies.
 struct StudySettings {
     std::size_t largest = 6900; ///< grids of more cells along a side, layers outside not counted, are left out

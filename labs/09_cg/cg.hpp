@@ -105,6 +105,11 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
 /// A variant: from host data to host data.
 template <class T> using Run = void(const Problem<T>& p, Output<T>& out, Stopwatch& watch);
 
+/// Compiles a rung for both types of numbers; it stands behind the rung's definition.
+#define INSTANTIATE_RUNG(rung)                                             \
+    template void rung(const Problem<float>&, Output<float>&, Stopwatch&); \
+    template void rung(const Problem<double>&, Output<double>&, Stopwatch&)
+
 /// A checked problem.
 /// @param b,start as many numbers as the matrix has rows; an empty start is the zero vector
 /// @param name of the matrix in messages

@@ -59,6 +59,7 @@ template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& sp
     const std::size_t first = split.first[index], last = split.first[index + 1];
     const auto begin = static_cast<std::ptrdiff_t>(matrix.row_start[first]);
     const auto end = static_cast<std::ptrdiff_t>(matrix.row_start[last]);
+    part.number = index, part.parts = split.parts();
     part.first = first, part.inner_end = last - first;
     part.matrix.rows = last - first, part.matrix.columns = matrix.columns;
     part.matrix.row_start.resize(last - first + 1);

@@ -40,6 +40,7 @@ Split split_by_speed(const gpulab::Csr<T>& matrix, const Split& equal, const std
 /// The part's p has its own elements 0 ... rows - 1 and then the halo, sorted by row number. So the elements that come
 /// from one other part are contiguous.
 template <class T> struct Part {
+    std::size_t number = 0, parts = 1;          ///< of this part, and how many there are
     std::size_t first = 0;                      ///< the first row
     gpulab::Csr<T> matrix;                      ///< its rows; the columns count in the part's p
     std::size_t inner_begin = 0, inner_end = 0; ///< the longest run of rows that need no halo, and are in none
@@ -69,15 +70,15 @@ template <class T> Part<T> make_part(const gpulab::Csr<T>& matrix, const Split& 
 /// The rows of a part with the columns as they are: they count in the whole vector, and there is no halo.
 template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t index);
 
-/// How a problem shares its rows out over a number of parts: as Problem::balance says.
+/// A problem in this number of parts, shared out as Problem::balance says.
 /// @param note becomes a line with the rows of each part, unless they have equally many non-zeros
 /// @param ms `ms(i, part)`: the time in which the device of part i multiplies these rows; not called for an empty part
 /// @param units_times_clock `units_times_clock(i)`: of the device of part i, in any unit
 template <class T, class Time, class Rating>
-Split split_over(const Problem<T>& problem, std::size_t count, std::string& note, const Time& ms,
-                 const Rating& units_times_clock) {
+std::vector<Part<T>> split_over(const Problem<T>& problem, std::size_t count, std::string& note, const Time& ms,
+                                const Rating& units_times_clock) {
     const Split equal = split_rows(problem.matrix, std::vector<double>(count, 1.0));
-    if (problem.balance == Balance::nnz) return equal;
+    if (problem.balance == Balance::nnz) return make_parts(problem.matrix, equal);
     std::vector<double> numbers(count); // a rating, or milliseconds: 0 for a part without a row
     Split split;
     if (problem.balance == Balance::units) {
@@ -92,7 +93,7 @@ Split split_over(const Problem<T>& problem, std::size_t count, std::string& note
         note = "rows by measured speed:";
     }
     for (std::size_t i = 0; i < count; ++i) note += " " + std::to_string(split.rows(i));
-    return split;
+    return make_parts(problem.matrix, split);
 }
 
 /// The elements of a vector that belong to the rows of a part; nothing of an empty vector.

@@ -1,10 +1,13 @@
 #include "tuning.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 #include "gpulab/error.hpp"
@@ -101,6 +104,29 @@ std::string TuningCache::text() const {
         text +=
             fmt::format("{},{},{},{},{},{},{}\n", t.device, t.kernel, t.type, t.rows, t.groups, t.one_ms, t.best_ms);
     return text;
+}
+
+std::string find_groups(const std::string& file, const std::string& device, const std::string& type, std::size_t rows,
+                        const std::function<double(const char*, std::size_t)>& time,
+                        std::map<std::string, std::size_t>& groups) {
+    static std::mutex mutex;
+    static auto* const caches = new std::map<std::string, TuningCache>; // by file; kept for the whole program
+    const std::lock_guard lock(mutex);
+    TuningCache& cache = caches->try_emplace(file, file).first->second;
+    // Systems of about the same size share an entry: the next power of two.
+    const std::size_t size = std::bit_ceil(std::max<std::size_t>(rows, 1));
+    std::vector<Tuned> found;
+    for (const char* const kernel : kernel_names) {
+        std::optional<Tuned> known = cache.find(device, kernel, type, size);
+        if (!known) {
+            known = fastest_groups([&](std::size_t count) { return time(kernel, count); }, rows);
+            known->device = device, known->kernel = kernel, known->type = type, known->rows = size;
+            cache.store(*known);
+        }
+        groups[kernel] = known->groups;
+        found.push_back(*known);
+    }
+    return tuning_table(found);
 }
 
 std::string tuning_table(const std::vector<Tuned>& entries) {

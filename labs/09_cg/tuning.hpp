@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -65,5 +66,12 @@ private:
 /// A table of entries for people, as table 4.4 of the thesis: the time of one group per compute unit, the best time,
 /// its number of groups, and what was saved.
 std::string tuning_table(const std::vector<Tuned>& entries);
+
+/// Finds the groups of all kernels on a device, or takes them from what was found earlier for its name.
+/// @param file see TuningCache @param type "float" or "double"
+/// @param time `time(kernel, groups)`: one run @param groups gets the number for each kernel @return tuning_table()
+std::string find_groups(const std::string& file, const std::string& device, const std::string& type, std::size_t rows,
+                        const std::function<double(const char*, std::size_t)>& time,
+                        std::map<std::string, std::size_t>& groups);
 
 } // namespace cg

@@ -10,6 +10,7 @@
 #include "gpulab/compare.hpp"
 #include "gpulab/guard.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/testing.hpp"
 
 using gpulab::compare;
@@ -75,6 +76,41 @@ TEST_CASE("a failure counts the wrong elements and tells the first from the wors
     CHECK(right.wrong == 0);
     CHECK(right.worst == 1);
     CHECK(right.message == "");
+}
+
+TEST_CASE("several threads find the same as one, whatever stands where two of them meet") {
+    constexpr std::size_t n = (std::size_t{1} << 20) + 5; // up to four threads
+    std::vector<float> expected(n);
+    for (std::size_t i = 0; i < n; ++i) expected[i] = static_cast<float>(i % 1000);
+    const std::vector<std::vector<std::pair<std::size_t, float>>> planted = {
+        {},
+        {{7, 0.25f}, {n - 1, 0.25f}}, // within the tolerance, the same twice
+        {{n - 1, 0.25f}, {n / 2, 0.375f}},
+        {{n / 4, 2.0f}, {n - 2, 0.25f}}, // one failure, and an error within
+        {{n / 4 + 2, 2.0f}, {n / 2 + 3, 8.0f}, {n - 1, 8.0f}},
+        {{5, 2.0f}, {n / 2, nan_f}, {n - 1, nan_f}, {n - 3, 1e6f}},
+        {{n / 3, inf}, {2 * n / 3, inf}},
+    };
+    for (const auto& list : planted) {
+        std::vector<float> actual = expected;
+        for (const auto& [at, off] : list) actual[at] += off;
+        std::vector<gpulab::Comparison> found;
+        for (const char* const threads : {"1", "2", "3", "4"}) {
+            const gpulab::testing::Environment environment("GPULAB_CPU_THREADS", threads);
+            found.push_back(compare(expected, actual, 0.5));
+        }
+        CAPTURE(list.size(), list.empty() ? 0 : list.front().first);
+        for (const gpulab::Comparison& c : found) {
+            CHECK(c.passed == found.front().passed);
+            CHECK((c.error == found.front().error || (std::isnan(c.error) && std::isnan(found.front().error))));
+            CHECK(c.worst == found.front().worst);
+            CHECK(c.wrong == found.front().wrong);
+            CHECK(c.first == found.front().first);
+            CHECK(c.message == found.front().message);
+        }
+        const auto fails = std::ranges::count_if(list, [](const auto& one) { return !(one.second <= 0.5f); });
+        CHECK(found.front().wrong == static_cast<std::size_t>(fails));
+    }
 }
 
 TEST_CASE("a failure message gives values with all the digits that tell them apart, and no more") {

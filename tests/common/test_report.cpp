@@ -313,9 +313,28 @@ cuda_two on cuda: skipped: no driver
     CHECK(to_file.err == "");
     CHECK(to_terminal.out == to_file.out);
     const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
-    CHECK(to_terminal.err == line("cpu_right ...") + line("cuda_wrong ...") + line("") + "\r" + line("cuda_one ...") +
-                                 line("") + "\r" + line("cuda_two ...") + line("") + "\r" + line("cpu_last ...") +
-                                 line("") + "\r");
+    CHECK(to_terminal.err == line("cpu_right ...") + line("") + "\r" + line("cpu_last ...") + line("") + "\r");
+}
+
+TEST_CASE("a run says on a terminal what it is doing, and takes it back before the next row and before an error") {
+    const TestOptions options({});
+    const auto run = [&](bool progress, bool fails) {
+        return printed_by([&] {
+            Surroundings surroundings = known(80);
+            surroundings.terminal.progress = progress;
+            Report report(options, {{"n", std::int64_t{10}}}, surroundings);
+            report.doing("cpu_right");
+            if (fails) return; // as when an exception is thrown
+            report.add(ran("cpu_right", cpu), work);
+            report.finish();
+        });
+    };
+    const auto line = [](const std::string& text) { return "\r" + text + std::string(78 - text.size(), ' '); };
+    const std::string shown = line("the right answer, on the CPU ...") + line("cpu_right ...") + line("") + "\r";
+    CHECK(run(true, false).err == shown);
+    CHECK(run(true, true).err == shown);
+    CHECK(run(false, false).err == "");
+    CHECK(run(false, false).out == run(true, false).out);
 }
 
 TEST_CASE("a column is wide enough for the digits that its format asks for") {
@@ -801,6 +820,21 @@ TEST_CASE("a name that is not UTF-8 does not cost the results") {
         CHECK(report.finish() == gpulab::exit_success);
     });
     CHECK(json.json()["variants"].size() == 1);
+}
+
+TEST_CASE("JSON and CSV say the day of a run") {
+    const ScratchFile json, csv;
+    const TestOptions options({"--json", json.path(), "--csv", csv.path()});
+    printed_by([&] {
+        gpulab::Surroundings surroundings = known();
+        surroundings.date = "2026-01-31";
+        Report report(options, {}, surroundings);
+        report.add(ran("cpu_right", cpu), {});
+        report.finish();
+    });
+    CHECK(json.json()["date"] == "2026-01-31");
+    CHECK(csv.text().starts_with("lab,date,seed,"));
+    CHECK(csv.text().find("\nlab,2026-01-31,42,") != std::string::npos);
 }
 
 TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty in CSV") {

@@ -159,10 +159,11 @@ def too_wide(browser, folder, names, width):
     return faults
 
 
-def barriers(browser, axe, folder, names, rules=None):
-    """What axe, the checker of accessibility, finds in the pages."""
+def barriers(browser, axe, folder, names, rules=None, without=()):
+    """What axe, the checker of accessibility, finds in the pages, by these rules or by all without some."""
     faults = []
-    options = json.dumps({"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})})
+    options = json.dumps({"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without},
+                          **({"runOnly": rules} if rules else {})})
     for name in names:
         browser.open((pathlib.Path(folder).resolve() / name).as_uri())
         browser.run(axe + "; 0")

@@ -225,6 +225,9 @@ class Build:
                     current.add(path)
             elif line:
                 current = files.setdefault(line.split(": #deps")[0], set())
+        for object in files:  # the texts of kernels, of which the build makes C++
+            if text := re.fullmatch(r"(.*)/CMakeFiles/.*/(\w+\.cl)\.cpp\.o", object):
+                files[object] |= {str(path.relative_to(ROOT)) for path in (ROOT / text[1]).rglob(text[2])}
         return files
 
     def link_words(self, lab: str) -> list[str]:

@@ -117,45 +117,39 @@ nlohmann::json Program::results(const std::string& arguments) const {
     return results;
 }
 
-namespace {
-std::string list_fault(const nlohmann::json& runs, const std::string& lab, const std::string& study, std::size_t least,
-                       const KnownWrong& known_wrong) {
+std::string Program::study_fault(const std::string& study, const std::string& arguments, std::size_t least,
+                                 const KnownWrong& known_wrong,
+                                 const std::function<std::string(const nlohmann::json& run)>& fault) const {
+    const nlohmann::json runs = results(fmt::format("--study {} --repeat 1 --warmup 0 {}", study, arguments));
     if (!runs.is_array()) return "no list";
     if (runs.size() < least) return fmt::format("{} runs", runs.size());
     for (const auto& run : runs) {
-        if (run.at("lab") != lab || run.at("study") != study) return "a run of something else: " + run.dump();
+        if (run.at("lab") != lab_ || run.at("study") != study) return "a run of something else: " + run.dump();
         if (run.at("variants").empty()) return "a run without variants: " + run.dump();
         for (const auto& v : run.at("variants"))
             if (v.at("status") == "failed" && !excused(v, known_wrong)) return "wrong: " + v.dump();
+        if (const std::string why = fault ? fault(run) : ""; !why.empty()) return why + ": " + run.dump();
     }
     return "";
-}
-} // namespace
-
-std::string Program::study_fault(const std::string& study, const std::string& arguments, std::size_t least,
-                                 const KnownWrong& known_wrong) const {
-    const nlohmann::json runs = results(fmt::format("--study {} --repeat 1 --warmup 0 {}", study, arguments));
-    return list_fault(runs, lab_, study, least, known_wrong);
 }
 
 std::string Program::growth_fault(const std::string& arguments, const std::string& field, std::size_t sizes,
                                   const std::function<double(const nlohmann::json&, const nlohmann::json&)>& elements,
                                   const KnownWrong& known_wrong) const {
-    const nlohmann::json runs = results("--study growth --repeat 1 --warmup 0 " + arguments);
-    if (const std::string fault = list_fault(runs, lab_, "growth", sizes, known_wrong); !fault.empty()) return fault;
-    if (runs.size() > sizes) return fmt::format("{} runs", runs.size());
-    for (const auto& run : runs) {
+    std::size_t runs = 0;
+    const auto fault = [&](const nlohmann::json& run) -> std::string {
         bool any = false;
         for (const auto& v : run.at("variants")) {
             if (v.at("status") != "passed") continue;
             any = true;
             const double ns = 1e6 * v.at("kernel_ms").at("median").get<double>() / elements(run.at("problem"), v);
             if (!v.contains(field) || std::abs(v.at(field).get<double>() / ns - 1) > 1e-12)
-                return fmt::format("{} should be {}: {}", field, ns, v.dump());
+                return fmt::format("{} of {} should be {}", field, v.at("name").dump(), ns);
         }
-        if (!any) return "a size without a result: " + run.dump();
-    }
-    return "";
+        if (!any) return "a size without a result";
+        return ++runs > sizes ? "a size too many" : "";
+    };
+    return study_fault("growth", arguments, sizes, known_wrong, fault);
 }
 
 std::string run_fault(const nlohmann::json& run, const KnownWrong& known_wrong) {

@@ -1,8 +1,11 @@
 """What the tests of hand-outs and grading share."""
 
+import atexit
 import contextlib
+import copy
 import csv
 import dataclasses
+import functools
 import os
 import re
 import shutil
@@ -46,30 +49,72 @@ def command(*words, rc=0):
     return ran
 
 
+class SharedJudge(Judge):
+    """What the judges of a lab have in common in all tests of a file: they ask the devices once, and PoCL compiles the rungs once.
+    A test that changes an attribute changes its own copy only."""
+
+    keeps = False  # whether what PoCL compiles of submissions stays, too: for submissions that do not tamper with it
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.found, self.kept = {}, {}
+
+    def once(name):
+        def find(self):
+            if name not in self.found:
+                self.found[name] = getattr(Judge, name).func(self)
+            return self.found[name]
+
+        return functools.cached_property(find)
+
+    devices, plugin, fingerprint = map(once, ("devices", "plugin", "fingerprint"))
+
+    def cache_for(self, slot):
+        owner = self.sandbox.owner(slot)
+        if not self.keeps or owner not in self.kept:
+            folder = super().cache_for(slot)
+            if not self.keeps:
+                return folder
+            self.kept[owner] = folder
+        return self.kept[owner]
+
+    def drop(self, cache):
+        if cache not in self.kept.values():
+            super().drop(cache)
+
+
+@functools.cache
+def shared_judge(name, kind):
+    sandbox = best(kind)
+    atexit.register(sandbox.close)
+    return SharedJudge(load(ROOT, name), BUILD, sandbox, b"secret of the tests")
+
+
 @contextlib.contextmanager
-def judge_of(name, kind="", seconds=20.0):
-    """A judge of a lab, with programs of this build."""
-    lab = load(ROOT, name)
+def judge_of(name, kind="", seconds=20.0, keeps=False):
+    """A judge of a lab, with programs of this build.
+
+    @param keeps whether the kernels of submissions that PoCL has compiled are kept for all tests of the file that want it: the
+           same text is compiled once
+    """
     if not (PROGRAMS / f"judge_{name}").is_file():
         pytest.skip(f"judge_{name} has not been built")
     try:
-        sandbox = best(kind)
+        judge = copy.copy(shared_judge(name, kind))
     except Fault as fault:
         pytest.skip(str(fault))
-    try:
-        judge = Judge(lab, BUILD, sandbox, b"secret of the tests")
-        judge.case_seconds = seconds
-        if judge.devices["opencl"]["names"] == []:
-            pytest.skip(judge.devices["opencl"]["why"])
-        yield judge
-    finally:
-        sandbox.close()
+    judge.case_seconds = seconds
+    judge.keeps = keeps
+    judge.trials = {}
+    if judge.devices["opencl"]["names"] == []:
+        pytest.skip(judge.devices["opencl"]["why"])
+    yield judge
 
 
 @pytest.fixture(params=LABS)
 def judge(request):
     """A judge of each lab that has exercises."""
-    with judge_of(request.param) as found:
+    with judge_of(request.param, keeps=True) as found:
         yield found
 
 

@@ -129,6 +129,7 @@ def test_only_what_has_changed_is_sealed_anew(copy):
     number = "<!-- number 1.23\ndocs/results/one.json\n_ms\":([0-9.]+)\n-->"
     change(copy / "answers/01_saxpy.md", f"{SECRET} of question 3.", f"{SECRET}: 1.23.\n\n{number}")
     passed_instructor(copy, "seal")
+    assert sealed.read_index(copy)["saxpy"]["question 3"]["points"] == 3, "the sum of its rubric"
     before = files_of(copy / "docs/answers")
     assert passed_instructor(copy, "seal").stdout == "sealed anew: nothing\n"
     assert files_of(copy / "docs/answers") == before

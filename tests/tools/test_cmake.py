@@ -14,6 +14,7 @@ import pytest
 from conftest import LABS, ROOT, on_terminal, passed, run
 from machine import Machine
 
+BUILD = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default"))
 RUN_TESTS = [sys.executable, "-B", ROOT / "tools/run_tests.py"]
 
 PROJECT = f"""
@@ -40,12 +41,15 @@ skips(line_again "${long}skipped: no <GPU> & \"none; at all\", its driver's faul
 skips(catch2 "test.cpp:25: SKIPPED:\nexplicitly with message:\n  a long reason that\n  goes on\n\n====")
 skips(silent "SKIPPED:")
 prints(pytest "a.py ss.\nSKIPPED [2] tools/a.py:5: no browser: none at all\nSKIPPED [1] tools/a.py: no chart\n1 passed" LABELS a)
+set(case "skipped: no doubles\ntest.cpp:25: SKIPPED:\nexplicitly with message:\n  no doubles\n\n")
+prints(part "${case}${case}test cases: 3 | 1 passed | 2 skipped" LABELS a)
 add_test(NAME good COMMAND ${CMAKE_COMMAND} -E echo "skipped: nothing")
 """
 REASONS = """
 Why tests were skipped:
   2 tests: no <GPU> & "none; at all", its driver's fault
   2 tests: no browser: none at all
+  2 tests: no doubles
   1 test: a long reason that goes on
   1 test: no reason given
   1 test: no chart
@@ -90,7 +94,7 @@ def test_ctest_says_why_tests_were_skipped_at_its_end_and_in_the_JUnit_file(scra
     reasons = {case.get("name"): case.find("skipped").get("message") for case in cases if case.find("skipped") is not None}
     gpu = 'no <GPU> & "none; at all", its driver\'s fault'
     assert reasons == {"line": gpu, "line_again": gpu, "catch2": "a long reason that goes on", "silent": "no reason given"}
-    assert len(cases) == 6
+    assert len(cases) == 7
     # A run that writes no file says nothing of the one before, and one without a skip nothing at all.
     for options in (["ctest", "--test-dir", build], [*words, "-R", "good"]):
         assert "Why tests" not in passed(*options).stdout
@@ -107,14 +111,14 @@ def test_a_run_shows_what_failed_and_why_tests_were_skipped_and_the_last_lines_o
     done = run(*RUN_TESTS, build, *words)
     assert done.returncode == 8, done
     lines = done.stdout.splitlines()
-    assert lines[0] == "others: 3 passed, 4 failed, 4 skipped", done.stdout
+    assert lines[0] == "others: 4 passed, 4 failed, 4 skipped", done.stdout
     # Of a test that says what is wrong with a variant only that; the whole output of another.
     for text in ("one: ", "  cpu_a on cpu:0 (A <CPU> [2]; new) is wrong\n    every size: n = 3: 1 & 2\n    special: the same\n\n",
                  "other: ", "  the sum is wrong\n    indented\n", REASONS):
         assert text in done.stdout, text
     assert "Randomness" not in done.stdout and done.stdout.count("cpu_a") == 1 and "good" not in done.stdout
     closing = done.stdout.rpartition("\n\n")[2].splitlines()
-    assert closing[0] == "64% tests passed, 4 tests failed out of 11" and closing[1].startswith("Total Test time (real) ="), closing
+    assert closing[0] == "67% tests passed, 4 tests failed out of 12" and closing[1].startswith("Total Test time (real) ="), closing
     assert [line.split()[2] for line in closing[3:7]] == ["one", "two", "long", "other"], closing
     done = run(*RUN_TESTS, build, *words, "-R", "right|line$")
     assert done.returncode == 0
@@ -263,6 +267,33 @@ def fetched():
     """Options that name what the build around this test had to fetch."""
     folders = (pathlib.Path(os.environ.get("GPULAB_BUILD", "/nowhere")) / "_deps").glob("*-src")
     return [f"-DFETCHCONTENT_SOURCE_DIR_{folder.name[:-4].upper()}={folder}" for folder in folders]
+
+
+def test_the_fuzzers_have_all_sources_that_they_need():
+    """Nobody builds them every day: what their sources use of each other is looked up in the objects of this build."""
+    text = (ROOT / "tests/fuzz/CMakeLists.txt").read_text(encoding="utf-8")
+    lists = dict(re.findall(r"(?m)^set\((\w+)\s+([^)]*)\)", text))
+    fuzzers = re.findall(r"(?m)^gpulab_fuzzer\((\w+)\s+([^)]*)\)", text)
+    assert len(fuzzers) == text.count("\ngpulab_fuzzer(")
+    for name, sources in fuzzers:
+        used, defined, stubs = set(), set(), ["tests/fuzz/host.cpp"]
+        for source in re.sub(r"\$\{(\w+)\}", lambda one: lists[one[1]], sources).split():
+            assert (ROOT / source).is_file(), source
+            folder = re.match(r"common|labs/\w+|tests/", source)[0]
+            if folder == "tests/":  # the fuzzer itself
+                stubs.append(source)
+                continue
+            found = sorted((BUILD / folder).glob(f"CMakeFiles/*/{source.removeprefix(folder + '/')}.o"))
+            if not found:
+                pytest.skip(f"{source} has not been built")
+            for line in passed("nm", "-C", found[0]).stdout.splitlines():
+                kind, _, symbol = line[17:].partition(" ")
+                (used if kind == "U" else defined).add(symbol)
+        own = " ".join((ROOT / stub).read_text(encoding="utf-8") for stub in stubs)
+        own = set(re.findall(r"(?m)^[\w:]+ (?:\w+::)*(\w+)\(.*\) \{", own))
+        missing = [one for one in used - defined if (found := re.match(r"(?:gpulab|tridiagonal|lu|fdtd|cg)::(?:\w+::)?(\w+)", one))
+                   and found[1] not in own]
+        assert missing == [], name
 
 
 def test_a_lab_that_is_configured_alone_has_its_tests(scratch):

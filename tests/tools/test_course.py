@@ -1,8 +1,11 @@
 """The tests of tools/course: plans of weeks, and the list of all exercises."""
 
 import contextlib
+import io
 import re
+import runpy
 import shutil
+import subprocess
 import sys
 import tempfile
 import tomllib
@@ -86,7 +89,17 @@ class Tree:
             (self.folder / name).write_text(text, encoding="utf-8")
 
     def run(self, *words):
-        return run(self.folder / "tools/course", *words)
+        """Runs the tool of the copy, in this process: sixty Pythons would read the same modules and mistakes."""
+        out, err = io.StringIO(), io.StringIO()
+        program, code = str(self.folder / "tools/course"), None
+        with pytest.MonkeyPatch.context() as some, contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            some.setattr(sys, "argv", [program, *words])
+            some.setattr(sys, "path", [*sys.path])
+            try:
+                runpy.run_path(program, run_name="__main__")
+            except SystemExit as ended:
+                code = ended.code
+        return subprocess.CompletedProcess([program, *words], code, out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="module")

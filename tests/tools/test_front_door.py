@@ -60,7 +60,7 @@ CTEST = f"ctest --preset default --parallel {min(os.cpu_count() * 3 // 2, 12)}"
 
 
 @pytest.mark.parametrize("words, options", [
-    ([], ""),
+    ([], " -C parts"),
     (["a"], " -L ^a$ -LE ^grading$"),
     (["--grading", "a"], " -L ^a$"),
     (["a", "--large"], " -C large -L ^a$ -LE ^grading$"),

@@ -81,8 +81,12 @@ def test_canvas_finds_its_columns_its_second_line_and_each_student():
     assert complaints == ["canvas.csv lacks bob: the roster has no identifier of theirs",
                           "canvas.csv lacks cy: the identifier @103 is a formula to a spreadsheet",
                           "canvas.csv lacks dan: 'late' is no number of points"]
+    for points in ("nan", "inf"):
+        assert written("canvas", {**BOOK, "dan": {"total": points}})[1][-1] == f"canvas.csv lacks dan: '{points}' is no number of points"
     excused, _ = written("canvas", {**BOOK, "dan": {"total": "EX"}})
     assert ["Dan", "104", "", "", "B", "EX"] in excused
+    (_, _, named), _ = written("canvas", {"s1": {"total": "2"}}, {"s1": {"submission": "s1", "Name": "Lovelace, Ada", "ID": "7"}})
+    assert named == ["Lovelace, Ada", "7", "", "", "", "2"], "a roster of this project's own has a column name"
 
 
 def test_moodle_finds_an_identifier_points_and_feedback_and_no_line_that_would_end_the_import():

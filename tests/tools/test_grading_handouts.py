@@ -61,7 +61,7 @@ def test_a_hand_out_of_all_labs_configures_with_a_judge_for_each_and_a_worker_fo
             if part.backend == "opencl" and with_opencl:
                 assert f"bin/worker_{name}_{part.rung}: " in targets
                 for file in part.files:  # is read when the program runs, not embedded
-                    assert list((scratch / "build/labs" / folder).rglob(f"worker_*/{file.partition('/')[2]}.hpp"))
+                    assert list((scratch / "build/labs" / folder).rglob(f"worker_*/texts/{file.partition('/')[2]}.cpp"))
 
 
 def test_a_withheld_rung_keeps_its_opening_comment(hand_out_of):

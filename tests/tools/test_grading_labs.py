@@ -107,11 +107,12 @@ def object_of(lab, file):
 
 
 def others_in(library, folders):
-    """The objects of a library of the build that are not compiled in one of these folders."""
+    """The objects of a library of the build that are not compiled in one of these folders, and the texts of kernels."""
     said = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", library], capture_output=True, text=True, check=True).stdout
     archived = said.splitlines()[-1].split()
     assert library in archived
-    return [word for word in archived if word.endswith(".o") and not any(f"/{folder}/" in word for folder in folders)]
+    return [word for word in archived if word.endswith(".cl.cpp.o") or
+            (word.endswith(".o") and not any(f"/{folder}/" in word for folder in folders))]
 
 
 def test_what_a_hand_out_changes_compiles_and_its_program_runs(lab, changed, scratch, hand_out_of):
@@ -266,7 +267,7 @@ def test_a_known_mistake_is_named(judge, monkeypatch):
         values = with_tests(exercise, lambda one: one.check == "values")
         for row in rows:
             files = files_of(part, judge.lab.rung)
-            files[row["file"]] = marks.planted(judge.lab.rung(row["file"]), row, row["file"]).encode()
+            files[row["file"]] = (marks.planted(judge.lab.rung(row["file"]), row, row["file"]) + "\n// mine\n").encode()  # compiled above
             results = judge.judge(values, part, files, 0)
             with monkeypatch.context() as some:
                 some.setattr(behaves, "rows_of", lambda *_: rows)

@@ -13,7 +13,7 @@ PROGRAMS = pathlib.Path(os.environ.get("GPULAB_BUILD", ROOT / "build/default")) 
 # The run that answers a question, by lab and number. Where that can be, it names variants in CUDA only, so that it takes seconds.
 COMMANDS = {
     ("saxpy", 9): "--study block-size --n 2^26 --recorded h200 --repeat 1 --warmup 0",
-    ("reduction", 10): "--study transfers --recorded h200",
+    ("reduction", 10): "--study transfers --recorded h200 --repeat 1 --warmup 0",
     ("spmv", 9): "--generate powerlaw:1e5:19.5 --variant cuda_coo --recorded h100",
     ("streams", 7): "--variant cuda_sync_pageable,cuda_sync_pinned --recorded h200",
     ("streams", 8): "--study work --variant cuda_pipeline --recorded h200",
@@ -109,6 +109,27 @@ def test_stored_results_are_shown_as_they_are(stored):
     assert done.returncode == 0 and f"recorded on mine, {own['date']}, saxpy.json" in done.stdout, done
     assert f" {own['variants'][0]['kernel_ms']['median']:.4f} " in str(rows(done.stdout)), done.stdout
     assert rows(shown(stored, "--n", "1001").stdout) == {}
+
+
+def test_stored_results_look_as_they_did_when_they_were_measured(scratch):
+    """The device with its rates, the table's heading and rows; a wrong result is wrong in the stored table too."""
+    folder = scratch / "mine"
+    folder.mkdir()
+    words = ("--n", "1000", "--variant", "cpu_sequential,cpu_blocks")
+    own = passed(program("saxpy"), *words, "--repeat", "2", "--json", folder / "saxpy.json").stdout
+    block = own[own.index("\ncpu:0 ") + 1:own.index("\n\n", own.index("\ncpu:0 "))]
+    environment = {"GPULAB_RESULTS": scratch}
+    done = passed(program("saxpy"), *words, "--recorded", "mine", **environment).stdout
+    assert f", saxpy.json\n{block}\n" in done, (block, done)
+    content = json.loads((folder / "saxpy.json").read_text())
+    content["devices"][0]["ceilings"].update(copy_gb_per_s=10.5, fp32_gflop_per_s=20.5, fp64_gflop_per_s=40.5)
+    content["variants"][1].update(status="failed", error=1, kernel_ms={"median": 7.25, "min": 1, "max": 9}, total_ms=8.5,
+                                  bytes=29e6, flops=58e6, percent_of_ceiling=38.1, speedup=12.25)
+    (folder / "saxpy.json").write_text(json.dumps(content))
+    done = run(program("saxpy"), *words, "--recorded", "mine", **environment).stdout
+    stored = done[done.index("recorded on mine"):].splitlines()
+    assert stored[1].endswith(": copies 10.5 GB/s, 20.5 GFLOP/s float, 40.5 GFLOP/s double"), stored
+    assert stored[4].split() == ["cpu_blocks", "7.2500", "8.5000", "4.00", "8.00", "38.1", "12.25", "-", "WRONG"], stored
 
 
 @pytest.mark.parametrize("change", [lambda text: text[:-9], lambda text: text.replace('"problem"', '"problems"'),

@@ -277,6 +277,18 @@ column one show=sequential_ms
 |---|---|---:|
 | tall | Device cuda:0 | 8.00 |
 """,
+        # The median, the least and the largest time.
+        """
+rows variant cuda_a
+column ms show=kernel_ms
+column least show=kernel_ms_min
+column most show=kernel_ms_max
+""",
+        """
+| variant | ms | least | most |
+|---|---:|---:|---:|
+| cuda_a | 0.500 | 0.250 | 1.00 |
+""",
         # A bar in a text, nothing for a division by 0, and two results that look the same in so few digits.
         """
 rows variant cuda_b opencl_a
@@ -605,6 +617,41 @@ def test_the_same_results_give_the_same_SVG_file_in_which_no_letter_is_smaller_t
     equal((outcome.returncode, outcome.stdout), (0, "gpu.svg\n"), "without -o")
 
 
+def plot_module():
+    sys.path.insert(0, os.path.join(ROOT, "tools"))
+    loader = importlib.machinery.SourceFileLoader("plot", os.path.join(ROOT, "tools", "plot"))
+    plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
+    loader.exec_module(plot)
+    return plot
+
+
+@needs_matplotlib
+def test_bars_curves_and_dots_are_as_long_and_where_the_results_say(scratch):
+    copy, plot = with_results(scratch), plot_module()
+    plot.matplotlib_or_fault()
+
+    def panel(draw, *words):
+        options = plot.read_arguments([copy.path(word) if word.endswith(".json") else word for word in words])
+        axis = draw(options.files, options).axes[0]
+        return axis, [(list(line.get_xdata()), list(line.get_ydata())) for line in axis.lines]
+
+    axis, lines = panel(plot.draw_results, "results/gpu.json", "--variant", "cuda_*", "--y", "kernel_ms")
+    equal([bar.get_width() for bar in axis.patches], [0.5, 0.25], "the bars")
+    equal([text.get_text() for text in axis.texts], ["0.500 ms", "0.250 ms"], "the times beside them")
+    equal([xs for xs, _ in lines], [[0.5, 0.5], [0.5, 0.5]], "the limit: 100 % of one time, 200 % of the other")
+    axis, _ = panel(plot.draw_results, "results/gpu.json", "--variant", "cuda_*", "--y", "percent_of_ceiling")
+    equal([bar.get_width() for bar in axis.patches], [100, 200], "percentages")
+    copy.write("results/short.json", run({"n": 1}, variant("cuda_a", 0.05), variant("cuda_b", 1500)))
+    axis, _ = panel(plot.draw_results, "results/short.json")
+    equal([text.get_text() for text in axis.texts], ["50.0 µs", "1.50 s"], "microseconds and seconds")
+    copy.write("results/sweep.json", [run({"n": n}, variant("cuda_a", ms)) for n, ms in ((10, 3.0), (20, 1.0), (30, 2.0))])
+    _, lines = panel(plot.draw_results, "results/sweep.json")
+    equal(lines, [([10, 20, 30], [3, 1, 2]), ([10, 20, 30], [0.5, 0.5, 0.5])], "a curve, and the limit")
+    copy.write("results/one.json", of_lab("one", variant("cuda_a", 2, flops=3e6), rate=9000.0))
+    _, lines = panel(plot.draw_roofline, "--roofline", "results/one.json")
+    assert ([3], [1.5]) in [(list(xs), list(ys)) for xs, ys in lines], f"3 operations per byte, 1.5 GFLOP/s: {lines}"
+
+
 def of_lab(lab, *variants, rate=None):
     """A run of a lab; `rate`: what its device computes per second, in single precision."""
     one = {**run({"n": 1}, *variants), "lab": lab}
@@ -736,10 +783,7 @@ def test_without_matplotlib_plot_says_in_one_line_which_package_to_install(scrat
 
 
 def test_text_and_lines_of_a_picture_stand_out_on_white_and_on_a_dark_page():
-    sys.path.insert(0, os.path.join(ROOT, "tools"))
-    loader = importlib.machinery.SourceFileLoader("plot", os.path.join(ROOT, "tools", "plot"))
-    plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", loader))
-    loader.exec_module(plot)
+    plot = plot_module()
 
     def luminance(colour):  # as the Web Content Accessibility Guidelines define it
         parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]

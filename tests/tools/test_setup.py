@@ -236,6 +236,30 @@ def test_without_network_one_line_names_the_packages_to_install(scratch):
         assert "CMake Error" not in done.stderr, done
 
 
+def test_axe_is_downloaded_once_and_one_line_says_when_pip_fails(scratch):
+    machine = Machine(scratch)
+    fetch = f'. "{ROOT}/tools/setup.sh"\nroot="{scratch}" fetch_axe'
+    machine.fake("python3", 'echo "python3 $*" >>"$scratch/called"\nexit 1')
+    done = machine.run("bash", "-c", fetch, GPULAB_INSTALL=None)
+    assert done.returncode == 0 and done.stderr.count("\n") == 1 and "axe could not be downloaded with pip" in done.stderr, done
+    assert len(machine.calls("pip download", forget=True)) == 1 and not (scratch / "build/axe/axe.min.js").exists()
+    machine.run("bash", "-c", fetch, GPULAB_INSTALL="no")
+    assert not machine.calls("pip"), "it downloads although GPULAB_INSTALL is no"
+    real = shutil.which("python3")
+    machine.fake("python3", f"""
+echo "python3 $*" >>"$scratch/called"
+[ "$2" = pip ] || exec {real} "$@"
+mkdir -p "$scratch/build/axe"
+{real} -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1], "w").writestr("axe_core_python/axe.min.js", "axe")' \\
+    "$scratch/build/axe/axe_core_python-0.1.0-py3-none-any.whl"
+""")
+    for _ in range(2):
+        done = machine.run("bash", "-c", fetch, GPULAB_INSTALL=None)
+        assert done.returncode == 0 and done.stderr == "", done
+    assert (scratch / "build/axe/axe.min.js").read_text() == "axe"
+    assert len(machine.calls("pip download")) == 1, "it downloads again"
+
+
 # The doctor
 
 

@@ -84,14 +84,14 @@ class Mistakes:
         """Makes runs of a submission, which share what PoCL compiles."""
         judge = self.judge
         program = judge.sandbox.installed(judge.worker_program(part))
-        cache = judge.sandbox.folder(f"slot{slot}-cache", slot)
+        cache = judge.cache_for(slot)
         kernels = judge.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
         judge.sandbox.fill(kernels, {Path(name).name: text for name, text in files.items()}, slot)
         try:
             yield lambda test: Run(judge, exercise, part, test, program, kernels, cache, slot, left=judge.exercise_seconds)
         finally:
             remove(kernels)
-            remove(cache)
+            judge.drop(cache)
 
     def agrees(self, row: dict[str, Any], runs: list[Run], own: dict[str, list[Answer]]) -> bool:
         """Whether a mistake answers these tests as a submission does."""

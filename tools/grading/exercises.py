@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +118,7 @@ class Lab:
     def mistakes(self) -> list[dict[str, Any]]:
         """The mistakes that the tests know: tests/mistakes/NN_name.toml."""
         path = self.root / "tests" / "mistakes" / f"{self.folder}.toml"
-        return tomllib.loads(path.read_text(encoding="utf-8"))["mistake"] if path.is_file() else []
+        return rows_in(path.read_text(encoding="utf-8")) if path.is_file() else []
 
     def marked(self) -> dict[str, list[marks.Region]]:
         """The files of the lab that have marks, and what is marked in them."""
@@ -136,6 +137,13 @@ class Lab:
     @property
     def points(self) -> float:
         return sum(exercise.points for exercise in self.exercises)
+
+
+@cache
+def rows_in(text: str) -> list[dict[str, Any]]:
+    """The mistakes in the text of a file of them, which is read for each exercise."""
+    rows: list[dict[str, Any]] = tomllib.loads(text)["mistake"]
+    return rows
 
 
 def folders(root: Path) -> dict[str, str]:

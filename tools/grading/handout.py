@@ -96,11 +96,12 @@ def users_of(lab: Lab) -> dict[str, set[str]]:
              if path.suffix in SUFFIXES and "exercises" not in path.relative_to(lab.path).parts]
     users: dict[str, set[str]] = {str(path.relative_to(lab.path)): set() for path in paths}
     for path in paths:
+        user = str(path.relative_to(lab.path))
         for name in re.findall(r'(?m)^#include "([^"]+)"', path.read_text(encoding="utf-8")):
-            for folder in (path.parent, lab.path):
-                file = os.path.relpath(folder / name.removesuffix(".hpp") if name.endswith(".cl.hpp") else folder / name, lab.path)
+            for folder in (os.path.dirname(user), ""):
+                file = os.path.normpath(os.path.join(folder, name.removesuffix(".hpp") if name.endswith(".cl.hpp") else name))
                 if file in users:
-                    users[file].add(str(path.relative_to(lab.path)))
+                    users[file].add(user)
     return users
 
 

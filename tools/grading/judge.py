@@ -291,7 +291,7 @@ class Judge:
         if why:
             return all_of(NOT_GRADED, why)
         programs: cuda.Programs | None = None
-        cache = self.sandbox.folder(f"slot{slot}-cache", slot)
+        cache = self.cache_for(slot)
         owner = self.sandbox.owner(slot)  # of the files of this exercise
         left = self.exercise_seconds
         kernels = self.sandbox.base / f"slot{slot}-{exercise.name}-{part.backend}-files"
@@ -333,9 +333,17 @@ class Judge:
             return results
         finally:
             remove(kernels)
-            remove(cache)
+            self.drop(cache)
             if programs:
                 remove(programs.scratch)
+
+    def cache_for(self, slot: int) -> Path:
+        """A folder for what PoCL compiles of one submission."""
+        return self.sandbox.folder(f"slot{slot}-cache", slot)
+
+    def drop(self, cache: Path) -> None:
+        """Removes such a folder: what the programs of one submission wrote, no other submission may find."""
+        remove(cache)
 
     def why_look(self, part: Part, files: dict[str, bytes], results: list[Result]) -> str:
         """Why an instructor should look at a submission that has points: it may do something else than the exercise asks for.

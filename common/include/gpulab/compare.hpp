@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <mutex>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "gpulab/diagnosis.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/poison.hpp"
 
 namespace gpulab {
@@ -39,6 +41,30 @@ template <class T, class Scale> double error_at(std::size_t i, T expected, T act
     return s > 0 && std::isfinite(s) ? difference / s : std::numeric_limits<double>::infinity();
 }
 
+/// Compares the elements from begin to end - 1; says nothing of passed and message.
+template <class T, class Scale>
+Comparison compare_range(std::size_t begin, std::size_t end, std::span<const T> expected, std::span<const T> actual,
+                         double tolerance, const Scale& scale) {
+    Comparison result;
+    result.error = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+        const double error = error_at(i, expected[i], actual[i], scale);
+        const bool within = error <= tolerance; // NaN is never within
+        if (!within && result.wrong++ == 0) {   // the first failure outranks any error within tolerance
+            result.first = result.worst = i;
+            result.error = error;
+        } else if (within == (result.wrong == 0) && !(error <= result.error) && !std::isnan(result.error)) { // or NaN
+            result.worst = i;
+            result.error = error;
+        }
+    }
+    return result;
+}
+
+/// Adds what another range gave, so that the order in which ranges end makes no difference: of equal errors the one
+/// with the lower index counts, and so does the first NaN.
+void join(Comparison& result, const Comparison& part);
+
 std::string in_digits(float value); ///< as few digits as tell it from all others: 0.1f is "0.1"
 std::string in_digits(double value);
 template <class T> std::string in_digits(T value) { return std::to_string(value); }
@@ -55,10 +81,11 @@ std::string failure_message(const Comparison& comparison, std::size_t n, const s
 ///
 /// The scale is the size of the numbers that were added or multiplied to get element i, not the size of the
 /// result, which cancellation can make arbitrarily small: |k a_i| + |b_i| for SAXPY.
-/// Equal infinities agree. NaN agrees with nothing, not even with NaN.
+/// Equal infinities agree. NaN agrees with nothing, not even with NaN. Long arrays are compared by several threads.
 /// @param expected,actual arrays of the same length; otherwise the comparison fails
 /// @param tolerance finite; a small constant times epsilon times the growth of the operation
-/// @param scale a function from index to a number >= 0. Where it gives 0 (there was nothing to add up) or infinity
+/// @param scale a function from index to a number >= 0, which several threads call at the same time. Where it gives 0
+/// (there was nothing to add up) or infinity
 ///              only the exact result passes
 template <class T, class Scale>
 Comparison compare(std::span<const T> expected, std::span<const T> actual, double tolerance, const Scale& scale) {
@@ -70,17 +97,13 @@ Comparison compare(std::span<const T> expected, std::span<const T> actual, doubl
         return result;
     }
     result.error = 0;
-    for (std::size_t i = 0; i < n; ++i) {
-        const double error = detail::error_at(i, expected[i], actual[i], scale);
-        const bool within = error <= tolerance; // NaN is never within
-        if (!within && result.wrong++ == 0) {   // the first failure outranks any error within tolerance
-            result.first = result.worst = i;
-            result.error = error;
-        } else if (within == (result.wrong == 0) && !(error <= result.error) && !std::isnan(result.error)) { // or NaN
-            result.worst = i;
-            result.error = error;
-        }
-    }
+    constexpr std::size_t worth_a_thread = 1 << 18;
+    std::mutex joining;
+    for_ranges(n, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+        const Comparison part = detail::compare_range(begin, end, expected, actual, tolerance, scale);
+        const std::lock_guard lock(joining);
+        detail::join(result, part);
+    });
     result.passed = result.wrong == 0 && result.error <= tolerance && std::isfinite(tolerance);
     if (result.passed) return result;
 

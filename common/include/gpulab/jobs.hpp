@@ -197,6 +197,7 @@ void measure_all(const Options& options, Report& report, const std::vector<Job<R
                  const std::type_identity_t<std::function<void(const Job<Run>&, Result&)>>& note = {}) {
     for (const Job<Run>& job : jobs) {
         try {
+            if (job.skip.empty()) report.doing(std::string(job.variant.name));
             Result result = run(job, problem, output, options, [&] { return judge(job); });
             if (note) note(job, result);
             report.add(std::move(result), work);

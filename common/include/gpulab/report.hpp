@@ -133,8 +133,12 @@ public:
     /// @throws Error before the first begin() of a study
     const Result& add(Result result, const Work& work);
 
+    /// Says on a terminal what is being done now, in a line that the next row overwrites. A report of one problem
+    /// begins with the right answer on the CPU; measure_all() names each variant.
+    void doing(const std::string& what);
+
     /// Shows no table: a study prints one of its own, from the book.
-    /// While quiet, a terminal still shows one line of progress, and failed or skipped results are still reported.
+    /// While quiet, a terminal still shows the line of progress, and failed or skipped results are still reported.
     void quiet(bool quiet);
 
     /// Prints the stored results that --recorded asks for, those of the same problems only; the closing lines; and

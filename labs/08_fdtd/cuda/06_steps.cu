@@ -30,8 +30,11 @@
 // and step. In each iteration the warp takes the shortest version of advance() that is correct in all four rows: inner
 // (no tests), border (tests for borders and layers) or special (also sources and probes). Absorbing layers form a frame
 // around the grid: warps in the frame run the version with layers and get fewer rows (areas.hpp), all others the
-// version without. The last one to three steps, if any, use the kernels of cuda_scene. On a first reading take `mapped`
-// and `layers` as false, and only the branch Place::inner.
+// version without. The last one to three steps, if any, use the kernels of cuda_scene.
+//
+// On a first reading take `mapped` and `layers` as false, and only the branch Place::inner; and begin at the end:
+// cuda_steps launches a pass, steps_kernel finds the band of a warp, march() goes up through it, Strip::advance() does
+// the four steps.
 //
 // Limit: memory, on large grids. A pass of four steps writes each number once; it loads 32/24 of the columns and
 // (rows + 8)/rows of the rows of a band (Area::rows). On small grids there are few warps, and the time that a warp

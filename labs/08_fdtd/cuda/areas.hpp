@@ -1,5 +1,17 @@
 /// @file
 /// How cuda_steps shares out the grid among warps: a frame whose cells need the code for layers, and the rest.
+///
+///     +-------------------------+       one area, here with two strips and three bands:
+///     |          area 1         |            strip 0   strip 1
+///     +----+---------------+----+           +---------+---------+
+///     |    |               |    |    band 2 |  warp 4 |  warp 5 |
+///     | 2  |     area 4    | 3  |           +---------+---------+
+///     |    |               |    |    band 1 |  warp 2 |  warp 3 |
+///     +----+---------------+----+           +---------+---------+
+///     |          area 0         |    band 0 |  warp 0 |  warp 1 |
+///     +-------------------------+           +---------+---------+
+///
+/// Areas 0 to 3 are the frame; where a side has no layer, its area is missing. Without any layer there is area 4 only.
 #pragma once
 
 #include <algorithm>

@@ -212,8 +212,17 @@ std::vector<double> plane_of(const std::string& path, const std::string& key, co
     return plane;
 }
 
-Waveform waveform_of(const Json& json, const std::string& where, const std::string& folder,
-                     std::vector<std::string>& files) {
+/// The scene's folder, and the files that it names.
+struct Files {
+    std::string folder;
+    std::vector<std::string>& found;
+    /// The file that the value of a key names.
+    const std::string& of(Object& o, const std::string& key) {
+        return found.emplace_back(in_folder(folder, o.text(key, ""), o.key(key)));
+    }
+};
+
+Waveform waveform_of(const Json& json, const std::string& where, Files& files) {
     Object o(json, where);
     Waveform w;
     constexpr double huge = 1e30;
@@ -236,14 +245,13 @@ Waveform waveform_of(const Json& json, const std::string& where, const std::stri
     }
     if (w.kind == Waveform::Kind::column) {
         o.need("file");
-        files.push_back(in_folder(folder, o.text("file", ""), o.key("file")));
-        w.numbers = column_of(files.back(), o.key("file"));
+        w.numbers = column_of(files.of(o, "file"), o.key("file"));
     }
     o.no_other_keys();
     return w;
 }
 
-Side side_of(const Json& json, const std::string& where, const std::string& folder, std::vector<std::string>& files) {
+Side side_of(const Json& json, const std::string& where, Files& files) {
     Side side;
     const std::vector<std::string> kinds = {"conductor", "dirichlet", "pml", "driven"};
     if (json.is_string()) {
@@ -262,8 +270,7 @@ Side side_of(const Json& json, const std::string& where, const std::string& fold
         side.grading = o.number("grading", side.grading, 0, 10);
         side.reflection = o.number("reflection", side.reflection, 1e-30, 0.9999);
     }
-    if (side.kind == Side::Kind::driven)
-        side.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder, files);
+    if (side.kind == Side::Kind::driven) side.waveform = waveform_of(o.need("waveform"), o.key("waveform"), files);
     o.no_other_keys();
     return side;
 }
@@ -288,14 +295,18 @@ struct Scaling {
     std::size_t end_y(std::size_t begin, std::size_t end) const { return std::max(cell_y(begin) + 1, cell_y(end)); }
 };
 
-Source source_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling,
-                 const std::string& folder, std::vector<std::string>& files) {
-    Object o(json, where);
-    Source s;
+/// The value of "field", such as "Hz".
+Component component_of(Object& o, Mode mode) {
     o.need("field");
     std::vector<std::string> names;
     for (const Component c : {Component::z, Component::x, Component::y}) names.emplace_back(name_of(mode, c));
-    s.component = static_cast<Component>(o.word("field", names, 0));
+    return static_cast<Component>(o.word("field", names, 0));
+}
+
+Source source_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling, Files& files) {
+    Object o(json, where);
+    Source s;
+    s.component = component_of(o, mode);
     const Json* at = o.find("at");
     const Json* region = o.find("region");
     if ((at != nullptr) == (region != nullptr)) fault(o.key("at"), "either at or region is needed");
@@ -312,26 +323,22 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
         s.x1 = scaling.end_x(c[0], c[2]), s.y1 = scaling.end_y(c[1], c[3]);
     }
     s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
-    s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), folder, files);
-    if (o.find("strength")) {
-        files.push_back(in_folder(folder, o.text("strength", ""), o.key("strength")));
-        s.strength = plane_of(files.back(), o.key("strength"), {c[2] - c[0], c[3] - c[1]}, {s.x1 - s.x0, s.y1 - s.y0},
-                              -1e30, 1e30);
-    }
+    s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), files);
+    if (o.find("strength"))
+        s.strength = plane_of(files.of(o, "strength"), o.key("strength"), {c[2] - c[0], c[3] - c[1]},
+                              {s.x1 - s.x0, s.y1 - s.y0}, -1e30, 1e30);
     o.no_other_keys();
     return s;
 }
 
 /// One of the media's constants in each cell: a file of numbers, or a straight line from one side to the other.
 std::vector<double> constants_of(Object& media, const std::string& name, double least, double most,
-                                 const Scaling& scaling, const std::string& folder, std::vector<std::string>& files) {
+                                 const Scaling& scaling, Files& files) {
     const Json* json = media.find(name);
     if (!json) return {};
     const Extent to{scaling.to_x, scaling.to_y};
-    if (json->is_string()) {
-        files.push_back(in_folder(folder, media.text(name, ""), media.key(name)));
-        return plane_of(files.back(), media.key(name), {scaling.from_x, scaling.from_y}, to, least, most);
-    }
+    if (json->is_string())
+        return plane_of(files.of(media, name), media.key(name), {scaling.from_x, scaling.from_y}, to, least, most);
     Object o(*json, media.key(name));
     o.need("from"), o.need("to");
     const double first = o.number("from", 0, least, most), last = o.number("to", 0, least, most);
@@ -348,14 +355,11 @@ std::vector<double> constants_of(Object& media, const std::string& name, double 
     return plane;
 }
 
-Initial initial_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling,
-                   const std::string& folder, std::vector<std::string>& files) {
+Initial initial_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling, Files& files) {
     Object o(json, where);
     Initial initial;
-    o.need("field"), o.need("type");
-    std::vector<std::string> names;
-    for (const Component c : {Component::z, Component::x, Component::y}) names.emplace_back(name_of(mode, c));
-    initial.component = static_cast<Component>(o.word("field", names, 0));
+    initial.component = component_of(o, mode);
+    o.need("type");
     initial.kind = static_cast<Initial::Kind>(o.word("type", {"gaussian", "mode", "numbers"}, 0));
     initial.amplitude = o.number("amplitude", 1, -1e30, 1e30);
     const double per_x = static_cast<double>(scaling.to_x) / static_cast<double>(scaling.from_x),
@@ -372,13 +376,13 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
         break;
     }
     case Initial::Kind::mode:
-        if (initial.component != Component::z) fault(o.key("field"), "a mode is one of " + names[0]);
+        if (initial.component != Component::z)
+            fault(o.key("field"), std::string("a mode is one of ") + name_of(mode, Component::z));
         initial.m = o.size("m", 1, 0, most_cells), initial.n = o.size("n", 1, 0, most_cells);
         break;
     case Initial::Kind::numbers:
         o.need("file");
-        files.push_back(in_folder(folder, o.text("file", ""), o.key("file")));
-        initial.numbers = plane_of(files.back(), o.key("file"), {scaling.from_x, scaling.from_y},
+        initial.numbers = plane_of(files.of(o, "file"), o.key("file"), {scaling.from_x, scaling.from_y},
                                    {scaling.to_x, scaling.to_y}, -1e30, 1e30);
         break;
     }
@@ -482,6 +486,14 @@ void check_that_all_act(const Scene& scene) {
 Scene scene_of(const Json& json, const std::string& folder, const Overrides& overrides) {
     Object o(json, "");
     Scene scene;
+    Files files{folder, scene.files};
+    // Calls body(element, where) for the elements of a list. `what` they are is for the message about too many.
+    const auto each_of = [&](const std::string& name, const char* what, const auto& body) {
+        const Json& list = o.list(name);
+        if (list.size() > most_sources)
+            fault(name, fmt::format("{} {}; {} is the most", list.size(), what, most_sources));
+        for (std::size_t i = 0; i < list.size(); ++i) body(list[i], fmt::format("{}[{}]", name, i));
+    };
     o.text("about", ""); // for people
     scene.mode = o.word("mode", {"TE", "TM"}, 0) == 0 ? Mode::te : Mode::tm;
     o.need("nx"), o.need("ny"), o.need("dx");
@@ -514,27 +526,21 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     const Json& shapes = o.list("shapes");
     const bool has_picture = o.find("map") != nullptr;
     if (has_picture || !shapes.empty()) scene.map.assign(scene.nx * scene.ny, 0);
-    if (has_picture) {
-        scene.files.push_back(in_folder(folder, o.text("map", ""), "map"));
-        read_map(scene, scene.files.back(), "map");
-    }
+    if (has_picture) read_map(scene, files.of(o, "map"), "map");
     for (std::size_t i = 0; i < shapes.size(); ++i) draw(scene, shapes[i], fmt::format("shapes[{}]", i), scaling);
 
     if (const Json* constants = o.find("media")) {
         Object media(*constants, "media");
         const auto read = [&](const char* name, double least, double most) {
-            return constants_of(media, name, least, most, scaling, folder, scene.files);
+            return constants_of(media, name, least, most, scaling, files);
         };
         scene.media = {read("eps_r", 1e-6, 1e6), read("mu_r", 1e-6, 1e6), read("sigma", 0, 1e12),
                        read("sigma_m", 0, 1e18)};
         media.no_other_keys();
     }
-    const Json& initial = o.list("initial");
-    if (initial.size() > most_sources)
-        fault("initial", fmt::format("{} parts; {} is the most", initial.size(), most_sources));
-    for (std::size_t i = 0; i < initial.size(); ++i)
-        scene.initial.push_back(
-            initial_of(initial[i], fmt::format("initial[{}]", i), scene.mode, scaling, folder, scene.files));
+    each_of("initial", "parts", [&](const Json& part, const std::string& where) {
+        scene.initial.push_back(initial_of(part, where, scene.mode, scaling, files));
+    });
 
     if (const Json* boundary = o.find("boundary")) {
         Object sides(*boundary, "boundary");
@@ -543,27 +549,21 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
                                          {"right", &scene.right},
                                          {"bottom", &scene.bottom},
                                          {"top", &scene.top}}) {
-            if (all) *side = side_of(*all, "boundary.all", folder, scene.files);
-            if (const Json* own = sides.find(name)) *side = side_of(*own, sides.key(name), folder, scene.files);
+            if (all) *side = side_of(*all, "boundary.all", files);
+            if (const Json* own = sides.find(name)) *side = side_of(*own, sides.key(name), files);
         }
         sides.no_other_keys();
     }
-    const Json& sources = o.list("sources");
-    if (sources.size() > most_sources)
-        fault("sources", fmt::format("{} sources; {} is the most", sources.size(), most_sources));
-    for (std::size_t i = 0; i < sources.size(); ++i)
-        scene.sources.push_back(
-            source_of(sources[i], fmt::format("sources[{}]", i), scene.mode, scaling, folder, scene.files));
-    const Json& probes = o.list("probes");
-    if (probes.size() > most_sources)
-        fault("probes", fmt::format("{} probes; {} is the most", probes.size(), most_sources));
-    for (std::size_t i = 0; i < probes.size(); ++i) {
-        Object probe(probes[i], fmt::format("probes[{}]", i));
+    each_of("sources", "sources", [&](const Json& source, const std::string& where) {
+        scene.sources.push_back(source_of(source, where, scene.mode, scaling, files));
+    });
+    each_of("probes", "probes", [&](const Json& one, const std::string& where) {
+        Object probe(one, where);
         const auto c = numbers_of(probe.need("at"), probe.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
-        scene.probes.push_back(
-            {probe.text("name", fmt::format("probe {}", i)), scaling.cell_x(c[0]), scaling.cell_y(c[1])});
+        const std::string name = probe.text("name", fmt::format("probe {}", scene.probes.size()));
+        scene.probes.push_back({name, scaling.cell_x(c[0]), scaling.cell_y(c[1])});
         probe.no_other_keys();
-    }
+    });
     if (const Json* frames = o.find("frames")) {
         Object f(*frames, "frames");
         scene.frame_every = f.size("every", scene.frame_every, 1, most_steps);

@@ -68,7 +68,6 @@ template <class T> void cpu_sequential(const Problem<T>& problem, Output<T>& out
     watch.time(solve, gpulab::poisoning(x, r, p, q));
 }
 
-template void cpu_sequential(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_sequential(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_sequential);
 
 } // namespace cg

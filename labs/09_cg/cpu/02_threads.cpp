@@ -103,7 +103,6 @@ template <class T> void cpu_threads(const Problem<T>& problem, Output<T>& out, S
     watch.time(solve, gpulab::poisoning(x, r, p, q));
 }
 
-template void cpu_threads(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_threads);
 
 } // namespace cg

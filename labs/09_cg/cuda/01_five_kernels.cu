@@ -166,7 +166,6 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
     });
 }
 
-template void cuda_five_kernels(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_five_kernels(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_five_kernels);
 
 } // namespace cg

@@ -14,21 +14,13 @@ namespace cg {
 
 template <class T> void cuda_fused(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     Fused<T, DeviceCsr<T>> system(problem);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            system.begin(stream);
-            system.state().until_stopped(stream, system.limit(), [&](std::size_t left) {
-                const std::size_t count = std::min<std::size_t>(left, 16);
-                for (std::size_t k = 0; k < count; ++k) system.iterate(stream);
-                return count;
-            });
-        },
-        [&](cudaStream_t stream) { system.reset(stream); });
-    system.result(out);
+    system.solve(out, watch, [&](cudaStream_t stream, std::size_t left) {
+        const std::size_t count = std::min<std::size_t>(left, 16);
+        for (std::size_t k = 0; k < count; ++k) system.iterate(stream);
+        return count;
+    });
 }
 
-template void cuda_fused(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_fused(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_fused);
 
 } // namespace cg

@@ -19,20 +19,12 @@ template <class T> void cuda_graph(const Problem<T>& problem, Output<T>& out, St
     const Graph graph([&](cudaStream_t stream) { // it keeps the addresses of system's arrays
         for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
     });
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            system.begin(stream);
-            system.state().until_stopped(stream, system.limit(), [&](std::size_t /*left*/) {
-                graph.launch(stream); // always 16: when State::stop is set, its kernels return at once
-                return graph_iterations;
-            });
-        },
-        [&](cudaStream_t stream) { system.reset(stream); });
-    system.result(out);
+    system.solve(out, watch, [&](cudaStream_t stream, std::size_t /*left*/) {
+        graph.launch(stream); // always 16: once State::stop is set, its kernels return at once
+        return graph_iterations;
+    });
 }
 
-template void cuda_graph(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_graph(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_graph);
 
 } // namespace cg

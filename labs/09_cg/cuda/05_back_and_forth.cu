@@ -18,24 +18,16 @@
 namespace cg {
 
 template <class T> void cuda_back_and_forth(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
-    Fused<T, DeviceSliced<T>> system(problem, true);
+    Fused<T, DeviceSliced<T>> system(problem, /*back_and_forth=*/true);
     const Graph graph([&](cudaStream_t stream) {
         for (std::size_t k = 0; k < graph_iterations; ++k) system.iterate(stream);
     });
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            system.begin(stream);
-            system.state().until_stopped(stream, system.limit(), [&](std::size_t /*left*/) {
-                graph.launch(stream);
-                return graph_iterations;
-            });
-        },
-        [&](cudaStream_t stream) { system.reset(stream); });
-    system.result(out);
+    system.solve(out, watch, [&](cudaStream_t stream, std::size_t /*left*/) {
+        graph.launch(stream);
+        return graph_iterations;
+    });
 }
 
-template void cuda_back_and_forth(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_back_and_forth(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_back_and_forth);
 
 } // namespace cg

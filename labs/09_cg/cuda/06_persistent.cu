@@ -21,10 +21,11 @@ namespace cg {
 /// @tparam R rows per thread: row i belongs to thread i % (all threads)
 /// @param p holds x_0 at the beginning
 /// @param partial three numbers per block: r . r, r . z, p . q
+/// @param s becomes the state at the end @param start what does not change
 template <class T, int R>
 __global__ void __launch_bounds__(block_threads)
     persistent_kernel(SlicedRows<T> a, const T* b, const T* inverse, T* x_out, T* p, double* partial, State* s,
-                      double* history, Rules rules) {
+                      double* history, State start) {
     const auto grid = cooperative_groups::this_grid();
     const std::size_t first = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
     const std::size_t stride = gridDim.x * std::size_t{block_threads};
@@ -60,8 +61,8 @@ __global__ void __launch_bounds__(block_threads)
         const double norm = sqrt(all_rr);
         if (first == 0) history[iteration] = norm;
         end = !isfinite(norm)            ? End::not_finite
-              : norm <= rules.stop_at    ? End::converged
-              : iteration >= rules.limit ? End::limit
+              : norm <= start.stop_at    ? End::converged
+              : iteration >= start.limit ? End::limit
                                          : End::none;
     };
     note();
@@ -87,7 +88,7 @@ __global__ void __launch_bounds__(block_threads)
         if (threadIdx.x == 0) partial_pq[blockIdx.x] = block_dot;
         grid.sync(); // the shares of p . q are there, and nobody reads p any more
         pq = sum_of(partial_pq, gridDim.x);
-        if (!(pq > 0) || !isfinite(pq) || (pq < smallest_normal && is_exhausted(history, iteration, rules))) {
+        if (!(pq > 0) || !isfinite(pq) || (pq < smallest_normal && is_exhausted(history, iteration, start.epsilon))) {
             end = isfinite(pq) ? End::not_positive : End::not_finite;
             break;
         }
@@ -103,7 +104,7 @@ __global__ void __launch_bounds__(block_threads)
             rho_share += r[k] * z(k, i);
         }
         sum_residual();
-        beta = rules.steepest ? 0 : all_rho / rho;
+        beta = start.steepest ? 0 : all_rho / rho;
         rho = all_rho;
         ++iteration;
         note();
@@ -113,12 +114,12 @@ __global__ void __launch_bounds__(block_threads)
         const std::size_t i = first + k * stride;
         if (i < a.rows) x_out[i] = x[k];
     }
-    if (first == 0) s->iteration = iteration, s->end = end, s->pq = pq, s->stop = stopped;
+    if (first == 0) s->iteration = iteration, s->end = end, s->pq = pq;
 }
 
 template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     // As few rows per thread as possible: more threads hide more latency.
-    using Kernel = void (*)(SlicedRows<T>, const T*, const T*, T*, T*, double*, State*, double*, Rules);
+    using Kernel = void (*)(SlicedRows<T>, const T*, const T*, T*, T*, double*, State*, double*, State);
     const std::pair<int, Kernel> choices[] = {{1, persistent_kernel<T, 1>},
                                               {2, persistent_kernel<T, 2>},
                                               {4, persistent_kernel<T, 4>},
@@ -141,7 +142,8 @@ template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& ou
                                   std::to_string(most));
     const DeviceSliced<T> matrix(problem.matrix);
     DeviceVectors<T> v(problem);
-    DeviceState state(problem.limit);
+    const State start = start_state(problem);
+    DeviceState state(start);
     gpulab::DeviceBuffer<double> partial(3 * std::size_t{blocks});
     gpulab::watch_stream(
         watch,
@@ -152,7 +154,7 @@ template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& ou
             T *x = v.x.data(), *p = v.p.data();
             double *sums = partial.data(), *history = state.history();
             State* s = state.data();
-            Rules rules = rules_of(problem);
+            State rules = start;
             void* arguments[] = {&rows, &b, &inverse, &x, &p, &sums, &s, &history, &rules};
             CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), dim3(blocks),
                                                    dim3(block_threads), arguments, 0, stream));
@@ -167,7 +169,6 @@ template <class T> void cuda_persistent(const Problem<T>& problem, Output<T>& ou
     partial.check_guard_bands();
 }
 
-template void cuda_persistent(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_persistent(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_persistent);
 
 } // namespace cg

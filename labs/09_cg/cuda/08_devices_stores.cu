@@ -2,7 +2,7 @@
 //
 // Changed: how halo and sums travel. In rung 7 a sum goes through a copy and two events, which cost more than ten
 // microseconds each time. Here a kernel stores its share into the memory of every other GPU, through an ordinary
-// pointer, and then a *flag*, the number of the exchange. The kernel that needs the sum waits until all flags
+// pointer, and then a *flag*, the number of the iteration. The kernel that needs the sum waits until all flags
 // in its own memory have that number (devices/stores.cuh and devices/flags.cuh).
 //
 // Needs GPUs that reach each other's memory (NVLink, or PCIe in some computers).
@@ -17,7 +17,6 @@ template <class T> void cuda_devices_stores(const Problem<T>& problem, Output<T>
     solve_on_gpus<Stores<T>>(problem, out, watch);
 }
 
-template void cuda_devices_stores(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_devices_stores(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_devices_stores);
 
 } // namespace cg

@@ -111,7 +111,6 @@ template <class T> void cuda_cusparse_cublas(const Problem<T>& problem, Output<T
     v.solution(out.x);
 }
 
-template void cuda_cusparse_cublas(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_cusparse_cublas(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_cusparse_cublas);
 
 } // namespace cg

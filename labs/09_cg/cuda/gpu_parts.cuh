@@ -13,43 +13,18 @@
 
 namespace cg {
 
-/// Makes another device current during its lifetime.
-class OnDevice {
-public:
-    explicit OnDevice(int device) : now_(device) {
-        CUDA_CHECK(cudaGetDevice(&before_));
-        if (before_ != now_) CUDA_CHECK(cudaSetDevice(now_));
-    }
-    ~OnDevice() {
-        if (before_ != now_) cudaSetDevice(before_);
-    }
-    OnDevice(const OnDevice&) = delete;
-    OnDevice& operator=(const OnDevice&) = delete;
-
-private:
-    int before_ = 0, now_;
-};
-
-/// Lets a device reach the memory of another. @return false when the hardware cannot
+/// Lets a device reach the memory of another, and makes it current. @return false when the hardware cannot
 inline bool reach(int device, int other) {
     if (device == other) return true;
     int can = 0;
     CUDA_CHECK(cudaDeviceCanAccessPeer(&can, device, other));
     if (!can) return false;
-    const OnDevice on(device);
+    CUDA_CHECK(cudaSetDevice(device));
     const cudaError_t error = cudaDeviceEnablePeerAccess(other, 0);
     if (error != cudaErrorPeerAccessAlreadyEnabled) CUDA_CHECK(error);
     else cudaGetLastError(); // clear the error
     return true;
 }
-
-/// Where the parts of a process are.
-struct Placement {
-    std::vector<int> devices;       ///< of every part in this process; parts may share one
-    unsigned parts = 0, first = 0;  ///< how many parts there are in all processes, and the number of the first one here
-    bool stream_per_device = false; ///< parts on the same device use one stream; else every part has its own
-    unsigned rounds = 1;            ///< see GpuPart
-};
 
 /// The parts of this process: all of them, or that of a rank.
 /// @tparam Exchange Slots or FlaggedSlots
@@ -57,34 +32,32 @@ template <class T, class Exchange> class GpuParts {
 public:
     using Gpu = GpuPart<T, Exchange>;
 
-    GpuParts(const Problem<T>& problem, std::span<const Part<T>> parts, const Placement& where)
-        : rules_(rules_of(problem)), limit_(problem.limit) {
-        for (unsigned i = 0; i < parts.size(); ++i) {
-            const int device = where.devices[i];
-            const OnDevice on(device);
+    /// @param devices of every part; parts may share one
+    /// @param stream_per_device parts on the same device use one stream; else every part has its own
+    GpuParts(const Problem<T>& problem, std::span<const Part<T>> parts, const std::vector<int>& devices,
+             bool stream_per_device = false) {
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            CUDA_CHECK(cudaSetDevice(devices[i]));
             const gpulab::Stream& stream =
-                streams_.try_emplace(where.stream_per_device ? device : static_cast<int>(i)).first->second;
-            gpus_.push_back(
-                std::make_unique<Gpu>(device, stream, problem, parts[i], where.parts, where.first + i, where.rounds));
+                streams_.try_emplace(stream_per_device ? devices[i] : static_cast<int>(i)).first->second;
+            gpus_.push_back(std::make_unique<Gpu>(devices[i], stream, problem, parts[i]));
         }
+        CUDA_CHECK(cudaSetDevice(devices.front()));
     }
 
     void reset() {
         each([](Gpu& g) { g.reset(); });
     }
     void clear() {
-        each([](Gpu& g) {
-            g.state.clear(g.stream);
-            g.backward = false;
-        });
+        each([](Gpu& g) { g.state.clear(g.stream); });
     }
     void first_r() { residual(true); }
     void first_p() { next(true); }
     void multiply_inner() {
         each("spmv", "inner rows", [](Gpu& g) {
             inner_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(g.matrix.view(), g.part.inner_begin,
-                                                                         g.next_sweep(g.part.inner_rows()), g.p.data(),
-                                                                         g.q.data(), g.partial.data(), g.state.data());
+                                                                         g.part.inner_end, g.p.data(), g.q.data(),
+                                                                         g.partial.data(), g.state.data());
         });
     }
     void multiply_border() {
@@ -105,13 +78,15 @@ public:
         synchronize();
     }
 
-    /// Calls body(part) for every part, with its device current.
+    /// Calls body(part) for every part, with its device current: kernels, streams and memory belong to the current one.
+    /// Afterwards that of the first part is current again.
     template <class Body> void each(const Body& body) {
-        for (auto& g : gpus_) {
-            const OnDevice on(g->device);
+        for (const auto& g : gpus_) {
+            CUDA_CHECK(cudaSetDevice(g->device));
             body(*g);
             CUDA_CHECK_LAUNCH();
         }
+        CUDA_CHECK(cudaSetDevice(gpus_.front()->device));
     }
     /// The elements of x of the parts of this process, one part behind the other; the history and the end.
     /// @throws gpulab::WrongResult unless all parts have the same, to the last bit
@@ -132,7 +107,6 @@ public:
         for (const auto& [number, stream] : streams_) stream.synchronize();
     }
     Gpu& operator[](std::size_t part) { return *gpus_[part]; }
-    std::size_t limit() const { return limit_; }
     /// Rows that one part can have under way.
     static std::size_t rows_at_a_time() {
         return std::size_t{gpulab::resident_blocks(part_residual_kernel<T, Exchange>, block_threads)} * block_threads;
@@ -160,20 +134,17 @@ private:
     void residual(bool first) {
         each("next_r", "residual", [&](Gpu& g) {
             part_residual_kernel<<<g.residual_blocks, block_threads, 0, g.stream>>>(
-                g.q.data(), g.weights(), g.r.data(), g.next_sweep(g.rows), first, g.partial.data(), g.exchange,
-                g.state.data());
+                g.q.data(), g.weights(), g.r.data(), g.rows, first, g.partial.data(), g.exchange, g.state.data());
         });
     }
     void next(bool first) {
         each("next_x", "next x and p", [&](Gpu& g) {
-            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(
-                g.r.data(), g.weights(), g.x.data(), g.p.data(), g.next_sweep(g.rows), first, g.exchange,
-                g.state.data(), g.state.history(), rules_);
+            part_next_kernel<<<g.next_blocks, block_threads, 0, g.stream>>>(g.r.data(), g.weights(), g.x.data(),
+                                                                            g.p.data(), g.rows, first, g.exchange,
+                                                                            g.state.data(), g.state.history());
         });
     }
 
-    Rules rules_;
-    std::size_t limit_;
     std::map<int, gpulab::Stream> streams_;
     std::vector<std::unique_ptr<Gpu>> gpus_;
 };
@@ -182,12 +153,13 @@ private:
 /// @param progress called with 0, 1, ... before that iteration is put into the streams
 template <class Parts, class Progress> void solve(Parts& parts, std::size_t batch, const Progress& progress) {
     begin(parts);
+    std::size_t iteration = 0;
     parts[0].state.until_stopped(
-        parts[0].stream, parts.limit(),
+        parts[0].stream,
         [&](std::size_t left) {
             const std::size_t count = std::min(left, batch);
             for (std::size_t k = 0; k < count; ++k) {
-                progress(parts.limit() - left + k);
+                progress(iteration++);
                 iterate(parts);
             }
             return count;

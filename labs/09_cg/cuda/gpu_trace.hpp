@@ -29,45 +29,47 @@ public:
     /// Forgets all commands; those that follow are not recorded.
     void stop() {
         zero_.reset();
-        marks_.clear();
+        forget();
     }
     /// Before a command, whose end() follows.
     /// @param kind of kernel, whose time it counts as, with a name of rung 1; "copy" for a copy
     /// @param name in a timeline @param symbol '#' for a kernel that computes, '>' for what sends
     void begin(const char* kind, cudaStream_t stream, const char* name = "", char symbol = '#') {
         if (!zero_) return;
-        Mark& mark = marks_.emplace_back();
-        mark.kind = kind, mark.name = name, mark.symbol = symbol;
-        mark.begin.record(stream);
+        commands_.push_back({name, kind, symbol, 0, 0, 0});
+        events_.emplace_back().record(stream);
     }
     void end(cudaStream_t stream) {
-        if (zero_) marks_.back().end.record(stream);
+        if (zero_) events_.emplace_back().record(stream);
     }
     /// @pre all commands have ended
     void add_to(gpulab::Timeline& timeline, int part) const {
-        for (const Mark& m : marks_)
-            timeline.add({m.name, m.kind == "copy" ? "copy" : "kernel", m.symbol, 2 * part + (m.symbol == '#' ? 0 : 1),
-                          host_us_ + 1e3 * gpulab::Event::ms_between(*zero_, m.begin),
-                          host_us_ + 1e3 * gpulab::Event::ms_between(*zero_, m.end)});
+        const auto us = [&](const gpulab::Event& e) { return host_us_ + 1e3 * gpulab::Event::ms_between(*zero_, e); };
+        for (std::size_t k = 0; k < commands_.size(); ++k) {
+            const gpulab::TraceEvent& c = commands_[k];
+            timeline.add({c.name, c.kind == "copy" ? "copy" : "kernel", c.symbol, 2 * part + (c.symbol == '#' ? 0 : 1),
+                          us(events_[2 * k]), us(events_[2 * k + 1])});
+        }
     }
     /// Adds the time of every kernel to that of its kind, and forgets all commands. @pre all commands have ended
     void collect() {
-        for (const Mark& m : marks_)
-            if (m.kind != "copy") ms_[m.kind] += gpulab::Event::ms_between(m.begin, m.end);
-        marks_.clear();
+        for (std::size_t k = 0; k < commands_.size(); ++k)
+            if (commands_[k].kind != "copy")
+                ms_[commands_[k].kind] += gpulab::Event::ms_between(events_[2 * k], events_[2 * k + 1]);
+        forget();
     }
     /// The time of each kind, of the commands that have been collected.
     const std::map<std::string, double>& ms() const { return ms_; }
 
 private:
-    struct Mark {
-        std::string kind, name;
-        char symbol = '#';
-        gpulab::Event begin, end;
-    };
+    void forget() {
+        commands_.clear();
+        events_.clear();
+    }
     std::optional<gpulab::Event> zero_;
     double host_us_ = 0;
-    std::deque<Mark> marks_;
+    std::deque<gpulab::TraceEvent> commands_; // without their times, which are known when they have ended
+    std::deque<gpulab::Event> events_;        // two for each
     std::map<std::string, double> ms_;
 };
 

@@ -12,29 +12,20 @@ namespace cg {
 /// A part in the memory of the current device: its vectors, and what else its kernels need. Every part has a state of
 /// its own; all compute the same scalars.
 template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
-    /// @param parts number of all parts @param my_number that of this one
-    /// @param rounds blocks of inner_kernel per block that can run at a time. With more than one round, a kernel of a
-    ///        stream with high priority can start when a block ends
-    GpuPart(int number, cudaStream_t its_stream, const Problem<T>& problem, const Part<T>& own, unsigned parts,
-            unsigned my_number, unsigned rounds)
+    GpuPart(int its_device, cudaStream_t its_stream, const Problem<T>& problem, const Part<T>& own)
         : DeviceVectors<T>(piece(problem.b, own), piece(problem.start, own), piece(problem.inverse_diagonal, own),
                            own.halo.size()),
-          device(number), me(my_number), stream(its_stream), part(own), rows(own.rows()), matrix(own.matrix),
-          which(own.send), send(which.size()), pq(parts), residual(2 * parts), state(problem.limit),
-          pack_blocks(std::min(gpulab::grid_size(which.size(), block_threads), 1024u)),
-          inner_blocks(std::min(rounds * gpulab::resident_blocks(inner_kernel<T>, block_threads),
-                                gpulab::grid_size(own.inner_rows(), block_threads))),
+          device(its_device), stream(its_stream), part(own), me(static_cast<unsigned>(own.number)), rows(own.rows()),
+          matrix(own.matrix), which(own.send), send(which.size()), pq(own.parts), residual(2 * own.parts),
+          state(start_state(problem)), pack_blocks(std::min(gpulab::grid_size(which.size(), block_threads), 1024u)),
+          inner_blocks(blocks_for(inner_kernel<T>, own.inner_rows())),
           border_blocks(blocks_for(border_kernel<T, Exchange>, rows - own.inner_rows())),
           residual_blocks(blocks_for(part_residual_kernel<T, Exchange>, rows)),
           next_blocks(blocks_for(part_next_kernel<T, Exchange>, rows)), partial(partial_sums()) {
-        exchange.pq = pq.data(), exchange.residual = residual.data(), exchange.parts = parts, exchange.me = me;
+        exchange.pq = pq.data(), exchange.residual = residual.data();
+        exchange.parts = static_cast<unsigned>(own.parts), exchange.me = me;
     }
 
-    /// That of the next kernel: every kernel goes in the direction opposite to the one before, as in rung 5.
-    Sweep next_sweep(std::size_t its_rows) {
-        backward = !backward;
-        return {its_rows, backward};
-    }
     /// One number per block of the product, or two per block of the other kernels.
     std::size_t partial_sums() const { return std::max(inner_blocks + border_blocks, 2 * residual_blocks); }
     /// Poisons all results, puts the start into place, and waits: before others write here.
@@ -53,9 +44,9 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     }
 
     int device;
-    unsigned me;
     cudaStream_t stream;
     const Part<T>& part;
+    unsigned me; ///< part.number
     std::size_t rows;
     DeviceSliced<T> matrix;
     gpulab::DeviceBuffer<int> which;           ///< part.send on the device
@@ -64,8 +55,7 @@ template <class T, class Exchange> struct GpuPart : DeviceVectors<T> {
     DeviceState state;
     unsigned pack_blocks, inner_blocks, border_blocks, residual_blocks, next_blocks;
     gpulab::DeviceBuffer<double> partial;
-    Exchange exchange{};
-    bool backward = false; ///< the direction of the last kernel
+    Exchange exchange{}; ///< see part_kernels.cuh
     GpuTrace trace;
 };
 

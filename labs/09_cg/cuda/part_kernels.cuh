@@ -1,5 +1,18 @@
 /// @file
 /// The kernels of one GPU's part of a system. How data comes from other parts is not here but in devices/.
+///
+/// What a kernel needs of other parts, and what it has for them, goes through an *exchange*, the device's half of a
+/// way: Slots (devices/slots.cuh), where copies bring the data before the kernel begins, or FlaggedSlots
+/// (devices/flags.cuh), where kernels store it in the memory of other GPUs, and wait for it. Its members:
+///
+///     parts, me                        how many parts there are, and the number of this one
+///     pq[part], residual[2 part ...]   the shares of p . q, and of r . r and r . z
+///     pq_is_here(), residual_is_here() whether the kernel goes on: the shares of all parts have come, and the solution
+///                                      has not ended; called by all threads
+///     send_pq(), send_residual()       leave this part's shares; called by all threads of the last block
+///     send_p(i, p_i)                   called for every row with its new p, which may be in the halo of another part
+///     all_p_is_sent()                  called by all threads of the last block, when all blocks have sent theirs
+///     wait_for_halo()                  only in FlaggedSlots
 #pragma once
 
 #include "sliced.cuh"
@@ -8,30 +21,6 @@
 
 namespace cg {
 
-/// Where a kernel leaves its part's shares of the sums, and where it finds those of all parts. Here others bring them,
-/// and they are in place before the kernel begins. Kernels that store into the memory of others have FlaggedSlots
-/// (devices/flags.cuh), whose functions wait and send.
-struct Slots {
-    double* pq;       ///< the shares of p . q, one number per part
-    double* residual; ///< the shares of r . r and r . z, two numbers per part
-    unsigned parts, me;
-
-    /// False ends the kernel: the solution has ended, or another part has not answered. Called by all threads.
-    __device__ bool pq_is_here(State* s) const { return s->stop == go_on; }
-    __device__ bool residual_is_here(State* s) const { return s->stop == go_on; }
-    /// Leaves this part's shares. Called by all threads of the last block.
-    __device__ void send_pq(double mine) const {
-        if (threadIdx.x == 0) pq[me] = mine;
-    }
-    __device__ void send_residual(double rr, double rho) const {
-        if (threadIdx.x == 0) residual[2 * me] = rr, residual[2 * me + 1] = rho;
-    }
-    /// Gives other parts the new p of row i; here others collect it.
-    template <class T> __device__ void send_p(std::size_t /*i*/, T /*value*/) const {}
-    /// Called by all threads of the last block, when all blocks have sent theirs.
-    __device__ void all_p_is_sent() const {}
-};
-
 /// Collects what others need: out[k] = p[which[k]].
 template <class T> __global__ void pack_kernel(const T* p, const int* which, T* out, std::size_t n) {
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < n;
@@ -39,16 +28,14 @@ template <class T> __global__ void pack_kernel(const T* p, const int* which, T* 
         out[k] = p[which[k]];
 }
 
-/// q = A p for the inner rows, which follow row `begin`. @param partial one number per block
+/// q = A p for the inner rows, `begin` to end - 1. @param partial one number per block
 template <class T>
-__global__ void __launch_bounds__(block_threads)
-    inner_kernel(SlicedRows<T> a, std::size_t begin, Sweep inner, const T* p, T* q, double* partial, const State* s) {
-    if (s->stop != go_on) return;
+__global__ void __launch_bounds__(block_threads) inner_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end,
+                                                              const T* p, T* q, double* partial, const State* s) {
+    if (s->stop) return;
     T dot = 0;
-    for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < inner.end();
-         k += gridDim.x * std::size_t{block_threads}) {
-        if (inner.row(k) >= inner.rows) continue;
-        const std::size_t i = begin + inner.row(k);
+    for (std::size_t i = begin + blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < end;
+         i += gridDim.x * std::size_t{block_threads}) {
         const T product = a.product(i, p);
         q[i] = product;
         dot += p[i] * product;
@@ -63,7 +50,7 @@ template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
     border_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
                   unsigned inner_blocks, Exchange exchange, State* s) {
-    if (s->stop != go_on) return;
+    if (s->stop) return;
     const std::size_t rows = begin + (a.rows - end);
     T dot = 0;
     for (std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x; k < rows;
@@ -88,15 +75,15 @@ constexpr int full_blocks = 1536 / block_threads;
 constexpr int full_blocks = 2048 / block_threads;
 #endif
 
-/// q = A p: first the inner rows, which need no halo and follow row `begin`, then the others. A multiprocessor has as
-/// many threads as it can have, so that many loads are under way.
+/// q = A p: first the inner rows, `begin` to end - 1, which need no halo, then the others. A multiprocessor has as many
+/// threads as it can have, so that many loads are under way.
 /// @tparam Exchange FlaggedSlots @param partial one number per block
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads, full_blocks)
-    product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, Sweep inner, const T* p, T* q, double* partial,
+    product_with_halo_kernel(SlicedRows<T> a, std::size_t begin, std::size_t end, const T* p, T* q, double* partial,
                              Exchange exchange, State* s) {
-    if (s->stop != go_on) return;
-    const std::size_t border = a.rows - inner.rows, stride = gridDim.x * std::size_t{block_threads};
+    if (s->stop) return;
+    const std::size_t inner = end - begin, border = a.rows - inner, stride = gridDim.x * std::size_t{block_threads};
     std::size_t k = blockIdx.x * std::size_t{block_threads} + threadIdx.x;
     T dot = 0;
     const auto multiply = [&](std::size_t i) {
@@ -104,11 +91,10 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
         q[i] = product;
         dot += p[i] * product;
     };
-    for (; k < inner.end(); k += stride)
-        if (inner.row(k) < inner.rows) multiply(begin + inner.row(k));
-    k -= inner.end(); // now it counts the border rows
+    for (; k < inner; k += stride) multiply(begin + k);
+    k -= inner; // now it counts the border rows
     if (k < border) exchange.wait_for_halo(s);
-    for (; k < border; k += stride) multiply(k < begin ? k : k + inner.rows);
+    for (; k < border; k += stride) multiply(k < begin ? k : k + inner);
     const double block_dot = block_sum(static_cast<double>(dot));
     if (threadIdx.x == 0) partial[blockIdx.x] = block_dot;
     if (!is_last_block(&s->tickets)) return;
@@ -119,7 +105,7 @@ __global__ void __launch_bounds__(block_threads, full_blocks)
 /// alpha, and r -= alpha q; for the first residual r = b - q. @param partial two numbers per block
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    part_residual_kernel(const T* q, const T* inverse, T* r, Sweep sweep, bool first, double* partial,
+    part_residual_kernel(const T* q, const T* inverse, T* r, std::size_t n, bool first, double* partial,
                          Exchange exchange, State* s) {
     if (!exchange.pq_is_here(s)) return;
     double alpha = 1;
@@ -132,11 +118,10 @@ __global__ void __launch_bounds__(block_threads)
         }
         alpha = s->rho / pq;
     }
-    const auto [rr, rho] = update_residual(static_cast<T>(alpha), q, inverse, r, sweep);
-    const double block_rr = block_sum(static_cast<double>(rr)), block_rho = block_sum(static_cast<double>(rho));
-    if (threadIdx.x == 0) partial[2 * blockIdx.x] = block_rr, partial[2 * blockIdx.x + 1] = block_rho;
-    if (!is_last_block(&s->tickets)) return;
-    const double all_rr = sum_of(partial, gridDim.x, 2), all_rho = sum_of(partial + 1, gridDim.x, 2);
+    T rr, rho;
+    update_residual(static_cast<T>(alpha), q, inverse, r, n, rr, rho);
+    double all_rr = static_cast<double>(rr), all_rho = static_cast<double>(rho);
+    if (!two_grid_sums(all_rr, all_rho, partial, &s->tickets)) return;
     if (threadIdx.x == 0) s->alpha = alpha; // the shares may change before part_next_kernel runs
     exchange.send_residual(all_rr, all_rho);
 }
@@ -144,30 +129,30 @@ __global__ void __launch_bounds__(block_threads)
 /// beta, x += alpha p, p = z + beta p; after the first residual only p = z.
 template <class T, class Exchange>
 __global__ void __launch_bounds__(block_threads)
-    part_next_kernel(const T* r, const T* inverse, T* x, T* p, Sweep sweep, bool first, Exchange exchange, State* s,
-                     double* history, Rules rules) {
+    part_next_kernel(const T* r, const T* inverse, T* x, T* p, std::size_t n, bool first, Exchange exchange, State* s,
+                     double* history) {
     if (!exchange.residual_is_here(s)) return;
     double rr = 0, rho = 0;
     for (unsigned part = 0; part < exchange.parts; ++part)
         rr += __ldcg(&exchange.residual[2 * part]), rho += __ldcg(&exchange.residual[2 * part + 1]);
     const auto send = [&](std::size_t i, T value) { exchange.send_p(i, value); };
     if (first) {
-        for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < sweep.rows;
+        for (std::size_t i = blockIdx.x * std::size_t{block_threads} + threadIdx.x; i < n;
              i += gridDim.x * std::size_t{block_threads}) {
             p[i] = inverse ? inverse[i] * r[i] : r[i];
             send(i, p[i]);
         }
     } else {
-        const T beta = rules.steepest ? T(0) : static_cast<T>(rho / s->rho);
-        update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, sweep, send);
+        const T beta = s->steepest ? T(0) : static_cast<T>(rho / s->rho);
+        update_x_and_p(static_cast<T>(s->alpha), beta, r, inverse, x, p, n, send);
     }
     __syncthreads(); // all warps have read the state, so that a ticket of this block says so
     if (!is_last_block(&s->tickets)) return;
     exchange.all_p_is_sent();
     if (threadIdx.x == 0) {
         s->rho = rho;
-        note_residual(s, history, first ? 0 : s->iteration + 1, rr, rules);
-        if (s->stop == stopping) s->stop = stopped; // x has its last step
+        note_residual(s, history, first ? 0 : s->iteration + 1, rr);
+        if (s->end != End::none) s->stop = true; // x has its last step
     }
 }
 

@@ -11,19 +11,19 @@
 
 namespace cg {
 
-/// The time in which a device multiplies its rows, in milliseconds.
+/// The time in which a device multiplies its rows, in milliseconds. The device becomes the current one.
 template <class T> double multiply_ms(int device, const Part<T>& part) {
-    const OnDevice on(device);
+    CUDA_CHECK(cudaSetDevice(device));
     const DeviceSliced<T> matrix(part.matrix);
     gpulab::DeviceBuffer<T> q(part.rows());
     const gpulab::DeviceBuffer<T> p(std::vector<T>(part.p_size(), T{1}));
     gpulab::DeviceBuffer<double> partial(blocks_for(inner_kernel<T>, part.rows()));
-    DeviceState state(0);
+    DeviceState state(State{});
     Stopwatch watch(2, 5);
     gpulab::watch_stream(watch, [&](cudaStream_t stream) {
         state.clear(stream);
         inner_kernel<<<static_cast<unsigned>(partial.size()), block_threads, 0, stream>>>(
-            matrix.view(), 0, Sweep{part.rows()}, p.data(), q.data(), partial.data(), state.data());
+            matrix.view(), 0, part.rows(), p.data(), q.data(), partial.data(), state.data());
     });
     return watch.kernel().median;
 }
@@ -89,11 +89,10 @@ inline double units_times_clock(int device) {
 template <class Parts, class T> void solve_on_gpus(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::vector<int> devices = part_gpus(problem);
     std::string note;
-    const Split split = split_over(
+    const std::vector<Part<T>> parts = split_over(
         problem, devices.size(), note,
         [&](std::size_t i, const Part<T>& part) { return std::max(multiply_ms(devices[i], part), 1e-6); },
         [&](std::size_t i) { return units_times_clock(devices[i]); });
-    const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
     Parts gpus(problem, parts, devices);
     watch.tile(block_threads, "rows");
     watch.tile(block_threads * parts.size(), "rows");

@@ -47,4 +47,16 @@ __device__ inline double sum_of(const double* values, unsigned count, unsigned s
     return block_sum(sum);
 }
 
+/// Two sums over the grid, by the block that ends last.
+/// @param a,b a number of each thread; become the sums, in every thread of the last block
+/// @param partial two numbers per block @return whether this is the last block: the sums are only there
+/// @pre as for is_last_block()
+__device__ inline bool two_grid_sums(double& a, double& b, double* partial, unsigned* tickets) {
+    a = block_sum(a), b = block_sum(b);
+    if (threadIdx.x == 0) partial[2 * blockIdx.x] = a, partial[2 * blockIdx.x + 1] = b;
+    if (!is_last_block(tickets)) return false;
+    a = sum_of(partial, gridDim.x, 2), b = sum_of(partial + 1, gridDim.x, 2);
+    return true;
+}
+
 } // namespace cg

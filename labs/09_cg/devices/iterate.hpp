@@ -25,13 +25,21 @@
 /// All parts add up the same shares in the same order. So alpha and beta are the same on all, to the last bit, and no
 /// part needs to be told when to stop. (Part 1 is drawn mirrored: its halo, too, lies behind its own elements.)
 ///
-/// A way is a class with these operations; on a first reading take PeerCopies. Each way defines send_halo() and
-/// receive_halo(), and most of them share_pq() and share_residual(); Stores has a product of its own. The rest is in a
-/// base class:
-///   - GpuParts (cuda/gpu_parts.cuh), where alpha and beta stay on the devices, for PeerCopies, Stores, MpiOnGpu and
-///     Nccl;
-///   - HostParts (host_parts.hpp), where the host computes them, for Mpi and, through ClParts
-///     (opencl/several_devices.hpp), for HostCopies and WholeP (opencl/03_devices_whole.cpp).
+/// A way is a class with these operations; on a first reading take PeerCopies. Every way defines send_halo() and
+/// receive_halo(), and most of them share_pq() and share_residual(); Stores has a product of its own, which waits for
+/// the halo. The rest is in a base class:
+///
+///     GpuParts (cuda/gpu_parts.cuh): alpha and beta stay on the GPUs, and the host only puts commands into streams
+///         PeerCopies   peer_copies.cuh                copies from GPU to GPU
+///         Stores       stores.cuh, flags.cuh          stores of the kernels
+///         MpiOnGpu     mpi_gpu.cuh, mpi.hpp           MPI, through host memory
+///         Nccl         nccl.cuh                       NCCL, from GPU to GPU
+///
+///     HostParts (host_parts.hpp): the host computes alpha and beta
+///         Mpi          mpi_host.hpp, mpi.hpp          MPI, through host memory
+///         HostCopies   host_copies.hpp                copies through host memory
+///         WholeP       opencl/03_devices_whole.cpp    all of p through host memory
+///     The last two have their devices, in OpenCL, from ClParts (opencl/several_devices.hpp).
 #pragma once
 
 namespace cg {

@@ -1,6 +1,6 @@
 /// @file
 /// MPI: ranks send halo and sums through host memory. mpi_host.hpp is for devices whose alpha and beta the host
-/// computes, mpi_gpu.cu for GPUs that compute them.
+/// computes, mpi_gpu.cuh for GPUs that compute them.
 ///
 ///     rank 0   | halo down | MPI_Isend ...  inner rows ... MPI_Waitall | halo up | border rows | MPI_Allgather | ...
 #pragma once
@@ -14,26 +14,20 @@ namespace cg {
 
 template <class T> constexpr MPI_Datatype mpi_type() { return sizeof(T) == 8 ? MPI_DOUBLE : MPI_FLOAT; }
 
-/// A halo on its way between ranks. The arrays on the host must stay where they are until wait() returns.
-template <class T> class HaloInTransit {
-public:
-    /// @param part of this rank @param send as many numbers as part.send @param halo as many as part.halo
-    void begin(const Part<T>& part, const T* send, T* halo) {
-        for (const auto& from : part.receives)
-            MPI_Irecv(halo + from.begin, static_cast<int>(from.count), mpi_type<T>(), static_cast<int>(from.part), 0,
-                      MPI_COMM_WORLD, &requests_.emplace_back());
-        for (const auto& to : part.sends)
-            MPI_Isend(send + to.begin, static_cast<int>(to.count), mpi_type<T>(), static_cast<int>(to.part), 0,
-                      MPI_COMM_WORLD, &requests_.emplace_back());
-    }
-    void wait() {
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-        requests_.clear();
-    }
-
-private:
-    std::vector<MPI_Request> requests_;
-};
+/// Begins to send and to receive a halo. The arrays must stay as they are until wait_for() returns.
+/// @param part of this rank @param send as many numbers as part.send @param halo as many as part.halo
+template <class T> void begin_halo(const Part<T>& part, const T* send, T* halo, std::vector<MPI_Request>& requests) {
+    for (const auto& from : part.receives)
+        MPI_Irecv(halo + from.begin, static_cast<int>(from.count), mpi_type<T>(), static_cast<int>(from.part), 0,
+                  MPI_COMM_WORLD, &requests.emplace_back());
+    for (const auto& to : part.sends)
+        MPI_Isend(send + to.begin, static_cast<int>(to.count), mpi_type<T>(), static_cast<int>(to.part), 0,
+                  MPI_COMM_WORLD, &requests.emplace_back());
+}
+inline void wait_for(std::vector<MPI_Request>& requests) {
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+    requests.clear();
+}
 
 /// Brings every rank's share of a sum into its slot on all. @param slots `numbers` for each rank; this rank's own are
 /// in theirs before

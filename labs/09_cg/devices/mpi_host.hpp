@@ -4,7 +4,6 @@
 
 #include <memory>
 
-#include "../mpi/rank.hpp"
 #include "host_parts.hpp"
 #include "mpi.hpp"
 
@@ -13,19 +12,18 @@ namespace cg {
 /// A rank with one part. @tparam Device CpuPart or ClPart
 template <class T, class Device> class Mpi : public HostParts<T, Device> {
 public:
-    Mpi(const Problem<T>& problem, std::unique_ptr<Device> device, const Ranks& ranks)
-        : HostParts<T, Device>(problem), me_(static_cast<std::size_t>(ranks.me)),
-          slots_(2 * static_cast<std::size_t>(ranks.count)), send_(device->part().send.size()),
-          halo_(device->part().halo.size()) {
+    Mpi(const Problem<T>& problem, std::unique_ptr<Device> device)
+        : HostParts<T, Device>(problem), me_(device->part().number), slots_(2 * device->part().parts),
+          send_(device->part().send.size()), halo_(device->part().halo.size()) {
         this->add(std::move(device));
     }
 
     void send_halo() {
         device().pack(send_.data());
-        transit_.begin(device().part(), send_.data(), halo_.data());
+        begin_halo(device().part(), send_.data(), halo_.data(), requests_);
     }
     void receive_halo() {
-        transit_.wait();
+        wait_for(requests_);
         device().receive(halo_.data());
     }
     bool share_pq() {
@@ -51,7 +49,7 @@ public:
         this->multiply_border();
         (void)this->pq(); // waits
     }
-    void solve(const Progress& progress) { cg::solve(*this, progress); }
+    template <class Progress> void solve(const Progress& progress) { cg::solve(*this, progress); }
     void result(Output<T>& out) {
         out = this->history_and_end();
         out.x.resize(device().part().rows());
@@ -64,7 +62,7 @@ private:
     std::size_t me_;
     std::vector<double> slots_; // shares of all ranks
     std::vector<T> send_, halo_;
-    HaloInTransit<T> transit_;
+    std::vector<MPI_Request> requests_; // of the halo
 };
 
 } // namespace cg

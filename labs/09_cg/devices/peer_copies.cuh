@@ -5,8 +5,8 @@
 /// no other way, and the host waits for none of these exchanges. The halo travels in a stream of its own, beside the
 /// inner rows:
 ///
-///     stream of part 0   | pack |packed| inner rows        |wait for sent of 1| border rows | ...
-///     copies of part 0          |wait  | halo to 1 |sent|
+///     stream of part 0    | pack |packed_| inner rows      |wait for sent_ of 1| border rows | ...
+///     copies_ of part 0          |wait   | halo to 1 |sent_|
 ///
 /// Nothing is overwritten too early. A part packs again only after it has received r . r of every part, which a part
 /// sends after its border rows. A slot, where a part's share of a sum lies (Slots), is written
@@ -14,6 +14,7 @@
 #pragma once
 
 #include "../cuda/gpu_parts.cuh"
+#include "slots.cuh"
 
 namespace cg {
 
@@ -23,33 +24,35 @@ public:
     using Gpu = GpuPart<T, Slots>;
 
     PeerCopies(const Problem<T>& problem, const std::vector<Part<T>>& parts, const std::vector<int>& devices)
-        : GpuParts<T, Slots>(problem, parts, {.devices = devices, .parts = static_cast<unsigned>(parts.size())}) {
+        : GpuParts<T, Slots>(problem, parts, devices) {
         for (const int device : devices)
             for (const int other : devices) reach(device, other); // where that cannot be, copies go through the host
-        this->each([&](Gpu&) { transfers_.emplace_back(); });
+        this->each([&](Gpu&) { // a stream and an event belong to the device that is current when they are made
+            copies_.emplace_back();
+            for (auto* events : {&packed_, &sent_, &shared_}) events->emplace_back(cudaEventDisableTiming);
+        });
     }
 
     void send_halo() {
         this->each([&](Gpu& g) {
             if (g.part.send.empty()) return;
-            Transfer& mine = transfers_[g.me];
+            const cudaStream_t copies = copies_[g.me];
             this->pack(g);
-            mine.packed.record(g.stream);
-            CUDA_CHECK(cudaStreamWaitEvent(mine.copies, mine.packed, 0));
+            packed_[g.me].record(g.stream);
+            CUDA_CHECK(cudaStreamWaitEvent(copies, packed_[g.me], 0));
             for (const auto& link : g.part.sends) {
                 Gpu& other = (*this)[link.part];
-                g.trace.begin("copy", mine.copies, "halo", '>');
+                g.trace.begin("copy", copies, "halo", '>');
                 // EXERCISE halo
                 //| // TODO: copy the piece `link` of g.send to its place in the halo of `other`, in the stream
-                //| // mine.copies. The halo lies behind the own elements of p.
+                //| // `copies`. The halo lies behind the own elements of p.
                 //| (void)other;
                 CUDA_CHECK(cudaMemcpyPeerAsync(other.p.data() + other.rows + link.place, other.device,
-                                               g.send.data() + link.begin, g.device, link.count * sizeof(T),
-                                               mine.copies));
+                                               g.send.data() + link.begin, g.device, link.count * sizeof(T), copies));
                 // END EXERCISE
-                g.trace.end(mine.copies);
+                g.trace.end(copies);
             }
-            mine.sent.record(mine.copies);
+            sent_[g.me].record(copies);
         });
     }
     void receive_halo() {
@@ -57,8 +60,7 @@ public:
             // EXERCISE halo
             //| // TODO: the kernels that follow in g.stream wait for the copies of every part that sends to this one.
             //| (void)g;
-            for (const auto& link : g.part.receives)
-                CUDA_CHECK(cudaStreamWaitEvent(g.stream, transfers_[link.part].sent, 0));
+            for (const auto& link : g.part.receives) CUDA_CHECK(cudaStreamWaitEvent(g.stream, sent_[link.part], 0));
             // END EXERCISE
         });
     }
@@ -74,7 +76,7 @@ private:
     void share(gpulab::DeviceBuffer<double> Gpu::*slots, std::size_t numbers) {
         this->each([&](Gpu& g) {
             const std::size_t at = numbers * g.me;
-            for (std::size_t to = 0; to < transfers_.size(); ++to) {
+            for (std::size_t to = 0; to < shared_.size(); ++to) {
                 Gpu& other = (*this)[to];
                 if (&other == &g) continue;
                 g.trace.begin("copy", g.stream, "sum", '>');
@@ -82,20 +84,16 @@ private:
                                                g.device, numbers * sizeof(double), g.stream));
                 g.trace.end(g.stream);
             }
-            transfers_[g.me].shared.record(g.stream);
+            shared_[g.me].record(g.stream);
         });
         this->each([&](Gpu& g) {
-            for (std::size_t from = 0; from < transfers_.size(); ++from)
-                if (from != g.me) CUDA_CHECK(cudaStreamWaitEvent(g.stream, transfers_[from].shared, 0));
+            for (std::size_t from = 0; from < shared_.size(); ++from)
+                if (from != g.me) CUDA_CHECK(cudaStreamWaitEvent(g.stream, shared_[from], 0));
         });
     }
 
-    /// What a part needs for its copies, made while its device is current.
-    struct Transfer {
-        gpulab::Stream copies;
-        gpulab::Event packed{cudaEventDisableTiming}, sent{cudaEventDisableTiming}, shared{cudaEventDisableTiming};
-    };
-    std::vector<Transfer> transfers_; // of every part
+    std::vector<gpulab::Stream> copies_;                // of every part
+    std::vector<gpulab::Event> packed_, sent_, shared_; // of every part
 };
 
 } // namespace cg

@@ -27,22 +27,21 @@ public:
     using Gpu = GpuPart<T, FlaggedSlots<T>>;
 
     Stores(const Problem<T>& problem, const std::vector<Part<T>>& parts, const std::vector<int>& devices)
-        : GpuParts<T, FlaggedSlots<T>>(
-              problem, parts,
-              {.devices = devices, .parts = static_cast<unsigned>(parts.size()), .stream_per_device = true}) {
+        : GpuParts<T, FlaggedSlots<T>>(problem, parts, devices, /*stream_per_device=*/true) {
         for (const int device : devices)
             for (const int other : devices)
                 if (!reach(device, other))
                     throw gpulab::Unsupported("cuda:" + std::to_string(device) +
                                               " cannot write into the memory of cuda:" + std::to_string(other));
-        std::vector<Inbox> inboxes;
+        std::vector<FlaggedSlots<T>> of_parts;
         this->each([&](Gpu& g) {
-            flags_.emplace_back(3 * parts.size());
-            inboxes.push_back({g.pq.data(), g.residual.data(), flags_.back().data()});
+            unsigned* const flags = flags_.emplace_back(3 * parts.size()).data();
+            g.exchange.halo_flags = flags, g.exchange.pq_flags = flags + parts.size();
+            g.exchange.residual_flags = flags + 2 * parts.size();
+            of_parts.push_back(g.exchange);
         });
         this->each([&](Gpu& g) {
-            inboxes_.emplace_back(inboxes);
-            g.exchange.inboxes = inboxes_.back().data(), g.exchange.flags = inboxes[g.me].flags;
+            g.exchange.of = slots_.emplace_back(of_parts).data();
             list_copies(g);
             g.inner_blocks = blocks_for(product_with_halo_kernel<T, FlaggedSlots<T>>, g.rows), g.border_blocks = 0;
             g.partial = gpulab::DeviceBuffer<double>(g.partial_sums());
@@ -55,7 +54,7 @@ public:
     void reset() {
         this->each([&](Gpu& g) {
             g.exchange.step = 0;
-            CUDA_CHECK(cudaMemsetAsync(g.exchange.flags, 0, flags_[g.me].bytes(), g.stream));
+            CUDA_CHECK(cudaMemsetAsync(flags_[g.me].data(), 0, flags_[g.me].bytes(), g.stream));
         });
         GpuParts<T, FlaggedSlots<T>>::reset();
         this->each([&](Gpu& g) {
@@ -71,8 +70,8 @@ public:
         this->each("spmv", "product", [](Gpu& g) {
             ++g.exchange.step;
             product_with_halo_kernel<<<g.inner_blocks, block_threads, 0, g.stream>>>(
-                g.matrix.view(), g.part.inner_begin, g.next_sweep(g.part.inner_rows()), g.p.data(), g.q.data(),
-                g.partial.data(), g.exchange, g.state.data());
+                g.matrix.view(), g.part.inner_begin, g.part.inner_end, g.p.data(), g.q.data(), g.partial.data(),
+                g.exchange, g.state.data());
         });
     }
     bool share_pq() { return true; }
@@ -105,9 +104,9 @@ private:
         g.exchange.first_copy = first_copies_.back().data(), g.exchange.copies = copies_.back().data();
     }
 
-    // Of every part: its flags, the inboxes of all parts, where each border row's p goes, and the halo of x_0.
+    // Of every part: its flags, where the slots of all parts are, where each border row's p goes, and the halo of x_0.
     std::vector<gpulab::DeviceBuffer<unsigned>> flags_, first_copies_;
-    std::vector<gpulab::DeviceBuffer<Inbox>> inboxes_;
+    std::vector<gpulab::DeviceBuffer<FlaggedSlots<T>>> slots_;
     std::vector<gpulab::DeviceBuffer<T*>> copies_;
     std::vector<gpulab::DeviceBuffer<T>> halos_;
 };

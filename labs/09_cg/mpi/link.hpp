@@ -13,7 +13,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
-#include "rank.hpp"
+#include "ranks.hpp"
 
 namespace cg {
 

@@ -23,7 +23,7 @@
 #include "cpu_part.hpp"
 #include "gpulab/error.hpp"
 #include "link.hpp"
-#include "ranks.hpp"
+#include "rank.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "../opencl/solve.hpp"
 #endif
@@ -97,19 +97,19 @@ struct Team {
 
 /// This rank's rows on its device. @param nccl whether the ranks are linked by NCCL, and not through host memory
 template <class T>
-std::unique_ptr<cg::Rank<T>> make_rank(const Choice& c, const Team& team, [[maybe_unused]] bool nccl,
-                                       const Ranks& ranks, const cg::Problem<T>& problem, const cg::Part<T>& part) {
+cg::Rank<T> rank_for(const Choice& c, const Team& team, [[maybe_unused]] bool nccl, const Ranks& ranks,
+                     const cg::Problem<T>& problem, const cg::Part<T>& part) {
     if (team.mine.on == Backend::cuda) gpulab::use(team.device);
 #if defined(GPULAB_WITH_NCCL)
     if (nccl) {
-        cg::NcclId id{};
+        std::array<char, 128> id{};
         if (ranks.me == 0) id = cg::make_nccl_id();
         MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
-        return cg::make_nccl_rank(problem, part, team.device.index, ranks, id);
+        return cg::make_nccl_rank(problem, part, team.device.index, id);
     }
 #endif
 #if defined(GPULAB_WITH_CUDA)
-    if (team.mine.on == Backend::cuda) return cg::make_cuda_rank(problem, part, team.device.index, ranks);
+    if (team.mine.on == Backend::cuda) return cg::make_cuda_rank(problem, part, team.device.index);
 #endif
 #if defined(GPULAB_WITH_OPENCL)
     if (team.mine.on == Backend::opencl) { // a lone CPU is cut into sub-devices
@@ -118,16 +118,16 @@ std::unique_ptr<cg::Rank<T>> make_rank(const Choice& c, const Team& team, [[mayb
         auto& context = *gpulab::opencl_parts(team.device, shared_by).back();
         auto device = std::make_unique<cg::ClPart<T>>(context, problem, part, false);
         tune(*device, problem);
-        return std::make_unique<cg::RankOf<T, cg::Mpi<T, cg::ClPart<T>>>>(problem, std::move(device), ranks);
+        return cg::make_rank<cg::Mpi<T, cg::ClPart<T>>>(problem, std::move(device));
     }
 #endif
     auto cores = std::make_unique<cg::CpuPart<T>>(problem, part, static_cast<unsigned>(c.threads));
-    return std::make_unique<cg::RankOf<T, cg::Mpi<T, cg::CpuPart<T>>>>(problem, std::move(cores), ranks);
+    return cg::make_rank<cg::Mpi<T, cg::CpuPart<T>>>(problem, std::move(cores));
 }
 
 /// The time in which a rank multiplies its rows, in milliseconds. All ranks measure at the same time, as they work
 /// later: those that share a device or memory share its speed.
-template <class T> double multiply_ms(cg::Rank<T>& rank) {
+template <class T> double multiply_ms(const cg::Rank<T>& rank) {
     std::vector<double> times;
     rank.reset();
     for (int run = 0; run < 6; ++run) {
@@ -147,7 +147,7 @@ cg::Split split_over_ranks(const Choice& c, const Team& team, const Ranks& ranks
     const cg::Split equal = cg::split_rows(problem.matrix, std::vector<double>(count, 1.0));
     if (problem.balance == cg::Balance::nnz) return equal;
     const cg::Part<T> part = cg::make_part(problem.matrix, equal, static_cast<std::size_t>(ranks.me));
-    double mine = cg::slowness_for_tests(ranks) * multiply_ms(*make_rank(c, team, false, ranks, problem, part));
+    double mine = cg::slowness_for_tests(ranks) * multiply_ms(rank_for(c, team, false, ranks, problem, part));
     if (part.rows() == 0) mine = 0; // not measured
     std::vector<double> ms(count);
     MPI_Allgather(&mine, 1, MPI_DOUBLE, ms.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
@@ -156,7 +156,7 @@ cg::Split split_over_ranks(const Choice& c, const Team& team, const Ranks& ranks
 
 /// Solves again and again. @return the times in milliseconds, the same number on every rank
 template <class T>
-std::vector<double> times_of(cg::Rank<T>& rank, int runs, const Ranks& ranks, cg::Watchdog& watchdog) {
+std::vector<double> times_of(const cg::Rank<T>& rank, int runs, const Ranks& ranks, cg::Watchdog& watchdog) {
     std::vector<double> times;
     for (int i = 0; i <= runs; ++i) { // the first one is not timed
         rank.reset();
@@ -292,11 +292,11 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
     watchdog.end();
     const cg::Part<T> part = cg::make_part(problem.matrix, split, static_cast<std::size_t>(ranks.me));
     if (team.nccl) watchdog.begin(); // NCCL waits for all ranks
-    const auto rank = make_rank(c, team, team.nccl, ranks, problem, part);
+    const cg::Rank<T> rank = rank_for(c, team, team.nccl, ranks, problem, part);
     watchdog.begin();
-    const std::vector<double> times = times_of(*rank, std::min(options.stopwatch().repeats(), 20), ranks, watchdog);
+    const std::vector<double> times = times_of(rank, std::min(options.stopwatch().repeats(), 20), ranks, watchdog);
     cg::Output<T> out;
-    rank->result(out); // x: this rank's elements
+    rank.result(out); // x: this rank's elements
     const bool agreed = ranks_agree(ranks, out.history);
     out.x = gathered(ranks, split, out.x, problem.n());
     watchdog.end(); // rank 0 may take long to judge

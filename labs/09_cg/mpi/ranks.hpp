@@ -13,9 +13,16 @@
 #include <thread>
 
 #include "gpulab/error.hpp"
-#include "rank.hpp"
 
 namespace cg {
+
+/// This process among all of them.
+struct Ranks {
+    int me = 0, count = 1;
+    int local = 0;       ///< number among those of this computer
+    int on_computer = 1; ///< how many this computer has
+    int computer = 0;    ///< the first rank of this computer
+};
 
 /// Ends the program when it makes no progress while it is watched: a rank that hangs, or one whose neighbour does not
 /// answer. mpirun then ends the other ranks. What runs on a GPU ends with its process.

@@ -20,7 +20,6 @@ template <class T> void opencl_five_kernels(const Problem<T>& problem, Output<T>
     solve_on_one_device(device, problem, out, watch);
 }
 
-template void opencl_five_kernels(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_five_kernels(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_five_kernels);
 
 } // namespace cg

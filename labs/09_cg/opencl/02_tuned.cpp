@@ -14,14 +14,13 @@ namespace cg {
 template <class T> void opencl_tuned(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const Part<T> all = make_part(problem.matrix, Split{{0, problem.n()}}, 0);
     ClPart<T> device(gpulab::opencl(), problem, all, false);
-    const std::vector<Tuned> found = tune(device, problem);
+    const std::string found = tune(device, problem);
     watch.tile(device.local_size(), "rows");
     watch.tile(device.local_size() * device.units() * device.groups["spmv"], "rows");
     solve_on_one_device(device, problem, out, watch);
-    out.notes.push_back(tuning_table(found));
+    out.notes.push_back(found);
 }
 
-template void opencl_tuned(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_tuned(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_tuned);
 
 } // namespace cg

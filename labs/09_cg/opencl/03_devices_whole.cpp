@@ -43,7 +43,6 @@ template <class T> void opencl_devices_whole(const Problem<T>& problem, Output<T
     solve_on_devices(devices, problem, out, watch);
 }
 
-template void opencl_devices_whole(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_devices_whole(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_devices_whole);
 
 } // namespace cg

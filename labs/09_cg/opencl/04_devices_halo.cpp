@@ -18,17 +18,15 @@ namespace cg {
 template <class T> void opencl_devices_halo(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const auto contexts = part_contexts(problem);
     std::string note;
-    const Split split = split_over(
+    const std::vector<Part<T>> parts = split_over(
         problem, contexts.size(), note,
         [&](std::size_t i, const Part<T>& part) { return multiply_ms(*contexts[i], problem, part); },
         [&](std::size_t i) { return units_times_clock(*contexts[i]); });
-    const std::vector<Part<T>> parts = make_parts(problem.matrix, split);
     HostCopies<T> devices(problem, contexts, parts);
     solve_on_devices(devices, problem, out, watch);
     if (!note.empty()) out.notes.push_back(note);
 }
 
-template void opencl_devices_halo(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_devices_halo(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_devices_halo);
 
 } // namespace cg

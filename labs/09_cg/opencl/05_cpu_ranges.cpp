@@ -150,7 +150,6 @@ template <class T> void opencl_cpu_ranges(const Problem<T>& problem, Output<T>& 
     });
 }
 
-template void opencl_cpu_ranges(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_cpu_ranges(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_cpu_ranges);
 
 } // namespace cg

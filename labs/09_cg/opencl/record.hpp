@@ -26,25 +26,27 @@ public:
     template <class Enqueue>
     void command(const char* name, char symbol, cl::Event* event, const Enqueue& enqueue, const char* shown = nullptr) {
         if (!on_) return enqueue(event);
-        marks_.push_back({name, shown ? shown : name, symbol, {}, now_us()});
-        enqueue(&marks_.back().event);
-        if (event) *event = marks_.back().event;
+        commands_.push_back({shown ? shown : name, name, symbol, 0, now_us(), 0});
+        enqueue(&events_.emplace_back());
+        if (event) *event = events_.back();
     }
     /// Takes the times of all commands, which must be complete.
     void collect(gpulab::Timeline* timeline) {
-        for (const Mark& m : marks_) {
+        for (std::size_t k = 0; k < commands_.size(); ++k) {
+            const gpulab::TraceEvent& c = commands_[k];
             const auto time = [&](auto what) { return 1e-3 * static_cast<double>(what); };
-            const double queued = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
-            const double begin = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_START>());
-            const double end = time(m.event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-            const bool kernel = m.symbol == '#';
-            if (kernel) ms_[m.name] += 1e-3 * (end - begin);
+            const double queued = time(events_[k].getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>());
+            const double begin = time(events_[k].getProfilingInfo<CL_PROFILING_COMMAND_START>());
+            const double end = time(events_[k].getProfilingInfo<CL_PROFILING_COMMAND_END>());
+            const bool kernel = c.symbol == '#';
+            if (kernel) ms_[c.kind] += 1e-3 * (end - begin);
             if (!timeline) continue;
-            // Devices have clocks of their own. A command is queued at the host's time m.host_us, so this is one clock.
-            timeline->add({m.shown, kernel ? "kernel" : "copy", m.symbol, 2 * lane_ + (kernel ? 0 : 1),
-                           begin - queued + m.host_us, end - queued + m.host_us});
+            // Devices have clocks of their own. A command is queued at the host's time c.begin_us: this is one clock.
+            timeline->add({c.name, kernel ? "kernel" : "copy", c.symbol, 2 * lane_ + (kernel ? 0 : 1),
+                           begin - queued + c.begin_us, end - queued + c.begin_us});
         }
-        marks_.clear();
+        commands_.clear();
+        events_.clear();
     }
     /// Begins to record, with nothing so far.
     void start() {
@@ -59,19 +61,13 @@ public:
     const std::map<std::string, double>& ms() const { return ms_; }
 
 private:
-    struct Mark {
-        const char* name;
-        const char* shown;
-        char symbol;
-        cl::Event event;
-        double host_us;
-    };
     static double now_us() {
         return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
     }
     int lane_;
     bool on_ = false;
-    std::vector<Mark> marks_; // of commands whose times have not been taken
+    std::vector<gpulab::TraceEvent> commands_; // whose times have not been taken; begin_us: when the host queued them
+    std::vector<cl::Event> events_;            // one for each
     std::map<std::string, double> ms_;
 };
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -83,29 +82,15 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
     });
 }
 
-/// Finds the groups of a device, or takes them from what was found earlier. @return an entry for each kernel
-template <class T> std::vector<Tuned> tune(ClPart<T>& device, const Problem<T>& problem) {
-    static std::mutex mutex;
-    static auto* const caches = new std::map<std::string, TuningCache>; // by file; kept for the whole program
-    const std::lock_guard lock(mutex);
-    TuningCache& cache = caches->try_emplace(problem.tuning, problem.tuning).first->second;
-    const std::string name = device.context().description().name, type = sizeof(T) == 8 ? "double" : "float";
-    // Systems of about the same size share an entry: the next power of two.
-    const std::size_t size = std::bit_ceil(std::max<std::size_t>(device.rows(), 1));
-    std::vector<Tuned> found;
+/// Finds the groups of a device, or takes them from what was found earlier. @return tuning_table() of what was found
+template <class T> std::string tune(ClPart<T>& device, const Problem<T>& problem) {
     bool ready = false;
-    for (const char* const kernel : kernel_names) {
-        std::optional<Tuned> known = cache.find(name, kernel, type, size);
-        if (!known) {
-            if (!std::exchange(ready, true)) device.clear();
-            known = fastest_groups([&](std::size_t count) { return device.time_of(kernel, count); }, device.rows());
-            known->device = name, known->kernel = kernel, known->type = type, known->rows = size;
-            cache.store(*known);
-        }
-        device.groups[kernel] = known->groups;
-        found.push_back(*known);
-    }
-    return found;
+    const auto time = [&](const char* kernel, std::size_t groups) {
+        if (!std::exchange(ready, true)) device.clear();
+        return device.time_of(kernel, groups);
+    };
+    return find_groups(problem.tuning, device.name(), sizeof(T) == 8 ? "double" : "float", device.rows(), time,
+                       device.groups);
 }
 
 } // namespace cg

@@ -2,9 +2,12 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #if !defined(_WIN32)
 #include <sys/wait.h>
@@ -13,6 +16,8 @@
 #include "checks.hpp"
 #include "distances.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/options.hpp"
+#include "gpulab_testing/capture.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
@@ -131,6 +136,8 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
     CHECK(run["problem"]["n"] == 1000003);
     CHECK(run["variants"].size() == gpulab::testing::rows_of(saxpy::variants()));
     CHECK(gpulab::testing::run_fault(run, wrong_rungs(1000003)) == "");
+    for (const auto& v : run["variants"])
+        if (v["status"] == "passed") CHECK((v["bytes"] == 12 * 1000003 && v["flops"] == 2 * 1000003));
     CHECK(csv.text().find("cpu_sequential") != std::string::npos);
 }
 
@@ -157,20 +164,43 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
             CHECK(v["parallel_ms"] == v["kernel_ms"]["median"]);
             CHECK(v["total_ms"] != v["parallel_ms"]);
             CHECK(v["percent_of_ceiling"].is_null()); // the copy within the device is no bound for the link
+            const double core_ms = v["sequential_ms"], ms = v["parallel_ms"], n = one["problem"]["n"],
+                         total = v["total_ms"];
+            const double per_ms = 2e-6 * n; // GFLOP/s times ms
+            CHECK(run.out.find(fmt::format("{:>8} {:>13.6f} {:>13.6f} {:>10.4f} {:>10.2f} {:>9.2f} {:>11.6f}\n", n,
+                                           core_ms, ms, core_ms / ms, per_ms / core_ms, per_ms / ms, total)) !=
+                  std::string::npos);
         }
     }
 }
 
 TEST_CASE("both operations run, and every study runs and writes a list of runs") {
-    CHECK(gpulab::testing::run_fault(program.results("--op distances --n 10007 --repeat 1"), wrong_rungs(10007)) == "");
+    const auto distances = program.results("--op distances --n 10007 --repeat 1");
+    CHECK(gpulab::testing::run_fault(distances, wrong_rungs(10007)) == "");
+    for (const auto& v : distances["variants"])
+        if (v["status"] == "passed") CHECK((v["bytes"] == 16 * 10007 && v["flops"] == 9 * 10007));
     if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) {
         CHECK(program("--study coalescing").exit_code == 2); // no device here has kernels to study
         return;
     }
+    const auto fault = [](const nlohmann::json& run) -> std::string { // in what follows from the time
+        const double n = run["problem"]["n"];
+        for (const auto& v : run["variants"]) {
+            if (v["status"] != "passed") continue;
+            const double ms = v["kernel_ms"]["median"];
+            const auto differs = [&](const char* name, double value) {
+                return v.contains(name) && std::abs(v[name].get<double>() / value - 1) > 1e-12;
+            };
+            if (differs("us_per_element", 1000 * ms / n)) return "us_per_element";
+            if (differs("reads_per_ns", n * saxpy::table_reads / ms * 1e-6)) return "reads_per_ns";
+        }
+        return "";
+    };
     for (const auto& study : saxpy::study_list()) {
         if (study.name == "growth") continue; // see below
         INFO(study.name);
-        CHECK(program.study_fault(study.name, study.takes.empty() ? "" : "--n 10007", 1, wrong_rungs(10007)) == "");
+        CHECK(program.study_fault(study.name, study.takes.empty() ? "" : "--n 10007", 1, wrong_rungs(10007), fault) ==
+              "");
     }
 }
 
@@ -179,4 +209,69 @@ TEST_CASE("the study of growth has the time per element at each size") {
               "--n 5000", "ns_per_element", 5, // 16 ... 4096
               [](const auto& problem, const auto&) { return problem["n"].template get<double>(); },
               wrong_rungs(5000)) == "");
+}
+
+namespace {
+/// What the kernels of a study were asked for, each once in a row.
+std::vector<std::tuple<unsigned, unsigned>> asked;
+void ask(unsigned one, unsigned other = 0) {
+    if (asked.empty() || asked.back() != std::tuple(one, other)) asked.emplace_back(one, other);
+}
+
+void noting(const saxpy::Problem& p, saxpy::Output& c, gpulab::Stopwatch& watch, unsigned parameter) {
+    ask(parameter);
+    gpulab::run_of(saxpy::variants(), "cpu_sequential")(p, c, watch);
+}
+void noting_branch(saxpy::Branch branch, saxpy::Mixed& out, gpulab::Stopwatch& watch) {
+    ask(static_cast<unsigned>(branch));
+    saxpy::cpu_divergence(branch, out, watch);
+}
+void noting_memory(saxpy::Memory memory, unsigned apart, const saxpy::Mixed& table, saxpy::Mixed& out,
+                   gpulab::Stopwatch& watch) {
+    ask(static_cast<unsigned>(memory), apart);
+    saxpy::cpu_look_up(apart, table, out, watch);
+}
+} // namespace
+
+TEST_CASE("each row of a study times what the row says") {
+    using Asked = std::vector<std::tuple<unsigned, unsigned>>;
+    const gpulab::testing::Environment three("GPULAB_CPU_THREADS", "3"), quick("GPULAB_TEST_CEILINGS", "quick");
+    const saxpy::StudyKernels kernels = {noting,        noting,        noting,        noting,       noting,
+                                         noting_branch, noting_branch, noting_memory, noting_memory};
+    const auto asked_by = [&](const char* study, const char* device) {
+        const gpulab::testing::ScratchFile json;
+        std::size_t n = 1000;
+        gpulab::Options options("saxpy", "a test");
+        options.size("--n", n, 1, "");
+        options.studies(saxpy::study_list());
+        const std::array words = {"saxpy",    "--study", study,    "--device",         device,
+                                  "--repeat", "1",       "--json", json.path().c_str()};
+        REQUIRE(options.parse(static_cast<int>(words.size()), words.data()));
+        asked.clear();
+        gpulab::testing::printed_by([&] { CHECK(saxpy::run_study(options, n, kernels) == 0); });
+        Asked rows; // what the file says
+        const auto memory = [](const std::string& variant) {
+            return variant.ends_with("global")     ? saxpy::Memory::global
+                   : variant.ends_with("constant") ? saxpy::Memory::constant
+                   : variant.ends_with("texture")  ? saxpy::Memory::texture
+                                                   : saxpy::Memory::shared;
+        };
+        for (const auto& run : json.json()) {
+            const auto& p = run["problem"];
+            for (const auto& v : run["variants"]) {
+                if (p.contains("words apart"))
+                    rows.emplace_back(static_cast<unsigned>(memory(v["name"])), p["words apart"]);
+                else if (p.contains("branch")) rows.emplace_back(p["branch"] == "warp-aligned", 0);
+                else rows.emplace_back(p.value("threads", p.value("threads per block", p.value("stride", 0u))), 0);
+            }
+        }
+        CHECK(asked == rows);
+        return asked;
+    };
+    CHECK(asked_by("threads", "cpu:0") == Asked{{1, 0}, {2, 0}, {3, 0}});
+    if (gpulab::devices(Backend::opencl).empty()) SKIP(gpulab::why_no_devices(Backend::opencl));
+    CHECK(asked_by("block-size", "opencl:0") == Asked{{32, 0}, {64, 0}, {128, 0}, {256, 0}, {512, 0}, {1024, 0}});
+    CHECK(asked_by("coalescing", "opencl:0") == Asked{{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {32, 0}});
+    CHECK(asked_by("divergence", "opencl:0") == Asked{{0, 0}, {1, 0}});
+    CHECK(asked_by("memories", "opencl:0").size() == 9);
 }

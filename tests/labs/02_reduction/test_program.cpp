@@ -4,7 +4,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <set>
 #include <string>
 
@@ -149,11 +151,41 @@ TEST_CASE("every operation runs from the command line, also for n = 0") {
         const auto wrong = type == "double" ? wrong_rungs<double>(n)
                            : type == "int"  ? wrong_rungs<int>(n)
                                             : wrong_rungs<float>(n);
+        // The elements that are read and written, and the operations. Series move nothing; those of log are not
+        // counted.
+        const std::string op = run["problem"]["op"];
+        const std::size_t elements = op == "sum" ? n : op == "pi" || op == "log" ? 0 : 2 * n;
+        const std::size_t operations = op == "log" ? 0 : op == "dot" || op == "pi" ? 2 * n : n;
         for (const auto& v : run["variants"]) {
-            INFO(v["name"]);
+            INFO(v.dump());
             CHECK((v["status"] == "passed" || (v["status"] == "failed" && wrong(v["name"], v["device"]))));
+            CHECK(v["bytes"] == (type == "double" ? 8 : 4) * elements);
+            CHECK(v["flops"] == operations);
+            if (op == "pi" || op == "log")
+                CHECK(v["distance_to_limit"] ==
+                      std::abs(v["value"].get<double>() - (op == "pi" ? std::numbers::pi : std::log1p(-0.5))));
         }
     }
+}
+
+TEST_CASE("the table shows values in as many digits as tell two numbers of a type apart") {
+    for (const auto& [type, digits] : {std::pair("float", 9), {"double", 17}}) {
+        const gpulab::testing::ScratchFile json;
+        const auto run =
+            program(fmt::format("--n 1000 --backend cpu --repeat 1 --type {} --json {}", type, json.path()));
+        const auto file = json.json(); // named: a range-for does not keep the parts of a temporary alive
+        REQUIRE_FALSE(file["variants"].empty());
+        for (const auto& v : file["variants"])
+            CHECK(run.out.find(fmt::format(" {:.{}g} ", v["value"].get<double>(), digits)) != std::string::npos);
+    }
+}
+
+TEST_CASE("the table of transfers has speed-ups and rates of both times") {
+    CHECK(reduction::text_of({{100, 1, 4, 8}, {1'000'000, 2, 0.5, 1}}) ==
+          "                                                     speed-up            GFLOP/s\n"
+          "       n sequential ms  kernel ms  total ms   kernel    total sequential   total\n"
+          "     100        1.0000     4.0000    8.0000     0.25     0.12       0.00    0.00\n"
+          " 1000000        2.0000     0.5000    1.0000     4.00     2.00       1.00    2.00\n");
 }
 
 TEST_CASE("a run over everything passes what can run, skips the rest with reasons, and writes both files") {
@@ -169,12 +201,12 @@ TEST_CASE("a run over everything passes what can run, skips the rest with reason
 
 TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1") {
     for (const std::string arguments :
-         {"--n 1000", "--op dot --n 1000", "--op pi --n 1000", "--op inclusive-scan --n 1000"}) {
+         {"--n 100003", "--op dot --n 100003", "--op pi --n 100003", "--op inclusive-scan --n 100003"}) {
         INFO(arguments);
         const auto run = program.results(arguments + " --backend cpu --repeat 3");
         CHECK(run["variants"][0]["speedup"] == 1.0);
     }
-    CHECK(program.results("--study ladder --n 1000 --backend cpu --repeat 3")[0]["variants"][0]["speedup"] == 1.0);
+    CHECK(program.results("--study ladder --n 100003 --backend cpu --repeat 3")[0]["variants"][0]["speedup"] == 1.0);
 }
 
 TEST_CASE("a study that needs a device says why there is none of a back end that was named") {
@@ -219,6 +251,11 @@ TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads u
         const double speedup = v["speedup"], efficiency = v["efficiency"];
         CHECK(std::abs(efficiency * static_cast<double>(expected[i][1]) - speedup) <= 1e-12 * speedup);
     }
+}
+
+TEST_CASE("what is lost of additions is what is missing from their number") {
+    CHECK(reduction::lost(1000, 1000) == 0);
+    CHECK(reduction::lost(1000, 990) == 10);
 }
 
 TEST_CASE("of unprotected additions any number may be lost, of atomic ones none") {

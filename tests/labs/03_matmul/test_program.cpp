@@ -1,6 +1,7 @@
 // The program as a user meets it: its options, its files, its exit codes; and the hand-out against the variant table.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -120,6 +121,21 @@ TEST_CASE("the study of growth has the time per operation at each size") {
     CHECK(program.growth_fault("--n 100", "ns_per_operation", 3, operations, wrong_rungs<float>(64, 64, 64)) == "");
     CHECK(program.growth_fault("--n 16 --type double", "ns_per_operation", 1, operations,
                                wrong_rungs<double>(16, 16, 16)) == "");
+}
+
+TEST_CASE("the study of shapes has a square, a tall, a flat, a deep and a thin product, and one of odd sides") {
+    const auto runs = program.results("--study shape --backend cpu"); // too large for a CPU: all are skipped
+    nlohmann::json shapes;
+    for (const auto& run : runs) shapes.push_back({run["problem"]["m"], run["problem"]["k"], run["problem"]["n"]});
+    CHECK(shapes == nlohmann::json::parse("[[2048, 2048, 2048], [65536, 1024, 128], [128, 1024, 65536], "
+                                          "[256, 131072, 256], [16384, 32, 16384], [2047, 2049, 2053]]"));
+}
+
+TEST_CASE("what does not fit main memory is refused: A, B and C twice, in bytes") {
+    const auto n = static_cast<std::size_t>(std::sqrt(static_cast<double>(gpulab::host_memory_bytes()) / 20));
+    const auto refused = program(fmt::format("--backend cpu --m {0} --k {0} --n {0}", n));
+    CHECK(refused.exit_code == 2);
+    CHECK(refused.err.find("of main memory") != std::string::npos);
 }
 
 TEST_CASE("the study of tiles runs with CUDA, and refuses to run without; it takes no --variant") {

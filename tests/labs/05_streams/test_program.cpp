@@ -1,5 +1,8 @@
 // The program as a user sees it: options, files and exit codes; and the hand-out against the tables of the program.
 #include <catch2/catch_test_macros.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -118,7 +121,18 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
     const Outcome outcome = program("--width 301 --height 103 --channels 3 --streams 4 --work 2 --repeat 2 --json " +
                                     json.path() + " --csv " + csv.path() + " --trace " + trace.path());
     REQUIRE(outcome.exit_code <= 1); // 1: a variant is wrong, which its own test says
-    CHECK(outcome.out.find("Pixels before and after") != std::string::npos);
+    const auto image = streams::random_image(301, 103, 3, 42);
+    const auto at = outcome.out.find("\nPixels before and after (");
+    REQUIRE(at != std::string::npos);
+    streams::Problem problem;
+    problem.image = image, problem.work = 2;
+    const streams::Output after = streams::reference_output(problem);
+    std::string pixels = "):\n";
+    for (std::size_t i = 0; i < 10; ++i)
+        pixels += fmt::format("  {} ({}) -> ({})\n", i,
+                              fmt::join(image.pixels.begin() + 3 * i, image.pixels.begin() + 3 * i + 3, ", "),
+                              fmt::join(after.pixels.begin() + 3 * i, after.pixels.begin() + 3 * i + 3, ", "));
+    CHECK(outcome.out.substr(outcome.out.find("):", at)).starts_with(pixels));
     const auto run = json.json();
     CHECK(run["lab"] == "streams");
     for (const auto& [name, value] :
@@ -223,6 +237,44 @@ TEST_CASE("every study runs and writes a list of runs") {
     for (const auto& study : streams::study_list()) {
         if (study.name == "growth") continue; // see above
         INFO(study.name);
-        CHECK(program.study_fault(study.name, "--width 67 --height 41", 1, wrong_rungs()) == "");
+        std::vector<int> strips, rounds;
+        CHECK(
+            program.study_fault(study.name, "--width 67 --height 41", 1, wrong_rungs(), [&](const nlohmann::json& run) {
+                strips.push_back(run["problem"]["streams"]);
+                rounds.push_back(run["problem"]["work"]);
+                return "";
+            }) == "");
+        if (study.name == "streams") CHECK(strips == std::vector{1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32});
+        if (study.name == "work") CHECK(rounds == std::vector{0, 4, 16, 32, 64, 128, 256});
     }
+}
+
+TEST_CASE("what is said of a link, and what each result has, are its rates, the bound and the model of the strips") {
+    const streams::Link link{.up_alone = 2,
+                             .down_alone = 4,
+                             .up = 1,
+                             .down = 1.5,
+                             .together = 1.25,
+                             .pause_ms = 0.125,
+                             .kernel_ms = 0.5,
+                             .pin_ms = 7};
+    const std::size_t bytes = 1'000'000;
+    CHECK(
+        streams::about_link(link, bytes) ==
+        std::vector<std::string>{
+            "link: up 2.0 GB/s, down 4.0 GB/s, each alone; 1.0 and 1.5 GB/s while the other direction is busy",
+            "bound: 1.0000 ms, the slowest stage; kernel alone 0.5000 ms; both copies at once, without strips, 0.8000 "
+            "ms; one stage after the other 1.2500 ms",
+            "pause: each strip costs 125.0 us beside its bytes; the model's best is 1 strips, 1.2500 ms",
+            "page-locked memory for image and result: 7.00 ms to allocate and free"});
+    streams::Problem problem;
+    problem.image.pixels.resize(bytes), problem.streams = 4;
+    std::map<std::string, double> values;
+    for (const gpulab::Parameter& p : streams::link_values(link, problem)) values[p.name] = std::get<double>(p.value);
+    CHECK(values == std::map<std::string, double>{{"bound_ms", 1},
+                                                  {"together_ms", 0.8},
+                                                  {"sum_ms", 1.25},
+                                                  {"pause_ms", 0.125},
+                                                  {"pin_ms", 7},
+                                                  {"strips_ms", 1.4375}});
 }

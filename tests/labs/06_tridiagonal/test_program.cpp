@@ -356,7 +356,18 @@ TEST_CASE("JSON says what was solved and how well") {
 
 TEST_CASE("every study runs and writes a list of runs") {
     CHECK(program.study_fault("figure-3-7", "--n 64 --systems 512", 4, wrong_rungs<double>()) == "");
-    CHECK(program.study_fault("figure-3-8", "--n 32 --systems 32", 1, wrong_rungs<double>()) == "");
+    const auto problems = [](const std::string& study, const std::string& arguments, std::size_t least) {
+        nlohmann::json all = nlohmann::json::array();
+        CHECK(program.study_fault(study, arguments, least, wrong_rungs<double>(), [&](const nlohmann::json& run) {
+            const auto& p = run["problem"];
+            all.push_back({p["n"], p["systems"], p["layout"]});
+            return "";
+        }) == "");
+        return all.dump();
+    };
+    const bool both = !gpulab::devices(gpulab::Backend::cuda).empty(); // rungs for interleaved data are in CUDA only
+    CHECK(problems("figure-3-8", "--n 32 --systems 32", 1) ==
+          (both ? R"([[32,32,"separate"],[32,32,"interleaved"]])" : R"([[32,32,"separate"]])"));
 }
 
 TEST_CASE("the study of growth has the time per equation at each size, of one system or of several") {

@@ -240,7 +240,12 @@ TEST_CASE("pictures, fields and probes are written") {
     }
     CHECK(std::filesystem::exists(folder.path("pictures/animation.png")));
     CHECK(std::filesystem::exists(folder.path("vtk/series.pvd")));
-    CHECK(std::filesystem::file_size(folder.path("field.csv")) > 60 * 52 * 6);
+    const std::string field = gpulab::content_of(folder.path("field.csv"), 1 << 24);
+    CHECK(program("--scene double-slit --nx 60 --ny 52 --steps 60 --variant cpu_scene --repeat 1 --field " +
+                  folder.path("last.csv"))
+              .exit_code == 0);
+    CHECK(field == gpulab::content_of(folder.path("last.csv"), 1 << 24)); // of the last step, whatever else is written
+    CHECK(field.size() > 60 * 52 * 6);
     CHECK(std::filesystem::file_size(folder.path("probes.csv")) > 60 * 10);
     CHECK(program("--steps 20 --variant cpu_sequential --repeat 1 --frames " + folder.path("field.csv")).exit_code ==
           2);
@@ -481,8 +486,18 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
     CHECK(study_figures_fault(program.results("--study ladder" + few), {"seconds", "speedup"}, 4) == "");
     CHECK(study_figures_fault(program.results("--study figure-4-6" + few), {"speedup", "sequential_mcells_per_s"}, 2) ==
           "");
-    CHECK(study_figures_fault(program.results("--study figure-4-4 --backend cpu --type float --steps 4 --repeat 1"),
-                              {"seconds"}, 1) == "");
+    const ScratchFile json;
+    const auto book =
+        program("--study figure-4-4 --backend cpu --type float --steps 40 --repeat 1 --json " + json.path());
+    CHECK(study_figures_fault(json.json(), {"seconds"}, 1) == "");
+    CHECK(std::regex_search(book.out,
+                            std::regex("\n  largest \\|Hz\\| after step 20: \\d+\\.\\d{3}, 40: \\d+\\.\\d{3}\n")));
+}
+
+TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200") {
+    for (const std::string study : {"table-4-1", "table-4-2", "figure-4-5", "figure-4-6"})
+        CHECK(fdtd::default_steps(study) == 1000);
+    for (const std::string study : {"figure-4-4", "ladder", "growth"}) CHECK(fdtd::default_steps(study) == 200);
 }
 
 TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[cuda]") {

@@ -162,13 +162,21 @@ TEST_CASE("a system with a right-hand side from a file is solved once, unless it
         CHECK(history.text().starts_with("variant,iteration,residual\ncpu_threads on cpu:0,0,2.236"));
         CHECK(std::ranges::count(history.text(), '\n') == 4);
     }
-    for (const char* measuring : {"--repeat 1", "--warmup 0", "--variant cpu_sequential", "--parts 2"}) {
+    const ScratchFile csv, json, trace;
+    for (const std::string& measuring :
+         {std::string("--repeat 1"), std::string("--warmup 0"), std::string("--variant cpu_sequential"),
+          std::string("--parts 2"), std::string("--flush-l2"), "--csv " + csv.path(), "--json " + json.path()}) {
         const Outcome measured = program(system + measuring);
         INFO(measuring << measured.out << measured.err);
         CHECK(measured.exit_code == 0);
         CHECK(has(measured.out, "cpu_sequential"));
         CHECK_FALSE(has(measured.out, "solved by"));
     }
+    CHECK(has(csv.text(), "cpu_sequential"));
+    CHECK(has(json.text(), "cpu_sequential"));
+    const Outcome traced = program(system + "--trace " + trace.path()); // two iterations are too few
+    CHECK(traced.exit_code == 2);
+    CHECK(has(traced.err, trace.path() + ": not written"));
     // Not converged: x is written, and the exit code says so.
     const Outcome early = program(system + files + " --limit 1");
     CHECK(early.exit_code == 1);

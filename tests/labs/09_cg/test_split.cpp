@@ -133,11 +133,11 @@ TEST_CASE("rows are shared out as --balance says: nothing is measured for equal 
             });
     };
     std::string note;
-    CHECK(split(cg::Balance::nnz, note).rows(0) == 600);
+    CHECK(split(cg::Balance::nnz, note).at(0).rows() == 600);
     CHECK(note.empty());
-    CHECK(split(cg::Balance::units, note).rows(0) == 400);
+    CHECK(split(cg::Balance::units, note).at(0).rows() == 400);
     CHECK(note == "rows by compute units times clock rate: 400 800");
-    CHECK(split(cg::Balance::speed, note).rows(0) == 900);
+    CHECK(split(cg::Balance::speed, note).at(0).rows() == 900);
     CHECK(note == "rows by measured speed: 900 300");
 }
 

@@ -98,8 +98,10 @@ public:
 
     /// What is wrong with a study's list of runs, or "": there must be at least `least`, and none with a variant that
     /// failed. @param arguments its sizes and the like @param known_wrong see run_fault()
+    /// @param fault what is wrong with one of the runs, or ""
     std::string study_fault(const std::string& study, const std::string& arguments, std::size_t least = 1,
-                            const KnownWrong& known_wrong = {}) const;
+                            const KnownWrong& known_wrong = {},
+                            const std::function<std::string(const nlohmann::json& run)>& fault = {}) const;
 
     /// What is wrong with the study `growth`, or "": as study_fault() says, or there are not as many sizes, or one has
     /// no result, or a result's time per element is not that of its kernel divided by its elements.

@@ -1,22 +1,23 @@
-// A rank's part on a GPU, linked to the others by MPI through host memory.
-//
-// The scalars stay on the GPU, as in cuda_devices. So a share of a sum goes down to the host, MPI brings all shares to
-// all ranks, and they go up again. The halo goes the same way, up in a stream of its own beside the kernel of the inner
-// rows.
+/// @file
+/// MPI between GPUs, through host memory (mpi.hpp).
+///
+/// The scalars stay on the GPU, as in cuda_devices. So a share of a sum goes down to the host, MPI brings all shares to
+/// all ranks, and they go up again. The halo goes the same way, up in a stream of its own beside the kernel of the
+/// inner rows.
+#pragma once
+
 #include "../cuda/gpu_parts.cuh"
-#include "../mpi/rank.hpp"
 #include "mpi.hpp"
+#include "slots.cuh"
 
 namespace cg {
-
-namespace {
 
 /// This rank's part.
 template <class T> class MpiOnGpu : public GpuParts<T, Slots> {
 public:
-    MpiOnGpu(const Problem<T>& problem, const Part<T>& part, const Placement& where)
-        : GpuParts<T, Slots>(problem, {&part, 1}, where), g_((*this)[0]), send_(part.send.size()),
-          halo_(part.halo.size()), slots_(2 * std::size_t{where.parts}) {}
+    MpiOnGpu(const Problem<T>& problem, const Part<T>& part, int gpu)
+        : GpuParts<T, Slots>(problem, {&part, 1}, {gpu}), g_((*this)[0]), send_(part.send.size()),
+          halo_(part.halo.size()), slots_(2 * part.parts) {}
 
     void send_halo() {
         if (send_.size() > 0) {
@@ -25,10 +26,10 @@ public:
             CUDA_CHECK(cudaMemcpyAsync(send_.data(), g_.send.data(), send_.bytes(), cudaMemcpyDeviceToHost, g_.stream));
             this->synchronize(); // also: the old halo has been read
         }
-        transit_.begin(g_.part, send_.data(), halo_.data());
+        begin_halo(g_.part, send_.data(), halo_.data(), requests_);
     }
     void receive_halo() {
-        transit_.wait();
+        wait_for(requests_);
         if (halo_.size() == 0) return;
         CUDA_CHECK(
             cudaMemcpyAsync(g_.p.data() + g_.rows, halo_.data(), halo_.bytes(), cudaMemcpyHostToDevice, copies_));
@@ -41,7 +42,7 @@ public:
     }
     void share_residual() { share(g_.residual, 2); }
 
-    void solve(const Progress& progress) {
+    template <class Progress> void solve(const Progress& progress) {
         // After every iteration the host looks at the state: it waits for sums anyway.
         cg::solve(*this, 1, progress);
     }
@@ -62,26 +63,7 @@ private:
     gpulab::PinnedBuffer<double> slots_; // shares of all ranks
     gpulab::Stream copies_;
     gpulab::Event arrived_{cudaEventDisableTiming};
-    HaloInTransit<T> transit_;
+    std::vector<MPI_Request> requests_; // of the halo
 };
-
-} // namespace
-
-std::string pci_address(int gpu) {
-    char text[32] = "";
-    CUDA_CHECK(cudaDeviceGetPCIBusId(text, sizeof text, gpu));
-    return text;
-}
-
-template <class T>
-std::unique_ptr<Rank<T>> make_cuda_rank(const Problem<T>& problem, const Part<T>& part, int gpu, const Ranks& ranks) {
-    return std::make_unique<RankOf<T, MpiOnGpu<T>>>(problem, part,
-                                                    Placement{.devices = {gpu},
-                                                              .parts = static_cast<unsigned>(ranks.count),
-                                                              .first = static_cast<unsigned>(ranks.me)});
-}
-
-template std::unique_ptr<Rank<float>> make_cuda_rank(const Problem<float>&, const Part<float>&, int, const Ranks&);
-template std::unique_ptr<Rank<double>> make_cuda_rank(const Problem<double>&, const Part<double>&, int, const Ranks&);
 
 } // namespace cg
