@@ -65,13 +65,16 @@ std::string lack_of_memory(std::span<const Device> devices, double host_memory_b
     return "";
 }
 
-void check_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name) {
+std::string lack_of_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name) {
     std::vector<Device> devices;
     for (const Backend backend : {Backend::opencl, Backend::cuda})
         if (options.wants_any(backend)) // else its devices take no part
             for (const Device& device : options.devices(backend)) devices.push_back(device);
-    const auto host = static_cast<double>(host_memory_bytes());
-    if (const std::string lack = lack_of_memory(devices, host, device_bytes, host_bytes, name); !lack.empty())
+    return lack_of_memory(devices, static_cast<double>(host_memory_bytes()), device_bytes, host_bytes, name);
+}
+
+void check_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name) {
+    if (const std::string lack = lack_of_memory(options, device_bytes, host_bytes, name); !lack.empty())
         throw UsageError(lack);
 }
 

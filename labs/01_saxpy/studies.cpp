@@ -6,6 +6,7 @@
 
 #include "distances.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
@@ -299,6 +300,26 @@ void distances(const Options& options, Report& report, std::size_t n) {
                         [&](const auto&) { return compare(reference, d); });
 }
 
+/// Time per element from 16 elements on, as far as memory and patience go.
+void growth(const Options& options, Report& report, std::size_t most) {
+    gpulab::Growth growth(options, report, "element",
+                          {"cpu_sequential", "cpu_blocks", "opencl_one_item", "opencl_vectorised", "cuda_many_blocks",
+                           "cuda_float4", "cuda_vectorised", "cuda_cublas"});
+    report.column("n", "n");
+    for (const std::size_t n : growth.sizes("--n", most, 16, 4, std::size_t{1} << 34)) {
+        const auto size = static_cast<double>(n);
+        if (!growth.fits(fmt::format("n = {}", n), size, 12 * size, 16 * size)) break;
+        const Case c(options, n);
+        Output out(n);
+        report.begin({{"n", n}});
+        report.sequential_ms(c.sequential_ms);
+        gpulab::measure_all(
+            options, report, growth.jobs(variants()), c.problem, out, saxpy_work(n),
+            [&](const auto&) { return compare(c.problem, c.reference, out); },
+            [&](const auto&, Result& result) { growth.add_to(result); });
+    }
+}
+
 struct Study {
     const char* name;
     const char* summary;
@@ -308,6 +329,8 @@ struct Study {
 
 const std::vector<Study>& studies() {
     static const std::vector<Study> all = {
+        {"growth", "time per element, from 16 elements to as many as fit or --n",
+         [](const Options& o, Report& r, std::size_t n, const StudyKernels&) { growth(o, r, n); }},
         {"threads", "the CPU with 1, 2, 4, ... threads: speed-up, efficiency, serial fraction", threads},
         {"thread-each", "a CPU thread for each element, n = 1 ... 1024",
          [](const Options& o, Report& r, std::size_t, const StudyKernels&) { thread_each(o, r); }, false},
@@ -351,10 +374,12 @@ StudyKernels study_kernels() {
 }
 
 int run_study(const Options& options, std::size_t n, const StudyKernels& kernels) {
-    if (!options.chosen_variants().empty())
-        throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
-    const auto size = static_cast<double>(n);
-    gpulab::check_memory(options, 20 * size, 48 * size);
+    if (options.study() != "growth") { // which takes any variant, and ends where memory does
+        if (!options.chosen_variants().empty())
+            throw gpulab::UsageError("--study " + options.study() + " has its own kernels; --variant does not apply");
+        const auto size = static_cast<double>(n);
+        gpulab::check_memory(options, 20 * size, 48 * size);
+    }
     Report report(options);
     for (const Study& study : studies())
         if (study.name == options.study()) study.run(options, report, n, kernels);

@@ -5,6 +5,7 @@
 
 #include "dot.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 
@@ -20,34 +21,38 @@ namespace {
 
 gpulab::Parameters sum_parameters(const char* type, std::size_t n) { return {{"op", "sum"}, {"type", type}, {"n", n}}; }
 
-/// Measures every job for n random numbers.
+/// Measures jobs of the sum for n random numbers.
+/// @param jobs called when problem and reference are ready @param note see gpulab::measure_all()
 template <class T>
-void measure_sums(const Options& options, Report& report, const std::vector<gpulab::Job<SumRun<T>>>& jobs,
-                  std::size_t n) {
+void measure_sums(const Options& options, Report& report, std::size_t n, const auto& jobs, const auto& note) {
     const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
+    report.begin(sum_parameters(name_of_type<T>(), n));
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, sum));
     gpulab::measure_all(
-        options, report, jobs, problem, sum, sum_work<T>(n),
+        options, report, jobs(), problem, sum, sum_work<T>(n),
         [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); },
-        [&](const auto& job, const Result& result) {
+        [&](const auto& job, Result& result) {
             if (job.variant.name == "cpu_sequential")
                 report.sequential_ms(result.kernel.median); // so that its speed-up is 1.00
+            note(result);
         });
 }
 
-/// Every variant of the sum at n = 2^10, 2^12, ..., 2^28, as far as main memory goes.
-template <class T> void size(const Options& options, Report& report) {
-    const auto jobs = gpulab::jobs(sum_variants<T>(), options);
-    for (unsigned power = 10; power <= 28; power += 2) {
-        const std::size_t n = std::size_t{1} << power;
-        if (n * sizeof(T) > gpulab::host_memory_bytes() / 8) {
-            fmt::print("n = 2^{} and above are left out: this computer has too little memory\n", power);
-            break;
-        }
-        report.begin(sum_parameters(name_of_type<T>(), n));
-        measure_sums<T>(options, report, jobs, n);
+/// Time per element from 16 elements on, as far as memory and patience go.
+template <class T> void growth(const Options& options, Report& report, std::size_t most) {
+    gpulab::Growth growth(options, report, "element",
+                          {"cpu_sequential", "cpu_threads_atomic", "opencl_multi_stage", "opencl_vectorised",
+                           "cuda_grid_stride", "cuda_vectorised", "cuda_single_pass", "cuda_atomics", "cuda_cub",
+                           "cuda_cub_mapped"});
+    report.column("n", "n");
+    for (const std::size_t n : growth.sizes("--n", most, 16, 4, std::size_t{1} << 36)) {
+        const double bytes = sum_work<T>(n).bytes;
+        if (!growth.fits(fmt::format("n = {}", n), static_cast<double>(n), bytes, bytes)) break;
+        measure_sums<T>(
+            options, report, n, [&] { return growth.jobs(sum_variants<T>()); },
+            [&](Result& result) { growth.add_to(result); });
     }
 }
 
@@ -56,8 +61,8 @@ template <class T> void ladder(const Options& options, Report& report, std::size
     const double bytes = sum_work<T>(n).bytes;
     gpulab::check_memory(options, bytes, bytes);
     const auto jobs = gpulab::jobs(sum_variants<T>(), options);
-    report.begin(sum_parameters(name_of_type<T>(), n));
-    measure_sums<T>(options, report, jobs, n);
+    measure_sums<T>(
+        options, report, n, [&] { return jobs; }, [](const Result&) {});
 }
 
 /// Exercise 2.2 of the book: the dot product without and with the time for copying the vectors to the device.
@@ -175,7 +180,7 @@ void lost_update(const Options& options, Report& report, std::size_t n) {
 
 template <class T> int run_study_of(const Options& options, std::size_t n) {
     Report report(options);
-    if (options.study() == "size") size<T>(options, report);
+    if (options.study() == "growth") growth<T>(options, report, n);
     if (options.study() == "ladder") ladder<T>(options, report, n);
     if (options.study() == "transfers") transfers<T>(options, report);
     return report.finish();
@@ -199,7 +204,7 @@ std::string text_of(const std::vector<TransferRow>& rows) {
 }
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"size", "every variant of the sum at n = 2^10 ... 2^28", {"--type"}},
+    return {{"growth", "the sum: time per element, from 16 elements to as many as fit or --n", {"--n", "--type"}},
             {"ladder", "every variant of the sum at --n, in percent of the copy bandwidth", {"--n", "--type"}},
             {"transfers", "dot product, n = 10^2 ... 10^7, without and with the transfers", {"--type"}},
             {"table-1-1", "log(1 + x) on 1, 2, 4, ... CPU threads: speed-up and efficiency", {}},

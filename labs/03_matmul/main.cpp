@@ -49,7 +49,9 @@ int main(int argc, char** argv) try {
     gpulab::Options options("matmul", "C = A B: from one thread per element to the speed of the vendor's library");
     options.size("--m", m, 1, "rows of A and of C", matmul::most_rows);
     options.size("--k", k, 1, "columns of A, rows of B", matmul::most_rows);
-    options.size("--n", n, 1, "columns of B and of C; the side of the matrices in the studies 'tile' and 'registers'",
+    options.size("--n", n, 1,
+                 "columns of B and of C; the side of the matrices in the studies 'tile' and 'registers', "
+                 "the largest in 'growth'",
                  matmul::most_rows);
     options.choice("--type", type, {"float", "double"},
                    "type of the elements; CUDA rungs with register tiles are for float only");

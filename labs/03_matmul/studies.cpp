@@ -5,6 +5,7 @@
 #include <map>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/report.hpp"
@@ -62,6 +63,26 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
                 result.extra = {
                     {"percent_of_library", gpulab::percent_of_library(baseline->second, result.kernel.median)}};
         });
+}
+
+/// Time per operation of square matrices from 16 x 16 on, as far as memory and patience go.
+template <class T> void growth(const Options& options, Report& report, std::size_t most) {
+    gpulab::Growth growth(options, report, "operation",
+                          {"cpu_blocked", "cpu_threads", "opencl_local_tile", "opencl_register_tile",
+                           "cuda_shared_static", "cuda_by_shape", "cuda_cublas"});
+    report.column("n", "n");
+    for (const std::size_t n : growth.sizes("--n", most, 16, 2, most_rows)) {
+        const double side = static_cast<double>(n), bytes = 3 * sizeof(T) * side * side;
+        if (!growth.fits(fmt::format("n = {}", n), 2 * side * side * side, bytes, 2 * bytes)) break;
+        const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
+        const Output<T> reference = reference_product(problem);
+        Output<T> c(problem.size());
+        report.begin({{"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
+        gpulab::measure_all(
+            options, report, growth.jobs(variants<T>()), problem, c, work_of(problem),
+            [&](const auto&) { return compare(problem, reference, c); },
+            [&](const auto&, Result& result) { growth.add_to(result); });
+    }
 }
 
 template <class T> void ladder(const Options& options, Report& report) {
@@ -168,13 +189,15 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
 } // namespace
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"ladder", "all rungs at n = 1024, 2048 and 4096, in percent of the library", {"--type"}},
+    return {{"growth", "time per operation, from 16 x 16 to as large as fits or --n", {"--n", "--type"}},
+            {"ladder", "all rungs at n = 1024, 2048 and 4096, in percent of the library", {"--type"}},
             {"tile", "sizes and shapes of the tile in shared memory, for n x n matrices", {"--n", "--type"}},
             {"registers", "registers against occupancy, for n x n matrices", {"--n"}},
             {"shape", "square, tall, flat, deep and thin products with the same work", {"--type"}}};
 }
 
 double most_elements(const std::string& study, std::size_t n) {
+    if (study == "growth") return 0; // it ends where memory does
     if (study == "ladder") return 3 * 4096.0 * 4096.0;
     if (study == "tile" || study == "registers") return 3 * static_cast<double>(n) * static_cast<double>(n);
     double most = 0;
@@ -186,8 +209,9 @@ template <class T> int run_study(const Options& options, std::size_t n) {
     const double elements = most_elements(options.study(), n);
     gpulab::check_memory(options, sizeof(T) * elements, 2 * sizeof(T) * elements);
     Report report(options);
-    report.column("percent_of_library", "% library");
-    if (options.study() == "ladder") ladder<T>(options, report);
+    if (options.study() != "growth") report.column("percent_of_library", "% library");
+    if (options.study() == "growth") growth<T>(options, report, n);
+    else if (options.study() == "ladder") ladder<T>(options, report);
     else if (options.study() == "tile") tile<T>(options, report, n);
     else if (options.study() == "registers") registers(options, report, n);
     else shape<T>(options, report);

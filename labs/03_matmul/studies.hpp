@@ -16,11 +16,11 @@ namespace matmul {
 std::vector<gpulab::StudySummary> study_list();
 
 /// Runs the study the user chose.
-/// @param n the size of the study `tile`: its matrices are n x n
+/// @param n the size of the study `tile`: its matrices are n x n; of `growth`: the largest, where the user gave --n
 /// @return the program's exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t n);
 
-/// The elements of A, B and C together in the largest product of a study.
+/// The elements of A, B and C together in the largest product of a study; 0 for `growth`, which looks itself.
 double most_elements(const std::string& study, std::size_t n);
 
 /// Why a variant is left out on a device that computes on the CPU: the product would take too long. Empty when it would

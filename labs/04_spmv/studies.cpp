@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/sparse/convert.hpp"
 #include "gpulab/sparse/generate.hpp"
@@ -103,6 +105,35 @@ template <class T> void row_length(const Options& options, Report& report, std::
     }
 }
 
+/// Time per non-zero of the 5-point Laplacian on square grids from 2 x 2 on, as far as memory and patience go.
+template <class T> void growth(const Options& options, Report& report, std::size_t most) {
+    gpulab::Growth growth(options, report, "nonzero",
+                          {"cpu_sequential", "cpu_threads", "opencl_thread_per_row", "opencl_slice_per_row",
+                           "cuda_thread_per_row", "cuda_row_blocks", "cuda_merge_path", "cuda_cusparse_alg1",
+                           "cuda_cusparse_alg2"});
+    report.column("rows", "rows"), report.column("nonzeros", "nonzeros");
+    std::size_t side = 2;
+    for (const std::size_t rows : growth.sizes("--rows", most, 4, 4, std::size_t{1} << 30)) {
+        const std::string what = fmt::format("laplace2d:{}", std::exchange(side, 2 * side));
+        const gpulab::MatrixSize size = gpulab::generated_size(what);
+        const MemoryNeed need = memory_need<T>(size);
+        if (!growth.fits(fmt::format("{} rows", rows), size.nonzeros, need.device, need.host)) break;
+        const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
+        const Reference<T> reference = make_reference(p);
+        Output<T> y(p.matrix.rows);
+        report.begin({{"matrix", "laplace2d"},
+                      {"type", sizeof(T) == 4 ? "float" : "double"},
+                      {"rows", rows},
+                      {"nonzeros", p.matrix.nonzeros()}});
+        gpulab::measure_all(
+            options, report, growth.jobs(variants<T>()), p, y, work(p.matrix),
+            [&](const auto&) { return compare(reference, y); },
+            [&](const auto&, gpulab::Result& result) {
+                growth.add_to(result, static_cast<double>(p.matrix.nonzeros()));
+            });
+    }
+}
+
 } // namespace
 
 template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
@@ -148,7 +179,8 @@ template <class T> void FormatNotes<T>::operator()(const gpulab::Job<Run<T>>& jo
 }
 
 std::vector<gpulab::StudySummary> study_list() {
-    return {{"formats", "memory and time of each format for several matrices", {"--type", "--rows"}},
+    return {{"growth", "time per non-zero, from 4 rows to as many as fit or --rows", {"--type", "--rows"}},
+            {"formats", "memory and time of each format for several matrices", {"--type", "--rows"}},
             {"row-length",
              "rows of 1 to 1024 non-zeros, the same number of non-zeros in all: which rung wins where",
              {"--type", "--rows"}}};
@@ -156,7 +188,8 @@ std::vector<gpulab::StudySummary> study_list() {
 
 template <class T> int run_study(const Options& options, std::size_t rows) {
     Report report(options);
-    if (options.study() == "formats") formats<T>(options, report, rows);
+    if (options.study() == "growth") growth<T>(options, report, rows);
+    else if (options.study() == "formats") formats<T>(options, report, rows);
     else if (options.study() == "row-length") row_length<T>(options, report, rows);
     else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
     return report.finish();

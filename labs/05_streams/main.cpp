@@ -73,12 +73,9 @@ int main(int argc, char** argv) try {
     streams::Problem problem;
     problem.work = static_cast<unsigned>(work);
     problem.streams = count;
-    // On the device: image, result, and the poison for the result on the host. On the host: image, reference, output,
-    // two copies of it, two arrays of marks (cuda_polling), and image and result in page-locked memory. And the buffers
-    // with which the link is measured.
     const auto check_memory = [&](double bytes) {
-        constexpr double link_bytes = 2.0 * (1 << 26);
-        gpulab::check_memory(options, 3 * bytes + link_bytes, 9 * bytes + link_bytes);
+        const streams::MemoryNeed need = streams::memory_need(bytes);
+        gpulab::check_memory(options, need.device, need.host);
     };
     if (input.empty()) {
         check_memory(static_cast<double>(width) * static_cast<double>(height) * static_cast<double>(channels));

@@ -1,11 +1,13 @@
 #include "studies.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <initializer_list>
 #include <string_view>
 #include <utility>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/report.hpp"
 #include "runs.hpp"
@@ -111,28 +113,63 @@ void blocks(const Options& options, Report& report, Problem p) {
     }
 }
 
+/// Time per byte of square images from 16 x 16 pixels on, as far as memory and patience go.
+void growth(const Options& options, Report& report, Problem p) {
+    gpulab::Growth growth(options, report, "byte",
+                          {"cpu_sequential", "cpu_threads", "opencl_in_order", "opencl_pinned", "cuda_sync_pinned",
+                           "cuda_pipeline", "cuda_growing", "cuda_mapped", "cuda_mapped_write", "cuda_polling"});
+    report.column("width", "width"), report.column("height", "height");
+    const int channels = p.image.channels;
+    for (const std::size_t side : growth.sizes("--width", p.image.width, 16, 2, 1u << 24)) {
+        const double bytes = static_cast<double>(side) * static_cast<double>(side) * channels;
+        const MemoryNeed need = memory_need(bytes);
+        if (!growth.fits(fmt::format("{0} x {0} pixels", side), bytes, need.device, need.host)) break;
+        p.image = random_image(side, side, channels, options.seed());
+        const Output reference = reference_output(p);
+        Output out = reference;
+        report.begin(parameters(p));
+        const auto jobs = growth.jobs(variants());
+        LinkNotes notes(report, p, out, jobs);
+        gpulab::measure_all(
+            options, report, jobs, p, out, work_of(p), [&](const auto&) { return compare(reference, out); },
+            [&](const auto& job, gpulab::Result& result) {
+                notes.add(job, result);
+                growth.add_to(result);
+            });
+    }
+}
+
 struct Study {
     const char* name;
     const char* summary;
     void (*run)(const Options&, Report&, Problem);
-    const char* own; ///< the option that it varies itself and therefore refuses
+    std::vector<std::string> own; ///< the options that it varies itself and therefore refuses
 };
 
-constexpr Study studies[] = {
-    {"streams", "1 ... 32 strips: when are fill and drain short, when do fixed costs show?", stream_count, "--streams"},
-    {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work, "--work"},
-    {"mixed", "which share of the image for a zero-copy kernel beside the pipeline? (CUDA)", mixed, ""},
-    {"blocks", "how many blocks for kernels that load and store across the link? (CUDA)", blocks, ""},
-    {"memory", "pageable and page-locked memory, with and without waiting", memory, ""},
+const Study studies[] = {
+    {"growth", "time per byte, from 16 x 16 pixels to as many as fit or --width", growth, {"--input", "--height"}},
+    {"streams",
+     "1 ... 32 strips: when are fill and drain short, when do fixed costs show?",
+     stream_count,
+     {"--streams"}},
+    {"work", "0 ... 256 rounds of work per byte: from copy-bound to compute-bound", work, {"--work"}},
+    {"mixed", "which share of the image for a zero-copy kernel beside the pipeline? (CUDA)", mixed, {}},
+    {"blocks", "how many blocks for kernels that load and store across the link? (CUDA)", blocks, {}},
+    {"memory", "pageable and page-locked memory, with and without waiting", memory, {}},
 };
 
 } // namespace
+
+MemoryNeed memory_need(double bytes) {
+    constexpr double link_bytes = 2.0 * (1 << 26);
+    return {.device = 3 * bytes + link_bytes, .host = 9 * bytes + link_bytes};
+}
 
 std::vector<gpulab::StudySummary> study_list() {
     std::vector<gpulab::StudySummary> list;
     for (const Study& study : studies) {
         std::vector<std::string> takes = {"--input", "--width", "--height", "--channels", "--work", "--streams"};
-        std::erase(takes, study.own);
+        for (const std::string& own : study.own) std::erase(takes, own);
         list.push_back({study.name, study.summary, takes});
     }
     return list;

@@ -9,6 +9,15 @@
 
 namespace streams {
 
+/// Bytes that a run takes at its peak, with the buffers with which the link is measured.
+struct MemoryNeed {
+    double device = 0; ///< image, result, and the poison for the result on the host
+    double host = 0; ///< image, reference, output, two copies of it, two arrays of marks (cuda_polling), and image and
+                     ///< result in page-locked memory
+};
+/// @param bytes of the image
+MemoryNeed memory_need(double bytes);
+
 /// For `--study list`.
 std::vector<gpulab::StudySummary> study_list();
 

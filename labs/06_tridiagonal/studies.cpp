@@ -1,8 +1,10 @@
 #include "studies.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "tridiagonal.hpp"
 
@@ -22,6 +24,14 @@ template <class T> std::vector<gpulab::Variant<Run<T>>> rungs(const std::vector<
     return table;
 }
 
+template <class T> gpulab::Parameters parameters(const Problem<T>& p, const Sweep& sweep) {
+    return {{"n", p.n},
+            {"systems", p.systems},
+            {"matrix", sweep.matrix},
+            {"type", sweep.type},
+            {"layout", p.layout == Layout::separate ? "separate" : "interleaved"}};
+}
+
 /// Measures the chosen variants of a table on one problem.
 template <class T>
 void measure(const Options& options, Report& report, const Sweep& sweep, std::size_t n, std::size_t systems,
@@ -33,11 +43,7 @@ void measure(const Options& options, Report& report, const Sweep& sweep, std::si
     p.layout = layout;
     const Reference<T> reference = make_reference(p);
     Output<T> out(n, systems);
-    report.begin({{"n", n},
-                  {"systems", systems},
-                  {"matrix", sweep.matrix},
-                  {"type", sweep.type},
-                  {"layout", p.layout == Layout::separate ? "separate" : "interleaved"}});
+    report.begin(parameters(p, sweep));
     report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_thomas"), p, out));
     gpulab::measure_all(options, report, jobs, p, out, work<T>(n, systems),
                         [&](const auto&) { return compare(p, reference, out); });
@@ -70,13 +76,29 @@ void many_systems(const Options& options, Report& report, const Sweep& sweep, co
         }
 }
 
-/// One system of 2^10 ... 2^26 unknowns.
-template <class T> void large(const Options& options, Report& report, const Sweep& sweep) {
-    const std::size_t most = options.given("--n") ? sweep.n : std::size_t{1} << 26;
-    if (most < 1 << 10) throw gpulab::UsageError("--study large: at least --n 1024 is needed");
+/// Time per equation of one system from 16 unknowns on, or of --systems of them, as far as memory and patience go.
+template <class T> void growth(const Options& options, Report& report, const Sweep& sweep) {
+    const std::size_t systems = options.given("--systems") ? sweep.systems : 1;
+    gpulab::Growth growth(
+        options, report, "equation",
+        systems == 1 ? std::vector<std::string_view>{"cpu_thomas", "opencl_partition", "cuda_cr_one_block",
+                                                     "cuda_registers", "cuda_partition", "cuda_cusparse_gtsv2_nopivot"}
+                     : std::vector<std::string_view>{"cpu_thomas", "cpu_threads", "opencl_thomas", "opencl_partition",
+                                                     "cuda_registers", "cuda_partition", "cuda_cusparse_gtsv2",
+                                                     "cuda_cusparse_gtsv_interleaved"});
     report.column("n", "n");
-    for (std::size_t n = 1 << 10; n <= most; n *= 4)
-        measure<T>(options, report, sweep, n, 1, rungs<T>({"cpu_thomas", "_partition", "_gtsv2_nopivot"}));
+    for (const std::size_t n : growth.sizes("--n", sweep.n, 16, 4, (std::size_t{1} << 31) / systems)) {
+        const MemoryNeed need = memory_need<T>(n * systems, systems);
+        if (!growth.fits(fmt::format("n = {}", n), static_cast<double>(n * systems), need.device, need.host)) break;
+        const Problem<T> p = make_problem<T>(sweep.matrix, n, systems, options.seed());
+        const Reference<T> reference = make_reference(p);
+        Output<T> out(n, systems);
+        report.begin(parameters(p, sweep));
+        gpulab::measure_all(
+            options, report, growth.jobs(variants<T>()), p, out, work<T>(n, systems),
+            [&](const auto&) { return compare(p, reference, out); },
+            [&](const auto&, gpulab::Result& result) { growth.add_to(result); });
+    }
 }
 
 } // namespace
@@ -91,11 +113,12 @@ template <class T> MemoryNeed memory_need(std::size_t equations, std::size_t sys
 
 std::vector<gpulab::StudySummary> study_list() {
     const std::vector<std::string> sweep = {"--n", "--systems", "--matrix", "--type"};
-    return {{"figure-3-7",
-             "the book's figure 3.7: times of Thomas, CR and PCR for n = 32 ... 1024, 32 ... 32768 systems", sweep},
-            {"figure-3-8",
-             "the book's figures 3.8 and 3.9: speed-ups over Thomas on the CPU, the faster rungs beside them", sweep},
-            {"large", "one system of 2^10 ... 2^26 unknowns", {"--n", "--matrix", "--type"}}};
+    return {
+        {"figure-3-7", "the book's figure 3.7: times of Thomas, CR and PCR for n = 32 ... 1024, 32 ... 32768 systems",
+         sweep},
+        {"figure-3-8", "the book's figures 3.8 and 3.9: speed-ups over Thomas on the CPU, the faster rungs beside them",
+         sweep},
+        {"growth", "time per equation of one system, or of --systems, from n = 16 to as large as fits or --n", sweep}};
 }
 
 template <class T> int run_study(const Options& options, const Sweep& sweep) {
@@ -106,7 +129,7 @@ template <class T> int run_study(const Options& options, const Sweep& sweep) {
                         {"cpu_thomas", "cuda_cr", "opencl_cr", "cuda_pcr", "opencl_pcr", "_interleaved", "_hybrid",
                          "_registers", "_gtsv2"},
                         true);
-    else if (options.study() == "large") large<T>(options, report, sweep);
+    else if (options.study() == "growth") growth<T>(options, report, sweep);
     else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
     return report.finish();
 }

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
 #include "gpulab/parallel.hpp"
@@ -60,6 +61,38 @@ void figure_3_10(const Options& options, Report& report) {
                                       problem.flops() > patience_flops ? Stopwatch(0, 1) : Stopwatch(1, 5)));
         gpulab::measure_all(options, report, jobs, problem, f, work(problem),
                             [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); });
+        // The book's time has the copy of the factors to the host in it.
+        const std::array<std::pair<const char*, Run*>, 2> with_copy = {
+            {{"cuda_kernels_and_copy_16", GPULAB_IF_CUDA(cuda_kernels_and_copy_16)},
+             {"cuda_kernels_and_copy_32", GPULAB_IF_CUDA(cuda_kernels_and_copy_32)}}};
+        for (const auto& [name, run] : with_copy)
+            if (run && options.wants(name, Backend::cuda))
+                for (const Device& device : options.devices(Backend::cuda))
+                    report.add(gpulab::measure(
+                                   name, device, f, options,
+                                   [&, kernels = run](Factors& out, Stopwatch& watch) { kernels(problem, out, watch); },
+                                   [&] { return compare(problem, f, false); }),
+                               {.flops = problem.flops()});
+    }
+}
+
+/// Time per operation of the rungs with pivoting from 16 x 16 on, as far as memory and patience go.
+void growth(const Options& options, Report& report, std::size_t most) {
+    gpulab::Growth growth(options, report, "operation",
+                          {"cpu_right_looking_pivot", "cpu_blocked_pivot", "cpu_threads_pivot", "opencl_columns_pivot",
+                           "opencl_blocked_pivot", "cuda_blocked_pivot", "cuda_critical_path_pivot",
+                           "cuda_cusolver_pivot"});
+    report.column("n", "n");
+    for (const std::size_t n : growth.sizes("--n", most, 16, 2, most_rows)) {
+        const double matrix = 8 * static_cast<double>(n) * static_cast<double>(n);
+        if (!growth.fits(fmt::format("n = {}", n), Problem{n, {}}.flops(), 3 * matrix, 4 * matrix)) break;
+        const Problem problem = make_problem(n, options.seed());
+        Factors f(n);
+        report.begin({{"op", "factorise"}, {"n", n}});
+        gpulab::measure_all(
+            options, report, growth.jobs(variants()), problem, f, work(problem),
+            [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); },
+            [&](const auto&, Result& result) { growth.add_to(result); });
     }
 }
 
@@ -215,6 +248,7 @@ void block(const Options& options, Report& report, std::size_t n, std::span<cons
 
 std::vector<gpulab::StudySummary> study_list() {
     return {{"figure-3-10", "time and speed-up for n = 64 ... 4096, tiles 16 and 32", {}},
+            {"growth", "pivoting: time per operation, from 16 x 16 to as large as fits or --n", {"--n"}},
             {"block", "the width of the panel", {"--n"}},
             {"pivoting", "what pivoting costs, and what it saves", {}},
             {"ladder", "every rung at n = 1024 ... 4096, those in blocks at 8192, with percent of the library", {}},
@@ -235,9 +269,11 @@ int run_study(const Options& options, std::size_t n) {
     const double largest = options.study() == "block"                                          ? static_cast<double>(n)
                            : options.study() == "figure-3-10" || options.study() == "pivoting" ? 4096
                                                                                                : 8192;
-    gpulab::check_memory(options, 3 * 8 * largest * largest, 4 * 8 * largest * largest);
+    if (options.study() != "growth") // which ends where memory does
+        gpulab::check_memory(options, 3 * 8 * largest * largest, 4 * 8 * largest * largest);
     Report report(options);
     if (options.study() == "figure-3-10") figure_3_10(options, report);
+    else if (options.study() == "growth") growth(options, report, n);
     else if (options.study() == "block") block(options, report, n, panel_rungs());
     else if (options.study() == "pivoting") pivoting(options, report);
     else if (options.study() == "ladder") ladder(options, report);

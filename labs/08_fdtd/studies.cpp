@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/report.hpp"
 #include "levels/levels.hpp"
@@ -234,9 +235,9 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
         }
     };
     const std::vector<std::size_t> all = sides(settings);
-    const auto few = [&](std::size_t n) { // as many steps as take about a second
+    const auto few = [&](std::size_t n) { // as many steps as take about half a second at O3
         const double cells = static_cast<double>(n) * static_cast<double>(n);
-        return std::min(settings.steps, static_cast<std::size_t>(std::max(2e8 / cells, 2.0)));
+        return std::min(settings.steps, static_cast<std::size_t>(std::max(1e8 / cells, 2.0)));
     };
     const std::size_t full = in_full(all);
     if (few(all.back()) < books_steps) report.say(note_of_proportion(full));
@@ -288,6 +289,43 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
         }
 }
 
+/// Bytes that a study takes for a scene: on a device, and on the host with `files` besides.
+struct MemoryNeed {
+    double device = 0, host = 0;
+};
+MemoryNeed memory_need(const Scene& scene, std::size_t number_bytes, double files = 0) {
+    const double field = bytes_of_field(scene, number_bytes), series = bytes_of_series(scene, number_bytes);
+    return {.device = 3.5 * field + series, .host = 5 * field + 3 * series + files};
+}
+
+/// Time per cell and step with a conductor, from 16 x 16 cells on, as far as memory and patience go.
+template <class T> void growth(const Options& options, Report& report, const StudySettings& settings) {
+    gpulab::Growth growth(options, report, "cell_and_step",
+                          {"cpu_sequential", "cpu_threads", "opencl_steps", "opencl_rows", "cuda_fused", "cuda_steps",
+                           "cuda_persistent"});
+    report.column("nx", "nx"), report.column("ny", "ny");
+    std::string said; // what variants are compared with
+    for (const std::size_t n : growth.sizes("--nx", settings.largest, 16, 2, most_cells)) {
+        const Scene scene = square(n, settings.steps, false);
+        const MemoryNeed need = memory_need(scene, sizeof(T));
+        const double cell_steps = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(scene.steps);
+        if (!growth.fits(fmt::format("{0} x {0} cells", n), cell_steps, need.device, need.host)) break;
+        check_scene(scene);
+        if (const std::string note = note_of_comparison(cell_steps); note != said) report.say(said = note);
+        const Problem<T> p = make_problem<T>(scene);
+        Judge<T> judge(scene, p);
+        Output<T> out = make_output(p);
+        report.begin(parameters(p));
+        gpulab::measure_all(
+            options, report, growth.jobs(variants<T>()), p, out, work_of(p),
+            [&](const auto& job) { return judge(job, out); },
+            [&](const auto&, Result& result) {
+                result.extra = {{"mcells_per_s", mcells_per_s(p.cell_steps(), result.kernel.median)}};
+                growth.add_to(result);
+            });
+    }
+}
+
 } // namespace
 
 gpulab::Parameters Figures::of(const Result& result, double cell_steps) {
@@ -303,6 +341,7 @@ gpulab::Parameters Figures::of(const Result& result, double cell_steps) {
 std::vector<gpulab::StudySummary> study_list() {
     const std::vector<std::string> takes = {"--type", "--nx", "--steps"};
     return {
+        {"growth", "time per cell and step with a conductor, from 16 x 16 cells to as many as fit or --nx", takes},
         {"table-4-1", "block shapes 128 to 1024 x 1 on grids from 300 x 300 to 6900 x 6900, conductor and PML", takes},
         {"table-4-2", "speed and speed-up over one core, mean and range over the sizes", takes},
         {"figure-4-4",
@@ -313,7 +352,9 @@ std::vector<gpulab::StudySummary> study_list() {
         {"ladder", "all rungs at 300, 1000, 1500 and 6900 cells a side, conductor and PML", takes}};
 }
 
-std::size_t default_steps(const std::string& study) { return study == "figure-4-4" || study == "ladder" ? 200 : 1000; }
+std::size_t default_steps(const std::string& study) {
+    return study == "figure-4-4" || study == "ladder" || study == "growth" ? 200 : 1000;
+}
 
 template <class T> int run_study(const Options& options, const StudySettings& settings) {
     const bool book = options.study() == "figure-4-4";
@@ -322,21 +363,23 @@ template <class T> int run_study(const Options& options, const StudySettings& se
              : square(std::min(settings.largest + 2 * layer_cells, most_cells), settings.steps, true);
     double files = book ? bytes_of_snapshot(largest_scene, Keep::pictures) : 0;
     if (!settings.frames.empty()) files += bytes_of_picture(largest_scene);
-    const double field_bytes = bytes_of_field(largest_scene, sizeof(T)),
-                 series_bytes = bytes_of_series(largest_scene, sizeof(T));
-    gpulab::check_memory(options, 3.5 * field_bytes + series_bytes, 5 * field_bytes + 3 * series_bytes + files);
+    const MemoryNeed need = memory_need(largest_scene, sizeof(T), files);
+    const bool grows = options.study() == "growth"; // and ends where memory does
+    if (!grows) gpulab::check_memory(options, need.device, need.host);
     Report report(options);
     if (options.study() == "table-4-1" || options.study() == "figure-4-5")
         report.column("seconds_1000", "s per 1000", "{:.4f}"), report.column("longer_percent", "longer %", "{:.1f}");
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     const double largest = static_cast<double>(settings.largest) * static_cast<double>(settings.largest);
-    if (const std::string note = note_of_comparison(largest * static_cast<double>(settings.steps)); !note.empty())
+    if (const std::string note = note_of_comparison(largest * static_cast<double>(settings.steps));
+        !note.empty() && !grows)
         report.say(note);
     if (options.study() == "table-4-1") table_4_1<T>(options, report, settings);
     else if (options.study() == "table-4-2") table_4_2<T>(options, report, settings, false);
     else if (options.study() == "figure-4-5") figure_4_5<T>(options, report, settings);
     else if (options.study() == "figure-4-6") table_4_2<T>(options, report, settings, true);
     else if (options.study() == "figure-4-4") figure_4_4<T>(options, report, settings);
+    else if (grows) growth<T>(options, report, settings);
     else ladder<T>(options, report, settings);
     return report.finish();
 }

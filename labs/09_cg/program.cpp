@@ -45,14 +45,16 @@ void settle(Choice& c) {
         static_cast<Balance>(std::ranges::find(balance_names, c.balance) - balance_names.begin()); // one of them
 }
 
-void check_memory(const gpulab::Options& options, const gpulab::MatrixSize& size, std::size_t number_bytes,
-                  const std::string& name, int processes) {
+MemoryNeed memory_need(const gpulab::MatrixSize& size, std::size_t number_bytes) {
     const auto rows = static_cast<double>(size.rows), number = static_cast<double>(number_bytes);
     const double matrix = size.nonzeros * (number + 4) + 8 * rows;
-    // A device: the matrix, perhaps padded by a quarter, and seven vectors. The host: the matrix, its transpose for the
-    // check of symmetry and the parts of several devices; the vectors, and four of the reference in double.
-    const double device = 1.25 * matrix + 7 * rows * number, host = 3 * matrix + rows * (8 * number + 4 * 8);
-    gpulab::check_memory(options, device, processes * host,
+    return {.device = 1.25 * matrix + 7 * rows * number, .host = 3 * matrix + rows * (8 * number + 4 * 8)};
+}
+
+void check_memory(const gpulab::Options& options, const gpulab::MatrixSize& size, std::size_t number_bytes,
+                  const std::string& name, int processes) {
+    const MemoryNeed need = memory_need(size, number_bytes);
+    gpulab::check_memory(options, need.device, processes * need.host,
                          processes == 1 ? name : fmt::format("{} in {} ranks", name, processes));
 }
 

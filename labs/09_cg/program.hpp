@@ -32,6 +32,15 @@ void add_options(gpulab::Options& options, Choice& c, const std::string& where, 
 /// Rejects conflicting options, and fills in the defaults and the settings.
 void settle(Choice& c);
 
+/// Bytes that a run takes at its peak.
+struct MemoryNeed {
+    double device = 0; ///< the matrix, perhaps padded by a quarter, and seven vectors
+    double host = 0;   ///< the matrix, its transpose for the check of symmetry and the parts of several devices; the
+                       ///< vectors, and four of the reference in double
+};
+/// @param number_bytes of a number
+MemoryNeed memory_need(const gpulab::MatrixSize& size, std::size_t number_bytes);
+
 /// Counts the memory that a system needs. @param number_bytes of a number @param name of the matrix
 /// @param processes on this computer, each of which has the whole system
 /// @throws gpulab::UsageError when it is more than there is

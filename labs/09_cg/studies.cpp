@@ -6,6 +6,7 @@
 #include <map>
 
 #include "gpulab/error.hpp"
+#include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/sparse/generate.hpp"
@@ -99,6 +100,35 @@ template <class T> void history(const Options& options, Report& report, std::siz
             }
         }
         report.quiet(false);
+    }
+}
+
+/// Time per row and iteration of the 5-point Laplacian on square grids from 4 x 4 on, as far as memory and patience go.
+/// 50 iterations, or fewer where rounding ends a small system before.
+template <class T> void growth(const Options& options, Report& report, std::size_t most, const Settings& given) {
+    gpulab::Growth growth(options, report, "row_and_iteration",
+                          {"cpu_sequential", "cpu_threads", "opencl_five_kernels", "opencl_tuned", "opencl_cpu_ranges",
+                           "cuda_graph", "cuda_back_and_forth", "cuda_persistent", "cuda_cusparse_cublas"});
+    report.column("n", "n"), report.column("nonzeros", "nonzeros");
+    const Settings settings = fixed_iterations(given, 50);
+    for (const std::size_t rows : growth.sizes("--rows", most, 16, 4, std::size_t{1} << 30)) {
+        const std::string matrix = laplacian(rows);
+        const auto n = static_cast<double>(rows);
+        const MemoryNeed need = memory_need(gpulab::generated_size(matrix), sizeof(T));
+        if (!growth.fits(fmt::format("{} rows", rows), n * static_cast<double>(settings.limit), need.device, need.host))
+            break;
+        const Problem<T> p = problem_of<T>(matrix, options, settings);
+        const Reference reference = make_reference(p);
+        Output<T> out;
+        Notes<T> notes(p, out);
+        report.begin(parameters(p, "laplace2d"));
+        for (const auto& job : growth.jobs(jobs<T>(options, p.parts))) {
+            gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
+            notes.add(job, result);
+            const std::size_t iterations = std::max<std::size_t>(out.iterations(), 1);
+            growth.add_to(result, n * static_cast<double>(iterations));
+            report.add(std::move(result), work(p, iterations));
+        }
     }
 }
 
@@ -268,7 +298,8 @@ INSTANTIATE(double)
 
 std::vector<gpulab::StudySummary> study_list() {
     const std::vector<std::string> takes = {"--type", "--rows"};
-    return {{"table-4-4", "each OpenCL kernel with 1 to 16 work-groups per compute unit", takes},
+    return {{"growth", "time per row and iteration, from 16 rows to as many as fit or --rows", takes},
+            {"table-4-4", "each OpenCL kernel with 1 to 16 work-groups per compute unit", takes},
             {"table-4-5", "100 iterations on one device: the time of each kernel and the overhead", takes},
             {"table-4-6",
              "100 iterations on several devices: the time of each kernel and the overhead",
@@ -286,9 +317,11 @@ template <class T> int run_study(const Options& options, std::size_t rows, const
     if (rows == 0) rows = default_rows(options);
     const std::string& name = options.study();
     const std::size_t most = name == "scaling" ? 2 * rows : rows; // the larger of two
-    check_memory(options, {most, most, 5.0 * static_cast<double>(most)}, sizeof(T));
+    if (name != "growth")                                         // which ends where memory does
+        check_memory(options, {most, most, 5.0 * static_cast<double>(most)}, sizeof(T));
     Report report(options);
-    if (name == "table-4-4") table_4_4<T>(options, report, rows, given);
+    if (name == "growth") growth<T>(options, report, rows, given);
+    else if (name == "table-4-4") table_4_4<T>(options, report, rows, given);
     else if (name == "table-4-5")
         kernel_table<T>(options, report, rows, given, {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"});
     else if (name == "table-4-6")

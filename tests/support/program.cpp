@@ -1,6 +1,7 @@
 #include "gpulab_testing/program.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -130,6 +131,25 @@ std::string Program::study_fault(const std::string& study, const std::string& ar
         if (const std::string why = fault ? fault(run) : ""; !why.empty()) return why + ": " + run.dump();
     }
     return "";
+}
+
+std::string Program::growth_fault(const std::string& arguments, const std::string& field, std::size_t sizes,
+                                  const std::function<double(const nlohmann::json&, const nlohmann::json&)>& elements,
+                                  const KnownWrong& known_wrong) const {
+    std::size_t runs = 0;
+    const auto fault = [&](const nlohmann::json& run) -> std::string {
+        bool any = false;
+        for (const auto& v : run.at("variants")) {
+            if (v.at("status") != "passed") continue;
+            any = true;
+            const double ns = 1e6 * v.at("kernel_ms").at("median").get<double>() / elements(run.at("problem"), v);
+            if (!v.contains(field) || std::abs(v.at(field).get<double>() / ns - 1) > 1e-12)
+                return fmt::format("{} of {} should be {}", field, v.at("name").dump(), ns);
+        }
+        if (!any) return "a size without a result";
+        return ++runs > sizes ? "a size too many" : "";
+    };
+    return study_fault("growth", arguments, sizes, known_wrong, fault);
 }
 
 std::string run_fault(const nlohmann::json& run, const KnownWrong& known_wrong) {

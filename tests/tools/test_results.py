@@ -522,6 +522,34 @@ def test_a_study_is_drawn_as_curves_over_its_parameter(scratch):
     shows(picture, "cuda_a, blocks = 2: kernel time, ms", "one core, ms, blocks = 1", "one core, ms, blocks = 2", but_not=["10⁵"])
 
 
+def rises(picture, colour):
+    """How far each line of this colour falls or rises across a picture, in points."""
+    lines = re.findall(rf'<path d="(M [^"]*)" clip-path[^>]*style="fill: none; [^"]*stroke: {colour}', picture.decode())
+    return [max(ys) - min(ys) for ys in ([float(y) for y in re.findall(r"[ML] \S+ (\S+)", line)] for line in lines)]
+
+
+@needs_matplotlib
+def test_a_study_of_growth_is_drawn_as_time_per_element_with_the_bound_as_a_level_line(scratch):
+    copy = with_results(scratch)
+    sizes = [16, 64, 256, 1024]  # 0.001 ms each time, and a bound of 1e-6 ms per element: 1 ns
+    copy.write("results/growth.json", [run({"n": n}, variant("cuda_a", 0.001, ns_per_element=1000 / n, percent_of_ceiling=0.1 * n),
+                                           study="growth") for n in sizes])
+    picture = drawn(copy, "results/growth.json")
+    shows(picture, "n", "16", "1024", "ns per element", "cuda_a", "limit, measured on the device", "1", "50", but_not=["kernel time, ms"])
+    equal(rises(picture, "#d9544f"), [pytest.approx(0, abs=1e-3)], "the line of the limit")
+    equal([rise > 100 for rise in rises(picture, "#3a86c8")], [True], "the curve")
+    shows(drawn(copy, "results/growth.json", "--y", "kernel_ms"), "kernel time, ms", but_not=["ns per element"])
+
+
+@needs_matplotlib
+def test_what_follows_from_other_parameters_makes_no_curves_of_its_own(scratch):
+    copy = with_results(scratch)
+    runs = [run({"n": n, "nx": n + rim, "ny": n + rim, "boundary": boundary}, variant("cuda_a", n / 1e3), study="sizes")
+            for boundary, rim in (("conductor", 0), ("pml", 50)) for n in (300, 1500)]
+    copy.write("results/rims.json", runs)
+    shows(drawn(copy, "results/rims.json", "--x", "n"), "cuda_a, boundary = conductor", "cuda_a, boundary = pml", but_not=["nx"])
+
+
 @needs_matplotlib
 def test_of_more_curves_than_a_picture_takes_the_slowest_variants_are_left_out_and_named(scratch):
     copy = with_results(scratch)

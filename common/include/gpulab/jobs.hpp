@@ -226,10 +226,14 @@ double sequential_ms(Run* run, const Problem& problem, Output& output, Stopwatch
 std::string lack_of_memory(std::span<const Device> devices, double host_memory_bytes, double device_bytes,
                            double host_bytes, const std::string& name);
 
-/// Stops a run that would not fit, before anything is allocated. Only the devices that a chosen variant runs on count.
+/// The same on this computer. Only the devices that a chosen variant runs on count.
 /// @param device_bytes what the hungriest variant needs on a device
 /// @param host_bytes what the program needs in main memory
 /// @param name of the problem for the message, a file for example
+std::string lack_of_memory(const Options& options, double device_bytes, double host_bytes,
+                           const std::string& name = "");
+
+/// Stops a run that would not fit, before anything is allocated: see lack_of_memory().
 /// @throws UsageError naming the device, what is needed and what there is
 void check_memory(const Options& options, double device_bytes, double host_bytes, const std::string& name = "");
 

@@ -113,7 +113,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                         "--study nothing",
                                         "--study ladder --type int",
                                         "--study ladder --op dot",
-                                        "--study size --n 100",
+                                        "--study growth --n 15",
                                         "--study transfers --x 0.5",
                                         "--study table-1-1 --n 1000",
                                         "--study table-1-1 --backend opencl",
@@ -217,6 +217,13 @@ TEST_CASE("a study that needs a device says why there is none of a back end that
 
 TEST_CASE("the ladder study writes a list of runs") {
     CHECK(program.study_fault("ladder", "--n 100000", 1, wrong_rungs<float>(100000)) == "");
+}
+
+TEST_CASE("the study of growth has the time per element at each size") {
+    const auto elements = [](const nlohmann::json& problem, const auto&) { return problem["n"].get<double>(); };
+    CHECK(program.growth_fault("--n 5000", "ns_per_element", 5, elements, wrong_rungs<float>(4096)) ==
+          ""); // from 16 on
+    CHECK(program.growth_fault("--n 64 --type double", "ns_per_element", 2, elements, wrong_rungs<double>(64)) == "");
 }
 
 TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads up to all, with their efficiency") {

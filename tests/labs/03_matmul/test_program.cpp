@@ -53,12 +53,26 @@ TEST_CASE("the program lists every variant (--list), study (--study list) and op
 }
 
 TEST_CASE("bad input gives one line on stderr, exit code 2 and no file") {
-    for (const std::string arguments :
-         {"--m 0", "--n -1", "--k 2^31", "--k 1.5", "--m ''", "--type half", "--variant cuda_magic",
-          "--variant cpu_ijk --m many", "--study speed", "--study ladder --m 64", "--study shape --n 64",
-          "--study tile --m 64", "--study tile --variant cpu_ijk", "--study tile --k 64",
-          "--study registers --type double", "--study registers --variant cuda_register_2d",
-          "--csv /nonexistent/folder/x.csv", "--m 2000000 --k 2000000 --n 2000000", "stray"}) {
+    for (const std::string arguments : {"--m 0",
+                                        "--n -1",
+                                        "--k 2^31",
+                                        "--k 1.5",
+                                        "--m ''",
+                                        "--type half",
+                                        "--variant cuda_magic",
+                                        "--variant cpu_ijk --m many",
+                                        "--study speed",
+                                        "--study ladder --m 64",
+                                        "--study shape --n 64",
+                                        "--study growth --n 15",
+                                        "--study tile --m 64",
+                                        "--study tile --variant cpu_ijk",
+                                        "--study tile --k 64",
+                                        "--study registers --type double",
+                                        "--study registers --variant cuda_register_2d",
+                                        "--csv /nonexistent/folder/x.csv",
+                                        "--m 2000000 --k 2000000 --n 2000000",
+                                        "stray"}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
     }
@@ -98,6 +112,15 @@ TEST_CASE("the largest product of a study is the one for which there must be mem
     CHECK(matmul::most_elements("tile", 100) == 3 * 100.0 * 100);
     CHECK(matmul::most_elements("registers", 100) == 3 * 100.0 * 100);
     CHECK(matmul::most_elements("shape", 1) == 16384.0 * 16384 + 2 * 16384.0 * 32);
+}
+
+TEST_CASE("the study of growth has the time per operation at each size") {
+    const auto operations = [](const nlohmann::json& problem, const auto&) {
+        return 2 * std::pow(problem["n"].get<double>(), 3);
+    };
+    CHECK(program.growth_fault("--n 100", "ns_per_operation", 3, operations, wrong_rungs<float>(64, 64, 64)) == "");
+    CHECK(program.growth_fault("--n 16 --type double", "ns_per_operation", 1, operations,
+                               wrong_rungs<double>(16, 16, 16)) == "");
 }
 
 TEST_CASE("the study of shapes has a square, a tall, a flat, a deep and a thin product, and one of odd sides") {

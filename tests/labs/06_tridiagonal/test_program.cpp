@@ -91,15 +91,15 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                          "--input " + two.path() + " --matrix spd",
                                          "--input " + two.path() + " --seed 3",
                                          "--input " + announced.path(),
-                                         std::string("--study large --n 1023"),
+                                         std::string("--study growth --n 15"),
                                          std::string("--study figure-3-7 --n 31"),
                                          std::string("--study figure-3-7 --systems 31"),
                                          std::string("--study figure-3-8 --n 32 --systems 8"),
                                          std::string("--output /nonexistent/folder/x.mtx"),
                                          std::string("--output x.mtx --csv ./x.mtx"),
                                          std::string("--output ''"),
-                                         std::string("--study large --systems 3"),
-                                         std::string("--study large --input x"),
+                                         std::string("--study growth --layout interleaved"),
+                                         std::string("--study growth --input x"),
                                          std::string("--study figure-3-7 --layout interleaved"),
                                          std::string("--n 1e9 --systems 1e3"),
                                          std::string("--variant cuda_nothing"),
@@ -368,7 +368,14 @@ TEST_CASE("every study runs and writes a list of runs") {
     const bool both = !gpulab::devices(gpulab::Backend::cuda).empty(); // rungs for interleaved data are in CUDA only
     CHECK(problems("figure-3-8", "--n 32 --systems 32", 1) ==
           (both ? R"([[32,32,"separate"],[32,32,"interleaved"]])" : R"([[32,32,"separate"]])"));
-    CHECK(problems("large", "--n 4096", 2) == R"([[1024,1,"separate"],[4096,1,"separate"]])");
+}
+
+TEST_CASE("the study of growth has the time per equation at each size, of one system or of several") {
+    const auto equations = [](const nlohmann::json& problem, const auto&) {
+        return problem["n"].get<double>() * problem["systems"].get<double>();
+    };
+    CHECK(program.growth_fault("--n 5000", "ns_per_equation", 5, equations, wrong_rungs<double>()) == ""); // from 16 on
+    CHECK(program.growth_fault("--n 64 --systems 3", "ns_per_equation", 2, equations, wrong_rungs<double>()) == "");
 }
 
 TEST_CASE("every problem of a study has the sequential time, and speed-ups that refer to it") {
@@ -396,8 +403,8 @@ TEST_CASE("every problem of a study has the sequential time, and speed-ups that 
 
 TEST_CASE("a study takes its type and its matrix from the user") {
     const ScratchFile json;
-    REQUIRE(ran(
-        program("--study large --n 1024 --type float --matrix spd --repeat 1 --backend cpu --json " + json.path())));
+    REQUIRE(
+        ran(program("--study growth --n 16 --type float --matrix spd --repeat 1 --backend cpu --json " + json.path())));
     const auto runs = json.json();
     REQUIRE(runs.size() == 1);
     CHECK(runs[0]["problem"]["type"] == "float");

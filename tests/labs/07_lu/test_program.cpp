@@ -77,8 +77,9 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
     for (const std::string arguments :
          {"--n 0", "--n -1", "--n 2^21", "--n 1.5", "--op invert", "--variant cuda_magic", "--rhs-count 4",
           "--op solve --rhs-count 0", "--variant cpu_solve_rows", "--op solve --variant cpu_blocked", "--study speed",
-          "--study ladder --n 64", "--study figure-3-10 --n 64", "--csv /nonexistent/folder/x.csv",
-          "--matrix /nonexistent.mtx", "--rhs /nonexistent.mtx", "--solution x.mtx", "stray"}) {
+          "--study ladder --n 64", "--study growth --n 15", "--study figure-3-10 --n 64",
+          "--csv /nonexistent/folder/x.csv", "--matrix /nonexistent.mtx", "--rhs /nonexistent.mtx", "--solution x.mtx",
+          "stray"}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
     }
@@ -533,6 +534,15 @@ TEST_CASE("the study of pivoting compares times and growth") {
     CHECK(plain["growth"].get<double>() > 100);
     CHECK(pivoting["growth"].get<double>() > 1);
     CHECK(pivoting["growth"].get<double>() < 100);
+}
+
+TEST_CASE("the study of growth has the time per operation at each size") {
+    const auto operations = [](const nlohmann::json& problem, const auto&) {
+        double sum = 0; // a division and two operations for each element that is left in its row, in each row
+        for (double rest = problem["n"].get<double>() - 1; rest > 0; --rest) sum += rest * (1 + 2 * rest);
+        return sum;
+    };
+    CHECK(program.growth_fault("--n 100", "ns_per_operation", 3, operations, wrong_rungs) == "");
 }
 
 TEST_CASE("the study of figure 3.10 runs") {

@@ -186,6 +186,7 @@ TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
                                          std::string("--study speed"),
                                          std::string("--study ladder --scene book"),
                                          std::string("--study ladder --nx 299"),
+                                         std::string("--study growth --nx 15"),
                                          std::string("--study figure-4-4 --nx 30"),
                                          std::string("--field /nonexistent/folder/x.csv"),
                                          std::string("--probes x.csv --field ./x.csv"),
@@ -496,7 +497,7 @@ TEST_CASE("the figures of a study's rows follow from the times in the same file"
 TEST_CASE("the studies of the book's tables have its 1000 steps, and those with many rungs 200") {
     for (const std::string study : {"table-4-1", "table-4-2", "figure-4-5", "figure-4-6"})
         CHECK(fdtd::default_steps(study) == 1000);
-    for (const std::string study : {"figure-4-4", "ladder"}) CHECK(fdtd::default_steps(study) == 200);
+    for (const std::string study : {"figure-4-4", "ladder", "growth"}) CHECK(fdtd::default_steps(study) == 200);
 }
 
 TEST_CASE("gains over cuda_coalesced follow from the times in the same file", "[cuda]") {
@@ -611,4 +612,11 @@ TEST_CASE("the studies run at a small size") {
     }
     if (gpulab::devices(Backend::cuda).empty()) CHECK(program.refusal_fault("--study table-4-1 --nx 300") == "");
     else CHECK(program.study_fault("table-4-1", "--nx 300 --steps 4", 16, wrong_rungs()) == "");
+}
+
+TEST_CASE("the study of growth has the time per cell and step at each size") {
+    const auto cell_steps = [](const nlohmann::json& problem, const auto&) {
+        return problem["nx"].get<double>() * problem["ny"].get<double>() * problem["steps"].get<double>();
+    };
+    CHECK(program.growth_fault("--nx 100 --steps 3", "ns_per_cell_and_step", 3, cell_steps, wrong_rungs()) == "");
 }

@@ -103,6 +103,14 @@ public:
                             const KnownWrong& known_wrong = {},
                             const std::function<std::string(const nlohmann::json& run)>& fault = {}) const;
 
+    /// What is wrong with the study `growth`, or "": as study_fault() says, or there are not as many sizes, or one has
+    /// no result, or a result's time per element is not that of its kernel divided by its elements.
+    /// @param field the name of the time per element
+    /// @param elements of a result, from the problem and the variant in the file
+    std::string growth_fault(const std::string& arguments, const std::string& field, std::size_t sizes,
+                             const std::function<double(const nlohmann::json&, const nlohmann::json&)>& elements,
+                             const KnownWrong& known_wrong = {}) const;
+
 private:
     Outcome run(const std::string& before, const std::string& arguments) const;
     std::string lab_, path_;

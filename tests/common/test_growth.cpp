@@ -1,0 +1,158 @@
+// How cost grows: which sizes are measured, which variants at each, and the time per element.
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
+#include "gpulab/growth.hpp"
+#include "gpulab_testing/capture.hpp"
+
+using gpulab::Backend;
+using gpulab::Growth;
+using gpulab::Options;
+using gpulab::Report;
+using gpulab::Result;
+using gpulab::Stopwatch;
+using Sizes = std::vector<std::size_t>;
+
+namespace {
+
+using Run = void(double, std::vector<float>&, Stopwatch&);
+
+/// Says that a run took `scale` times as many milliseconds as there are elements.
+template <int scale> void takes(double elements, std::vector<float>& out, Stopwatch& watch) {
+    out = {1};
+    watch.start();
+    while (watch.wants_more()) watch.record(scale * elements);
+}
+
+const std::array table = {gpulab::Variant<Run>{"cpu_fast", "1 ms per element", Backend::cpu, takes<1>},
+                          gpulab::Variant<Run>{"cpu_slow", "10 ms per element", Backend::cpu, takes<10>},
+                          gpulab::Variant<Run>{"cpu_other", "20 ms per element", Backend::cpu, takes<20>}};
+
+struct Parsed : Options {
+    std::size_t n = 7;
+    explicit Parsed(std::vector<const char*> arguments = {}) : Options("lab", "a test") {
+        size("--n", n, 1, "elements");
+        variants(table);
+        studies({{"growth", "how cost grows", {"--n"}}});
+        arguments.insert(arguments.begin(), {"lab", "--backend", "cpu", "--study", "growth", "--repeat", "1"});
+        REQUIRE(parse(static_cast<int>(arguments.size()), arguments.data()));
+    }
+};
+
+/// A row of the study: "cpu_fast 16: 1e+06", or "cpu_slow 64: skipped", with the reason.
+using Rows = std::vector<std::string>;
+
+/// Runs the study for these sizes. @param bytes of main memory for each element
+Rows rows_of(const Options& options, const Sizes& sizes, const gpulab::Patience& patience = {}, double bytes = 0) {
+    Rows rows;
+    Report report(options);
+    Growth growth(options, report, "cell_and_step", {"cpu_fast", "cpu_slow"}, patience);
+    for (const std::size_t n : sizes) {
+        const auto elements = static_cast<double>(n);
+        if (!growth.fits(fmt::format("n = {}", n), elements, 0, bytes * elements)) break;
+        report.begin({{"n", n}});
+        std::vector<float> out(1);
+        gpulab::measure_all(
+            options, report, growth.jobs(table), elements, out, {},
+            [&](const auto&) { return gpulab::compare(std::vector<float>{1}, out, 0); },
+            [&](const auto&, Result& result) {
+                growth.add_to(result);
+                std::string what = result.reason;
+                for (const gpulab::Parameter& p : result.extra)
+                    what += fmt::format("{} = {:.6g}", p.name, std::get<double>(p.value));
+                rows.push_back(fmt::format("{} {}: {}", result.variant, n, what));
+            });
+    }
+    CHECK(report.finish() == gpulab::exit_success);
+    return rows;
+}
+
+} // namespace
+
+TEST_CASE("the sizes of growth go from the first by a factor up to the most, or to what the user gave") {
+    const auto sizes = [](const std::vector<const char*>& arguments, std::size_t first, std::size_t factor,
+                          std::size_t most) {
+        const Parsed options(arguments);
+        Sizes list;
+        (void)gpulab::testing::printed_by([&] {
+            Report report(options);
+            list = Growth(options, report, "element", {}).sizes("--n", options.n, first, factor, most);
+        });
+        return list;
+    };
+    CHECK(sizes({}, 16, 4, 1024) == Sizes{16, 64, 256, 1024});
+    CHECK(sizes({}, 16, 4, 1023) == Sizes{16, 64, 256});
+    CHECK(sizes({"--n", "40"}, 16, 2, 1024) == Sizes{16, 32});
+    CHECK(sizes({"--n", "16"}, 16, 2, 1024) == Sizes{16});
+    CHECK(sizes({"--n", "2^62"}, std::size_t{1} << 60, 4, 0) == Sizes{std::size_t{1} << 60, std::size_t{1} << 62});
+    CHECK_THROWS_WITH(sizes({"--n", "15"}, 16, 2, 1024), "--study growth: at least --n 16 is needed");
+}
+
+TEST_CASE("a result of growth has its time per element, in nanoseconds") {
+    const Parsed options;
+    Rows rows;
+    const auto printed = gpulab::testing::printed_by([&] { rows = rows_of(options, {2, 8}); });
+    CHECK(rows == Rows{"cpu_fast 2: ns_per_cell_and_step = 1e+06", "cpu_slow 2: ns_per_cell_and_step = 1e+07",
+                       "cpu_fast 8: ns_per_cell_and_step = 1e+06", "cpu_slow 8: ns_per_cell_and_step = 1e+07"});
+    CHECK(printed.out.find("ns each: nanoseconds of kernel time per cell and step") != std::string::npos);
+
+    Report report(options);
+    Growth growth(options, report, "element", {"cpu_fast"});
+    REQUIRE(growth.fits("n = 3", 3, 0, 0));
+    Result timed, untimed;
+    timed.kernel = {.median = 6, .min = 1, .max = 9, .repeats = 3};
+    growth.add_to(timed, 2); // fewer than was thought
+    growth.add_to(untimed);
+    REQUIRE(timed.extra.size() == 1);
+    CHECK(std::get<double>(timed.extra[0].value) == 3e6);
+    CHECK(untimed.extra.empty());
+}
+
+TEST_CASE("growth measures its own variants, or those that the user names") {
+    Rows rows;
+    (void)gpulab::testing::printed_by([&] { rows = rows_of(Parsed({"--variant", "cpu_other"}), {2}); });
+    CHECK(rows == Rows{"cpu_other 2: ns_per_cell_and_step = 2e+07"});
+    (void)gpulab::testing::printed_by([&] {
+        const Parsed options;
+        Report report(options);
+        Growth growth(options, report, "element", {"cuda_none_of_these"});
+        CHECK_THROWS_WITH(growth.jobs(table), "--study growth: it has none of the chosen variants");
+    });
+}
+
+TEST_CASE("growth leaves out a variant from the size on at which a run would take too long, and then all sizes") {
+    const gpulab::Patience patience{.run_ms = 160};
+    Rows rows;
+    auto printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {8, 16, 32, 128, 256, 512}, patience); });
+    REQUIRE(rows.size() == 8);
+    CHECK(rows[3] == "cpu_slow 16: ns_per_cell_and_step = 1e+07"); // 160 ms
+    CHECK(rows[4] == "cpu_fast 32: ns_per_cell_and_step = 1e+06");
+    CHECK(rows[5] == "cpu_slow 32: one run would take about 0.32 s; --variant cpu_slow runs it anyway");
+    CHECK(rows[6] == "cpu_fast 128: ns_per_cell_and_step = 1e+06");
+    CHECK(rows[7] == "cpu_slow 128: one run would take about 1.3 s; --variant cpu_slow runs it anyway");
+    CHECK(printed.out.find("n = 256 and larger are left out: every variant would take more than 0.16 s for a run") !=
+          std::string::npos);
+
+    printed = gpulab::testing::printed_by([&] {
+        rows = rows_of(Parsed({"--variant", "cpu_slow"}), {8, 256}, patience);
+    });
+    CHECK(rows == Rows{"cpu_slow 8: ns_per_cell_and_step = 1e+07", "cpu_slow 256: ns_per_cell_and_step = 1e+07"});
+    CHECK(printed.out.find("left out") == std::string::npos);
+}
+
+TEST_CASE("growth ends before a size that would take too long in all, or that does not fit") {
+    Rows rows;
+    auto printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {1, 2, 4}, {.size_ms = 0}); });
+    CHECK(rows.size() == 2); // one size, with two variants
+    CHECK(printed.out.find("n = 2 and larger are left out: with its checks it would take about 0 s") !=
+          std::string::npos);
+
+    printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {1, 2, 1'000'000}, {}, 1e12); });
+    CHECK(rows.empty());
+    CHECK(printed.out.find("n = 1 and larger are left out: this problem needs 931.3 GiB of main memory") !=
+          std::string::npos);
+}
