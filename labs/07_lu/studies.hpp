@@ -69,6 +69,10 @@ std::span<const PanelRung> panel_rungs();
 /// The study `block`: panels of 8 to 256 columns.
 void block(const gpulab::Options& options, gpulab::Report& report, std::size_t n, std::span<const PanelRung> rungs);
 
+/// For the study `figure-3-10`: the kernels of cuda_two_kernels_16 and cuda_two_kernels_32 and the copy of the factors
+/// to the host, in one time, as in the book.
+Run cuda_kernels_and_copy_16, cuda_kernels_and_copy_32;
+
 /// For the study `update`: c = A22 - A21 A12 alone, row by row, where A11 has `width` rows and columns.
 using Update = void(const Problem& p, std::vector<double>& c, Stopwatch& watch, int width);
 Update cuda_update_tiled;  ///< the product of cuda_blocked_pivot

@@ -235,9 +235,9 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
         }
     };
     const std::vector<std::size_t> all = sides(settings);
-    const auto few = [&](std::size_t n) { // as many steps as take about a second
+    const auto few = [&](std::size_t n) { // as many steps as take about half a second at O3
         const double cells = static_cast<double>(n) * static_cast<double>(n);
-        return std::min(settings.steps, static_cast<std::size_t>(std::max(2e8 / cells, 2.0)));
+        return std::min(settings.steps, static_cast<std::size_t>(std::max(1e8 / cells, 2.0)));
     };
     const std::size_t full = in_full(all);
     if (few(all.back()) < books_steps) report.say(note_of_proportion(full));

@@ -47,7 +47,7 @@ BACKENDS = ("cpu", "opencl", "cuda")
 SANITIZER = {"memcheck": ["--leak-check", "no", "--padding", "4096"], "racecheck": ["--racecheck-report", "all"],
              "synccheck": [], "initcheck": []}
 FINDERS = ("values", "guard bands", "late", "large", "oclgrind", *SANITIZER)
-FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "accepted"}
+FIELDS = {"id", "rung", "file", "text", "by", "edits", "finder", "student", "check", "cases", "accepted"}
 
 
 class Fault(Exception):
@@ -75,6 +75,7 @@ class Mistake:
     student: str
     check: str
     accepted: str
+    cases: str = ""
 
     @property
     def name(self) -> str:
@@ -122,7 +123,7 @@ def mistake_of(row: dict, path: Path) -> Mistake:
     return Mistake(id=row["id"], lab=re.sub(r"^\d+_", "", folder), rungs=tuple([rung] if isinstance(rung, str) else rung),
                    file=row["file"] if inside else f"labs/{folder}/{row['file']}",
                    edits=tuple((edit["text"], edit["by"]) for edit in edits), finder=finder, student=row["student"],
-                   check=row.get("check", ""), accepted=row.get("accepted", ""))
+                   check=row.get("check", ""), accepted=row.get("accepted", ""), cases=row.get("cases", ""))
 
 
 def mistakes_of(path: Path) -> list[Mistake]:
@@ -237,9 +238,10 @@ class Build:
         return [word for word in shlex.split(line) if not re.match("-Wl,--dependency-file|-Xlinker=--dependency-file", word)]
 
     def objects_of(self, lab: str) -> list[str]:
+        # A newer CMake lets the linker note what it reads, so that Ninja knows files of the program, too.
         objects = []
         for word in self.link_words(lab):
-            objects += self.archives.get(word, [word] if word in self.files else [])
+            objects += self.archives.get(word, [word] if word in self.files and word != self.programs[lab] else [])
         return objects
 
     def objects_for(self, mistake: Mistake) -> list[str]:
@@ -263,9 +265,11 @@ class Build:
         return [line.strip() for line in ran.stdout.splitlines() if line.strip()]
 
     def groups(self, mistake: Mistake) -> list[list[str]]:
-        """The test cases that may reject a mistake, in groups that run one after the other: those of its rungs. A mistake
-        without a rung: those that speak of no single rung, then all others. Late commands and large arrays are the
-        business of both."""
+        """The test cases that may reject a mistake, in groups that run one after the other: those that it names, or those of
+        its rungs. A mistake without a rung: those that speak of no single rung, then all others. Late commands and large
+        arrays are the business of both."""
+        if mistake.cases:
+            return [group for group in [self.names(self.program_for(mistake), mistake.cases)] if group]
         tag = f"[{mistake.backend}]" if mistake.backend else ""
         tags = {"large": f"{tag}[large]", "oclgrind": "[.oclgrind]",
                 **dict.fromkeys(SANITIZER, "[.sanitizer]")}.get(mistake.finder, f"{tag}~[large]~[.]")
@@ -486,9 +490,8 @@ class Judge:
             copy.write_text(text, encoding="utf-8")
             return Verdict("fits") if self.compile_only else self.judged(mistake, program, copy)
         program = folder / f"test_{mistake.lab}"
-        with self.compilers:
-            if wrong := self.compiled(mistake, text, folder, program):
-                return wrong
+        if wrong := self.compiled(mistake, text, folder, program):
+            return wrong
         return Verdict("compiles") if self.compile_only else self.judged(mistake, program, None)
 
     def judged(self, mistake: Mistake, program: Path, copy: Path | None) -> Verdict:
@@ -513,11 +516,13 @@ class Judge:
             return Verdict("skipped", f"{mistake.finder} is not installed")
         groups = self.build.groups(mistake)
         if not groups:
-            return Verdict("not judged", f"no test case of {' or '.join(mistake.rungs) or mistake.lab} for {mistake.finder}")
+            what = mistake.cases or f"{' or '.join(mistake.rungs) or mistake.lab} for {mistake.finder}"
+            return Verdict("not judged", f"no test case of {what}")
         verdicts = []
         for group in groups:
             verdict = self.run(mistake, program, group, copy)
-            if verdict.word == "timeout" and mistake.backend == "cuda":  # perhaps another, which hangs, kept the turn
+            # Perhaps another, which hangs, kept the turn.
+            if verdict.word == "timeout" and mistake.backend == "cuda" and os.environ.get("GPULAB_TEST_TURNS") != "0":
                 verdict = self.run(mistake, program, group, copy, turns=False)
             verdicts.append(verdict)
             if verdict.word in ("rejected", "timeout", "found otherwise", "broken"):
@@ -532,8 +537,10 @@ class Judge:
             return replace(verdict, word="timeout")
         if control.word != "accepted":
             return Verdict("not judged", f"the unchanged program is {control.word}: {control.by}")
-        hangs = verdict.word == "timeout" and mistake.backend == "cuda"
-        return replace(verdict, word="rejected") if hangs else verdict
+        if verdict.word == "timeout" and mistake.backend == "cuda":
+            return replace(verdict, word="rejected",
+                           by=f"it does not end: {verdict.by}, and the unchanged program takes {control.seconds:.0f} s")
+        return verdict
 
     def control(self, mistake: Mistake, group: list[str], copy: Path | None, checks: int) -> Verdict:
         """What the same test cases say of the unchanged program, in the same harness, up to the check that found the mistake."""
@@ -608,20 +615,27 @@ class Judge:
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, copy)  # with its time: #pragma once takes it for the same as in a precompiled header
         (tree / mistake.file).write_text(text, encoding="utf-8")
-        replaced = {}
-        for object in objects:
-            kept = self.kept / f"{self.key(object, tree)}.o"
-            replaced[object] = kept
+        replaced = {object: self.kept / f"{self.key(object, tree)}.o" for object in objects}
+
+        def compile(number: int, object: str) -> Verdict | None:
+            kept = replaced[object]
             if kept.is_file():
                 kept.touch()
-                continue
-            made = folder / f"{len(replaced)}.o"
-            if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
-                return wrong
+                return None
+            made = folder / f"{number}.o"
+            with self.compilers:
+                if wrong := self.failed(build.compile_words(object, tree, made), tree, folder):
+                    return wrong
             self.check_files(mistake, made, tree)
             whole = kept.with_suffix(f".{mistake.id}")  # a run that is interrupted leaves no half object
             shutil.move(made, whole)
             whole.rename(kept)
+            return None
+
+        with ThreadPoolExecutor(len(objects)) as pool:
+            for wrong in pool.map(compile, range(len(objects)), objects):
+                if wrong:
+                    return wrong
         if wrong := self.failed(build.relink_words(build.program_for(mistake), replaced, program), tree, folder):
             return wrong
         shutil.rmtree(tree)

@@ -5,8 +5,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -132,6 +134,45 @@ def test_a_verdict_needs_the_unchanged_program(found, unchanged, seconds, file, 
     judge.timeout = 120
     control = plant.Verdict(unchanged, seconds=seconds)
     assert judge.compared(mistake(file=file), plant.Verdict(found), control).word == verdict
+
+
+@pytest.mark.parametrize("unchanged, verdict", [("exit 0", "rejected"), ("sleep 1", "timeout")])
+def test_a_cuda_program_that_does_not_end_is_rejected_where_the_unchanged_one_soon_ends(monkeypatch, scratch, unchanged, verdict):
+    monkeypatch.setenv("GPULAB_TEST_TURNS", "0")
+    for name, text in (("planted", "sleep 600"), ("unchanged", unchanged)):
+        (scratch / name).write_text(f"#!/bin/sh\n{text}\n", encoding="utf-8")
+        (scratch / name).chmod(0o755)
+    judge = plant.Judge.__new__(plant.Judge)
+    judge.build = SimpleNamespace(folder=scratch, programs={"lab": "unchanged"}, program_for=lambda _: "lab",
+                                  groups=lambda _: [["a test case"]])
+    judge.scratch, judge.timeout, judge.processes = scratch, 2, plant.Processes()
+    judge.testers, judge.lock, judge.locks, judge.controls = threading.Semaphore(1), threading.Lock(), {}, {}
+    said = judge.judged_by_finder(mistake(file="cuda/a.cu"), scratch / "planted", None)
+    assert said.word == verdict
+    assert (said.by.startswith("it does not end: no end after 2 s, and the unchanged program takes 0 s")) == (verdict == "rejected")
+
+
+def test_a_program_is_none_of_its_objects_though_the_linker_notes_what_it_reads():
+    build = plant.Build.__new__(plant.Build)
+    build.programs = {"x": "bin/test_x"}
+    build.commands = {"bin/test_x": ": && c++ -Wl,--dependency-file=link.d a.o -o bin/test_x b.a -lm && :"}
+    build.archives = {"b.a": ["b.o"]}
+    build.files = {"a.o": {"a.cpp"}, "b.o": {"b.cpp"}, "bin/test_x": set()}
+    assert build.objects_of("x") == ["a.o", "b.o"]
+
+
+def test_a_row_may_name_the_test_cases_that_reject_it():
+    asked = []
+
+    def names(lab, tags):
+        asked.append((lab, tags))
+        return ["cuda_a with late warps"]
+
+    build = plant.Build.__new__(plant.Build)
+    build.names, build.programs = names, {}
+    named = mistake(file="cuda/a.cu", cases="* with late warps")
+    assert build.groups(named) == [["cuda_a with late warps"]]
+    assert asked == [(named.lab, "* with late warps")]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

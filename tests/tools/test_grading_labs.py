@@ -21,11 +21,11 @@ MOST_NAMED = 2
 # What they compute is another thing each time, so that nothing behaves like them.
 BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}, "lu": {"opencl-past-the-edge"}}
 
-# Mistakes that no case of their exercise shows. Lab 01: a distance to NaN. Lab 02: a prefix sum of numbers with NaN, or of
-# 33 tiles and one element. Lab 03: NaN at the edge of a tile. Lab 04: rows that are not sorted, of 2^16 columns, or with
-# NaN. Lab 07: pivots below 5.6e-309. Lab 08: groups whose last row or column is the first one beyond the cells without a
-# border. Lab 09: weights of Jacobi that differ within the rows of one item.
-UNSEEN = {"saxpy": {"opencl-distance-nan-is-zero"},
+# Mistakes that no case of their exercise shows. Lab 01: a distance to NaN, and sums that are denormal. Lab 02: a prefix
+# sum of numbers with NaN, or of 33 tiles and one element. Lab 03: NaN at the edge of a tile. Lab 04: rows that are not
+# sorted, of 2^16 columns, or with NaN. Lab 07: pivots below 5.6e-309. Lab 08: groups whose last row or column is the
+# first one beyond the cells without a border. Lab 09: weights of Jacobi that differ within the rows of one item.
+UNSEEN = {"saxpy": {"opencl-distance-nan-is-zero", "cuda-distance-nan-is-zero", "denormals-flushed"},
           "reduction": {"opencl-scan-subtracts", "opencl-scan-last-tile-of-one"},
           "matmul": {"opencl-reads-on"},
           "spmv": {"opencl-assumes-sorted", "opencl-nan-left-over-lost", "opencl-zeros-skipped", "opencl-columns-in-16-bits"},

@@ -542,6 +542,15 @@ def test_a_study_of_growth_is_drawn_as_time_per_element_with_the_bound_as_a_leve
 
 
 @needs_matplotlib
+def test_what_follows_from_other_parameters_makes_no_curves_of_its_own(scratch):
+    copy = with_results(scratch)
+    runs = [run({"n": n, "nx": n + rim, "ny": n + rim, "boundary": boundary}, variant("cuda_a", n / 1e3), study="sizes")
+            for boundary, rim in (("conductor", 0), ("pml", 50)) for n in (300, 1500)]
+    copy.write("results/rims.json", runs)
+    shows(drawn(copy, "results/rims.json", "--x", "n"), "cuda_a, boundary = conductor", "cuda_a, boundary = pml", but_not=["nx"])
+
+
+@needs_matplotlib
 def test_of_more_curves_than_a_picture_takes_the_slowest_variants_are_left_out_and_named(scratch):
     copy = with_results(scratch)
     times = {"cpu_a": 1, "cpu_b": 9, "cpu_c": 3}, {"cuda_a": 0.2, "cuda_b": 0.1}

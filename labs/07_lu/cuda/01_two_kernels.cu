@@ -12,6 +12,7 @@
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
+#include "steps.hpp"
 
 namespace lu {
 
@@ -40,23 +41,26 @@ template <int TILE> __global__ void update_by_rows_kernel(double* lu, int n, int
     if (j < n && k < n) lu[std::size_t(j) * n + k] -= l[threadIdx.x] * u[threadIdx.y];
 }
 
-template <int TILE> void eliminate_by_rows(const Problem& p, Factors& f, Stopwatch& watch) {
+template <int TILE> void eliminate_by_rows(double* lu, int n, cudaStream_t stream) {
+    for (int i = 0; i + 1 < n; ++i) {
+        const unsigned blocks = gpulab::grid_size(n - i - 1, TILE);
+        scale_column_kernel<<<blocks, TILE, 0, stream>>>(lu, n, i);
+        update_by_rows_kernel<TILE><<<dim3(blocks, blocks), dim3(TILE, TILE), 0, stream>>>(lu, n, i);
+    }
+}
+
+template <int TILE> void factorise_by_rows(const Problem& p, Factors& f, Stopwatch& watch) {
     DeviceFactors d(p);
-    const int n = static_cast<int>(p.n);
     gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (int i = 0; i + 1 < n; ++i) {
-                const unsigned blocks = gpulab::grid_size(n - i - 1, TILE);
-                scale_column_kernel<<<blocks, TILE, 0, stream>>>(d.lu.data(), n, i);
-                update_by_rows_kernel<TILE><<<dim3(blocks, blocks), dim3(TILE, TILE), 0, stream>>>(d.lu.data(), n, i);
-            }
-        },
+        watch, [&](cudaStream_t stream) { eliminate_by_rows<TILE>(d.lu.data(), static_cast<int>(p.n), stream); },
         [&](cudaStream_t stream) { d.restore(stream); });
     d.copy_to(f, false);
 }
 
-void cuda_two_kernels_16(const Problem& p, Factors& f, Stopwatch& watch) { eliminate_by_rows<16>(p, f, watch); }
-void cuda_two_kernels_32(const Problem& p, Factors& f, Stopwatch& watch) { eliminate_by_rows<32>(p, f, watch); }
+void cuda_two_kernels_16(const Problem& p, Factors& f, Stopwatch& watch) { factorise_by_rows<16>(p, f, watch); }
+void cuda_two_kernels_32(const Problem& p, Factors& f, Stopwatch& watch) { factorise_by_rows<32>(p, f, watch); }
+
+template void eliminate_by_rows<16>(double*, int, cudaStream_t); // for the study figure-3-10
+template void eliminate_by_rows<32>(double*, int, cudaStream_t);
 
 } // namespace lu

@@ -22,6 +22,9 @@ struct DeviceMatrix {
     double* at(int row, int column) const { return lu + std::size_t(row) * n + column; }
 };
 
+/// Eliminates all columns of an n x n matrix without pivoting, with tiles of 16 x 16 or 32 x 32 (01_two_kernels.cu).
+template <int TILE> void eliminate_by_rows(double* lu, int n, cudaStream_t stream);
+
 /// Eliminates the columns k0 ... k1 - 1, from row k0 down, with partial pivoting; touches no other columns. Four
 /// kernels per column (04_columns_pivot.cu).
 void factorise_columns(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);

@@ -93,6 +93,26 @@ TEST_CASE("the CUDA rungs factorise with panels of any width", "[cuda]") {
         }
     }
 }
+
+TEST_CASE("the time of figure 3.10 holds the kernels and the copy to the host", "[cuda]") {
+    // In a second run the body is left out: the device has the matrix again, and the host still the factors of the
+    // first.
+    static constexpr gpulab::TestHooks hooks{.leave_out_last_body = true};
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        gpulab::use(device);
+        for (lu::Run* const run : {lu::cuda_kernels_and_copy_16, lu::cuda_kernels_and_copy_32})
+            for (const std::size_t n : {1, 2, 33, 130}) {
+                INFO("n = " << n << " on " << device.name);
+                const Problem p = lu::testing::random_problem(n, false);
+                Factors f(n);
+                lu::poison(f);
+                gpulab::Stopwatch watch(0, 2);
+                watch.hooks = &hooks;
+                gpulab::testing::in_turn([&] { run(p, f, watch); });
+                CHECK(lu::compare(p, f, false).message == "");
+            }
+    }
+}
 #endif
 
 /// The factors of a small matrix, right.

@@ -107,15 +107,15 @@ template <class T> std::string ending_fault(Run<T>* run, std::size_t parts = 0) 
 }
 
 /// A sum that overflows ends the iteration, and what is infinite is not called "not positive definite": r . r with
-/// squares of 1e200, and p . A p with elements of 1e200 and of -1e200. In double only: some variants sum floats in
-/// double.
+/// squares of 1e200, and p . A p with elements of 1e200 and of -1e200. With elements of 1e-100 only r . r overflows,
+/// and nothing else would end the iteration. In double only: some variants sum floats in double.
 inline std::string overflow_fault(Run<double>* run) {
     struct Sum {
         std::string_view name;
         double element, of_b, of_start;
     };
-    for (const Sum& sum :
-         {Sum{"r . r", 1, 1, 1e200}, Sum{"p . A p", 1e200, 1e60, 0}, Sum{"-p . A p", -1e200, 1e60, 0}}) {
+    for (const Sum& sum : {Sum{"r . r", 1, 1, 1e200}, Sum{"r . r, though p . A p is not,", 1e-100, 1, 1e300},
+                           Sum{"p . A p", 1e200, 1e60, 0}, Sum{"-p . A p", -1e200, 1e60, 0}}) {
         SymmetricMatrix<double> m(3);
         for (std::size_t i = 0; i < 3; ++i) m.add(i, i, sum.element);
         const Problem<double> p =
