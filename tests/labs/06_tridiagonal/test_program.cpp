@@ -410,6 +410,6 @@ TEST_CASE("a study takes its type and its matrix from the user") {
     CHECK(runs[0]["problem"]["type"] == "float");
     CHECK(runs[0]["problem"]["matrix"] == "spd");
     CHECK(runs[0]["problem"]["layout"] == "separate");
-    CHECK(runs[0]["variants"][0]["bytes"] == 5 * 4 * 1024);
-    CHECK(runs[0]["variants"][0]["flops"] == 8 * 1024);
+    CHECK(runs[0]["variants"][0]["bytes"] == 5 * 4 * 16);
+    CHECK(runs[0]["variants"][0]["flops"] == 8 * 16);
 }
