@@ -208,7 +208,7 @@ def build(root, folder):
                      tuple((one.page, one.name) if one else None for one in (before, after)))
     for path in repository.sources():
         lab = repository.lab_of(path)
-        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), group_of(lab))
+        site.add(repository.pages[path], path.removeprefix("labs/"), *rungs.source_page(path), group_of(lab) or ("Lessons",))
     headers = "".join(f'<li><a href="{repository.pages[path]}">{path.removeprefix("common/include/")}</a>: {escape(api.brief(path))}</li>'
                       for path in repository.headers())
     site.add("api.html", "API of common/", [raw(f"<p>What the labs share, header by header.</p><ul>{headers}</ul>")], (), ("API",),

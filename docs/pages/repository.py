@@ -114,8 +114,9 @@ class Repository:
         return [path for path in found if not path.startswith("labs/") or self.lab_of(path)]
 
     def sources(self):
-        """The source files of the labs that are not shown by a rung's page, as paths below the root."""
-        found = []
+        """The source files of the lessons, and those of the labs that are not shown by a rung's page, as paths below the root."""
+        programs = sorted((self.root / "docs/lessons/programs").glob("*.c*"))
+        found = [file.relative_to(self.root).as_posix() for file in programs]
         for lab in self.labs:
             for file in sorted(lab.folder.rglob("*")):
                 path = file.relative_to(self.root).as_posix()
@@ -160,7 +161,8 @@ def prose_page(path):
 
 
 def source_page(path):
-    return "file_" + re.sub(r"[^A-Za-z0-9.]+", "_", path.removeprefix("labs/")[3:]) + ".html"
+    name = re.sub(r"^labs/\d+_|^docs/", "", path)
+    return "file_" + re.sub(r"[^A-Za-z0-9.]+", "_", name) + ".html"
 
 
 def api_page(path):

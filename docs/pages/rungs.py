@@ -256,9 +256,11 @@ class Rungs:
     def source_page(self, path):
         lab = self.repository.lab_of(path)
         comment = opening((self.repository.root / path).read_text(encoding="utf-8"))[0]
-        users = sorted({rung.page: rung for rung in lab.rungs if path in self.includes(rung)}.values(), key=lambda one: one.name)
+        rungs = lab.rungs if lab else []
+        users = sorted({rung.page: rung for rung in rungs if path in self.includes(rung)}.values(), key=lambda one: one.name)
         used = f"<p>Included by {', '.join(map(link_to, users))}.</p>" if users else ""
-        about = f'<p class="about"><a href="lab_{lab.name}.html">{escape(lab.title)}</a> · <code>{path.removeprefix("labs/")}</code></p>'
+        home = f'<a href="lab_{lab.name}.html">{escape(lab.title)}</a>' if lab else '<a href="lessons.html">Lessons</a>'
+        about = f'<p class="about">{home} · <code>{path.removeprefix("labs/")}</code></p>'
         return [raw(about + comment_html(self.repository, lab, comment) + used + self.listings.file(path))], []
 
     def includes(self, rung):
