@@ -1,6 +1,8 @@
 #include "scan.hpp"
 
+#include <cmath>
 #include <type_traits>
+#include <vector>
 
 #include "compensated.hpp"
 #include "gpulab/compare.hpp"
@@ -45,15 +47,22 @@ template <class T> Prefixes<T> expected_scan(const ScanProblem<T>& p) {
 template <class T>
 gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected, const Prefixes<T>& actual,
                            double tolerance) {
-    // gpulab::compare asks for the scales in increasing order, so one running sum serves all of them. When it starts
-    // again from the front, so does the sum.
-    std::size_t next = 0;
-    double magnitude = 0;
+    // The scale of an element is the magnitude of all that were added up to it. Several threads ask for scales, in any
+    // order, so the magnitude before each 64th element is kept, and the few behind it are added.
+    constexpr std::size_t step = 64;
+    const auto magnitude = [&](std::size_t i) { return std::abs(static_cast<double>(p.a[i])); };
+    std::vector<double> before(p.size() / step + 1);
+    double sum = 0;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+        if (i % step == 0) before[i / step] = sum;
+        sum += magnitude(i);
+    }
+    if (p.size() % step == 0) before.back() = sum;
     return gpulab::compare(expected, actual, tolerance, [&](std::size_t i) {
         const std::size_t end = p.kind == Scan::inclusive ? i + 1 : i;
-        if (end < next) next = 0, magnitude = 0;
-        for (; next < end; ++next) magnitude += std::abs(static_cast<double>(p.a[next]));
-        return magnitude;
+        double scale = before[end / step];
+        for (std::size_t j = end - end % step; j < end; ++j) scale += magnitude(j);
+        return scale;
     });
 }
 

@@ -74,7 +74,7 @@ template <class T> double tolerance(std::size_t k) {
 
 template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c) {
     std::vector<double> row(p.m), column(p.n); // squared lengths, then lengths
-    const std::size_t rows_worth = (1 << 20) / p.k + 1, columns_worth = std::max<std::size_t>(rows_worth, 64);
+    const std::size_t rows_worth = (1 << 20) / (p.k + 1) + 1, columns_worth = std::max<std::size_t>(rows_worth, 64);
     gpulab::for_ranges(p.m, rows_worth, [&](std::size_t begin, std::size_t end) {
         for (std::size_t i = begin; i < end; ++i)
             for (std::size_t l = 0; l < p.k; ++l) row[i] += double{p.a[i * p.k + l]} * p.a[i * p.k + l];

@@ -148,8 +148,7 @@ TEST_CASE("growth ends before a size that would take too long in all, or that do
     Rows rows;
     auto printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {1, 2, 4}, {.size_ms = 0}); });
     CHECK(rows.size() == 2); // one size, with two variants
-    CHECK(printed.out.find("n = 2 and larger are left out: with its checks it would take about 0 s") !=
-          std::string::npos);
+    CHECK(printed.out.find("n = 2 and larger are left out: with its checks it would take about ") != std::string::npos);
 
     printed = gpulab::testing::printed_by([&] { rows = rows_of(Parsed(), {1, 2, 1'000'000}, {}, 1e12); });
     CHECK(rows.empty());

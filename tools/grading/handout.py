@@ -63,7 +63,7 @@ def withheld_source(lab: Lab, path: Path) -> str:
              *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
     visible = without_anonymous_namespaces(text)
     instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
-    heads = re.findall(r"(?m)^((?:template <class T> )?)void (\w+)\(([^)]*)\) \{", visible)
+    heads = re.findall(r"(?m)^((?:template <[^<>]*> )?)void (\w+)\(([^)]*)\) \{", visible)
     for template, name, arguments in heads:
         own = [one for one in instances if re.search(rf"\b{name}[<(]", one)]
         if template and not own:
