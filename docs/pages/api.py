@@ -73,6 +73,7 @@ class Api:
     def __init__(self, repository, xml):
         self.repository, self.headers = repository, {path: [] for path in repository.headers()}
         self.address, self.names, self.about = {}, {}, {}
+        self.found, self.by_id = set(), {}  # members that have been read; classes
         classes = []
         for file in sorted(xml.glob("*.xml")):
             if not re.match(r"(namespacegpulab|(class|struct|union)gpulab_1_1|.*_8hpp\.xml$)", file.name):
@@ -85,11 +86,7 @@ class Api:
         for members in self.headers.values():
             members.sort(key=lambda one: one.line)
 
-    by_id: dict
-
     def read(self, compound, classes):
-        if not hasattr(self, "found"):
-            self.found, self.by_id = set(), {}
         kind, location = compound.get("kind"), compound.find("location")
         if kind == "file":
             path = location.get("file")

@@ -30,7 +30,7 @@ struct Patience {
 ///         if (!growth.fits(fmt::format("n = {}", n), n, device_bytes, host_bytes)) break;
 ///         ... the problem and its reference ...
 ///         report.begin({{"n", n}});
-///         measure_all(options, report, growth.jobs(variants(), options), ..., [&](const auto&, Result& r) {
+///         measure_all(options, report, growth.jobs(variants()), ..., [&](const auto&, Result& r) {
 ///             growth.add_to(r); });
 ///     }
 class Growth {
