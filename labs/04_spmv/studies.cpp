@@ -227,8 +227,8 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
     const auto rows = static_cast<double>(size.rows), columns = static_cast<double>(size.columns);
     const double entry = sizeof(T) + 4, vectors = (rows + columns) * sizeof(T);
-    // cuda_bins needs 40 bytes for each row, and twice 4 bytes and a value per entry while it joins its bins.
-    // cpu_csc has 8 bytes of offsets for each column, and as much again while it is made.
+    // A conversion may pad, as HYB does, and may sort the rows, as JDS does: the matrix twice more, 40 bytes for each
+    // row. cpu_csc has 8 bytes of offsets for each column, and as much again while it is made.
     return {.device = size.nonzeros * (entry + 4) + 12 * rows + vectors,
             .host = 3 * size.nonzeros * entry + (8 + 40) * rows + 16 * columns + vectors + (sizeof(T) + 8.0) * rows};
 }

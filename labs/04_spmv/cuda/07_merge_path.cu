@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(threads)
         if (k >= first && k < last) slot[k] = v[n] * x[j[n]];
     }
     T* const row_sum = slot + last; // rows + 1 of them
-    if (me == 0) row_sum[rows] = 0;     // of the unfinished row
+    if (me == 0) row_sum[rows] = 0; // of the unfinished row
     __syncthreads();
 
     // 2. This thread's steps.

@@ -19,9 +19,9 @@
 //     bins can share a row of any length.
 //   - All bins have about the same number of entries. A bin that would have more rows than slots is cut again.
 //
-// The device sorts, outside the timing, from the CSR matrix in its memory. What it makes depends on the matrix alone and
-// serves every x. Each step is a counting sort: count, add up the counts (an exclusive scan), and put every entry at the
-// next free place of its kind.
+// The device sorts, outside the timing, from the CSR matrix in its memory. What it makes depends on the matrix alone
+// and serves every x. Each step is a counting sort: count, add up the counts (an exclusive scan), and put every entry
+// at the next free place of its kind.
 //   1. Slots: count those of each row, and scan. Cut them into bins of equal work, by bisection as in rung 7.
 //   2. Windows: a block counts the entries of its bin in each window and rounds up to whole chunks; after a scan it
 //      copies each entry into its window.
@@ -48,15 +48,15 @@ namespace spmv {
 namespace {
 
 constexpr unsigned bins_threads = 1024;
-constexpr int unroll = 2;                    // chunks whose loads a warp has in flight together
-constexpr int chunk = 128;                   // entries: four for each lane of a warp
-constexpr int window_bits = 16;              // an entry has 16 bits for its column
-constexpr int window = 1 << window_bits;     // columns
-constexpr int most_per_slot = 512;           // entries added up in one slot
-constexpr std::size_t least_work = 4096;     // entries and rows of a bin, when a multiprocessor has less than one
-constexpr std::uint32_t no_slot = 0xFFFF;    // of the padding at the end of a chunk
-constexpr unsigned slot_lanes = 8;           // that copy the entries of one slot
-constexpr int group_columns = 8;             // whose order does not matter
+constexpr int unroll = 2;                 // chunks whose loads a warp has in flight together
+constexpr int chunk = 128;                // entries: four for each lane of a warp
+constexpr int window_bits = 16;           // an entry has 16 bits for its column
+constexpr int window = 1 << window_bits;  // columns
+constexpr int most_per_slot = 512;        // entries added up in one slot
+constexpr std::size_t least_work = 4096;  // entries and rows of a bin, when a multiprocessor has less than one
+constexpr std::uint32_t no_slot = 0xFFFF; // of the padding at the end of a chunk
+constexpr unsigned slot_lanes = 8;        // that copy the entries of one slot
+constexpr int group_columns = 8;          // whose order does not matter
 constexpr int groups = window / group_columns;
 constexpr int scan_tile = 4 * bins_threads; // numbers that a block of a scan takes
 /// Shared memory of a block for the sums. The rest of the multiprocessor's 256 KiB is its L1 cache, which is needed as
@@ -249,8 +249,8 @@ __global__ void __launch_bounds__(bins_threads)
 // ---- 3. Columns ----
 
 /// Sorts the entries of one window of one bin by groups of columns; a block for each. A lane of the product loads its
-/// four entries of a chunk at once, and the lanes of a warp multiply neighbouring entries. So the entries of a chunk, by
-/// rising column, are stored in this order:
+/// four entries of a chunk at once, and the lanes of a warp multiply neighbouring entries. So the entries of a chunk,
+/// by rising column, are stored in this order:
 ///
 ///     lane 0           lane 1                  lane 31
 ///     0  32  64  96    1  33  65  97    ...    31  63  95  127
