@@ -16,10 +16,11 @@
 //                                 +        "row 1 is done", c, d: c + d is carried out
 //                                          e, "row 2 is done"
 //
-//   1. A block takes a tile of threads * items steps. It loads the tile's non-zeros side by side and keeps their
-//      products in shared memory, together with the ends of the tile's rows. A tile begins anywhere in the list of
-//      non-zeros, so the loads begin at the multiple of 32 before it: a warp then reads whole lines of 128 bytes, and
-//      shares none of them with its neighbours. With random columns, the L2 cache has no requests to spare.
+//   1. A block takes a tile of steps. It loads the tile's non-zeros side by side and keeps their products in shared
+//      memory, together with the ends of the tile's rows. A tile begins anywhere in the list of non-zeros, so the loads
+//      begin at the multiple of 32 before it: a warp then reads whole lines of 128 bytes, and shares none of them with
+//      its neighbours. With random columns, the L2 cache has no requests to spare. Of threads * items places, 31 may be
+//      taken up by entries before the tile: it has 32 steps less.
 //   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
 //   3. The sum that a thread is left with, its carry-out, belongs to a row that a later thread finishes. Carry-outs of
 //      the same row are added up across the warp, then added to the row's sum in shared memory.
@@ -64,14 +65,17 @@ __global__ void merge_points_kernel(const int* row_start, int rows, int nonzeros
     point[b] = find_merge_point(diagonal, row_start + 1, rows, nonzeros);
 }
 
-/// One tile of threads * items steps per block.
+/// Steps of a tile.
+__host__ __device__ constexpr unsigned merge_tile(unsigned threads, unsigned items) { return threads * items - 32; }
+
+/// One tile per block.
 /// @param carry_out carry_out[b] becomes the part of row point[b + 1].row that block b adds up but does not finish
 template <class T, unsigned threads, unsigned items>
 __global__ void __launch_bounds__(threads)
     merge_path_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
                       const T* __restrict__ x, T* __restrict__ y, const MergePoint* __restrict__ point,
                       T* __restrict__ carry_out) {
-    constexpr int tile = static_cast<int>(threads * items);
+    constexpr int tile = static_cast<int>(merge_tile(threads, items));
     __shared__ T slot[tile + 32]; // first the products of the tile, then the sum of each of its rows
     __shared__ int row_end[tile + 1];
 
@@ -79,25 +83,24 @@ __global__ void __launch_bounds__(threads)
     const int rows = end.row - begin.row;             // finished in this tile
     const int nonzeros = end.nonzero - begin.nonzero; // rows + nonzeros <= tile
     const int me = static_cast<int>(threadIdx.x);
-    const int first = begin.nonzero % 32, base = begin.nonzero - first; // offsets below count from base
+    const int first = begin.nonzero & 31, base = begin.nonzero - first; // offsets below count from base
     const int last = first + nonzeros;
 
     // 1. All loads of the matrix come before the first gather of x, so that they are in flight together.
-    constexpr int loads = static_cast<int>(items) + 1; // the last one for the few entries that `first` moves on
-    int j[loads];
-    T v[loads];
+    int j[items];
+    T v[items];
 #pragma unroll
-    for (int n = 0; n < loads; ++n) {
+    for (int n = 0; n < static_cast<int>(items); ++n) {
         const int k = n * static_cast<int>(threads) + me;
-        const bool mine = k >= first && k < last;
+        const bool mine = (n > 0 || k >= first) && k < last;
         j[n] = mine ? __ldcs(&column[base + k]) : 0;
         v[n] = mine ? __ldcs(&value[base + k]) : T{0};
     }
     for (int i = me; i < rows; i += threads) row_end[i] = row_start[begin.row + i + 1] - base;
 #pragma unroll
-    for (int n = 0; n < loads; ++n) {
+    for (int n = 0; n < static_cast<int>(items); ++n) {
         const int k = n * static_cast<int>(threads) + me;
-        if (k >= first && k < last) slot[k] = v[n] * x[j[n]];
+        if ((n > 0 || k >= first) && k < last) slot[k] = v[n] * x[j[n]];
     }
     T* const row_sum = slot + last; // rows + 1 of them
     if (me == 0) row_sum[rows] = 0; // of the unfinished row
@@ -157,7 +160,7 @@ __global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T*
 }
 
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 256, items = 5, tile = threads * items; // odd: no bank conflicts
+    constexpr unsigned threads = 256, items = 5, tile = merge_tile(threads, items); // odd: no bank conflicts
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
