@@ -247,6 +247,31 @@ def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scra
     assert json.loads((scratch / "b.json").read_text()) == first
 
 
+def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
+    def site(line, kind, space, requests, lanes, worst=(), excess=0, **counts):
+        return {"file": "labs/x/a.cl", "line": line, "kind": kind, "space": space, "width": 4, "requests": requests, "lanes": lanes,
+                "worst": list(worst), "excess": excess, **dict.fromkeys(report.COUNTED[2:], 0), **counts}
+
+    launch = {"groups": 2, "warps": 4, "barriers": 0, "idle": 64, "items": [128, 1, 1], "sites": [
+        site(1, "load", "global", 4, 128, [(lane, 4 * lane + 16) for lane in range(32)], 1, sectors=20, least_sectors=16),
+        site(2, "load", "global", 4, 128, [(lane, 32 * lane) for lane in range(32)], 28, sectors=128, least_sectors=16),
+        site(3, "store", "local", 4, 128, [(lane, 256 * lane) for lane in range(32)], 31, passes=128, least_passes=4),
+        site(4, "branch", "", 8, 256, splits=6),
+        site(5, "atomic", "global", 4, 128, [(lane, 0) for lane in range(32)], sectors=4, least_sectors=4, same=64),
+        site(6, "load", "local", 40, 40, [(0, 0)], passes=40, least_passes=40)]}
+    assert report.findings(report.explained("opencl_a", [], WARP, [launch])) == [
+        (124, "a.cl, line 3: a warp's 32 stores lie 256 bytes apart in local memory: 32 passes where 1 would do; in all 128 passes "
+              "where 4 would do", "bank"),
+        (112, "a.cl, line 2: a warp's 32 loads lie 32 bytes apart: 32 sectors where 4 would do; in all 128 sectors where 16 would do",
+         "coalesced"),
+        (60, "a.cl, line 5: on average 16.0 lanes of a warp change one address, one after the other", "atomic"),
+        (38, "a.cl, line 6: on average 1.0 of 32 lanes load: 40 requests where full warps would need 2", "divergence"),
+        (6, "a.cl, line 4: this branch splits a warp 6 of 8 times, and the lanes of one side wait for those of the other", "divergence"),
+        (4, "a.cl, line 1: a warp's 32 loads do not lie side by side: 5 sectors where 4 would do; in all 20 sectors where 16 would do",
+         "coalesced"),
+        (2, "64 of 128 work-items access no memory", "warp")]
+
+
 @pytest.mark.parametrize("lab, variant, given, added", [
     ("saxpy", "opencl_one_item", "--n 8", ""), ("saxpy", "opencl_distances_packed", "--n=8", "--op distances"),
     ("matmul", "opencl_naive", "--k 4", "--m 64 --n 64"), ("tridiagonal", "opencl_cr", "--n 256", "--systems 64"),
