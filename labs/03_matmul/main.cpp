@@ -27,7 +27,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.skip.empty(); })) {
         problem = matmul::make_problem<T>(m, k, n, options.seed());
         reference = matmul::reference_product(problem);
-        report.sequential_ms(matmul::sequential_ms(problem));
+        report.sequential(matmul::sequential(problem));
         c.resize(problem.size());
     }
 
@@ -38,7 +38,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
         options, report, jobs, problem, c, work, [&](const auto&) { return matmul::compare(problem, reference, c); },
         [&](const auto& job, const gpulab::Result& result) {
             if (job.variant.name == "cpu_ijk" && result.kernel.repeats > 0) // it was not left out
-                report.sequential_ms(result.kernel.median);                 // so that its speed-up is 1.00
+                report.sequential({result.variant, result.kernel.median});  // so that its speed-up is 1.00
         });
     return report.finish();
 }

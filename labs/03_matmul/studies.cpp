@@ -49,15 +49,16 @@ void every_variant(const Options& options, Report& report, std::size_t m, std::s
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.skip.empty(); })) {
         problem = make_problem<T>(m, k, n, options.seed());
         reference = reference_product(problem);
-        report.sequential_ms(sequential_ms(problem));
+        report.sequential(sequential(problem));
         c.resize(problem.size());
     }
     gpulab::measure_all(
         options, report, jobs, problem, c, work_of(problem),
         [&](const auto&) { return compare(problem, reference, c); },
         [&](const auto& job, Result& result) {
-            if (result.kernel.repeats == 0) return;                                        // it did not run
-            if (job.variant.name == "cpu_ijk") report.sequential_ms(result.kernel.median); // its speed-up is 1.00
+            if (result.kernel.repeats == 0) return; // it did not run
+            if (job.variant.name == "cpu_ijk")
+                report.sequential({result.variant, result.kernel.median}); // so that its speed-up is 1.00
             if (job.variant.baseline) baseline_ms[result.device.id()] = result.kernel.median;
             if (const auto baseline = baseline_ms.find(result.device.id()); baseline != baseline_ms.end())
                 result.extra = {
@@ -124,7 +125,7 @@ void registers(const Options& options, Report& report, std::size_t n) {
     report.column("occupancy_percent", "occupancy", "{:.0f}");
     for (const int resident : {1, 2, 3, 4}) {
         report.begin({{"n", n}, {"blocks wanted", resident}});
-        report.sequential_ms(sequential_ms(problem));
+        report.sequential(sequential(problem));
         for (const Device& device : found) {
             Result result = gpulab::measure(
                 "cuda_resident", device, c, options,
@@ -155,7 +156,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
     const std::vector<Device> found = cuda_devices(options);
     const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
     const Output<T> reference = reference_product(problem);
-    const double sequential = sequential_ms(problem);
+    const gpulab::Sequential reference_time = sequential(problem);
     Output<T> c(problem.size());
     for (const char* const side : {"rows", "columns", "depth"}) report.column(side, side);
     for (const Tile t : {Tile{4, 4, 4}, Tile{8, 8, 8}, Tile{16, 16, 16}, Tile{32, 32, 32}, Tile{32, 32, 16},
@@ -166,7 +167,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
                       {"columns", t.columns},
                       {"depth", t.depth},
                       {"type", sizeof(T) == 4 ? "float" : "double"}});
-        report.sequential_ms(sequential);
+        report.sequential(reference_time);
         for (const Device& device : found) {
             const auto add = [&](std::string_view name, TileRun<T>* run) {
                 Result result = gpulab::measure(
@@ -226,17 +227,17 @@ std::string too_slow(const Options& options, std::string_view variant, const Dev
         fmt::format("{:.3g} operations for {:.3g} elements", p.flops(), static_cast<double>(p.size())));
 }
 
-template <class T> double sequential_ms(const Problem<T>& p) {
-    if (cost(p) > patience_flops) return 0;
+template <class T> gpulab::Sequential sequential(const Problem<T>& p) {
+    if (cost(p) > patience_flops) return {};
     Output<T> c(p.size());
-    return gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_ijk"), p, c, Stopwatch(0, 1));
+    return gpulab::sequential(variants<T>(), "cpu_ijk", p, c, Stopwatch(0, 1));
 }
 
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<float>&);
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<double>&);
 template int run_study<float>(const Options&, std::size_t);
 template int run_study<double>(const Options&, std::size_t);
-template double sequential_ms(const Problem<float>&);
-template double sequential_ms(const Problem<double>&);
+template gpulab::Sequential sequential(const Problem<float>&);
+template gpulab::Sequential sequential(const Problem<double>&);
 
 } // namespace matmul

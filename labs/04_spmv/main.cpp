@@ -149,7 +149,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const spmv::Reference<T> reference = spmv::make_reference(problem);
     spmv::check_range(problem, reference, name);
     spmv::Output<T> y(a.rows);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
+    report.sequential(gpulab::sequential(spmv::variants<T>(), "cpu_sequential", problem, y));
 
     // Each job poisons y, runs its variant and compares y with the reference.
     spmv::FormatNotes<T> notes(report, bytes);

@@ -59,7 +59,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const tridiagonal::Reference<T> reference = tridiagonal::make_reference(problem);
     tridiagonal::check_fits(problem, reference);
     tridiagonal::Output<T> out(problem.n, problem.systems);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(tridiagonal::variants<T>(), "cpu_thomas"), problem, out));
+    report.sequential(gpulab::sequential(tridiagonal::variants<T>(), "cpu_thomas", problem, out));
 
     // Each job poisons the output, runs its variant and checks the result.
     std::string solver; // the first variant that passes

@@ -68,7 +68,7 @@ int factorise(const Options& options, const Choice& choice) {
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
-    report.sequential_ms(lu::sequential_ms(problem));
+    report.sequential(lu::sequential(problem));
 
     // Each job poisons f, runs its variant and checks the factors in f.
     lu::Factors f(problem.n);
@@ -86,7 +86,7 @@ int solve(const Options& options, const Choice& choice) {
     const lu::SolveProblem problem = lu::make_solve_problem(matrix, choice.count, options.seed() + 1);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
     lu::Solution x(problem.b.size());
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(lu::solve_variants(), "cpu_solve_rows"), problem, x));
+    report.sequential(gpulab::sequential(lu::solve_variants(), "cpu_solve_rows", problem, x));
     gpulab::measure_all(options, report, jobs, problem, x, lu::work(problem),
                         [&](const auto& job) { return lu::compare(problem, x, lu::refines(job.variant.name)); });
     return report.finish();

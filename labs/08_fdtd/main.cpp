@@ -90,7 +90,7 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
     }
     if (const std::string note = fdtd::note_of_comparison(problem.cell_steps()); !note.empty()) report.say(note);
     fdtd::Judge<T> judge(scene, problem);
-    report.sequential_ms(fdtd::sequential_ms<T>(scene));
+    report.sequential(fdtd::sequential<T>(scene));
 
     // Each job poisons `out`, runs its variant and judges what that leaves there.
     fdtd::Output<T> out = fdtd::make_output(problem);

@@ -130,14 +130,31 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
     return gpulab::too_slow_on_cpu(options, variant, device, fmt::format("{:.2g} cell updates", cell_steps));
 }
 
-template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
+namespace {
+/// The problem with as many steps as are worth timing on one core.
+template <class T> Problem<T> few_steps(const Scene& scene) {
     const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
     const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
-    const Problem<T> p = make_problem<T>(scene, 0, std::min(steps, scene.steps));
-    if (!run) run = gpulab::run_of(variants<T>(), is_books(p) ? "cpu_sequential" : "cpu_scene");
+    return make_problem<T>(scene, 0, std::min(steps, scene.steps));
+}
+
+/// The time of all steps of the scene. @param p few_steps() of it
+template <class T> double ms_of_all(const Scene& scene, const Problem<T>& p, Run<T>* run) {
     Output<T> out = make_output(p);
-    const double ms = gpulab::sequential_ms(run, p, out, Stopwatch(0, 3, 2));
-    return ms * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
+    Stopwatch watch(0, 3, 2);
+    run(p, out, watch);
+    return watch.kernel().median * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
+}
+} // namespace
+
+template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
+    return ms_of_all(scene, few_steps<T>(scene), run);
+}
+
+template <class T> gpulab::Sequential sequential(const Scene& scene) {
+    const Problem<T> p = few_steps<T>(scene);
+    const char* const name = is_books(p) ? "cpu_sequential" : "cpu_scene";
+    return {name, ms_of_all(scene, p, gpulab::run_of(variants<T>(), name))};
 }
 
 double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
@@ -183,7 +200,8 @@ double bytes_of_picture(const Scene& scene) {
                                           const std::function<void(std::size_t)>&);                                 \
     template class Judge<T>;                                                                                        \
     template Reference<T> as_reference(const Problem<T>&, Output<T>);                                               \
-    template double sequential_ms<T>(const Scene&, Run<T>*);
+    template double sequential_ms<T>(const Scene&, Run<T>*);                                                        \
+    template gpulab::Sequential sequential<T>(const Scene&);
 FDTD_FOR(float)
 FDTD_FOR(double)
 #undef FDTD_FOR

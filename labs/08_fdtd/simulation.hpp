@@ -88,8 +88,11 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
                      double cell_steps);
 
 /// The time of one core for all steps in milliseconds; measured with fewer steps where it takes long.
-/// @param run what is timed; null: cpu_sequential, or cpu_scene where that does not compute the scene
-template <class T> double sequential_ms(const Scene& scene, Run<T>* run = nullptr);
+/// @param run what is timed
+template <class T> double sequential_ms(const Scene& scene, Run<T>* run);
+
+/// cpu_sequential, or cpu_scene where that does not compute the scene, and its time as above: speed-ups refer to it.
+template <class T> gpulab::Sequential sequential(const Scene& scene);
 
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);

@@ -91,14 +91,14 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
 
     // What the method itself comes to, before anything is measured.
     cg::Output<T> out;
-    const double sequential =
-        gpulab::sequential_ms(gpulab::run_of(cg::variants<T>(), "cpu_sequential"), problem, out, cg::Stopwatch(0, 1));
+    const gpulab::Sequential sequential =
+        gpulab::sequential(cg::variants<T>(), "cpu_sequential", problem, out, cg::Stopwatch(0, 1));
     if (out.end == cg::End::not_positive || out.end == cg::End::not_finite) {
         files.write_histories({{"cpu_sequential on cpu:0", out.history}});
         (void)cg::conclude(problem, out, files, c.name()); // throws
     }
     gpulab::Report report(options, cg::parameters(problem, c.name()));
-    report.sequential_ms(sequential);
+    report.sequential(sequential);
     cg::add_columns(report);
     cg::Notes<T> notes(problem, out);
     const cg::Reference reference = cg::make_reference(problem);

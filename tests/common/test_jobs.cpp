@@ -388,14 +388,20 @@ TEST_CASE("an error keeps the results that there are by then, a refusal leaves n
 
 TEST_CASE("the time of the sequential variant comes with its answer") {
     Values out(1);
-    CHECK(gpulab::sequential_ms(gpulab::run_of(table, "cpu_one"), 0, out) >= 0);
+    const gpulab::Sequential one = gpulab::sequential(table, "cpu_one", 0, out);
+    CHECK(one.variant == "cpu_one");
+    CHECK(one.ms >= 0);
     CHECK(out[0] == 1);
     CHECK_THROWS_AS(gpulab::run_of(table, "cpu_unknown"), gpulab::Error);
     Run* const of_known_times = [](int, Values&, Stopwatch& watch) {
         CHECK((watch.warmup() == 1 && watch.repeats() == 3));
         for (const double ms : {9.0, 1.0, 2.0}) watch.record(ms);
     };
-    CHECK(gpulab::sequential_ms(of_known_times, 0, out) == 2); // the median
+    const std::array known = {gpulab::Variant<Run>{"cpu_one", "", Backend::cpu, table[0].run},
+                              gpulab::Variant<Run>{"cpu_known", "", Backend::cpu, of_known_times}};
+    const gpulab::Sequential second = gpulab::sequential(known, "cpu_known", 0, out);
+    CHECK(second.variant == "cpu_known");
+    CHECK(second.ms == 2); // the median
 }
 
 TEST_CASE("a problem larger than main memory is refused before anything is allocated") {

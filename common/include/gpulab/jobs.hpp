@@ -210,13 +210,15 @@ void measure_all(const Options& options, Report& report, const std::vector<Job<R
     }
 }
 
-/// The time of a CPU variant, to which speed-ups refer: the median, in milliseconds.
-/// @param run leaves its answer in `output`, which can then serve as the reference
+/// Runs the CPU variant to which speed-ups refer, for Report::sequential(): its name, and its median time.
+/// @param table the lab's variants @param name of one of them, which leaves its answer in `output`
 /// @param watch how often it runs
-template <class Run, class Problem, class Output>
-double sequential_ms(Run* run, const Problem& problem, Output& output, Stopwatch watch = Stopwatch(1, 3)) {
-    run(problem, output, watch);
-    return watch.kernel().median;
+/// @throws Error when the table has no such name
+template <class Table, class Problem, class Output>
+Sequential sequential(const Table& table, std::string_view name, const Problem& problem, Output& output,
+                      Stopwatch watch = Stopwatch(1, 3)) {
+    run_of(table, name)(problem, output, watch);
+    return {std::string(name), watch.kernel().median};
 }
 
 /// Why a problem does not fit; empty when it does. A device that is a CPU holds the host's data as well.

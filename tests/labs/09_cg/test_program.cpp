@@ -215,7 +215,7 @@ void check_solution(const std::string& file, const gpulab::Csr<T>& expected, con
     INFO(file << '\n' << outcome.out << outcome.err);
     REQUIRE(ran(outcome));
     const auto run = json.json();
-    CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
     cg::Output<T> out;
     out.x = cg::read_vector<T>(solution.path());
     REQUIRE(out.x.size() == p.n());
@@ -387,7 +387,7 @@ TEST_CASE("all variants solve a system, and the JSON file describes it") {
         CHECK(run["problem"]["matrix"] == "springs:6x5");
         CHECK(run["problem"]["n"] == 60);
         CHECK(run["problem"]["preconditioner"] == "jacobi");
-        CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+        CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
         for (const auto& v : run["variants"])
             if (v["status"] == "passed") {
                 CHECK(v["iterations"] > 5);
