@@ -270,6 +270,8 @@ def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
         (4, "a.cl, line 1: a warp's 32 loads do not lie side by side: 5 sectors where 4 would do; in all 20 sectors where 16 would do",
          "coalesced"),
         (2, "64 of 128 work-items access no memory", "warp")]
+    both = [site(7, "load", "global", 1, 32) | {"width": width} for width in (16, 4)]
+    assert [line.width for line in report.explained("opencl_a", [], WARP, [launch | {"sites": both}]).lines] == [16]  # the widest
 
 
 @pytest.mark.parametrize("lab, variant, given, added", [
