@@ -223,6 +223,38 @@ def test_a_loop_of_different_length_in_each_lane_keeps_the_lanes_of_one_pass_tog
     assert len(values) == 3 and {s["requests"] for s in values} == {passes}
 
 
+WIDE = """kernel void puzzle(global int* counts, global float* out) {
+    local float2 two[32];
+    local float4 four[32];
+    const size_t me = get_local_id(0);
+    if (get_group_id(0) == 1) return;
+    two[me] = (float2)(me);
+    four[me] = (float4)(me);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const float x = two[me / 16].x;
+    const float y = four[me / 8].y;
+    out[get_global_id(0)] = x + y;
+    atomic_inc(&counts[me < 24 ? 0 : 1]);
+}
+"""
+
+
+def test_lanes_with_8_bytes_are_served_by_halves_of_a_warp_and_those_with_16_by_quarters(scratch):
+    if not (BUILD / "bin/start").is_file():
+        pytest.skip("start has not been built")
+    (scratch / "wide.cl").write_text(WIDE)
+    case = {"items": [96], "group": [32], "arguments": [[0] * 2, [0.0] * 96]}
+    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case])])
+    assert ran.returncode == 0, ran.stderr
+    sites = {(site["line"], site["kind"]): site for site in launches[0]["sites"]}
+    warps = 2  # those of group 1 return
+    for line, width, passes in ((9, 8, 2), (10, 16, 4)):  # each half, or quarter, reads one place of its own
+        site = sites[line, "load"]
+        assert (site["width"], site["passes"], site["least_passes"]) == (width, passes * warps, warps)
+    assert sites[12, "atomic"]["same"] == 24 * warps  # lanes that change counts[0], and 8 others counts[1]
+    assert (launches[0]["idle"], launches[0]["groups"], launches[0]["barriers"]) == (32, 3, warps)
+
+
 def test_a_wider_warp_halves_the_requests():
     found = []
     for warp in (32, 64):
