@@ -281,6 +281,9 @@ def test_block_and_shared_memory_of_the_launch_can_be_told(lab, capsys):
     rows = list(csv.DictReader((lab / "x.csv").open()))
     assert [(row["variant"], row["kernel"], row["blocks"], row["loop_fma"]) for row in rows] == [
         ("cuda_add", "add<float>", "2", ""), ("cuda_add", "fill", "32", "1")]
+    explain(lab, capsys, "--variant", "cuda_add", "--block", 100, "--on", "h200", "--json", lab / "y.json")
+    kernels = json.loads((lab / "y.json").read_text())["kernels"]  # 100 threads are four warps, as 128 are
+    assert [(k["blocks"], k["occupancy"]) for k in kernels] == [(5, 31.25), (16, 100)]
     _, said, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 256)
     assert "launch bounds" in said.out, "more threads than the launch bounds allow"
 
