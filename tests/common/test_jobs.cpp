@@ -356,34 +356,37 @@ TEST_CASE("the loop over all jobs judges each, notes what the lab adds, and repo
     CHECK(exit_code == gpulab::exit_wrong_result);
 }
 
-TEST_CASE("an error keeps the results that there are by then, a refusal leaves no file") {
+TEST_CASE("an error keeps the results that there are by then, right or wrong, and a refusal leaves no file") {
     for (const bool refusal : {false, true})
-        for (const bool first : {false, true}) {
-            const gpulab::testing::ScratchFile json;
-            const Parsed options({"--backend", "cpu", "--repeat", "1", "--json", json.path().c_str()});
-            Values out(1);
-            const auto judge = [&](const auto& job) {
-                if (first || job.variant.name != "cpu_one") {
-                    if (refusal) throw UsageError("not so");
-                    throw gpulab::Error("the device is gone");
+        for (const bool first : {false, true})
+            for (const bool wrong : {false, true}) {
+                const gpulab::testing::ScratchFile json;
+                const Parsed options({"--backend", "cpu", "--repeat", "1", "--json", json.path().c_str()});
+                Values out(1);
+                const auto judge = [&](const auto& job) {
+                    if (first || job.variant.name != "cpu_one") {
+                        if (refusal) throw UsageError("not so");
+                        throw gpulab::Error("the device is gone");
+                    }
+                    return gpulab::compare(Values{wrong ? 2.0f : 1.0f}, out, 0);
+                };
+                std::vector<gpulab::Job<Run>> list(2, {table[0], {cpu()}, ""});
+                list[1].variant.name = "cpu_two";
+                gpulab::testing::printed_by([&] {
+                    gpulab::Surroundings known;
+                    known.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{}; };
+                    gpulab::Report report(options, {{"n", 1}}, known);
+                    CHECK_THROWS_AS(gpulab::measure_all(options, report, list, 0, out, {.bytes = 8}, judge),
+                                    gpulab::Error);
+                });
+                if (refusal || first) {
+                    CHECK_THROWS(json.text());
+                    continue;
                 }
-                return gpulab::compare(Values{1}, out, 0);
-            };
-            std::vector<gpulab::Job<Run>> list(2, {table[0], {cpu()}, ""});
-            list[1].variant.name = "cpu_two";
-            gpulab::testing::printed_by([&] {
-                gpulab::Surroundings known;
-                known.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{}; };
-                gpulab::Report report(options, {{"n", 1}}, known);
-                CHECK_THROWS_AS(gpulab::measure_all(options, report, list, 0, out, {.bytes = 8}, judge), gpulab::Error);
-            });
-            if (refusal || first) {
-                CHECK_THROWS(json.text());
-                continue;
+                REQUIRE(json.json()["variants"].size() == 1);
+                CHECK(json.json()["variants"][0]["name"] == "cpu_one");
+                CHECK(json.json()["variants"][0]["status"] == (wrong ? "failed" : "passed"));
             }
-            REQUIRE(json.json()["variants"].size() == 1);
-            CHECK(json.json()["variants"][0]["name"] == "cpu_one");
-        }
 }
 
 TEST_CASE("the time of the sequential variant comes with its answer") {

@@ -183,8 +183,10 @@ TEST_CASE("both operations run, and every study runs and writes a list of runs")
         CHECK(program("--study coalescing").exit_code == 2); // no device here has kernels to study
         return;
     }
-    const std::map<std::string, std::string> references = {
-        {"threads", "cpu_blocks"}, {"divergence", "cpu_divergence"}, {"memories", "cpu_look_up"}};
+    const std::map<std::string, std::string> references = {{"threads", "cpu_blocks"},
+                                                           {"divergence", "cpu_divergence"},
+                                                           {"memories", "cpu_look_up"},
+                                                           {"alignment", "cpu_distances"}};
     const auto fault = [&](const nlohmann::json& run) -> std::string { // in what follows from the time
         const auto other = references.find(run["study"]);
         const std::string why =
