@@ -44,14 +44,7 @@ template <class T> std::vector<T> read_vector(const std::string& path, std::size
     if (announced.rows != size || announced.columns != 1)
         throw gpulab::UsageError(
             fmt::format("{}: {} x {} numbers; x has {} x 1", path, announced.rows, announced.columns, size));
-    return gpulab::to_dense(gpulab::read_matrix_market<T>(path));
-}
-
-/// A vector as a Matrix Market file, in as many digits as are needed to read the same numbers back.
-template <class T> std::string vector_text(const std::vector<T>& v) {
-    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", v.size());
-    for (const T value : v) fmt::format_to(std::back_inserter(text), "{}\n", value);
-    return text;
+    return gpulab::read_vector<T>(path);
 }
 
 /// Prints the row lengths, and the bytes of each format.
@@ -161,7 +154,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
             if (is_small(a) && small_y.empty() && result.status == gpulab::Result::Status::passed)
                 small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), job.variant.name);
             if (!file_of_y || !writer.empty() || result.status != gpulab::Result::Status::passed) return;
-            file_of_y.prepare(vector_text(y));
+            file_of_y.prepare(gpulab::array_text(y));
             writer = job.variant.name;
         });
     const int code = report.finish();

@@ -46,11 +46,9 @@ bool is_solved_once(const gpulab::Options& options, const Choice& c) {
 }
 
 /// Solves the system with the best variant that the chosen devices can run, once.
-template <class T> int solve(const gpulab::Options& options, const Choice& c) {
-    const auto jobs = cg::jobs<T>(options);
-    const cg::Problem<T> problem = cg::problem_of<T>(options, c);
-    cg::Files files("cg", c);
-    if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
+template <class T>
+int solve(const std::vector<gpulab::Job<cg::Run<T>>>& jobs, const Choice& c, const cg::Problem<T>& problem,
+          cg::Files& files) {
     for (const char* const name : {"cuda_persistent", "cuda_graph", "opencl_five_kernels", "cpu_threads"}) {
         const auto job = std::ranges::find_if(jobs, [&](const auto& j) {
             const bool slow =
@@ -81,13 +79,12 @@ template <class T> int solve(const gpulab::Options& options, const Choice& c) {
 // Solves the system with every chosen variant, and measures them.
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
-    if (is_solved_once(options, c)) return solve<T>(options, c);
-
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
     cg::Files files("cg", c);
-    gpulab::OutputFile trace = cg::output_file(c.trace);
+    gpulab::OutputFile trace = gpulab::output_file(c.trace);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
+    if (is_solved_once(options, c)) return solve(jobs, c, problem, files);
 
     // What the method itself comes to, before anything is measured.
     cg::Output<T> out;

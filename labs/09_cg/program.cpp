@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <iterator>
 
-#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
@@ -65,7 +64,7 @@ std::vector<T> vector_of(const std::string& path, std::size_t rows, const char* 
     const gpulab::MatrixSize size = gpulab::matrix_market_size(path);
     if (const std::size_t n = std::max(size.rows, size.columns); std::min(size.rows, size.columns) == 1 && n != rows)
         throw gpulab::UsageError(fmt::format("{} has {} numbers, {} has {} rows", what, n, name, rows));
-    return read_vector<T>(path);
+    return gpulab::read_vector<T>(path);
 }
 } // namespace
 
@@ -82,12 +81,9 @@ template <class T> Problem<T> problem_of(const gpulab::Options& options, const C
     return make_problem(std::move(matrix), std::move(b), std::move(start), c.settings, c.name());
 }
 
-gpulab::OutputFile output_file(const std::string& path) {
-    return path.empty() ? gpulab::OutputFile() : gpulab::OutputFile(path);
-}
-
 Files::Files(std::string program, const Choice& c)
-    : program_(std::move(program)), solution_(output_file(c.solution)), history_(output_file(c.history)) {}
+    : program_(std::move(program)), solution_(gpulab::output_file(c.solution)),
+      history_(gpulab::output_file(c.history)) {}
 
 bool Files::write(const std::function<void()>& body) try {
     body();
@@ -110,7 +106,7 @@ void Files::write_histories(const std::vector<NamedHistory>& histories) {
 
 template <class T> bool Files::write_solution(const std::vector<T>& x) {
     if (!solution_ || std::exchange(solution_tried_, true)) return false;
-    return write([&] { solution_.write(to_matrix_market(x)); });
+    return write([&] { solution_.write(gpulab::array_text(x)); });
 }
 
 namespace {

@@ -76,9 +76,6 @@ private:
     bool solution_tried_ = false, all_written_ = true;
 };
 
-/// The file at a path; none for an empty one.
-gpulab::OutputFile output_file(const std::string& path);
-
 /// Writes the file of --solution, unless that has been done: where the iteration did not end well, with the best x that
 /// it had. @return one line: how it ended
 /// @throws gpulab::Error when a number became infinite or the matrix is not positive definite, and gpulab::WrongResult
