@@ -1,7 +1,6 @@
 /// @file
 /// Lab 09, conjugate gradients: solves A x = b with every variant on every device; or the user's own system, once.
 #include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
 #include <initializer_list>
 
@@ -21,12 +20,6 @@ struct Choice : cg::Choice {
     std::string trace, write;
     std::size_t rows = 0; // of the studies; 0: theirs
 };
-
-/// Whether a file may be written while the table is printed: not a pipe, and nothing that the table goes to.
-bool is_apart(const std::string& path) {
-    if (gpulab::same_file(path, "/dev/stdout") || gpulab::same_file(path, "/dev/stderr")) return false;
-    return !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
-}
 
 /// What the run leaves besides the table: times of kernels, notes, and the iteration that was recorded.
 template <class T> void tell(const cg::Notes<T>& notes, gpulab::OutputFile& trace, cg::Files& files) {
@@ -107,7 +100,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         [&](const auto& job, gpulab::Result& result) {
             notes.add(job, result);
             // The solution is there: a user who only wants x need not wait for the other variants.
-            if (notes.solution.end == cg::End::converged && is_apart(c.solution))
+            if (notes.solution.end == cg::End::converged && files.solution_is_apart())
                 files.write_solution(notes.solution.x);
         });
     int code = gpulab::exit_failure;

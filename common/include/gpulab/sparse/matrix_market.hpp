@@ -48,9 +48,10 @@ MatrixSize matrix_market_size(const std::string& path);
 template <class T> Csr<T> read_matrix_market(const std::string& path);
 
 /// Reads a vector: a file with one column, or one row.
-/// @throws UsageError or Error as read_matrix_market() does; UsageError for more than one column and row, and for a
-///         vector that does not fit in main memory
-template <class T> std::vector<T> read_vector(const std::string& path);
+/// @param size numbers that there must be; 0: any number of them
+/// @throws UsageError or Error as read_matrix_market() does; UsageError for more than one column and row, for a vector
+///         that does not fit in main memory and, before anything is allocated, for another size
+template <class T> std::vector<T> read_vector(const std::string& path, std::size_t size = 0);
 
 /// A vector, or a dense matrix column after column, as the text of a file: `array real general`. Every value has as
 /// many digits as are needed to read the same number back. @pre the number of values is a multiple of `columns`
