@@ -67,11 +67,10 @@ template <class T> struct StepsTask : Steps<T> {
         return p;
     }
     static gpulab::Comparison check(const Case& c, const Problem<T>& p, const Output<T>& out) {
-        const auto sizes = [](const Output<T>& o) {
-            return std::tuple(o.field.u.size(), o.field.p.size(), o.field.q.size(), o.field.v.size(),
-                              o.recorded.size());
-        };
-        if (sizes(out) != sizes(make_output(p))) {
+        const auto same = [](const auto& a, const auto& b) { return a.size() == b.size(); };
+        const Output<T> room = make_output(p);
+        if (!same(room.field.u, out.field.u) || !same(room.field.p, out.field.p) || !same(room.field.q, out.field.q) ||
+            !same(room.field.v, out.field.v) || !same(room.recorded, out.recorded)) {
             gpulab::Comparison wrong;
             wrong.message = "the output has another size";
             return wrong;

@@ -94,33 +94,32 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
             CUDA_CHECK(cudaStreamSynchronize(stream));
             return std::accumulate(on_host.data(), on_host.data() + dot_blocks, 0.0);
         };
-        const auto timed = [&](const char* kernel, const auto& launch) {
-            times.begin(kernel, stream);
-            launch();
-            times.end(stream);
-        };
         const auto dot = [&](const T* a, const T* b) {
-            timed("dot", [&] { dot_kernel<<<dot_blocks, block_threads, 0, stream>>>(a, b, n, partial.data()); });
+            times.begin("dot", stream);
+            dot_kernel<<<dot_blocks, block_threads, 0, stream>>>(a, b, n, partial.data());
+            times.end(stream);
             return sum();
         };
         const auto dot_jacobi = [&] {
-            timed("dot", [&] {
-                dot_jacobi_kernel<<<dot_blocks, block_threads, 0, stream>>>(v.r.data(), v.weights(), n, partial.data());
-            });
+            times.begin("dot", stream);
+            dot_jacobi_kernel<<<dot_blocks, block_threads, 0, stream>>>(v.r.data(), v.weights(), n, partial.data());
+            times.end(stream);
             return sum();
         };
         const auto spmv = [&] {
-            timed("spmv",
-                  [&] { spmv_kernel<<<blocks, block_threads, 0, stream>>>(matrix.view(), v.p.data(), v.q.data()); });
+            times.begin("spmv", stream);
+            spmv_kernel<<<blocks, block_threads, 0, stream>>>(matrix.view(), v.p.data(), v.q.data());
+            times.end(stream);
         };
         const auto next_r = [&](T alpha) {
-            timed("next_r",
-                  [&] { next_r_kernel<<<blocks, block_threads, 0, stream>>>(v.r.data(), v.q.data(), alpha, n); });
+            times.begin("next_r", stream);
+            next_r_kernel<<<blocks, block_threads, 0, stream>>>(v.r.data(), v.q.data(), alpha, n);
+            times.end(stream);
         };
         const auto next_p = [&](T beta) {
-            timed("next_p", [&] {
-                next_p_kernel<<<blocks, block_threads, 0, stream>>>(v.p.data(), v.r.data(), v.weights(), beta, n);
-            });
+            times.begin("next_p", stream);
+            next_p_kernel<<<blocks, block_threads, 0, stream>>>(v.p.data(), v.r.data(), v.weights(), beta, n);
+            times.end(stream);
         };
 
         Scalars<T> scalars(problem, result);
@@ -135,9 +134,9 @@ template <class T> void cuda_five_kernels(const Problem<T>& problem, Output<T>& 
             times.collect(); // the dot product has waited for all kernels
             if (!positive) break;
             const T alpha = static_cast<T>(scalars.alpha());
-            timed("next_x", [&] { // 4
-                next_x_kernel<<<blocks, block_threads, 0, stream>>>(v.x.data(), v.p.data(), alpha, n);
-            });
+            times.begin("next_x", stream); // 4
+            next_x_kernel<<<blocks, block_threads, 0, stream>>>(v.x.data(), v.p.data(), alpha, n);
+            times.end(stream);
             next_r(alpha);                                  // 5
             rr = dot(v.r.data(), v.r.data());               // 6
             scalars.next(rr, v.jacobi ? dot_jacobi() : rr); // 7

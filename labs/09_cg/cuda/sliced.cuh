@@ -55,10 +55,9 @@ template <class T> struct DeviceSliced {
         std::vector<T> values(slots, T{0});
         for (std::size_t i = 0; i < a.rows; ++i) {
             std::size_t slot = static_cast<std::size_t>(starts[i / 32]) + i % 32;
-            for (const std::size_t k : a.row(i)) {
+            for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]);
+                 ++k, slot += 32)
                 columns[slot] = a.column[k], values[slot] = a.value[k];
-                slot += 32;
-            }
         }
         start = gpulab::DeviceBuffer<int>(starts), column = gpulab::DeviceBuffer<int>(columns);
         value = gpulab::DeviceBuffer<T>(values);
