@@ -18,7 +18,7 @@ kernel void ranges(global const REAL* a, ulong n, ulong each, ulong block, globa
     REAL sum = 0;
     for (size_t first = t * each; first < end; first += block) {
         const size_t block_end = min(first + block, end);
-        REAL8 s0 = 0, s1 = 0, s2 = 0, s3 = 0; // a vector addition takes four cycles: four of them are on the way at once
+        REAL8 s0 = 0, s1 = 0, s2 = 0, s3 = 0; // an addition takes four cycles: four are on the way at once
         size_t i = first;
         for (; i + 32 <= block_end; i += 32) {
             s0 += vload8(0, a + i);
