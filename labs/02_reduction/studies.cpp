@@ -43,7 +43,7 @@ void measure_sums(const Options& options, Report& report, std::size_t n, const a
 /// Time per element from 16 elements on, as far as memory and patience go.
 template <class T> void growth(const Options& options, Report& report, std::size_t most) {
     gpulab::Growth growth(options, report, "element",
-                          {"cpu_sequential", "cpu_threads_atomic", "opencl_multi_stage", "opencl_vectorised",
+                          {"cpu_sequential", "cpu_threads_atomic", "opencl_vectorised", "opencl_cpu_ranges",
                            "cuda_grid_stride", "cuda_vectorised", "cuda_single_pass", "cuda_atomics", "cuda_cub",
                            "cuda_cub_mapped"});
     report.column("n", "n");

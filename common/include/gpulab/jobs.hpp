@@ -201,9 +201,7 @@ void measure_all(const Options& options, Report& report, const std::vector<Job<R
             Result result = run(job, problem, output, options, [&] { return judge(job); });
             if (note) note(job, result);
             report.add(std::move(result), work);
-        } catch (const UsageError&) { // refused: no file
-            throw;
-        } catch (...) {
+        } catch (...) { // also when a variant refuses: what the others computed is not lost
             report.keep_results();
             throw;
         }
