@@ -238,7 +238,8 @@ inline std::string ties_fault(const Rung& rung) {
         fault_of(rung, {3, {1, 0, 3, 2, 4, 2, -2, -4, 1}}, factors_of(3, {2, 4, 2, 0.5, -2, 2, -1, 0, 3}, {1, 1, 2}));
     // Row 0 of A stands below row 1 when the two are equal candidates.
     if (fault.empty())
-        fault = fault_of(rung, {3, {0, 1, 2, 0, -1, 1, 2, 0, 0}}, factors_of(3, {2, 0, 0, 0, -1, 1, 0, -1, 3}, {2, 1, 2}));
+        fault =
+            fault_of(rung, {3, {0, 1, 2, 0, -1, 1, 2, 0, 0}}, factors_of(3, {2, 0, 0, 0, -1, 1, 0, -1, 3}, {2, 1, 2}));
     // No tie: the candidates differ in the last bit.
     constexpr double above = 1 + 0x1p-52, quotient = 1 - 0x1p-52;
     if (fault.empty())
