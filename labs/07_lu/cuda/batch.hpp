@@ -39,41 +39,140 @@ template <class T> __device__ T largest_of_warp(T value) {
 #endif
 }
 
-/// What a warp has found: lane `lane` keeps the pivot, in the `index`-th of its rows, which now stands in row
+/// What a warp has found: its lane `lane` keeps the pivot, in its row number `index`, which now stands in row
 /// `position`.
 struct Pivot {
     int lane, index, position;
 };
 
-/// Finds the pivot of step k in a column of which each lane keeps ROWS elements; position[r] is the row in which the
-/// r-th stands after the exchanges so far. Candidates stand in row k or below; there is at least one. If several are
-/// equal, the one in the first row wins; NaN loses to all.
+/// Finds the pivot of step k among column 0 of v, of which each lane keeps ROWS rows; position[r] is where its row r
+/// stands after the exchanges so far. Candidates stand in row k or below; there is at least one. If several are equal,
+/// the one in the first row wins; NaN loses to all.
 ///
-/// The bits of numbers >= 0 are ordered as the numbers are. So the largest upper half is found first, as an integer,
-/// and the lower halves are compared only if several upper halves are equal.
-template <int ROWS> __device__ Pivot find_pivot(const double (&column)[ROWS], const int (&position)[ROWS], int k) {
-    int upper = INT_MIN, row = 0, index = 0; // the lane's best; INT_MIN: it has none
-    unsigned lower = 0;
+/// The bits of numbers >= 0 are ordered as the numbers are. So the largest upper half is found first, as an integer.
+/// Lower halves are looked at only if several upper halves are equal, which is rare.
+template <int ROWS, int COLUMNS>
+__device__ Pivot find_pivot(const double (&v)[ROWS][COLUMNS], const int (&position)[ROWS], int k) {
+    constexpr int infinity = 0x7ff00000; // its upper half; that of NaN is as large, or larger
+    int upper[ROWS], best = -1;          // -1: no candidate
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) {
-        if (position[r] < k) continue;
-        const bool nan = column[r] != column[r];
-        const int high = nan ? -1 : __double2hiint(fabs(column[r]));
-        const unsigned low = nan ? 0 : __double2loint(column[r]);
-        if (high > upper || (high == upper && (low > lower || (low == lower && position[r] < row))))
-            upper = high, lower = low, row = position[r], index = r;
+        upper[r] = position[r] < k ? -1 : __double2hiint(v[r][0]) & INT_MAX; // without the sign
+        best = max(best, upper[r]);
     }
-    bool best = upper == largest_of_warp(upper);
-    unsigned winners = __ballot_sync(~0u, best); // a bit for each lane
-    if ((winners & (winners - 1)) != 0) {        // several; the same in all lanes
-        const unsigned rest = largest_of_warp(best ? lower : 0u);
-        best = best && lower == rest;
-        const int first = -largest_of_warp(best ? -row : INT_MIN); // the smallest
-        winners = __ballot_sync(~0u, best && row == first);
+    int largest = largest_of_warp(best);
+    const auto candidates = [&] { // of this lane: a bit for each row
+        int rows = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) rows |= int(upper[r] == largest) << r;
+        return rows;
+    };
+    int rows = candidates();
+    unsigned lanes = __ballot_sync(~0u, rows != 0);
+    if ((lanes & (lanes - 1)) != 0 || __any_sync(~0u, (rows & (rows - 1)) != 0) || largest >= infinity) {
+        // NaN comes below 0 here. Then the largest of the lower halves, then the first of the rows, each in `upper`.
+        best = -2;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const bool nan = v[r][0] != v[r][0];
+            upper[r] = position[r] < k ? -2 : nan ? -1 : upper[r];
+            best = max(best, upper[r]);
+        }
+        largest = largest_of_warp(best);
+        rows = candidates();
+        unsigned lower = 0;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if ((rows >> r & 1) != 0 && largest >= 0) lower = max(lower, unsigned(__double2loint(v[r][0])));
+        lower = largest_of_warp(lower);
+        best = INT_MIN;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const bool equal = (rows >> r & 1) != 0 && (largest < 0 || unsigned(__double2loint(v[r][0])) == lower);
+            upper[r] = equal ? -position[r] : INT_MIN;
+            best = max(best, upper[r]);
+        }
+        largest = largest_of_warp(best);
+        rows = candidates();
+        lanes = __ballot_sync(~0u, rows != 0);
     }
-    const int lane = __ffs(winners) - 1;
-    const int found = __shfl_sync(~0u, row * ROWS + index, lane);
+    const int lane = __ffs(lanes) - 1;
+    int found = 0; // index and position in one number
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (rows == 1 << r) found = position[r] * ROWS + r;
+    found = __shfl_sync(~0u, found, lane);
     return {lane, found % ROWS, found / ROWS};
+}
+
+/// Where a warp keeps what it has done with its matrix or panel.
+struct Steps {
+    double* m; ///< shared memory: L and U, each row where it stands in A; row i begins at m[i * stride]
+    int stride;
+    int* row_of_step;     ///< the row of A that is the pivot's in each step
+    std::int32_t* pivots; ///< the row in which it stood then
+};
+
+/// Copies a row of registers from or to shared memory. @pre 16-byte boundaries, and an even number of columns
+template <int COLUMNS> __device__ void store(double* to, const double (&from)[COLUMNS]) {
+#pragma unroll
+    for (int j = 0; j < COLUMNS; j += 2) *reinterpret_cast<double2*>(to + j) = {from[j], from[j + 1]};
+}
+template <int COLUMNS> __device__ void load(double (&to)[COLUMNS], const double* from) {
+#pragma unroll
+    for (int j = 0; j < COLUMNS; j += 2) {
+        const double2 two = *reinterpret_cast<const double2*>(from + j);
+        to[j] = two.x, to[j + 1] = two.y;
+    }
+}
+
+/// One row of v for all lanes: row number `index` of lane `from`, in shared memory. Follow it with __syncwarp().
+template <int ROWS, int COLUMNS>
+__device__ void broadcast(double* to, const double (&v)[ROWS][COLUMNS], int from, int index) {
+    if (threadIdx.x % 32 != unsigned(from)) return;
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) // registers have no addresses, so v[index] will not do
+        if (r == index) store(to, v[r]);
+}
+
+/// The steps k0 ... k1 - 1 of the elimination in the registers of a warp. Lane l keeps the rows l, l + 32, ... of A,
+/// and of these the columns k0 ... k0 + COLUMNS - 1.
+///
+/// Rows are not exchanged: `position` says where each row stands. After each step the columns move on by one, so that
+/// the column to search is always number 0: then the steps are turns of a loop, although registers have no addresses.
+/// Unrolled they would be too many instructions for the cache of instructions. Rows that have been pivots are computed
+/// on with the others: nobody reads them any more.
+/// @param row_of_u shared memory for 2 * COLUMNS numbers, at a 16-byte boundary: a step may not overwrite what others
+///        still read in the step before
+/// @param end where the columns end that are this warp's
+template <int ROWS, int COLUMNS>
+__device__ void eliminate(double (&v)[ROWS][COLUMNS], int (&position)[ROWS], int k0, int k1, int end, double* row_of_u,
+                          const Steps& done) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (int k = k0; k < k1; ++k) {
+        const Pivot pivot = find_pivot(v, position, k);
+        const int row = pivot.lane + 32 * pivot.index;
+        double* const u = row_of_u + k % 2 * COLUMNS;
+        broadcast(u, v, pivot.lane, pivot.index);
+        if (lane == 0) done.row_of_step[k] = row, done.pivots[k] = pivot.position;
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) { // the exchange
+            if (position[r] == k) position[r] = pivot.position;
+            if (row == lane + 32 * r) position[r] = k;
+        }
+        __syncwarp();
+        if (k + lane < end) done.m[row * done.stride + k + lane] = u[lane];
+        const double reciprocal = 1 / u[0];
+        const bool accurate = fabs(reciprocal) >= 1e-300 && fabs(reciprocal) <= 1e300; // tiny and huge pivots: divide
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const double l = accurate ? v[r][0] * reciprocal : v[r][0] / u[0];
+            if (position[r] > k) done.m[(lane + 32 * r) * done.stride + k] = l;
+#pragma unroll
+            for (int j = 1; j < COLUMNS; ++j) v[r][j - 1] = v[r][j] - l * u[j];
+        }
+    }
 }
 
 } // namespace lu

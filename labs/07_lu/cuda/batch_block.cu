@@ -3,8 +3,8 @@
 // The block copies its matrix into shared memory, eliminates it there, and copies it back: each element moves twice,
 // whatever n is. In every step one warp searches the column; then all threads exchange two rows, divide the column, and
 // update, a warp per row. Rows are an odd number of elements apart, so that the 32 lanes that search a column, each in
-// a row of its own, access different banks. Limit: four barriers per column. Between them most threads wait for few: 32
-// search, and 128 at most divide.
+// a row of its own, access different banks.
+// Limit: four barriers per column. Between them most threads wait for few: 32 search, and 128 at most divide.
 #include "batch.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"

@@ -21,19 +21,6 @@ namespace {
 constexpr int lanes = 32;
 constexpr int width = 8; // columns of a panel
 
-/// Copies 8 doubles from or to a 16-byte boundary in shared memory.
-__device__ void load(double (&to)[width], const double* from) {
-#pragma unroll
-    for (int j = 0; j < width; j += 2) {
-        const double2 two = *reinterpret_cast<const double2*>(from + j);
-        to[j] = two.x, to[j + 1] = two.y;
-    }
-}
-__device__ void store(double* to, const double (&from)[width]) {
-#pragma unroll
-    for (int j = 0; j < width; j += 2) *reinterpret_cast<double2*>(to + j) = {from[j], from[j + 1]};
-}
-
 /// Factorises matrix number blockIdx.x, of at most lanes * ROWS rows, with a warp for each panel. Row i begins at
 /// m[i * stride]; lane l keeps the rows l, l + 32, ...
 template <int ROWS>
@@ -41,7 +28,8 @@ __global__ void __launch_bounds__(ROWS* lanes / width * lanes)
     batch_panels_kernel(double* all, std::int32_t* all_pivots, int n, int stride) {
     extern __shared__ double2 words[]; // for an alignment of 16 bytes
     double* const m = reinterpret_cast<double*>(words);
-    __shared__ int row_of_step[ROWS * lanes]; // the row of A that step k chose
+    __shared__ alignas(16) double rows_of_u[ROWS * lanes / width][2 * width]; // of each warp
+    __shared__ int row_of_step[ROWS * lanes];                                 // the row of A that step k chose
     __shared__ int position_of[ROWS * lanes]; // where row i of A stands after the exchanges so far
     double* const a = all + std::size_t(blockIdx.x) * n * n;
     std::int32_t* const pivots = all_pivots + std::size_t(blockIdx.x) * n;
@@ -53,69 +41,35 @@ __global__ void __launch_bounds__(ROWS* lanes / width * lanes)
     __syncthreads();
 
     const int first = warp * width; // this warp's columns; those from n on are never used
-    double v[ROWS][width];
+    double v[ROWS][width] = {};
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (lane + r * lanes < n) load(v[r], m + (lane + r * lanes) * stride + first);
 
-    // Writes row i of this warp's columns to shared memory.
-    const auto store_row = [&](int i) {
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            if (i == lane + r * lanes) store(m + i * stride + first, v[r]);
-    };
-
+    double* const row_of_u = rows_of_u[warp];
     for (int panel = 0; panel < warps; ++panel) {
         if (panel == warp) {
             int position[ROWS];
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) position[r] = lane + r * lanes < n ? position_of[lane + r * lanes] : -1;
+            const int end = min(first + width, n);
+            eliminate(v, position, first, end, end, row_of_u, Steps{m, stride, row_of_step, pivots});
 #pragma unroll
-            for (int c = 0; c < width; ++c) {
-                const int k = first + c;
-                if (k >= n) break;
-                double column[ROWS];
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) column[r] = v[r][c];
-                const Pivot pivot = find_pivot(column, position, k);
-                const int row = pivot.lane + pivot.index * lanes;
-                if (lane == 0) row_of_step[k] = row, pivots[k] = pivot.position;
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r) { // the exchange
-                    if (position[r] == k) position[r] = pivot.position;
-                    if (row == lane + r * lanes) position[r] = k;
-                }
-                store_row(row); // of U, and of L to the left of the diagonal
-                __syncwarp();
-                double u[width];
-                load(u, m + row * stride + first);
-#pragma unroll
-                for (int r = 0; r < ROWS; ++r)
-                    if (position[r] > k) {
-                        v[r][c] /= u[c];
-#pragma unroll
-                        for (int j = c + 1; j < width; ++j) v[r][j] -= v[r][c] * u[j];
-                    }
-            }
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) {
-                const int i = lane + r * lanes;
-                if (i >= n) continue;
-                position_of[i] = position[r];
-                if (position[r] >= first + width) store(m + i * stride + first, v[r]); // L
-            }
+            for (int r = 0; r < ROWS; ++r)
+                if (lane + r * lanes < n) position_of[lane + r * lanes] = position[r];
         }
         __syncthreads(); // L and the choice of the panel are there
         if (panel < warp)
+#pragma unroll 1
             for (int k = panel * width; k < (panel + 1) * width; ++k) {
                 const int row = row_of_step[k];
-                store_row(row); // of U
+                double* const u = row_of_u + k % 2 * width;
+                broadcast(u, v, row % lanes, row / lanes);
                 __syncwarp();
-                double u[width];
-                load(u, m + row * stride + first);
+                if (lane < width) m[row * stride + first + lane] = u[lane];
 #pragma unroll
                 for (int r = 0; r < ROWS; ++r) {
-                    // Rows that are done already take part, too; nobody reads them any more.
+                    // Rows that have been pivots take part, too; nobody reads them any more.
                     const double l = lane + r * lanes < n ? m[(lane + r * lanes) * stride + k] : 0;
 #pragma unroll
                     for (int j = 0; j < width; ++j) v[r][j] -= l * u[j];
