@@ -43,6 +43,7 @@ template <class T> __device__ T largest_of_warp(T value) {
 /// `position`.
 struct Pivot {
     int lane, index, position;
+    bool has_reciprocal; ///< that is accurate: the pivot is between 2^-1000 and 2^1000
 };
 
 /// Finds the pivot of step k among column 0 of v, of which each lane keeps ROWS rows; position[r] is where its row r
@@ -67,6 +68,7 @@ __device__ Pivot find_pivot(const double (&v)[ROWS][COLUMNS], const int (&positi
         for (int r = 0; r < ROWS; ++r) rows |= int(upper[r] == largest) << r;
         return rows;
     };
+    const int of_pivot = largest;
     int rows = candidates();
     unsigned lanes = __ballot_sync(~0u, rows != 0);
     if ((lanes & (lanes - 1)) != 0 || __any_sync(~0u, (rows & (rows - 1)) != 0) || largest >= infinity) {
@@ -97,21 +99,13 @@ __device__ Pivot find_pivot(const double (&v)[ROWS][COLUMNS], const int (&positi
         lanes = __ballot_sync(~0u, rows != 0);
     }
     const int lane = __ffs(lanes) - 1;
-    int found = 0; // index and position in one number
+    unsigned found = 0; // index and position in one number
 #pragma unroll
     for (int r = 0; r < ROWS; ++r)
         if (rows == 1 << r) found = position[r] * ROWS + r;
     found = __shfl_sync(~0u, found, lane);
-    return {lane, found % ROWS, found / ROWS};
+    return {lane, int(found % ROWS), int(found / ROWS), of_pivot >= 0x01700000 && of_pivot < 0x7e700000};
 }
-
-/// Where a warp keeps what it has done with its matrix or panel.
-struct Steps {
-    double* m; ///< shared memory: L and U, each row where it stands in A; row i begins at m[i * stride]
-    int stride;
-    int* row_of_step;     ///< the row of A that is the pivot's in each step
-    std::int32_t* pivots; ///< the row in which it stood then
-};
 
 /// Copies a row of registers from or to shared memory. @pre 16-byte boundaries, and an even number of columns
 template <int COLUMNS> __device__ void store(double* to, const double (&from)[COLUMNS]) {
@@ -126,10 +120,11 @@ template <int COLUMNS> __device__ void load(double (&to)[COLUMNS], const double*
     }
 }
 
-/// One row of v for all lanes: row number `index` of lane `from`, in shared memory. Follow it with __syncwarp().
+/// One row of v for all lanes, in shared memory: row number `index` of the lane that is `from`. __syncwarp() must
+/// follow.
 template <int ROWS, int COLUMNS>
-__device__ void broadcast(double* to, const double (&v)[ROWS][COLUMNS], int from, int index) {
-    if (threadIdx.x % 32 != unsigned(from)) return;
+__device__ void broadcast(double* to, const double (&v)[ROWS][COLUMNS], bool from, int index) {
+    if (!from) return;
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) // registers have no addresses, so v[index] will not do
         if (r == index) store(to, v[r]);
@@ -142,37 +137,48 @@ __device__ void broadcast(double* to, const double (&v)[ROWS][COLUMNS], int from
 /// the column to search is always number 0: then the steps are turns of a loop, although registers have no addresses.
 /// Unrolled they would be too many instructions for the cache of instructions. Rows that have been pivots are computed
 /// on with the others: nobody reads them any more.
+/// @param m shared memory: L and U, each row where it stands in A, STRIDE elements from the one before
 /// @param row_of_u shared memory for 2 * COLUMNS numbers, at a 16-byte boundary: a step may not overwrite what others
 ///        still read in the step before
 /// @param end where the columns end that are this warp's
-template <int ROWS, int COLUMNS>
-__device__ void eliminate(double (&v)[ROWS][COLUMNS], int (&position)[ROWS], int k0, int k1, int end, double* row_of_u,
-                          const Steps& done) {
-    const int lane = threadIdx.x % 32;
+/// @param row_of_step the row of A that is the pivot's in each step @param pivots the row in which it stood then
+template <int STRIDE, int ROWS, int COLUMNS>
+__device__ void eliminate(double (&v)[ROWS][COLUMNS], int (&position)[ROWS], int lane, int k0, int k1, int end,
+                          double* m, double* row_of_u, int* row_of_step, std::int32_t* pivots) {
+    int own_row = 0, own_position = 0;         // of step k0 + lane
+    double* column_k = m + lane * STRIDE + k0; // in this lane's first row
 #pragma unroll 1
-    for (int k = k0; k < k1; ++k) {
+    for (int k = k0; k < k1; ++k, ++column_k) {
         const Pivot pivot = find_pivot(v, position, k);
         const int row = pivot.lane + 32 * pivot.index;
         double* const u = row_of_u + k % 2 * COLUMNS;
-        broadcast(u, v, pivot.lane, pivot.index);
-        if (lane == 0) done.row_of_step[k] = row, done.pivots[k] = pivot.position;
+        broadcast(u, v, lane == pivot.lane, pivot.index);
+        if (lane == k - k0) own_row = row, own_position = pivot.position;
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) { // the exchange
             if (position[r] == k) position[r] = pivot.position;
             if (row == lane + 32 * r) position[r] = k;
         }
         __syncwarp();
-        if (k + lane < end) done.m[row * done.stride + k + lane] = u[lane];
-        const double reciprocal = 1 / u[0];
-        const bool accurate = fabs(reciprocal) >= 1e-300 && fabs(reciprocal) <= 1e300; // tiny and huge pivots: divide
+        double l[ROWS];
+        if (pivot.has_reciprocal) {
+            const double reciprocal = 1 / u[0];
 #pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const double l = accurate ? v[r][0] * reciprocal : v[r][0] / u[0];
-            if (position[r] > k) done.m[(lane + 32 * r) * done.stride + k] = l;
+            for (int r = 0; r < ROWS; ++r) l[r] = v[r][0] * reciprocal;
+        } else {
 #pragma unroll
-            for (int j = 1; j < COLUMNS; ++j) v[r][j - 1] = v[r][j] - l * u[j];
+            for (int r = 0; r < ROWS; ++r) l[r] = v[r][0] / u[0];
         }
+#pragma unroll
+        for (int j = 1; j < COLUMNS; ++j)
+#pragma unroll
+            for (int r = 0; r < ROWS; ++r) v[r][j - 1] = v[r][j] - l[r] * u[j];
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r)
+            if (position[r] > k) column_k[32 * r * STRIDE] = l[r];
+        if (k + lane < end) m[row * STRIDE + k + lane] = u[lane];
     }
+    if (k0 + lane < k1) row_of_step[k0 + lane] = own_row, pivots[k0 + lane] = own_position;
 }
 
 } // namespace lu

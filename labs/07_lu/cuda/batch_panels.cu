@@ -21,11 +21,16 @@ namespace {
 constexpr int lanes = 32;
 constexpr int width = 8; // columns of a panel
 
+/// The distance of two rows in shared memory: 16-byte words, an odd number of them, so that lanes that access 16 bytes
+/// of their own rows meet in no bank.
+template <int ROWS> constexpr int stride_of = ROWS* lanes + 2;
+
 /// Factorises matrix number blockIdx.x, of at most lanes * ROWS rows, with a warp for each panel. Row i begins at
-/// m[i * stride]; lane l keeps the rows l, l + 32, ...
+/// m[i * stride]; lane l keeps the rows l, l + 32, ... Those from n on are no candidates for a pivot, and never read.
 template <int ROWS>
 __global__ void __launch_bounds__(ROWS* lanes / width * lanes)
-    batch_panels_kernel(double* all, std::int32_t* all_pivots, int n, int stride) {
+    batch_panels_kernel(double* all, std::int32_t* all_pivots, int n) {
+    constexpr int stride = stride_of<ROWS>;
     extern __shared__ double2 words[]; // for an alignment of 16 bytes
     double* const m = reinterpret_cast<double*>(words);
     __shared__ alignas(16) double rows_of_u[ROWS * lanes / width][2 * width]; // of each warp
@@ -35,16 +40,18 @@ __global__ void __launch_bounds__(ROWS* lanes / width * lanes)
     std::int32_t* const pivots = all_pivots + std::size_t(blockIdx.x) * n;
     const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, warps = blockDim.x / lanes;
 
+#pragma unroll 4 // so that several loads are under way
     for (int i = warp; i < n; i += warps)
-        for (int j = lane; j < n; j += lanes) m[i * stride + j] = a[std::size_t(i) * n + j];
+#pragma unroll
+        for (int j = lane; j < ROWS * lanes; j += lanes)
+            if (j < n) m[i * stride + j] = a[i * n + j];
     for (int i = threadIdx.x; i < n; i += blockDim.x) position_of[i] = i;
     __syncthreads();
 
     const int first = warp * width; // this warp's columns; those from n on are never used
-    double v[ROWS][width] = {};
+    double v[ROWS][width];
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r)
-        if (lane + r * lanes < n) load(v[r], m + (lane + r * lanes) * stride + first);
+    for (int r = 0; r < ROWS; ++r) load(v[r], m + (lane + r * lanes) * stride + first);
 
     double* const row_of_u = rows_of_u[warp];
     for (int panel = 0; panel < warps; ++panel) {
@@ -53,31 +60,35 @@ __global__ void __launch_bounds__(ROWS* lanes / width * lanes)
 #pragma unroll
             for (int r = 0; r < ROWS; ++r) position[r] = lane + r * lanes < n ? position_of[lane + r * lanes] : -1;
             const int end = min(first + width, n);
-            eliminate(v, position, first, end, end, row_of_u, Steps{m, stride, row_of_step, pivots});
+            eliminate<stride>(v, position, lane, first, end, end, m, row_of_u, row_of_step, pivots);
 #pragma unroll
             for (int r = 0; r < ROWS; ++r)
                 if (lane + r * lanes < n) position_of[lane + r * lanes] = position[r];
         }
         __syncthreads(); // L and the choice of the panel are there
-        if (panel < warp)
+        if (panel >= warp) continue;
+        const double* column_k = m + lane * stride + panel * width; // in this lane's first row
 #pragma unroll 1
-            for (int k = panel * width; k < (panel + 1) * width; ++k) {
-                const int row = row_of_step[k];
-                double* const u = row_of_u + k % 2 * width;
-                broadcast(u, v, row % lanes, row / lanes);
-                __syncwarp();
-                if (lane < width) m[row * stride + first + lane] = u[lane];
+        for (int k = panel * width; k < (panel + 1) * width; ++k, ++column_k) {
+            const int row = row_of_step[k];
+            double* const u = row_of_u + k % 2 * width;
+            broadcast(u, v, lane == row % lanes, row / lanes);
+            double l[ROWS]; // rows that have been pivots take part, too: nobody reads them any more
 #pragma unroll
-                for (int r = 0; r < ROWS; ++r) {
-                    // Rows that have been pivots take part, too; nobody reads them any more.
-                    const double l = lane + r * lanes < n ? m[(lane + r * lanes) * stride + k] : 0;
+            for (int r = 0; r < ROWS; ++r) l[r] = column_k[r * lanes * stride];
+            __syncwarp();
 #pragma unroll
-                    for (int j = 0; j < width; ++j) v[r][j] -= l * u[j];
-                }
-            }
+            for (int j = 0; j < width; ++j)
+#pragma unroll
+                for (int r = 0; r < ROWS; ++r) v[r][j] -= l[r] * u[j];
+            if (lane < width) m[row * stride + first + lane] = u[lane];
+        }
     }
+#pragma unroll 4
     for (int i = warp; i < n; i += warps)
-        for (int j = lane; j < n; j += lanes) a[std::size_t(i) * n + j] = m[row_of_step[i] * stride + j];
+#pragma unroll
+        for (int j = lane; j < ROWS * lanes; j += lanes)
+            if (j < n) a[i * n + j] = m[row_of_step[i] * stride + j];
 }
 
 } // namespace
@@ -88,9 +99,9 @@ void cuda_batch_panels(const Problem& p, Factors& f, Stopwatch& watch) {
                         : p.n <= 96 ? batch_panels_kernel<3>
                                     : batch_panels_kernel<4>;
     const auto warps = static_cast<unsigned>(gpulab::ceil_div(p.n, std::size_t{width}));
-    // 16-byte words, an odd number of them, so that lanes that access 16 bytes of their own rows meet in no bank.
-    const int n = static_cast<int>(p.n), stride = static_cast<int>(warps) * width + 2;
-    const std::size_t shared_bytes = p.n * static_cast<std::size_t>(stride) * sizeof(double);
+    const int n = static_cast<int>(p.n);
+    const std::size_t rows = gpulab::round_up(p.n, std::size_t{lanes}),
+                      shared_bytes = rows * (rows + 2) * sizeof(double);
     ask_for_shared_memory(kernel, shared_bytes);
     DeviceFactors d(p);
     watch.tile(width), watch.tile(lanes);
@@ -98,7 +109,7 @@ void cuda_batch_panels(const Problem& p, Factors& f, Stopwatch& watch) {
         watch,
         [&](cudaStream_t stream) {
             kernel<<<static_cast<unsigned>(p.count), warps * lanes, shared_bytes, stream>>>(d.lu.data(),
-                                                                                            d.pivots.data(), n, stride);
+                                                                                            d.pivots.data(), n);
         },
         [&](cudaStream_t stream) { d.restore(stream); });
     d.copy_to(f, true);

@@ -31,17 +31,17 @@ template <int MOST> struct Tile {
 
 /// All steps from k on, of which each lane has LEFT columns in the first registers of its row.
 template <int LEFT, int MOST>
-__device__ void eliminate_from(int k, double (&row)[MOST], int (&position)[1], int n, Tile<MOST>& tile,
+__device__ void eliminate_from(int k, double (&row)[MOST], int (&position)[1], int lane, int n, Tile<MOST>& tile,
                                std::int32_t* pivots) {
     double v[1][LEFT];
 #pragma unroll
     for (int j = 0; j < LEFT; ++j) v[0][j] = row[j];
-    eliminate(v, position, k, min(k + 8, n), n, tile.row_of_u,
-              Steps{tile.m, Tile<MOST>::stride, tile.row_of_step, pivots});
+    eliminate<Tile<MOST>::stride>(v, position, lane, k, min(k + 8, n), n, tile.m, tile.row_of_u, tile.row_of_step,
+                                  pivots);
 #pragma unroll
     for (int j = 0; j < LEFT; ++j) row[j] = v[0][j];
     if constexpr (LEFT > 8)
-        if (k + 8 < n) eliminate_from<LEFT - 8>(k + 8, row, position, n, tile, pivots);
+        if (k + 8 < n) eliminate_from<LEFT - 8>(k + 8, row, position, lane, n, tile, pivots);
 }
 
 /// Factorises matrix number blockIdx.x * warps_of_block + warp, of n <= MOST rows; MOST is a multiple of 8, at most 32.
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(warps_of_block* lanes, 4)
     __syncwarp(); // all rows are read: L and U may take their place
 
     int position[1] = {lane < n ? lane : -1}; // -1: this lane has no row
-    eliminate_from<MOST>(0, row, position, n, tile, all_pivots + matrix * n);
+    eliminate_from<MOST>(0, row, position, lane, n, tile, all_pivots + matrix * n);
     __syncwarp();
 #pragma unroll
     for (int i = 0; i < MOST; ++i)
