@@ -105,14 +105,15 @@ int solve(const Options& options, const Choice& choice) {
 
 /// P A = L U of many small matrices with every chosen variant.
 int batch(const Options& options, const Choice& choice) {
-    const auto jobs = gpulab::jobs(lu::batch_variants(), options);
+    auto jobs = gpulab::jobs(lu::batch_variants(), options);
     const double n = static_cast<double>(choice.n), bytes = 8 * n * n * static_cast<double>(choice.matrices);
     gpulab::check_memory(options, 2 * bytes, 3 * bytes);
     const lu::Problem problem = lu::make_batch(choice.n, choice.matrices, options.seed());
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"matrices", problem.count}});
+    for (auto& job : jobs)
+        if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
+    report.sequential_ms(lu::sequential_ms(problem));
     lu::Factors f(problem.n, problem.count);
-    report.sequential_ms(
-        gpulab::sequential_ms(gpulab::run_of(lu::batch_variants(), "cpu_batch_sequential"), problem, f));
     gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
                         [&](const auto&) { return lu::compare(problem, f, true); });
     return report.finish();

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "batch.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
@@ -303,8 +304,10 @@ std::string too_slow(const Options& options, std::string_view variant, const Dev
 
 double sequential_ms(const Problem& p) {
     if (p.flops() > patience_flops) return 0;
-    Factors f(p.n);
-    return gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_right_looking_pivot"), p, f, Stopwatch(0, 1));
+    Factors f(p.n, p.count);
+    Run* const run = p.count > 1 ? gpulab::run_of(batch_variants(), "cpu_batch_sequential")
+                                 : gpulab::run_of(variants(), "cpu_right_looking_pivot");
+    return gpulab::sequential_ms(run, p, f, Stopwatch(0, 1));
 }
 
 } // namespace lu
