@@ -130,55 +130,58 @@ __device__ void broadcast(double* to, const double (&v)[ROWS][COLUMNS], bool fro
         if (r == index) store(to, v[r]);
 }
 
-/// The steps k0 ... k1 - 1 of the elimination in the registers of a warp. Lane l keeps the rows l, l + 32, ... of A,
-/// and of these the columns k0 ... k0 + COLUMNS - 1.
+/// What step k chose: the row of A that is the pivot's, and where it stood.
+struct Choice {
+    int row, position;
+};
+
+/// Exchanges rows, that is, the places where they stand. Lane l keeps the rows l, l + 32, ... of A.
+template <int ROWS> __device__ void exchange(int (&position)[ROWS], int lane, int k, Choice chosen) {
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r) {
+        if (position[r] == k) position[r] = chosen.position;
+        if (lane + 32 * r == chosen.row) position[r] = k;
+    }
+}
+
+/// Step k of the elimination in the registers of a warp: search, exchange, division, update. Lane l keeps the rows l,
+/// l + 32, ... of A, and of these the columns k ... k + COLUMNS - 1.
 ///
-/// Rows are not exchanged: `position` says where each row stands. After each step the columns move on by one, so that
-/// the column to search is always number 0: then the steps are turns of a loop, although registers have no addresses.
-/// Unrolled they would be too many instructions for the cache of instructions. Rows that have been pivots are computed
-/// on with the others: nobody reads them any more.
+/// Rows are not exchanged: `position` says where each row stands. The step moves the columns on by one, so that the
+/// column to search is always number 0. So steps are turns of a loop, although registers have no addresses; unrolled
+/// they would be thousands of instructions. Rows that have been pivots are computed on with the others: nobody reads
+/// them any more.
+/// @param end where the columns end that are this warp's
 /// @param m shared memory: L and U, each row where it stands in A, STRIDE elements from the one before
 /// @param row_of_u shared memory for 2 * COLUMNS numbers, at a 16-byte boundary: a step may not overwrite what others
 ///        still read in the step before
-/// @param end where the columns end that are this warp's
-/// @param row_of_step the row of A that is the pivot's in each step @param pivots the row in which it stood then
 template <int STRIDE, int ROWS, int COLUMNS>
-__device__ void eliminate(double (&v)[ROWS][COLUMNS], int (&position)[ROWS], int lane, int k0, int k1, int end,
-                          double* m, double* row_of_u, int* row_of_step, std::int32_t* pivots) {
-    int own_row = 0, own_position = 0;         // of step k0 + lane
-    double* column_k = m + lane * STRIDE + k0; // in this lane's first row
-#pragma unroll 1
-    for (int k = k0; k < k1; ++k, ++column_k) {
-        const Pivot pivot = find_pivot(v, position, k);
-        const int row = pivot.lane + 32 * pivot.index;
-        double* const u = row_of_u + k % 2 * COLUMNS;
-        broadcast(u, v, lane == pivot.lane, pivot.index);
-        if (lane == k - k0) own_row = row, own_position = pivot.position;
+__device__ void eliminate_column(double (&v)[ROWS][COLUMNS], int (&position)[ROWS], int lane, int k, int end, double* m,
+                                 double* row_of_u, Choice* chosen) {
+    const Pivot pivot = find_pivot(v, position, k);
+    const Choice choice = {pivot.lane + 32 * pivot.index, pivot.position};
+    double* const u = row_of_u + k % 2 * COLUMNS;
+    broadcast(u, v, lane == pivot.lane, pivot.index);
+    if (lane == 0) chosen[k] = choice;
+    exchange(position, lane, k, choice);
+    __syncwarp();
+    double l[ROWS];
+    if (pivot.has_reciprocal) {
+        const double reciprocal = 1 / u[0];
 #pragma unroll
-        for (int r = 0; r < ROWS; ++r) { // the exchange
-            if (position[r] == k) position[r] = pivot.position;
-            if (row == lane + 32 * r) position[r] = k;
-        }
-        __syncwarp();
-        double l[ROWS];
-        if (pivot.has_reciprocal) {
-            const double reciprocal = 1 / u[0];
+        for (int r = 0; r < ROWS; ++r) l[r] = v[r][0] * reciprocal;
+    } else {
 #pragma unroll
-            for (int r = 0; r < ROWS; ++r) l[r] = v[r][0] * reciprocal;
-        } else {
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) l[r] = v[r][0] / u[0];
-        }
-#pragma unroll
-        for (int j = 1; j < COLUMNS; ++j)
-#pragma unroll
-            for (int r = 0; r < ROWS; ++r) v[r][j - 1] = v[r][j] - l[r] * u[j];
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r)
-            if (position[r] > k) column_k[32 * r * STRIDE] = l[r];
-        if (k + lane < end) m[row * STRIDE + k + lane] = u[lane];
+        for (int r = 0; r < ROWS; ++r) l[r] = v[r][0] / u[0];
     }
-    if (k0 + lane < k1) row_of_step[k0 + lane] = own_row, pivots[k0 + lane] = own_position;
+#pragma unroll
+    for (int j = 1; j < COLUMNS; ++j)
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) v[r][j - 1] = v[r][j] - l[r] * u[j];
+#pragma unroll
+    for (int r = 0; r < ROWS; ++r)
+        if (position[r] > k) m[(lane + 32 * r) * STRIDE + k] = l[r];
+    if (k + lane < end) m[choice.row * STRIDE + k + lane] = u[lane];
 }
 
 } // namespace lu

@@ -1,10 +1,10 @@
 // Batch in CUDA: a warp per matrix of at most 32 rows, in registers.
 //
-// Changed: each lane of a warp keeps a row in registers, and no thread waits for another warp. The steps are those of
-// eliminate() in batch.hpp: the pivot is found with integer instructions of the whole warp, and its row passes through
-// shared memory to all lanes, which read the same address at a time, a broadcast. Shuffles would take two instructions
-// for each element. Eight steps with 32 columns each, then eight with 24, and so on: few of the operations are wasted,
-// and there are few instructions.
+// Changed: each lane of a warp keeps a row in registers, and no thread waits for another warp. A step is
+// eliminate_column() in batch.hpp: the pivot is found with integer instructions of the whole warp, and its row passes
+// through shared memory to all lanes, which read the same address at a time, a broadcast. Shuffles would take two
+// instructions for each element. Eight steps have 32 columns each, eight have 24, and so on: few of the operations are
+// wasted, and there are few instructions.
 // Matrices pass through shared memory on their way in and out, too, so that a warp accesses consecutive addresses in
 // global memory, and a lane its own row. There the rows are put in order.
 // Limit: the chain of a step, search, broadcast, division. Other warps work meanwhile, as many as the registers allow.
@@ -26,27 +26,28 @@ template <int MOST> struct Tile {
     static constexpr int stride = MOST + 2;
     alignas(16) double m[MOST * stride];
     alignas(16) double row_of_u[2 * MOST];
-    int row_of_step[MOST];
+    Choice chosen[MOST];
 };
 
-/// All steps from k on, of which each lane has LEFT columns in the first registers of its row.
+/// All steps from k on. Each lane has the LEFT columns from there on, in the first registers of its row.
 template <int LEFT, int MOST>
-__device__ void eliminate_from(int k, double (&row)[MOST], int (&position)[1], int lane, int n, Tile<MOST>& tile,
-                               std::int32_t* pivots) {
+__device__ void eliminate_from(int k, double (&row)[MOST], int (&position)[1], int lane, int n, Tile<MOST>& tile) {
     double v[1][LEFT];
 #pragma unroll
     for (int j = 0; j < LEFT; ++j) v[0][j] = row[j];
-    eliminate<Tile<MOST>::stride>(v, position, lane, k, min(k + 8, n), n, tile.m, tile.row_of_u, tile.row_of_step,
-                                  pivots);
+    const int end = min(k + 8, n);
+#pragma unroll 1
+    for (; k < end; ++k)
+        eliminate_column<Tile<MOST>::stride>(v, position, lane, k, n, tile.m, tile.row_of_u, tile.chosen);
 #pragma unroll
     for (int j = 0; j < LEFT; ++j) row[j] = v[0][j];
     if constexpr (LEFT > 8)
-        if (k + 8 < n) eliminate_from<LEFT - 8>(k + 8, row, position, lane, n, tile, pivots);
+        if (k < n) eliminate_from<LEFT - 8>(k, row, position, lane, n, tile);
 }
 
 /// Factorises matrix number blockIdx.x * warps_of_block + warp, of n <= MOST rows; MOST is a multiple of 8, at most 32.
 template <int MOST>
-__global__ void __launch_bounds__(warps_of_block* lanes, 4)
+__global__ void __launch_bounds__(warps_of_block* lanes, 5)
     batch_warp_kernel(double* all, std::int32_t* all_pivots, int n, std::size_t count) {
     __shared__ Tile<MOST> tiles[warps_of_block];
     const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes;
@@ -64,11 +65,12 @@ __global__ void __launch_bounds__(warps_of_block* lanes, 4)
     __syncwarp(); // all rows are read: L and U may take their place
 
     int position[1] = {lane < n ? lane : -1}; // -1: this lane has no row
-    eliminate_from<MOST>(0, row, position, lane, n, tile, all_pivots + matrix * n);
+    eliminate_from<MOST>(0, row, position, lane, n, tile);
     __syncwarp();
+    if (lane < n) all_pivots[matrix * n + lane] = tile.chosen[lane].position;
 #pragma unroll
     for (int i = 0; i < MOST; ++i)
-        if (i < n && lane < n) a[i * n + lane] = tile.m[tile.row_of_step[i] * tile.stride + lane];
+        if (i < n && lane < n) a[i * n + lane] = tile.m[tile.chosen[i].row * tile.stride + lane];
 }
 
 } // namespace
