@@ -12,7 +12,7 @@
 #include "batch.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "gpulab/math.hpp"
+#include "steps.hpp"
 
 namespace lu {
 
@@ -23,45 +23,54 @@ constexpr int width = 8; // columns of a panel
 
 /// The distance of two rows in shared memory: 16-byte words, an odd number of them, so that lanes that access 16 bytes
 /// of their own rows meet in no bank.
-template <int ROWS> constexpr int stride_of = ROWS* lanes + 2;
+template <int WARPS> constexpr int stride_of = WARPS* width + 2;
 
-/// The blocks of a multiprocessor for which the compiler leaves registers: as many as hide the chain best.
+/// Shared memory for m, in bytes.
+template <int ROWS, int WARPS> constexpr std::size_t shared_of = sizeof(double) * ROWS* lanes* stride_of<WARPS>;
+
+/// The blocks of a multiprocessor for which the compiler leaves registers: as many as shared memory has room for, if
+/// the registers do.
 template <int ROWS> constexpr int blocks_of = ROWS == 2 ? 4 : ROWS == 3 ? 2 : 1;
 
-/// Factorises matrix number blockIdx.x, of at most lanes * ROWS rows, with a warp for each panel. Row i begins at
-/// m[i * stride]; lane l keeps the rows l, l + 32, ... Those from n on are no candidates for a pivot, and never read.
-template <int ROWS>
-__global__ void __launch_bounds__(ROWS* lanes / width * lanes, blocks_of<ROWS>)
-    batch_panels_kernel(double* all, std::int32_t* all_pivots, int n) {
-    constexpr int stride = stride_of<ROWS>;
+/// Factorises matrix number blockIdx.x, with a warp for each 8 columns. It has at most lanes * ROWS rows and at most
+/// WARPS * width columns, no more of these than rows. In global memory row i begins at a[i * row_stride], in shared
+/// memory at m[i * stride]. Lane l keeps the rows l, l + 32, ... Those from `rows` on are no candidates for a pivot,
+/// and never read.
+/// @param first_row the number of the matrix's first row, from which pivots are counted
+template <int ROWS, int WARPS>
+__global__ void __launch_bounds__(WARPS* lanes, blocks_of<ROWS>)
+    batch_panels_kernel(double* all, std::size_t matrix_stride, std::size_t row_stride, int rows, int columns,
+                        std::int32_t* all_pivots, int first_row) {
+    constexpr int stride = stride_of<WARPS>;
     extern __shared__ double2 words[]; // for an alignment of 16 bytes
     double* const m = reinterpret_cast<double*>(words);
-    __shared__ alignas(16) double rows_of_u[ROWS * lanes / width][2 * width]; // of each warp
-    __shared__ Choice chosen[ROWS * lanes];
-    double* const a = all + std::size_t(blockIdx.x) * n * n;
+    __shared__ alignas(16) double rows_of_u[WARPS][2 * width]; // of each warp
+    __shared__ Choice chosen[WARPS * width];
+    __shared__ int row_at[ROWS * lanes]; // the row of A that stands there in the end
+    double* const a = all + blockIdx.x * matrix_stride;
     const int lane = threadIdx.x % lanes, warp = threadIdx.x / lanes, warps = blockDim.x / lanes;
 
 #pragma unroll 4 // so that several loads are under way
-    for (int i = warp; i < n; i += warps)
+    for (int i = warp; i < rows; i += warps)
 #pragma unroll
-        for (int j = lane; j < ROWS * lanes; j += lanes)
-            if (j < n) m[i * stride + j] = a[i * n + j];
+        for (int j = lane; j < WARPS * width; j += lanes)
+            if (j < columns) m[i * stride + j] = a[i * row_stride + j];
     __syncthreads();
 
-    const int first = warp * width; // this warp's columns; those from n on are never used
+    const int first = warp * width; // this warp's columns; those from `columns` on are never used
     double v[ROWS][width];
 #pragma unroll
     for (int r = 0; r < ROWS; ++r) load(v[r], m + (lane + r * lanes) * stride + first);
 
     int position[ROWS];
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) position[r] = lane + r * lanes < n ? lane + r * lanes : -1;
+    for (int r = 0; r < ROWS; ++r) position[r] = lane + r * lanes < rows ? lane + r * lanes : -1;
 
     double* const row_of_u = rows_of_u[warp];
 #pragma unroll 1
-    for (int k = 0; k < n; ++k) {
+    for (int k = 0; k < columns; ++k) {
         if (warp == k / width)
-            eliminate_column<stride>(v, position, lane, k, min(first + width, n), m, row_of_u, chosen);
+            eliminate_column<stride>(v, position, lane, k, min(first + width, columns), m, row_of_u, chosen);
         __syncthreads(); // column k of L and the choice of the step are there
         if (warp <= k / width) continue;
         const Choice choice = chosen[k];
@@ -78,34 +87,47 @@ __global__ void __launch_bounds__(ROWS* lanes / width * lanes, blocks_of<ROWS>)
             for (int r = 0; r < ROWS; ++r) v[r][j] -= l[r] * u[j];
         if (lane < width) m[choice.row * stride + first + lane] = u[lane];
     }
-    for (int k = threadIdx.x; k < n; k += blockDim.x) all_pivots[std::size_t(blockIdx.x) * n + k] = chosen[k].position;
-#pragma unroll 4
-    for (int i = warp; i < n; i += warps)
+    if (warp == warps - 1) { // it knows where all rows stand
 #pragma unroll
-        for (int j = lane; j < ROWS * lanes; j += lanes)
-            if (j < n) a[i * n + j] = m[chosen[i].row * stride + j];
+        for (int r = 0; r < ROWS; ++r)
+            if (position[r] >= 0) row_at[position[r]] = lane + r * lanes;
+    }
+    __syncthreads();
+    for (int k = threadIdx.x; k < columns; k += blockDim.x)
+        all_pivots[std::size_t(blockIdx.x) * columns + k] = first_row + chosen[k].position;
+#pragma unroll 4
+    for (int i = warp; i < rows; i += warps)
+#pragma unroll
+        for (int j = lane; j < WARPS * width; j += lanes)
+            if (j < columns) a[i * row_stride + j] = m[row_at[i] * stride + j];
+}
+
+/// Starts the kernel for `count` matrices.
+template <int ROWS, int WARPS>
+void launch(double* all, std::size_t count, std::size_t row_stride, int rows, int columns, std::int32_t* pivots,
+            int first_row, cudaStream_t stream) {
+    const auto kernel = batch_panels_kernel<ROWS, WARPS>;
+    ask_for_shared_memory(kernel, shared_of<ROWS, WARPS>);
+    const int threads = (columns + width - 1) / width * lanes;
+    kernel<<<static_cast<unsigned>(count), threads, shared_of<ROWS, WARPS>, stream>>>(
+        all, rows * row_stride, row_stride, rows, columns, pivots, first_row);
 }
 
 } // namespace
 
+void factorise_panel_in_block(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
+    const int rows = d.n - k0;
+    const auto start = rows <= 64 ? launch<2, 8> : rows <= 128 ? launch<4, 8> : launch<8, 8>;
+    start(d.at(k0, k0), 1, d.n, rows, k1 - k0, d.pivots + k0, k0, stream);
+}
+
 void cuda_batch_panels(const Problem& p, Factors& f, Stopwatch& watch) {
-    const auto kernel = p.n <= 32   ? batch_panels_kernel<1>
-                        : p.n <= 64 ? batch_panels_kernel<2>
-                        : p.n <= 96 ? batch_panels_kernel<3>
-                                    : batch_panels_kernel<4>;
-    const auto warps = static_cast<unsigned>(gpulab::ceil_div(p.n, std::size_t{width}));
+    const auto start = p.n <= 32 ? launch<1, 4> : p.n <= 64 ? launch<2, 8> : p.n <= 96 ? launch<3, 12> : launch<4, 16>;
     const int n = static_cast<int>(p.n);
-    const std::size_t rows = gpulab::round_up(p.n, std::size_t{lanes}),
-                      shared_bytes = rows * (rows + 2) * sizeof(double);
-    ask_for_shared_memory(kernel, shared_bytes);
     DeviceFactors d(p);
     watch.tile(width), watch.tile(lanes);
     gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            kernel<<<static_cast<unsigned>(p.count), warps * lanes, shared_bytes, stream>>>(d.lu.data(),
-                                                                                            d.pivots.data(), n);
-        },
+        watch, [&](cudaStream_t stream) { start(d.lu.data(), p.count, p.n, n, n, d.pivots.data(), 0, stream); },
         [&](cudaStream_t stream) { d.restore(stream); });
     d.copy_to(f, true);
 }
