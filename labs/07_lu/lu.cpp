@@ -51,11 +51,10 @@ void no_exchanges(Factors& f) { std::iota(f.pivots.begin(), f.pivots.end(), 0); 
 
 void check_pivots(const Factors& f, bool pivoting) {
     for (std::size_t row = 0; row < f.pivots.size(); ++row) { // of all matrices
-        const std::size_t matrix = row / f.n, k = row % f.n;
+        const std::size_t k = row % f.n;
         if (f.lu[row * f.n + k] != 0) continue; // NaN is not zero
         if (!pivoting) throw ZeroPivot(k);
-        if (f.pivots.size() == f.n) throw Singular(k);
-        throw Singular(k, matrix);
+        throw Singular(k, f.pivots.size() > f.n ? std::optional(row / f.n) : std::nullopt);
     }
 }
 
