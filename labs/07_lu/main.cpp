@@ -1,6 +1,6 @@
 /// @file
-/// Lab 07, LU factorisation: P A = L U and A X = B with every variant on every device, checked by their residuals; or
-/// the user's own system from files.
+/// Lab 07, LU factorisation: P A = L U of one matrix or of many small ones, and A X = B, with every variant on every
+/// device, checked by their residuals; or the user's own system from files.
 #include <fmt/format.h>
 
 #include "batch.hpp"
