@@ -79,9 +79,12 @@ void cuda_batch_warp(const Problem& p, Factors& f, Stopwatch& watch) {
     if (p.n > lanes)
         throw gpulab::Unsupported(std::to_string(p.n) + " rows are more than a warp of this variant keeps, " +
                                   std::to_string(lanes));
-    const auto kernel = p.n <= 8 ? batch_warp_kernel<8> : p.n <= 16 ? batch_warp_kernel<16> : batch_warp_kernel<32>;
+    const auto kernel = p.n <= 8    ? batch_warp_kernel<8>
+                        : p.n <= 16 ? batch_warp_kernel<16>
+                        : p.n <= 24 ? batch_warp_kernel<24>
+                                    : batch_warp_kernel<32>;
     DeviceFactors d(p);
-    watch.tile(8), watch.tile(16);
+    watch.tile(8);
     watch.tile(warps_of_block, "matrices");
     gpulab::watch_stream(
         watch,
