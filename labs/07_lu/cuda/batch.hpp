@@ -120,13 +120,11 @@ template <int COLUMNS> __device__ void load(double (&to)[COLUMNS], const double*
     }
 }
 
-/// One row of v for all lanes, in shared memory: row number `index` of the lane that is `from`. __syncwarp() must
-/// follow.
-template <int ROWS, int COLUMNS>
-__device__ void broadcast(double* to, const double (&v)[ROWS][COLUMNS], bool from, int index) {
-    if (!from) return;
+/// Row number `index` of v in shared memory, for all lanes; __syncwarp() must follow. Registers have no addresses, so
+/// v[index] will not do.
+template <int ROWS, int COLUMNS> __device__ void store_row(double* to, const double (&v)[ROWS][COLUMNS], int index) {
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) // registers have no addresses, so v[index] will not do
+    for (int r = 0; r < ROWS; ++r)
         if (r == index) store(to, v[r]);
 }
 
@@ -161,8 +159,10 @@ __device__ void eliminate_column(double (&v)[ROWS][COLUMNS], int (&position)[ROW
     const Pivot pivot = find_pivot(v, position, k);
     const Choice choice = {pivot.lane + 32 * pivot.index, pivot.position};
     double* const u = row_of_u + k % 2 * COLUMNS;
-    broadcast(u, v, lane == pivot.lane, pivot.index);
-    if (lane == 0) chosen[k] = choice;
+    if (lane == pivot.lane) {
+        store_row(u, v, pivot.index);
+        chosen[k] = choice;
+    }
     exchange(position, lane, k, choice);
     __syncwarp();
     double l[ROWS];

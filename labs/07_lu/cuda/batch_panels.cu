@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(WARPS* lanes, blocks_of<ROWS>)
         if (warp <= k / width) continue;
         const Choice choice = chosen[k];
         double* const u = row_of_u + k % 2 * width;
-        broadcast(u, v, lane == choice.row % lanes, choice.row / lanes);
+        if (lane == choice.row % lanes) store_row(u, v, choice.row / lanes);
         exchange(position, lane, k, choice);
         double l[ROWS]; // rows that have been pivots take part, too: nobody reads them any more
 #pragma unroll
