@@ -27,6 +27,20 @@ Factors factors_at(const Factors& batch, std::size_t place) {
     return f;
 }
 
+/// Whether a rung says that this device cannot do matrices of this size. What else it may throw, the checks will see.
+bool refuses(lu::Run* run, std::size_t n) {
+    Factors f(n);
+    gpulab::Stopwatch once;
+    try {
+        gpulab::testing::in_turn([&] { run(lu::make_batch(n, 1, gpulab::testing::seed), f, once); });
+    } catch (const gpulab::Unsupported&) {
+        return true;
+    } catch (const gpulab::Error&) {
+        return false;
+    }
+    return false;
+}
+
 /// A rung of the batch as one for a single matrix, so that it goes through the checks of those: the matrix stands
 /// between others.
 Rung rung_of(const gpulab::Variant<lu::Run>& v) {
@@ -41,8 +55,10 @@ Rung rung_of(const gpulab::Variant<lu::Run>& v) {
               },
               v.backend, true, v.baseline, v.backend == Backend::cuda};
     rung.least = 1;
-    // The local memory of many GPUs has room for 77 rows; a warp has 32 lanes.
-    rung.most = v.name == "cuda_batch_warp" ? 32 : v.backend == Backend::opencl ? 77 : lu::most_batch_rows;
+    // The largest that fits this device: its shared or local memory, which may have room for 96 or 77 rows, or a warp.
+    rung.most = 0;
+    for (const std::size_t n : {lu::most_batch_rows, std::size_t{96}, std::size_t{77}, std::size_t{32}})
+        if (rung.most == 0 && !refuses(v.run, n)) rung.most = n;
     return rung;
 }
 
@@ -68,6 +84,7 @@ std::string batch_fault(const gpulab::Variant<lu::Run>& v, std::size_t n, std::s
 
 const VariantCases cases(lu::batch_variants(), "factorises batches", "", [](const auto& v, Faults& faults) {
     Rung rung = rung_of(v);
+    faults.check("32 rows", [&] { return std::string(rung.most < 32 ? "it refuses them" : ""); });
     for (const auto& check : lu::testing::checks()) faults.check(check.name, [&] { return check.fault(rung); });
     faults.check("all matrices of a batch", [&]() -> std::string {
         for (const std::size_t count : {1, 2, 33, 300})
@@ -104,11 +121,17 @@ const VariantCases cases(lu::batch_variants(), "factorises batches", "", [](cons
     });
 });
 
-/// A few sizes, for tools that slow a variant down.
+/// A few sizes, for tools that slow a variant down. More than 32 rows may not fit.
 void check_small(const gpulab::Variant<lu::Run>& v, Faults& faults, const std::vector<std::size_t>& sizes,
                  std::size_t count) {
-    for (const std::size_t n : lu::testing::taken(rung_of(v), sizes))
-        faults.check("small sizes", [&] { return batch_fault(v, n, count); });
+    for (const std::size_t n : sizes)
+        faults.check("small sizes", [&]() -> std::string {
+            try {
+                return batch_fault(v, n, count);
+            } catch (const gpulab::Unsupported& e) {
+                return n > 32 ? "" : e.what();
+            }
+        });
 }
 
 #if defined(GPULAB_WITH_OPENCL)
