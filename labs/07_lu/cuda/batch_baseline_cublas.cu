@@ -6,7 +6,7 @@
 #include "device_factors.hpp"
 #include "gpulab/cuda/cublas.hpp"
 #include "gpulab/cuda/timing.hpp"
-#include "transpose.hpp"
+#include "gpulab/parallel.hpp"
 
 namespace lu {
 
@@ -14,12 +14,15 @@ namespace {
 
 /// Each matrix of a batch transposed.
 std::vector<double> each_transposed(const Problem& p, const std::vector<double>& all) {
-    std::vector<double> result(all.size()), one(p.n * p.n);
-    for (std::size_t m = 0; m < p.count; ++m) {
-        const auto first = static_cast<std::ptrdiff_t>(m * one.size());
-        std::copy_n(all.begin() + first, one.size(), one.begin());
-        std::ranges::copy(transposed(one, p.n, p.n), result.begin() + first);
-    }
+    std::vector<double> result(all.size());
+    gpulab::for_ranges(p.count, 16, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t m = begin; m < end; ++m) {
+            const double* const from = all.data() + m * p.n * p.n;
+            double* const to = result.data() + m * p.n * p.n;
+            for (std::size_t i = 0; i < p.n; ++i)
+                for (std::size_t j = 0; j < p.n; ++j) to[j * p.n + i] = from[i * p.n + j];
+        }
+    });
     return result;
 }
 
