@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "batch.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
@@ -302,7 +303,8 @@ std::string too_slow(const Options& options, std::string_view variant, const Dev
 
 gpulab::Sequential sequential(const Problem& p) {
     if (p.flops() > patience_flops) return {};
-    Factors f(p.n);
+    Factors f(p.n, p.count);
+    if (p.count > 1) return gpulab::sequential(batch_variants(), "cpu_batch_sequential", p, f, Stopwatch(0, 1));
     return gpulab::sequential(variants(), "cpu_right_looking_pivot", p, f, Stopwatch(0, 1));
 }
 

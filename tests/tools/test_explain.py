@@ -310,6 +310,7 @@ def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
     ("saxpy", "opencl_one_item", "--n 8", ""), ("saxpy", "opencl_distances_packed", "--n=8", "--op distances"),
     ("matmul", "opencl_naive", "--k 4", "--m 64 --n 64"), ("tridiagonal", "opencl_cr", "--n 256", "--systems 64"),
     ("tridiagonal", "opencl_cr", "--input a.mtx", ""), ("spmv", "opencl_ell", "--matrix=a.mtx", ""),
+    ("lu", "opencl_batch_group", "--matrices 2", "--op batch --n 40"),
     ("cg", "opencl_tuned", "--matrix a.mtx", "--limit 2 --tolerance 0")])
 def test_sizes_that_are_not_given_are_small_and_a_file_has_its_own(lab, variant, given, added):
     assert explain_run.options_for(lab, variant, given.split()) == given.split() + added.split()
