@@ -41,7 +41,9 @@ const std::vector<Way> ways = {
 /// The rungs that are written for float only.
 bool only_float(std::string_view variant) {
     static const std::set<std::string_view> all = {"cuda_register_1d", "cuda_register_2d", "cuda_vector_loads",
-                                                   "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape"};
+                                                   "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape",
+                                                   "cuda_tensor_bf16", "cuda_tensor_tf32", "cuda_three_tf32",
+                                                   "cuda_cublas_bf16", "cuda_cublas_tf32"};
     return all.contains(variant);
 }
 bool takes_double(std::string_view variant, Backend) { return !only_float(variant); }
@@ -88,7 +90,8 @@ private:
         for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
             gpulab::use(device);
             static const std::set<std::string_view> with_vectors = {
-                "cuda_vector_loads", "cuda_pipeline", "cuda_warp_tiles", "cuda_by_shape", "opencl_register_tile"};
+                "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
+                "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32", "opencl_register_tile"};
             for (const bool in_eights : {false, true}) { // rows that are not, and that are, a multiple of 32 bytes long
                 if (in_eights && !with_vectors.contains(v.name)) continue; // one kernel for all shapes
                 const auto& p =
@@ -208,10 +211,11 @@ TEST_CASE("cuda_by_shape gives right results on each of its paths", "[cuda]") {
         for (std::size_t k = 2000; k < 2100; ++k) parts.push_back({33, k, 65 + k % 4});
         faults.check("parts of k", [&] { return matmul::testing::whole_fault<float>(run, parts); });
         for (const Shape& s : std::vector<Shape>{{1700, 20, 2300}, {1700, 20, 2301}, {65, 2000, 64}, {65, 2000, 63}}) {
-            faults.check("zeros times NaN and infinities", [&] { return matmul::testing::zeros_fault<float>(run, s); });
-            faults.check("denormals", [&] { return matmul::testing::denormals_fault<float>(run, s); });
+            faults.check("zeros times NaN and infinities",
+                         [&] { return matmul::testing::zeros_fault<float>(run, {}, s); });
+            faults.check("denormals", [&] { return matmul::testing::denormals_fault<float>(run, {}, s); });
             if (s.k < 100)
-                faults.check("NaN and infinities", [&] { return matmul::testing::edges_fault<float>(run, s); });
+                faults.check("NaN and infinities", [&] { return matmul::testing::edges_fault<float>(run, {}, s); });
         }
     });
 }
@@ -275,6 +279,51 @@ TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
     });
 }
 
+// The rungs in a lower precision, against the product of the elements that they take: float's tolerance is enough.
+TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in float", "[cuda]") {
+    check_on_cuda("tensor cores", [](Faults& faults) {
+        const auto check = [&](std::string_view name, const auto& taken) {
+            Problem<float> p = matmul::make_problem<float>(300, 4100, 260, gpulab::testing::seed);
+            for (float& x : p.a) x = taken(x);
+            for (float& x : p.b) x = taken(x);
+            const matmul::Output<float> reference = matmul::reference_product(p);
+            const AnyRun<float> run = gpulab::run_of(matmul::variants<float>(), name);
+            faults.check(name, [&] {
+                matmul::Output<float> c(p.size());
+                return gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
+            });
+        };
+        const auto eight_bits = [](float x) { return matmul::testing::with_bits(x, 8); };
+        const auto eleven_bits = [](float x) { return matmul::testing::with_bits(x, 11); };
+        check("cuda_tensor_bf16", eight_bits);
+        check("cuda_cublas_bf16", eight_bits);
+        check("cuda_tensor_tf32", eleven_bits);
+        check("cuda_cublas_tf32", eleven_bits);
+    });
+}
+
+// Long sums, in which sums that are cut off, not rounded, would lose more than float's own roundings do.
+TEST_CASE("three products in TF32 are within four times the error of float", "[cuda]") {
+    check_on_cuda("cuda_three_tf32", [](Faults& faults) {
+        for (const std::size_t k : {64, 1024, 16384}) {
+            const Problem<float> p = matmul::make_problem<float>(200, k, 190, gpulab::testing::seed);
+            const matmul::Output<float> reference = matmul::reference_product(p);
+            const auto error_of = [&](std::string_view name) { // root mean square
+                matmul::Output<float> c(p.size());
+                gpulab::Stopwatch once;
+                gpulab::run_of(matmul::variants<float>(), name)(p, c, once);
+                double squares = 0;
+                for (std::size_t i = 0; i < c.size(); ++i) squares += std::pow(double{c[i]} - double{reference[i]}, 2);
+                return std::sqrt(squares / static_cast<double>(c.size()));
+            };
+            faults.check(fmt::format("k = {}", k), [&] {
+                const double three = error_of("cuda_three_tf32"), library = error_of("cuda_cublas");
+                return three <= 4 * library ? "" : fmt::format("error {}, that of cuBLAS {}", three, library);
+            });
+        }
+    });
+}
+
 TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
@@ -287,7 +336,7 @@ TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
                             gpulab::Unsupported);
             ++refused;
         }
-        CHECK(refused == 6);
+        CHECK(refused == 11);
         for (const Shape& s : {Shape{1, 1, 1025}, Shape{1025, 1, 1}, Shape{33, 1, 32}}) {
             matmul::Output<float> many(s.m * s.n);
             CHECK_THROWS_AS(matmul::cuda_one_block(matmul::testing::whole_example<float>(s).problem, many, once),
@@ -334,9 +383,13 @@ TEST_CASE("the comparison finds a lost product, a lost digit and an element that
     lost[77] -= p.a[77 / 30 * 1024 + 1023] * p.b[1023 * 30 + 77 % 30];
     CHECK_FALSE(compare(p, reference, lost).passed);
 
-    Problem<float> rounded = p; // to the 10 bits of TF32
-    for (float& x : rounded.a) x = std::round(x * 1024) / 1024;
-    CHECK_FALSE(compare(p, reference, reference_product(rounded)).passed);
+    // One product in TF32: not within the tolerance of float, nor within that of three products, but within its own.
+    Problem<float> rounded = p;
+    for (float& x : rounded.a) x = matmul::testing::with_bits(x, 11);
+    const auto one_product = reference_product(rounded);
+    CHECK_FALSE(compare(p, reference, one_product).passed);
+    CHECK_FALSE(compare(p, reference, one_product, matmul::input_error("cuda_three_tf32")).passed);
+    CHECK(compare(p, reference, one_product, matmul::input_error("cuda_tensor_tf32")).passed);
 
     auto unwritten = reference;
     unwritten[1199] = std::numeric_limits<float>::quiet_NaN();
