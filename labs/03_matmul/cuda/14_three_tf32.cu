@@ -3,16 +3,14 @@
 // Changed: each element is cut in two. high = the 11 bits that fit into TF32, low = x - high, which is exact. Then
 //     a b = a_high b_high + a_high b_low + a_low b_high + (a_low b_low),
 // and the last, at most 2^-22 of a b, is left out. So is the last bit of low, at most 2^-23 of x: the error of a
-// product is at most 2^-21, four times the epsilon of float. An infinity makes every sum that it meets NaN, because
-// inf * 0 is NaN and low may be 0.
+// product is at most 2^-21, four times the epsilon of float. An infinity, or a number that rounds to one, makes every
+// sum that it meets NaN: inf - inf is NaN.
 // - B is cut in registers. A must be cut in shared memory, where the products read it: three warps of the first
-// warpgroup
-//   do nothing else. They write high over A's tile and low beside it, in the order in which they find them, since high
-//   and low of an element lie at the same place. A third barrier for each stage says that its tiles are cut.
-// - The sums of tensor cores are cut off, not rounded: each step makes the sum smaller, and the errors of k / 8 steps
-// do
-//   not cancel. So a step of 32 products begins with sums of 0, and its result is added to sums in other registers by
-//   ordinary additions, which round. These registers are why a block computes 192 x 128 elements here, not 256 x 128.
+//   warpgroup do nothing else. They write high over A's tile and low beside it, in the order in which they find them,
+//   since high and low of an element lie at the same place. A third barrier for each stage says that its A is cut.
+// - The sums of tensor cores are cut off, not rounded: each step makes the sum smaller, and these errors do not cancel.
+//   So the sum over each 32 products begins with 0, and is added to sums in other registers by ordinary additions,
+//   which round. These registers are why a block computes 192 x 128 elements, not 256 x 128.
 // Limit: three times the products of cuda_tensor_tf32, and shared memory: the products read A's tiles three times.
 #include <algorithm>
 #include <cstddef>
@@ -35,12 +33,9 @@ constexpr int pieces = Tile::a_bytes / 16;
 static_assert(pieces % cutting == 0, "as many for each thread");
 
 #if defined(MATMUL_WGMMA)
-/// The part of x that fits into TF32, rounded to the nearest: adding half of its last place may carry.
-__device__ float high_part(float x) {
-    const unsigned bits = __float_as_uint(x), places = 0xffffe000u;
-    // Beyond the finite numbers there is nothing to round, and a carry would make another number of NaN.
-    return __uint_as_float(isfinite(x) ? (bits + 0x1000u) & places : bits);
-}
+/// The part of x that fits into TF32, rounded to the nearest: half of its last place is added, the rest cut off. Of NaN
+/// a carry may make 0; x minus that is still NaN.
+__device__ float high_part(float x) { return __uint_as_float((__float_as_uint(x) + 0x1000u) & 0xffffe000u); }
 #endif
 
 } // namespace

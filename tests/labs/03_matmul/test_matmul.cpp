@@ -303,7 +303,7 @@ TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in f
 }
 
 // Long sums, in which sums that are cut off, not rounded, would lose more than float's own roundings do.
-TEST_CASE("three products in TF32 are within four times the error of float", "[cuda]") {
+TEST_CASE("cuda_three_tf32 is within four times the error of float", "[cuda]") {
     check_on_cuda("cuda_three_tf32", [](Faults& faults) {
         for (const std::size_t k : {64, 1024, 16384}) {
             const Problem<float> p = matmul::make_problem<float>(200, k, 190, gpulab::testing::seed);
