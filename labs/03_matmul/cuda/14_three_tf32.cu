@@ -10,7 +10,7 @@
 //   since high and low of an element lie at the same place. A third barrier for each stage says that its A is cut.
 // - The sums of tensor cores are cut off, not rounded: each step makes the sum smaller, and these errors do not cancel.
 //   So the sum over each 32 products begins with 0, and is added to sums in other registers by ordinary additions,
-//   which round. These registers are why a block computes 192 x 128 elements, not 256 x 128.
+//   which round. These registers are why a block computes 176 x 128 elements, not 256 x 128.
 // Limit: three times the products of cuda_tensor_tf32, and shared memory: the products read A's tiles three times.
 #include <algorithm>
 #include <cstddef>
@@ -27,10 +27,9 @@ namespace matmul {
 
 namespace {
 
-using Tile = TensorTile<192, 2>; // of A a stage has high, then low
+using Tile = TensorTile<176, 2>; // of A a stage has high, then low
 constexpr int cutting = 96;      // threads that cut A
 constexpr int pieces = Tile::a_bytes / 16;
-static_assert(pieces % cutting == 0, "as many for each thread");
 
 #if defined(MATMUL_WGMMA)
 /// The part of x that fits into TF32, rounded to the nearest: half of its last place is added, the rest cut off. Of NaN
@@ -55,7 +54,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
     const auto block = Tile::first_of_block(m, n);
     const int steps = (k + Tile::depth - 1) / Tile::depth, group = threadIdx.x / Tile::warpgroup;
     if (group == 0) {
-        leave_registers<32>();
+        leave_registers<40>();
         if (threadIdx.x == cutting) Tile::copy_all(all_stages, a, b, block, steps, full, empty);
         if (threadIdx.x >= cutting) return;
         for (int i = 0; i < steps; ++i) {
@@ -75,7 +74,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
         }
         return;
     }
-    take_registers<240>();
+    take_registers<232>();
     float sum[Tile::sums] = {}, of_step[Tile::sums] = {};
     for (int i = 0; i < steps; ++i) {
         const int s = i % Tile::stages;

@@ -139,42 +139,44 @@ template <int pending, int n> __device__ void wait_for_products(float (&sum)[n])
 #define MATMUL_SUM_32(i) MATMUL_SUM_8(i), MATMUL_SUM_8(i + 8), MATMUL_SUM_8(i + 16), MATMUL_SUM_8(i + 24)
 #define MATMUL_10(t) \
     "%" #t "0, %" #t "1, %" #t "2, %" #t "3, %" #t "4, %" #t "5, %" #t "6, %" #t "7, %" #t "8, %" #t "9, "
-#define MATMUL_0_TO_89 \
-    MATMUL_10() MATMUL_10(1) MATMUL_10(2) MATMUL_10(3) MATMUL_10(4) MATMUL_10(5) MATMUL_10(6) MATMUL_10(7) MATMUL_10(8)
+#define MATMUL_0_TO_79 \
+    MATMUL_10() MATMUL_10(1) MATMUL_10(2) MATMUL_10(3) MATMUL_10(4) MATMUL_10(5) MATMUL_10(6) MATMUL_10(7)
 
 /// sum (64 x 256) += A (64 x 16, K along its rows) B (16 x 256, N along its rows) in BF16, both in shared memory.
 /// Asynchronous: see begin_products().
 __device__ inline void multiply_bf16(float (&sum)[128], std::uint64_t a, std::uint64_t b) {
-    asm volatile("{\n.reg .pred add;\nsetp.eq.b32 add, 0, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" MATMUL_0_TO_89 MATMUL_10(9) MATMUL_10(10)
-                     MATMUL_10(11) "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129, add, 1, 1, 0, 1;\n}"
-                 : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_32(64), MATMUL_SUM_32(96)
-                 : "l"(a), "l"(b));
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.eq.b32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" MATMUL_0_TO_79 MATMUL_10(8) MATMUL_10(9) MATMUL_10(10)
+            MATMUL_10(11) "%120, %121, %122, %123, %124, %125, %126, %127}, %128, %129, add, 1, 1, 0, 1;\n}"
+        : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_32(64), MATMUL_SUM_32(96)
+        : "l"(a), "l"(b));
 }
 
 /// sum (64 x 256) += A (64 x 8) B (8 x 256) in TF32: A in registers, B in shared memory with K along its rows.
 __device__ inline void multiply_tf32(float (&sum)[128], const unsigned (&a)[4], std::uint64_t b) {
-    asm volatile("{\n.reg .pred add;\nsetp.eq.b32 add, 0, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" MATMUL_0_TO_89 MATMUL_10(9) MATMUL_10(10)
-                     MATMUL_10(11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132, "
-                                   "add, 1, 1;\n}"
-                 : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_32(64), MATMUL_SUM_32(96)
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+    asm volatile(
+        "{\n.reg .pred add;\nsetp.eq.b32 add, 0, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" MATMUL_0_TO_79 MATMUL_10(8) MATMUL_10(9) MATMUL_10(10)
+            MATMUL_10(11) "%120, %121, %122, %123, %124, %125, %126, %127}, {%128, %129, %130, %131}, %132, "
+                          "add, 1, 1;\n}"
+        : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_32(64), MATMUL_SUM_32(96)
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
 }
 
-/// The same for 64 x 192. @param add 0: sum = A B, whatever it was
-__device__ inline void multiply_tf32(float (&sum)[96], const unsigned (&a)[4], std::uint64_t b, int add) {
-    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %101, 0;\n"
-                 "wgmma.mma_async.sync.aligned.m64n192k8.f32.tf32.tf32 {" MATMUL_0_TO_89
-                 "%90, %91, %92, %93, %94, %95}, {%96, %97, %98, %99}, %100, add, 1, 1;\n}"
-                 : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_32(64)
+/// The same for 64 x 176. @param add 0: sum = A B, whatever it was
+__device__ inline void multiply_tf32(float (&sum)[88], const unsigned (&a)[4], std::uint64_t b, int add) {
+    asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %93, 0;\n"
+                 "wgmma.mma_async.sync.aligned.m64n176k8.f32.tf32.tf32 {" MATMUL_0_TO_79
+                 "%80, %81, %82, %83, %84, %85, %86, %87}, {%88, %89, %90, %91}, %92, add, 1, 1;\n}"
+                 : MATMUL_SUM_32(0), MATMUL_SUM_32(32), MATMUL_SUM_8(64), MATMUL_SUM_8(72), MATMUL_SUM_8(80)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(add));
 }
 
 #undef MATMUL_SUM_8
 #undef MATMUL_SUM_32
 #undef MATMUL_10
-#undef MATMUL_0_TO_89
+#undef MATMUL_0_TO_79
 
 #endif // __CUDACC__
 
