@@ -28,8 +28,6 @@ namespace matmul {
 namespace {
 
 using Tile = TensorTile<176, 2>; // of A a stage has high, then low
-constexpr int cutting = 96;      // threads that cut A
-constexpr int pieces = Tile::a_bytes / 16;
 
 #if defined(MATMUL_WGMMA)
 /// The part of x that fits into TF32, rounded to the nearest: half of its last place is added, the rest cut off. Of NaN
@@ -44,6 +42,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
     three_tf32_kernel(const __grid_constant__ CUtensorMap a, const __grid_constant__ CUtensorMap b, float* c, int m,
                       int k, int n) {
 #if defined(MATMUL_WGMMA)
+    constexpr int cutting = 96, pieces = Tile::a_bytes / 16; // threads that cut A; float4 in its tile
     extern __shared__ __align__(1024) unsigned char all_stages[];
     __shared__ Barrier full[Tile::stages], cut[Tile::stages], empty[Tile::stages];
     if (threadIdx.x == 0) {
