@@ -94,8 +94,8 @@ struct Pass {
     double left_out_ms = 0; ///< the part of it that does not count: Stopwatch::leave_out()
 };
 
-/// The time of a pass: the median of five, of as many as the kernel has repeats, or of as many as a second takes if
-/// that is less. @param pass runs one
+/// The time of a pass: the median of five, of as many as the kernel has repeats, or of as many as 0.3 s take if that is
+/// less. A large problem shall not take long for this one number. @param pass runs one
 double total_ms(int repeats, const std::function<Pass()>& pass);
 
 /// Runs a computation on its devices and judges it: poisons the output, times the kernel and judges the output of the
