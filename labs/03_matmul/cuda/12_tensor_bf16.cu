@@ -2,8 +2,8 @@
 //
 // Changed: the numbers, and who does what.
 // - BF16 is the upper half of a float: all its exponents, but 8 significant bits instead of 24. A and B are rounded to
-//   it beforehand; sums stay in float. A multiprocessor does 4096 multiply-adds of BF16 in four cycles, 32 times as
-//   many as of float.
+//   it beforehand; sums stay in float. The tensor cores of a multiprocessor do 2048 multiply-adds of BF16 in a cycle,
+//   16 times as many as its other units do of float.
 // - One instruction, wgmma, multiplies 64 x 16 elements of A by 16 x 256 of B. A warpgroup (four warps in succession)
 //   starts it and goes on; it reads both tiles from shared memory itself. Its sums are in the registers of the
 //   warpgroup, 128 in each thread. Compute capability 9.0 only.
@@ -17,7 +17,6 @@
 //
 // A block computes 128 x 256 elements of C from tiles 64 deep.
 // Limit: filling and emptying the pipeline of each block, and the tiles' way from the L2.
-#include <algorithm>
 #include <cstddef>
 #include <cuda_bf16.h>
 

@@ -8,7 +8,6 @@
 // Lane 4 g + t of a warp has, of its 16 x 8 elements of B^T: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4).
 // Rows must begin at multiples of 16 bytes: where they do not, A and B are copied to such rows first.
 // Limit: as the rung before; a TF32 product takes twice the time of one in BF16.
-#include <algorithm>
 #include <cstddef>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -12,7 +12,6 @@
 //   So the sum over each 32 products begins with 0, and is added to sums in other registers by ordinary additions,
 //   which round. These registers are why a block computes 176 x 128 elements, not 256 x 128.
 // Limit: three times the products of cuda_tensor_tf32, and shared memory: the products read A's tiles three times.
-#include <algorithm>
 #include <cstddef>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -104,7 +104,8 @@ __device__ inline void copy_tile(void* to, const CUtensorMap& matrix, int row, i
                  : "memory");
 }
 
-/// All warps of a warpgroup leave registers to the others, or take them. A thread then has this many.
+/// All warps of a warpgroup leave registers to the others, or take them. A thread then has this many. The registers of
+/// a block stay those of its launch (168 for each of 384 threads): who takes more than others have left waits for ever.
 template <int count> __device__ void leave_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 }

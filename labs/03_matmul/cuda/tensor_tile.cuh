@@ -2,6 +2,7 @@
 /// What the rungs in TF32 share: their tiles, and the launch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "gpulab/cuda/buffer.hpp"
