@@ -35,7 +35,8 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
     // Each job poisons c, runs its variant and judges what that leaves in c.
     gpulab::measure_all(
-        options, report, jobs, problem, c, work, [&](const auto&) { return matmul::compare(problem, reference, c); },
+        options, report, jobs, problem, c, work,
+        [&](const auto& job) { return matmul::compare(problem, reference, c, matmul::input_error(job.variant.name)); },
         [&](const auto& job, const gpulab::Result& result) {
             if (job.variant.name == "cpu_ijk" && result.kernel.repeats > 0) // it was not left out
                 report.sequential({result.variant, result.kernel.median});  // so that its speed-up is 1.00

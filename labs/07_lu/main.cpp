@@ -112,7 +112,7 @@ int batch(const Options& options, const Choice& choice) {
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"matrices", problem.count}});
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
-    report.sequential_ms(lu::sequential_ms(problem));
+    report.sequential(lu::sequential(problem));
     lu::Factors f(problem.n, problem.count);
     gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
                         [&](const auto&) { return lu::compare(problem, f, true); });

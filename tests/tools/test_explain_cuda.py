@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import types
 
 import pytest
 from conftest import ROOT, passed, refused, run
@@ -115,6 +116,14 @@ ret;
 ret;
 }
 """
+
+
+def test_a_rung_that_the_build_compiles_for_one_device_alone_is_compiled_so():
+    special = types.SimpleNamespace(command=["nvcc", "--generate-code=arch=compute_90a,code=sm_90a", "-c"])
+    plain = types.SimpleNamespace(command=["nvcc", "--generate-code=arch=compute_90,code=sm_90", "-c"])
+    assert resources.architecture(special, (9, 0)) == "90a"
+    assert resources.architecture(special, (10, 0)) == "100"
+    assert resources.architecture(plain, (9, 0)) == "90"
 
 
 def test_launch_bounds_and_shared_memory_of_the_launch_are_read_from_PTX():
