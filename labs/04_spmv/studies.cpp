@@ -1,6 +1,7 @@
 #include "studies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <utility>
 
@@ -105,6 +106,76 @@ template <class T> void row_length(const Options& options, Report& report, std::
     }
 }
 
+/// The largest side of a cube, or of a square, of at most this many points.
+std::size_t side_of(double points, double dimensions) {
+    return std::max<std::size_t>(static_cast<std::size_t>(std::pow(points, 1 / dimensions) + 1e-9), 1);
+}
+
+/// Twenty matrices: each generator, with short and long, even and uneven rows, square, tall and wide.
+std::vector<std::string> matrices_of_every_kind(std::size_t rows) {
+    const auto n = static_cast<double>(rows);
+    const auto part = [=](std::size_t of) { return std::max<std::size_t>(rows / of, 1); };
+    const auto at_most = [=](std::size_t length) { return std::min(length, rows / 2); };
+    const std::size_t square = side_of(n, 2), cube = side_of(n, 3), net = side_of(n / 2, 2), block = side_of(n / 3, 3);
+    return {"lecture",
+            fmt::format("laplace2d:{}", square),
+            fmt::format("laplace2d:{}x4", part(4)),
+            fmt::format("laplace3d:{}", cube),
+            fmt::format("stiffness:{}", rows),
+            fmt::format("springs:{}x{}", net, net),
+            fmt::format("springs:{0}x{0}x{0}", block),
+            fmt::format("banded:{}:0", rows),
+            fmt::format("banded:{}:8", rows),
+            fmt::format("banded:{}:64", part(8)),
+            fmt::format("random:{}:1", rows),
+            fmt::format("random:{}:4", rows),
+            fmt::format("random:{}:16", rows),
+            fmt::format("random:{}:0-{}", rows, at_most(32)),
+            fmt::format("random:{}x{}:{}", 4 * rows, part(16), std::min<std::size_t>(4, part(16))),
+            fmt::format("random:{}x{}:{}", part(64), rows, at_most(1024)),
+            fmt::format("powerlaw:{}:{}", rows, at_most(16)),
+            fmt::format("powerlaw:{}:{}:2.1", rows, at_most(16)),
+            fmt::format("powerlaw:{}:{}:3.5", rows, at_most(4)),
+            fmt::format("powerlaw:{}x{}:{}", part(16), rows, at_most(64))};
+}
+
+/// The rungs for CSR against the library, on matrices of every kind.
+template <class T> void kinds(const Options& options, Report& report, std::size_t rows) {
+    std::vector<gpulab::Variant<Run<T>>> table;
+    for (const auto& v : variants<T>())
+        if (format_of(v.name) == "csr") table.push_back(v);
+    const auto jobs = gpulab::jobs(table, options);
+    double least = 0; // of the ratios below
+    std::string summary;
+    for (const std::string& what : matrices_of_every_kind(rows)) {
+        const Problem<T> p = make_problem(gpulab::generate_matrix<T>(what, options.seed()), options.seed());
+        const Reference<T> reference = make_reference(p);
+        Output<T> y(p.matrix.rows);
+        double ours = 0, library = 0; // the least times so far
+        std::string best;
+        report.begin({{"matrix", what},
+                      {"type", sizeof(T) == 4 ? "float" : "double"},
+                      {"rows", p.matrix.rows},
+                      {"nonzeros", p.matrix.nonzeros()}});
+        gpulab::measure_all(
+            options, report, jobs, p, y, work(p.matrix), [&](const auto&) { return compare(reference, y); },
+            [&](const auto& job, gpulab::Result& result) {
+                if (job.variant.backend != Backend::cuda || result.status != gpulab::Result::Status::passed) return;
+                double& time = job.variant.baseline ? library : ours;
+                if (time > 0 && time <= result.kernel.median) return;
+                time = result.kernel.median;
+                if (!job.variant.baseline) best = job.variant.name;
+            });
+        if (ours <= 0 || library <= 0) continue;
+        const double ratio = library / ours;
+        report.say(fmt::format("{}: {} is {:.2f} times as fast as the library", what, best, ratio));
+        if (least > 0 && ratio >= least) continue;
+        least = ratio;
+        summary = fmt::format("the least: {:.2f}, {}, {}", ratio, what, best);
+    }
+    if (!summary.empty()) report.say(summary);
+}
+
 /// Time per non-zero of the 5-point Laplacian on square grids from 2 x 2 on, as far as memory and patience go.
 template <class T> void growth(const Options& options, Report& report, std::size_t most) {
     gpulab::Growth growth(options, report, "nonzero",
@@ -156,8 +227,8 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& m) {
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size) {
     const auto rows = static_cast<double>(size.rows), columns = static_cast<double>(size.columns);
     const double entry = sizeof(T) + 4, vectors = (rows + columns) * sizeof(T);
-    // cuda_bins needs 40 bytes for each row, and twice 4 bytes and a value per entry while it joins its bins.
-    // cpu_csc has 8 bytes of offsets for each column, and as much again while it is made.
+    // A conversion may pad, as HYB does, and may sort the rows, as JDS does: the matrix twice more, 40 bytes for each
+    // row. cpu_csc has 8 bytes of offsets for each column, and as much again while it is made.
     return {.device = size.nonzeros * (entry + 4) + 12 * rows + vectors,
             .host = 3 * size.nonzeros * entry + (8 + 40) * rows + 16 * columns + vectors + (sizeof(T) + 8.0) * rows};
 }
@@ -176,11 +247,16 @@ template <class T> FormatNotes<T>::FormatNotes(Report& report, const FormatBytes
 template <class T> void FormatNotes<T>::operator()(const gpulab::Job<Run<T>>& job, gpulab::Result& result) const {
     const std::string format = format_of(job.variant.name);
     result.extra = {{"format", format}, {"format_bytes", bytes_of(bytes_, format)}};
+    if (result.prepared_ms > 0) {
+        result.extra.emplace_back("preparation_ms", result.prepared_ms);
+        result.extra.emplace_back("preparation_products", result.prepared_ms / result.kernel.median);
+    }
 }
 
 std::vector<gpulab::StudySummary> study_list() {
     return {{"growth", "time per non-zero, from 4 rows to as many as fit or --rows", {"--type", "--rows"}},
             {"formats", "memory and time of each format for several matrices", {"--type", "--rows"}},
+            {"kinds", "the CSR rungs against the library on matrices of twenty kinds", {"--type", "--rows"}},
             {"row-length",
              "rows of 1 to 1024 non-zeros, the same number of non-zeros in all: which rung wins where",
              {"--type", "--rows"}}};
@@ -190,6 +266,7 @@ template <class T> int run_study(const Options& options, std::size_t rows) {
     Report report(options);
     if (options.study() == "growth") growth<T>(options, report, rows);
     else if (options.study() == "formats") formats<T>(options, report, rows);
+    else if (options.study() == "kinds") kinds<T>(options, report, rows);
     else if (options.study() == "row-length") row_length<T>(options, report, rows);
     else throw gpulab::UsageError("--study: '" + options.study() + "' is not known");
     return report.finish();

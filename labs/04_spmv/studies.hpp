@@ -31,8 +31,8 @@ template <class T> FormatBytes format_bytes(const gpulab::Csr<T>& matrix);
 
 /// Bytes that a run needs at its peak.
 struct MemoryNeed {
-    double device =
-        0; ///< COO with x, y and the offsets: the largest format except those that pad and check for themselves
+    double device = 0; ///< COO with x, y and the offsets: the largest format except those that pad or sort, and check
+                       ///< for themselves
     double host = 0; ///< the matrix, the memory for making or reading it, one conversion at a time, x, y, the reference
 };
 template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
@@ -40,8 +40,8 @@ template <class T> MemoryNeed memory_need(const gpulab::MatrixSize& size);
 /// A line about a file that was read or written: "read a.mtx: 1.5 MB in 0.010 s, 150 MB/s".
 std::string rate_text(std::string_view what, const std::string& path, double bytes, double seconds);
 
-/// Adds to each result the format of its variant and the bytes of the matrix in that format: the note for
-/// gpulab::measure_all().
+/// Adds to each result the format of its variant and the bytes of the matrix in that format, and where a preparation
+/// was timed, its milliseconds and how many products take as long: the note for gpulab::measure_all().
 template <class T> class FormatNotes {
 public:
     /// Adds a column for the format, and says what the bound counts where a format is smaller than CSR.

@@ -260,6 +260,21 @@ TEST_CASE("the total does not contain what a variant leaves out") {
     CHECK(r.total_ms < 100);
 }
 
+TEST_CASE("what a variant prepares for any number of runs is timed, and stays in the total time") {
+    using namespace std::chrono_literals;
+    Values out(1);
+    const Result r = measured(out, Parsed({"--repeat", "1"}), [&](Values& o, Stopwatch& watch) {
+        watch.prepare([] { std::this_thread::sleep_for(20ms); });
+        watch.time([&] { o[0] = 1; });
+        std::this_thread::sleep_for(20ms);
+    });
+    CHECK(r.prepared_ms >= 20);
+    CHECK(r.prepared_ms <= r.total_ms - 20);
+    CHECK(measured(out, Parsed({"--repeat", "1"}), [&](Values& o, Stopwatch& watch) {
+              watch.time([&] { o[0] = 1; });
+          }).prepared_ms == 0);
+}
+
 TEST_CASE("needs that a device does not meet are named") {
     gpulab::Device old_gpu;
     old_gpu.backend = Backend::cuda;

@@ -147,6 +147,7 @@ Result measure(std::string_view name, std::span<const Device> devices, Output& o
             Stopwatch once;
             const double begin = clock_ms();
             body(output, once);
+            result.prepared_ms = once.prepared_ms();
             return Pass{clock_ms() - begin, once.left_out_ms()};
         });
         judge_run();

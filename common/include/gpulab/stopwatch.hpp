@@ -96,6 +96,15 @@ public:
     }
     double left_out_ms() const { return left_out_ms_; }
 
+    /// Does what a variant does once for any number of runs, such as sorting a matrix, and notes how long that takes.
+    /// @param body waits for what it starts on a device
+    template <class Body> void prepare(Body&& body) {
+        const double begin = clock_ms();
+        body();
+        prepared_ms_ += clock_ms() - begin;
+    }
+    double prepared_ms() const { return prepared_ms_; }
+
     /// Forgets earlier times; the helpers call it first, so that the last measured section counts.
     void start();
 
@@ -118,7 +127,7 @@ private:
     double budget_s_;
     bool flush_l2_;
     bool reset_ = false;
-    double left_out_ms_ = 0;
+    double left_out_ms_ = 0, prepared_ms_ = 0;
     std::vector<Tile> tiles_;
     std::vector<double> times_ms_;
     double started_ms_ = 0; // by clock_ms(); 0 before the first call of wants_more()

@@ -16,12 +16,17 @@
 //                                 +        "row 1 is done", c, d: c + d is carried out
 //                                          e, "row 2 is done"
 //
-//   1. A block takes a tile of threads * items steps. It loads the tile's non-zeros side by side and keeps their
-//      products in shared memory, together with the ends of the tile's rows.
+//   1. A block takes a tile of steps. It loads the tile's non-zeros side by side and keeps their products in shared
+//      memory, together with the ends of the tile's rows. A tile begins anywhere in the list of non-zeros, so the loads
+//      begin at the multiple of 32 before it: a warp then reads whole lines of 128 bytes, and shares none of them with
+//      its neighbours. With random columns, the L2 cache has no requests to spare. Of threads * items places, 31 may be
+//      taken up by entries before the tile: it has 32 steps less.
 //   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
 //   3. The sum that a thread is left with, its carry-out, belongs to a row that a later thread finishes. Carry-outs of
 //      the same row are added up across the warp, then added to the row's sum in shared memory.
-//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y.
+//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y. On
+//      devices of compute capability 9.0 it is launched before the first has ended (programmatic dependent launch), and
+//      waits itself: its launch then costs no time.
 // The first step of each tile depends on row_start only. It is found once per matrix, outside the timing.
 // Limit: with random columns the gather of x, because each entry fetches a sector of 32 bytes from the L2 cache and
 // uses 4 or 8 of them. With regular columns, the searches and the passing of products through shared memory.
@@ -62,21 +67,26 @@ __global__ void merge_points_kernel(const int* row_start, int rows, int nonzeros
     point[b] = find_merge_point(diagonal, row_start + 1, rows, nonzeros);
 }
 
-/// One tile of threads * items steps per block.
+/// Steps of a tile.
+__host__ __device__ constexpr unsigned merge_tile(unsigned threads, unsigned items) { return threads * items - 32; }
+
+/// One tile per block.
 /// @param carry_out carry_out[b] becomes the part of row point[b + 1].row that block b adds up but does not finish
 template <class T, unsigned threads, unsigned items>
 __global__ void __launch_bounds__(threads)
     merge_path_kernel(const int* __restrict__ row_start, const int* __restrict__ column, const T* __restrict__ value,
                       const T* __restrict__ x, T* __restrict__ y, const MergePoint* __restrict__ point,
                       T* __restrict__ carry_out) {
-    constexpr int tile = static_cast<int>(threads * items);
-    __shared__ T slot[tile + 1]; // first the products of the tile, then the sum of each of its rows
+    constexpr int tile = static_cast<int>(merge_tile(threads, items));
+    __shared__ T slot[tile + 32]; // first the products of the tile, then the sum of each of its rows
     __shared__ int row_end[tile + 1];
 
     const MergePoint begin = point[blockIdx.x], end = point[blockIdx.x + 1];
     const int rows = end.row - begin.row;             // finished in this tile
     const int nonzeros = end.nonzero - begin.nonzero; // rows + nonzeros <= tile
     const int me = static_cast<int>(threadIdx.x);
+    const int first = begin.nonzero & 31, base = begin.nonzero - first; // offsets below count from base
+    const int last = first + nonzeros;
 
     // 1. All loads of the matrix come before the first gather of x, so that they are in flight together.
     int j[items];
@@ -84,17 +94,18 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int n = 0; n < static_cast<int>(items); ++n) {
         const int k = n * static_cast<int>(threads) + me;
-        j[n] = k < nonzeros ? __ldcs(&column[begin.nonzero + k]) : 0;
-        v[n] = k < nonzeros ? __ldcs(&value[begin.nonzero + k]) : T{0};
+        const bool mine = (n > 0 || k >= first) && k < last;
+        j[n] = mine ? __ldcs(&column[base + k]) : 0;
+        v[n] = mine ? __ldcs(&value[base + k]) : T{0};
     }
-    for (int i = me; i < rows; i += threads) row_end[i] = row_start[begin.row + i + 1] - begin.nonzero;
+    for (int i = me; i < rows; i += threads) row_end[i] = row_start[begin.row + i + 1] - base;
 #pragma unroll
     for (int n = 0; n < static_cast<int>(items); ++n) {
         const int k = n * static_cast<int>(threads) + me;
-        if (k < nonzeros) slot[k] = v[n] * x[j[n]];
+        if ((n > 0 || k >= first) && k < last) slot[k] = v[n] * x[j[n]];
     }
-    T* const row_sum = slot + nonzeros; // rows + 1 of them
-    if (me == 0) row_sum[rows] = 0;     // of the unfinished row
+    T* const row_sum = slot + last; // rows + 1 of them
+    if (me == 0) row_sum[rows] = 0; // of the unfinished row
     __syncthreads();
 
     // 2. This thread's steps.
@@ -105,11 +116,11 @@ __global__ void __launch_bounds__(threads)
         int low = max(0, diagonal - nonzeros), high = min(diagonal, rows);
         while (low < high) {
             const int middle = (low + high) / 2;
-            if (row_end[middle] < diagonal - middle) low = middle + 1;
+            if (row_end[middle] - first < diagonal - middle) low = middle + 1;
             else high = middle;
         }
         row = low;
-        k = diagonal - low;
+        k = first + diagonal - low;
     }
     T sum = 0;
 #pragma unroll
@@ -147,11 +158,14 @@ __global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T*
     const unsigned b = blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= tiles) return;
     const int row = point[b + 1].row;
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize(); // until the kernel before has ended
+#endif
     if (row < rows && carry_out[b] != T{0}) atomicAdd(&y[row], carry_out[b]); // several blocks may share a long row
 }
 
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 256, items = 5, tile = threads * items; // odd: no bank conflicts
+    constexpr unsigned threads = 256, items = 5, tile = merge_tile(threads, items); // odd: no bank conflicts
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 
@@ -165,6 +179,19 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
+    // The second kernel may be launched before the first has ended, if the device can do that.
+    int device = 0, major = 0;
+    CUDA_CHECK(cudaGetDevice(&device));
+    CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = gpulab::grid_size(tiles, searches);
+    config.blockDim = searches;
+    config.attrs = &early;
+    config.numAttrs = major >= 9 ? 1 : 0;
+
     watch.tile(items, "items"); // rows and non-zeros: of a thread, of a block, of a block of carry-outs
     watch.tile(tile, "items");
     watch.tile(searches * std::size_t{tile}, "items");
@@ -174,8 +201,9 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
             merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
                                                                                 a.value.data(), a.x.data(), out.data(),
                                                                                 point.data(), carry_out.data());
-            carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
-                point.data(), carry_out.data(), out.data(), a.rows, tiles);
+            config.stream = stream;
+            CUDA_CHECK(cudaLaunchKernelEx(&config, carry_out_kernel<T>, point.data(), carry_out.data(), out.data(),
+                                          a.rows, tiles));
         },
         gpulab::poisoning(out, carry_out));
     out.copy_to(y);

@@ -182,8 +182,8 @@ template <class T> std::vector<Case<T>> all_cases() {
         cases.push_back({fmt::format("{} rows of 0 to 9", n),
                          random_rows<T>(
                              n, 1000, [=](std::size_t i) { return random_bits(n, i) % 10; }, seed + n)});
-    // Non-zeros around the tiles of cuda_row_blocks (512 and 1536) and, with the rows, of cuda_merge_path (1280).
-    for (const std::size_t n : {511, 512, 513, 639, 640, 641, 1279, 1280, 1281, 1535, 1536, 1537, 4095, 4096, 4097})
+    // Non-zeros around the tiles of cuda_row_blocks (512 and 1536) and, with the rows, of cuda_merge_path (1248).
+    for (const std::size_t n : {511, 512, 513, 623, 624, 625, 1279, 1280, 1281, 1535, 1536, 1537, 4095, 4096, 4097})
         cases.push_back({fmt::format("{} x {}, one per row", n, n), banded<T>(n, 0, seed + n)});
     for (const std::size_t n : {505, 511, 512, 513, 1265, 1275, 1280, 1525, 1536, 1537, 6144})
         cases.push_back({fmt::format("one row of {} between short ones", n),

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include "checks.hpp"
@@ -262,6 +263,24 @@ TEST_CASE("every study runs and writes a list of runs") {
         };
         CHECK(program.study_fault(study.name, "--rows 100", 5, wrong_rungs<float>(), fault) == "");
     }
+}
+
+TEST_CASE("the study of kinds has twenty matrices, at least one from each generator") {
+    const ScratchFile json;
+    REQUIRE(ran(program("--study kinds --rows 100 --backend cpu --repeat 1 --json " + json.path())));
+    std::set<std::string> matrices, kinds;
+    for (const auto& run : json.json()) {
+        const std::string matrix = run["problem"]["matrix"];
+        matrices.insert(matrix);
+        kinds.insert(matrix.substr(0, matrix.find(':')));
+    }
+    CHECK(matrices.size() == 20);
+    std::set<std::string> generators; // "lecture | laplace2d:N or NXxNY | ..."
+    std::istringstream help(gpulab::generator_help);
+    for (std::string word, before = "|"; help >> word; before = word)
+        if (before == "|") generators.insert(word.substr(0, word.find(':')));
+    CHECK(generators.size() == 8);
+    CHECK(kinds == generators);
 }
 
 TEST_CASE("megabytes per second of a file are its bytes and the seconds") {

@@ -95,7 +95,7 @@ template <class T> void check_tools(const gpulab::Variant<spmv::Run<T>>& v, Faul
     faults.check("small matrices", [&] {
         auto cases = spmv::testing::tiny_cases<T>();
         spmv::testing::Rows<T> rows;                                     // 1536 non-zeros are a tile of row blocks,
-        for (const std::size_t length : {700, 0, 3, 1200, 2000, 0, 513}) // 1280 rows and non-zeros one of merge path
+        for (const std::size_t length : {700, 0, 3, 1200, 2000, 0, 513}) // 1248 rows and non-zeros one of merge path
             rows.add(length);
         for (std::size_t i = 0; i < 1100; ++i) rows.add(i % 3); // more sums than a block of bins has threads
         cases.push_back({"long rows, then short ones", rows.matrix});
