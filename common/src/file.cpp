@@ -405,4 +405,6 @@ void flush_stdout() {
         throw Error(fmt::format("cannot write to stdout: {}", std::strerror(errno)));
 }
 
+OutputFile output_file(const std::string& path) { return path.empty() ? OutputFile() : OutputFile(path); }
+
 } // namespace gpulab

@@ -299,7 +299,7 @@ void Report::say(const std::string& text) {
 
 void Report::begin(Parameters problem) { state_->runs.emplace_back().problem = std::move(problem); }
 
-void Report::sequential_ms(double ms) { state_->runs.back().sequential_ms = ms; }
+void Report::sequential(Sequential reference) { state_->runs.back().sequential = std::move(reference); }
 
 void Report::quiet(bool quiet) { state_->quiet = quiet; }
 
@@ -318,7 +318,7 @@ const Result& Report::add(Result result, const Work& work) {
                              (static_cast<double>(result.devices) * result.kernel.median); // of all of them together
     }
     if (result.status != Result::Status::skipped)
-        result.speedup = gpulab::speedup(run.sequential_ms, result.kernel.median);
+        result.speedup = gpulab::speedup(run.sequential.ms, result.kernel.median);
     s.best_percent = std::max(s.best_percent, result.percent);
     switch (result.status) {
     case Result::Status::passed: ++s.passed; break;

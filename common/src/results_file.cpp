@@ -69,7 +69,9 @@ Json json_of(const Options& options, const ReportedRun& run, const std::string& 
     object["problem"] = Json::object();
     for (const Parameter& p : run.problem) set(object["problem"], p);
     object["problem"]["seed"] = options.seed();
-    object["sequential_ms"] = or_null(run.sequential_ms, run.sequential_ms > 0);
+    const bool timed = run.sequential.ms > 0;
+    object["sequential_variant"] = timed ? Json(run.sequential.variant) : Json(nullptr);
+    object["sequential_ms"] = or_null(run.sequential.ms, timed);
     return object;
 }
 

@@ -14,7 +14,7 @@ namespace gpulab {
 /// The results for one problem.
 struct ReportedRun {
     Parameters problem;
-    double sequential_ms = 0;
+    Sequential sequential;
     std::deque<Result> results; ///< a deque: Report::add() hands out references
 };
 

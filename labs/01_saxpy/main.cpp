@@ -32,15 +32,14 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
     // The reference: one loop on the CPU. The speed-ups refer to its time.
     const saxpy::Problem problem = saxpy::make_problem(n, options.seed());
     saxpy::Output reference(n), c(n);
-    const auto cpu_sequential = gpulab::run_of(saxpy::variants(), "cpu_sequential");
-    report.sequential_ms(gpulab::sequential_ms(cpu_sequential, problem, reference));
+    report.sequential(gpulab::sequential(saxpy::variants(), "cpu_sequential", problem, reference));
 
     // Each job fills c with NaN, runs its variant and compares c with the reference.
     gpulab::measure_all(
         options, report, jobs, problem, c, work, [&](const auto&) { return saxpy::compare(problem, reference, c); },
         [&](const auto& job, const gpulab::Result& result) {
             if (job.variant.name == "cpu_sequential")
-                report.sequential_ms(result.kernel.median); // so that its speed-up is 1.00
+                report.sequential({result.variant, result.kernel.median}); // so that its speed-up is 1.00
         });
     return report.finish();
 } catch (...) {

@@ -50,11 +50,10 @@ std::vector<Device> kernel_devices(const Options& options) {
 struct Case {
     Problem problem;
     Output reference;
-    double sequential_ms;
+    gpulab::Sequential sequential;
     Case(const Options& options, std::size_t n)
         : problem(make_problem(n, options.seed())), reference(n),
-          sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_sequential"), problem, reference,
-                                              Stopwatch(1, 5))) {}
+          sequential(gpulab::sequential(variants(), "cpu_sequential", problem, reference, Stopwatch(1, 5))) {}
 };
 
 /// Tables 2.1 and 2.2 of the book: n = 10^2 ... 10^7, the kernel alone, and the kernel with the copies before and after
@@ -72,7 +71,7 @@ void table(const Options& options, Report& report, bool with_transfers) {
         const Case c(options, n);
         Output out(n);
         report.begin({{"n", n}});
-        report.sequential_ms(c.sequential_ms);
+        report.sequential(c.sequential);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             const char* name = cuda ? "cuda_many_blocks" : "opencl_one_item";
@@ -87,14 +86,14 @@ void table(const Options& options, Report& report, bool with_transfers) {
             // The files hold the columns of the printed table beside those of every run.
             const double flops = 2.0 * static_cast<double>(n);
             const double ms = r.kernel.median;
-            r.extra = {{"sequential_ms", c.sequential_ms},
+            r.extra = {{"sequential_ms", c.sequential.ms},
                        {"parallel_ms", ms},
-                       {"table_speedup", gpulab::speedup(c.sequential_ms, ms)},
-                       {"sequential_gflop_per_s", gpulab::gflop_per_s(flops, c.sequential_ms)},
+                       {"table_speedup", gpulab::speedup(c.sequential.ms, ms)},
+                       {"sequential_gflop_per_s", gpulab::gflop_per_s(flops, c.sequential.ms)},
                        {"parallel_gflop_per_s", gpulab::gflop_per_s(flops, ms)}};
             Work work = saxpy_work(n);
             if (with_transfers) work.bytes = 0; // most of the time passes on the link, not in the device's memory
-            rows.push_back({n, c.sequential_ms, report.add(std::move(r), work)});
+            rows.push_back({n, c.sequential.ms, report.add(std::move(r), work)});
         }
     }
     for (const Device& device : kernel_devices(options)) {
@@ -129,7 +128,7 @@ void block_size(const Options& options, Report& report, std::size_t n, const Stu
     Output out(n);
     for (unsigned threads = 32; threads <= 1024; threads *= 2) {
         report.begin({{"n", n}, {"threads per block", threads}});
-        report.sequential_ms(c.sequential_ms);
+        report.sequential(c.sequential);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             BlockSizeRun* const run = cuda ? kernels.cuda_block_size : kernels.opencl_block_size;
@@ -158,7 +157,7 @@ void coalescing(const Options& options, Report& report, std::size_t n, const Stu
     Output out(n);
     for (unsigned stride = 1; stride <= 32; stride *= 2) {
         report.begin({{"n", n}, {"stride", stride}});
-        report.sequential_ms(c.sequential_ms);
+        report.sequential(c.sequential);
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             StridedRun* const run = cuda ? kernels.cuda_strided : kernels.opencl_strided;
@@ -191,7 +190,7 @@ void threads(const Options& options, Report& report, std::size_t n, const StudyK
             [&](Output& o, Stopwatch& watch) { kernels.threads(c.problem, o, watch, p); },
             [&] { return compare(c.problem, c.reference, out); });
         if (p == 1) one_thread_ms = r.kernel.median;
-        report.sequential_ms(one_thread_ms);
+        report.sequential({"cpu_blocks", one_thread_ms});
         const double s = gpulab::speedup(one_thread_ms, r.kernel.median);
         r.extra = {{"efficiency", gpulab::efficiency(one_thread_ms, r.kernel.median, static_cast<int>(p))}};
         if (p > 1) r.extra.push_back({"serial_fraction", gpulab::serial_fraction(s, p)});
@@ -210,7 +209,7 @@ void thread_each(const Options& options, Report& report) {
         const Case c(options, n);
         Output out(n);
         report.begin({{"n", n}});
-        report.sequential_ms(c.sequential_ms);
+        report.sequential(c.sequential);
         const auto add = [&](const char* name, const auto& run) {
             Result r = gpulab::measure(name, cpus.front(), out, options, run,
                                        [&] { return compare(c.problem, c.reference, out); });
@@ -238,7 +237,7 @@ void divergence(const Options& options, Report& report, std::size_t size, const 
         gpulab::Stopwatch watch(0, 1);
         cpu_divergence(branch, reference, watch);
         report.begin({{"n", n}, {"branch", branch == Branch::even_odd ? "even/odd threads" : "warp-aligned"}});
-        report.sequential_ms(watch.kernel().median);
+        report.sequential({"cpu_divergence", watch.kernel().median});
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             DivergenceRun* const run = cuda ? kernels.cuda_divergence : kernels.opencl_divergence;
@@ -266,7 +265,7 @@ void memories(const Options& options, Report& report, std::size_t size, const St
         gpulab::Stopwatch once(0, 1);
         cpu_look_up(apart, table, reference, once);
         report.begin({{"n", n}, {"words apart", apart}});
-        report.sequential_ms(once.kernel().median);
+        report.sequential({"cpu_look_up", once.kernel().median});
         for (const Device& device : kernel_devices(options)) {
             const bool cuda = device.backend == Backend::cuda;
             LookUpRun* const run = cuda ? kernels.cuda_look_up : kernels.opencl_look_up;
@@ -293,8 +292,7 @@ void distances(const Options& options, Report& report, std::size_t n) {
     const auto jobs = gpulab::jobs(distance_variants(), options);
     const DistanceProblem problem = make_distance_problem(n, options.seed());
     Distances reference(n), d(n);
-    const auto cpu_distances = gpulab::run_of(distance_variants(), "cpu_distances");
-    report.sequential_ms(gpulab::sequential_ms(cpu_distances, problem, reference));
+    report.sequential(gpulab::sequential(distance_variants(), "cpu_distances", problem, reference));
     const auto size = static_cast<double>(n);
     gpulab::measure_all(options, report, jobs, problem, d, {.bytes = 16 * size, .flops = 9 * size},
                         [&](const auto&) { return compare(reference, d); });
@@ -312,7 +310,7 @@ void growth(const Options& options, Report& report, std::size_t most) {
         const Case c(options, n);
         Output out(n);
         report.begin({{"n", n}});
-        report.sequential_ms(c.sequential_ms);
+        report.sequential(c.sequential);
         gpulab::measure_all(
             options, report, growth.jobs(variants()), c.problem, out, saxpy_work(n),
             [&](const auto&) { return compare(c.problem, c.reference, out); },

@@ -32,7 +32,7 @@ template <class T> std::string all_digits() {
 /// Makes the measured time of the sequential variant the one to which speed-ups refer: its own is then 1.00.
 /// @param name of the sequential variant
 void refer_to(Report& report, std::string_view name, const Result& r) {
-    if (r.variant == name && r.kernel.repeats > 0) report.sequential_ms(r.kernel.median);
+    if (r.variant == name && r.kernel.repeats > 0) report.sequential({r.variant, r.kernel.median});
 }
 
 /// Adds the number that a variant computed to its result.
@@ -51,7 +51,7 @@ template <class T> int sum(const Options& options, std::size_t n) {
     const SumProblem<T> problem = make_sum_problem<T>(n, options.seed());
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> out(1);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, out));
+    report.sequential(gpulab::sequential(sum_variants<T>(), "cpu_sequential", problem, out));
 
     // Each job poisons `out`, runs its variant and checks the result.
     gpulab::measure_all(
@@ -74,7 +74,7 @@ template <class T> int dot(const Options& options, std::size_t n) {
     const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
     const Expected<T> expected = expected_dot(problem);
     Scalar<T> out(1);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(dot_variants<T>(), "cpu_dot"), problem, out));
+    report.sequential(gpulab::sequential(dot_variants<T>(), "cpu_dot", problem, out));
     gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = 2 * size},
         [&](const auto& job) { return compare(expected, out, dot_tolerance<T>(job.variant.backend, n)); },
@@ -97,7 +97,7 @@ template <class T> int series(const Options& options, Series which, double x, st
     const Expected<T> expected = expected_series(problem);
     const double limit = series_limit(which, problem.x);
     Scalar<T> out(1);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(series_variants<T>(), "cpu_series"), problem, out));
+    report.sequential(gpulab::sequential(series_variants<T>(), "cpu_series", problem, out));
     // Nothing moves. A term of pi takes a division and an addition; its denominator and sign are whole numbers. The
     // number of operations of a power depends on the library, so those of the logarithm are not counted.
     gpulab::Work work;
@@ -127,7 +127,7 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
     const ScanProblem<T> problem = make_scan_problem<T>(kind, n, options.seed());
     const Prefixes<T> expected = expected_scan(problem);
     Prefixes<T> out(n);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(scan_variants<T>(), "cpu_scan"), problem, out));
+    report.sequential(gpulab::sequential(scan_variants<T>(), "cpu_scan", problem, out));
     gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},
         [&](const auto& job) { return compare(problem, expected, out, scan_tolerance<T>(job.variant.backend, n)); },

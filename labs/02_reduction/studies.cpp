@@ -29,13 +29,13 @@ void measure_sums(const Options& options, Report& report, std::size_t n, const a
     const Expected<T> expected = expected_sum(problem);
     Scalar<T> sum(1);
     report.begin(sum_parameters(name_of_type<T>(), n));
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(sum_variants<T>(), "cpu_sequential"), problem, sum));
+    report.sequential(gpulab::sequential(sum_variants<T>(), "cpu_sequential", problem, sum));
     gpulab::measure_all(
         options, report, jobs(), problem, sum, sum_work<T>(n),
         [&](const auto& job) { return compare(expected, sum, tolerance<T>(job.variant.backend, n)); },
         [&](const auto& job, Result& result) {
             if (job.variant.name == "cpu_sequential")
-                report.sequential_ms(result.kernel.median); // so that its speed-up is 1.00
+                report.sequential({result.variant, result.kernel.median}); // so that its speed-up is 1.00
             note(result);
         });
 }
@@ -43,7 +43,7 @@ void measure_sums(const Options& options, Report& report, std::size_t n, const a
 /// Time per element from 16 elements on, as far as memory and patience go.
 template <class T> void growth(const Options& options, Report& report, std::size_t most) {
     gpulab::Growth growth(options, report, "element",
-                          {"cpu_sequential", "cpu_threads_atomic", "opencl_multi_stage", "opencl_vectorised",
+                          {"cpu_sequential", "cpu_threads_atomic", "opencl_vectorised", "opencl_cpu_ranges",
                            "cuda_grid_stride", "cuda_vectorised", "cuda_single_pass", "cuda_atomics", "cuda_cub",
                            "cuda_cub_mapped"});
     report.column("n", "n");
@@ -85,9 +85,9 @@ template <class T> void transfers(const Options& options, Report& report) {
         const DotProblem<T> problem = make_dot_problem<T>(n, options.seed());
         const Expected<T> expected = expected_dot(problem);
         Scalar<T> dot(1);
-        const double sequential = gpulab::sequential_ms(gpulab::run_of(dot_variants<T>(), "cpu_dot"), problem, dot);
+        const gpulab::Sequential sequential = gpulab::sequential(dot_variants<T>(), "cpu_dot", problem, dot);
         report.begin({{"op", "dot"}, {"type", name_of_type<T>()}, {"n", n}});
-        report.sequential_ms(sequential);
+        report.sequential(sequential);
         for (const Device& device : devices) {
             const char* const name = device.backend == Backend::cuda ? "cuda_dot" : "opencl_dot";
             DotRun<T>* const run = gpulab::run_of(dot_variants<T>(), name);
@@ -100,7 +100,7 @@ template <class T> void transfers(const Options& options, Report& report) {
                 [&] { return compare(expected, dot, dot_tolerance<T>(device.backend, n)); });
             const auto elements = static_cast<double>(n);
             const Result added = report.add(std::move(r), {.bytes = 2 * sizeof(T) * elements, .flops = 2 * elements});
-            rows[device.id()].push_back({n, sequential, added.kernel.median, added.total_ms});
+            rows[device.id()].push_back({n, sequential.ms, added.kernel.median, added.total_ms});
         }
     }
     for (const Device& device : devices) {
@@ -126,16 +126,15 @@ void table_1_1(const Options& options, Report& report) {
         const Expected<double> expected = expected_series(problem);
         const double tolerance = series_tolerance<double>(Backend::cpu, terms);
         Scalar<double> sum(1);
-        const double sequential =
-            gpulab::sequential_ms(gpulab::run_of(series_variants<double>(), "cpu_series"), problem, sum);
+        const gpulab::Sequential sequential = gpulab::sequential(series_variants<double>(), "cpu_series", problem, sum);
         for (std::size_t p = 1;; p = std::min(2 * p, most)) {
             report.begin({{"op", "log"}, {"terms", terms}, {"threads", p}});
-            report.sequential_ms(sequential);
+            report.sequential(sequential);
             Result r = gpulab::measure(
                 "cpu_series_threads", cpus.front(), sum, options,
                 [&](Scalar<double>& out, Stopwatch& watch) { cpu_series_of(problem, out, watch, p); },
                 [&] { return compare(expected, sum, tolerance); });
-            r.extra = {{"efficiency", gpulab::efficiency(sequential, r.kernel.median, static_cast<int>(p))}};
+            r.extra = {{"efficiency", gpulab::efficiency(sequential.ms, r.kernel.median, static_cast<int>(p))}};
             report.add(std::move(r), {});
             if (p == most) break;
         }

@@ -27,7 +27,7 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.skip.empty(); })) {
         problem = matmul::make_problem<T>(m, k, n, options.seed());
         reference = matmul::reference_product(problem);
-        report.sequential_ms(matmul::sequential_ms(problem));
+        report.sequential(matmul::sequential(problem));
         c.resize(problem.size());
     }
 
@@ -35,10 +35,11 @@ template <class T> int multiply(const gpulab::Options& options, std::size_t m, s
     const gpulab::Work work{.bytes = problem.bytes(), .flops = problem.flops(), .arithmetic = matmul::arithmetic<T>()};
     // Each job poisons c, runs its variant and judges what that leaves in c.
     gpulab::measure_all(
-        options, report, jobs, problem, c, work, [&](const auto&) { return matmul::compare(problem, reference, c); },
+        options, report, jobs, problem, c, work,
+        [&](const auto& job) { return matmul::compare(problem, reference, c, matmul::input_error(job.variant.name)); },
         [&](const auto& job, const gpulab::Result& result) {
             if (job.variant.name == "cpu_ijk" && result.kernel.repeats > 0) // it was not left out
-                report.sequential_ms(result.kernel.median);                 // so that its speed-up is 1.00
+                report.sequential({result.variant, result.kernel.median});  // so that its speed-up is 1.00
         });
     return report.finish();
 }

@@ -72,7 +72,19 @@ template <class T> double tolerance(std::size_t k) {
     return std::sqrt(static_cast<double>(k)) * std::numeric_limits<T>::epsilon();
 }
 
-template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c) {
+double input_error(std::string_view variant) {
+    if (variant.ends_with("_bf16")) return 0x1p-8;
+    if (variant == "cuda_three_tf32") return 0x1p-22;
+    return variant.ends_with("_tf32") ? 0x1p-10 : 0;
+}
+
+std::string_view library_of(std::string_view variant) {
+    if (input_error(variant) == input_error("cuda_cublas_bf16")) return "cuda_cublas_bf16";
+    return input_error(variant) == input_error("cuda_cublas_tf32") ? "cuda_cublas_tf32" : "cuda_cublas";
+}
+
+template <class T>
+gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c, double input_error) {
     std::vector<double> row(p.m), column(p.n); // squared lengths, then lengths
     const std::size_t rows_worth = (1 << 20) / (p.k + 1) + 1, columns_worth = std::max<std::size_t>(rows_worth, 64);
     gpulab::for_ranges(p.m, rows_worth, [&](std::size_t begin, std::size_t end) {
@@ -85,7 +97,7 @@ template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<
     });
     for (double& length : row) length = std::sqrt(length);
     for (double& length : column) length = std::sqrt(length);
-    return gpulab::compare(reference, c, tolerance<T>(p.k),
+    return gpulab::compare(reference, c, tolerance<T>(p.k) + input_error * (2 + input_error),
                            [&](std::size_t e) { return row[e / p.n] * column[e % p.n]; });
 }
 
@@ -121,8 +133,8 @@ template Output<float> reference_product(const Problem<float>&);
 template Output<double> reference_product(const Problem<double>&);
 template double tolerance<float>(std::size_t);
 template double tolerance<double>(std::size_t);
-template gpulab::Comparison compare(const Problem<float>&, const Output<float>&, const Output<float>&);
-template gpulab::Comparison compare(const Problem<double>&, const Output<double>&, const Output<double>&);
+template gpulab::Comparison compare(const Problem<float>&, const Output<float>&, const Output<float>&, double);
+template gpulab::Comparison compare(const Problem<double>&, const Output<double>&, const Output<double>&, double);
 template std::span<const gpulab::Variant<Run<float>>> variants<float>();
 template std::span<const gpulab::Variant<Run<double>>> variants<double>();
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -56,9 +57,22 @@ template <class T> Output<T> reference_product(const Problem<T>& p);
 /// show one lost product out of 10^4, and inputs rounded to 10 bits (tensor cores in TF32 mode).
 template <class T> double tolerance(std::size_t k);
 
+/// The largest relative error with which a variant takes an element of A or B; 0 where it takes them as they are.
+///
+/// BF16 rounds to 8 significant bits: 2^-8. TF32 cuts off all but 11: 2^-10. The three products of cuda_three_tf32 lose
+/// 2^-22 in place of the fourth and 2^-23 in each low half, together what an error of 2^-22 in both elements would.
+double input_error(std::string_view variant);
+
+/// The baseline with which a variant is compared: the library in the same precision. cuda_three_tf32 gives the
+/// precision of float.
+std::string_view library_of(std::string_view variant);
+
 /// Compares c with the reference, element (i, j) on the scale |row i of A| |column j of B|: an upper bound of
 /// sum_l |a_il b_lj| by Cauchy and Schwarz, about a third larger for long sums of random numbers, and far cheaper.
-template <class T> gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c);
+/// @param input_error of the variant. Elements with a relative error u change each product by at most 2 u + u^2, and a
+/// sum by as much of the scale: this is added to the tolerance
+template <class T>
+gpulab::Comparison compare(const Problem<T>& p, const Output<T>& reference, const Output<T>& c, double input_error = 0);
 
 /// The ladder, in reading order: one row per rung. In the table for double, a rung that is written for float throws
 /// gpulab::Unsupported.

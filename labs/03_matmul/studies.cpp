@@ -1,8 +1,10 @@
 #include "studies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <span>
 
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
@@ -35,33 +37,56 @@ template <class T> Work work_of(const Problem<T>& p) {
     return {.bytes = p.bytes(), .flops = p.flops(), .arithmetic = arithmetic<T>()};
 }
 
-/// All chosen variants on one shape. The baseline runs first, so that each CUDA row can show its percentage of it.
+/// The percentages of the library that a variant has reached in a study so far, by its name and device.
+struct Percents {
+    double logarithms = 0, least = 0;
+    int count = 0;
+};
+
+/// All chosen variants on one shape. The baselines run first, so that each CUDA row can show its percentage of the one
+/// in its precision.
+/// @param so_far for a study of many shapes: only cuda_by_shape and the library run, unless the user chose others, and
+///        each row also has the geometric mean and the least of the percentages up to it
 template <class T>
-void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n) {
+void every_variant(const Options& options, Report& report, std::size_t m, std::size_t k, std::size_t n,
+                   std::map<std::string, Percents>* so_far = nullptr) {
     report.begin({{"m", m}, {"k", k}, {"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
     Problem<T> problem{m, k, n, {}, {}};
     auto jobs = gpulab::jobs(variants<T>(), options);
+    if (so_far && options.chosen_variants().empty())
+        std::erase_if(jobs, [](const auto& job) {
+            return job.variant.name != "cuda_by_shape" && job.variant.name != "cuda_cublas";
+        });
     std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
-    std::map<std::string, double> baseline_ms; // by device
+    std::map<std::string, double> baseline_ms; // by name and device
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), problem);
     Output<T> reference, c; // not needed when nothing runs
     if (std::any_of(jobs.begin(), jobs.end(), [](const auto& job) { return job.skip.empty(); })) {
         problem = make_problem<T>(m, k, n, options.seed());
         reference = reference_product(problem);
-        report.sequential_ms(sequential_ms(problem));
+        if (!so_far) report.sequential(sequential(problem));
         c.resize(problem.size());
     }
     gpulab::measure_all(
         options, report, jobs, problem, c, work_of(problem),
-        [&](const auto&) { return compare(problem, reference, c); },
+        [&](const auto& job) { return compare(problem, reference, c, input_error(job.variant.name)); },
         [&](const auto& job, Result& result) {
-            if (result.kernel.repeats == 0) return;                                        // it did not run
-            if (job.variant.name == "cpu_ijk") report.sequential_ms(result.kernel.median); // its speed-up is 1.00
-            if (job.variant.baseline) baseline_ms[result.device.id()] = result.kernel.median;
-            if (const auto baseline = baseline_ms.find(result.device.id()); baseline != baseline_ms.end())
-                result.extra = {
-                    {"percent_of_library", gpulab::percent_of_library(baseline->second, result.kernel.median)}};
+            if (result.kernel.repeats == 0) return; // it did not run
+            if (job.variant.name == "cpu_ijk")
+                report.sequential({result.variant, result.kernel.median}); // so that its speed-up is 1.00
+            const auto here = [&](std::string_view name) { return fmt::format("{} {}", name, result.device.id()); };
+            if (job.variant.baseline) baseline_ms[here(job.variant.name)] = result.kernel.median;
+            const auto baseline = baseline_ms.find(here(library_of(job.variant.name)));
+            if (baseline == baseline_ms.end()) return;
+            const double percent = gpulab::percent_of_library(baseline->second, result.kernel.median);
+            result.extra = {{"percent_of_library", percent}};
+            if (!so_far || !(percent > 0)) return;
+            Percents& all = (*so_far)[here(job.variant.name)];
+            all.logarithms += std::log(percent);
+            all.least = all.count++ == 0 ? percent : std::min(all.least, percent);
+            result.extra.push_back({"mean_of_percents", std::exp(all.logarithms / all.count)});
+            result.extra.push_back({"least_of_percents", all.least});
         });
 }
 
@@ -80,7 +105,7 @@ template <class T> void growth(const Options& options, Report& report, std::size
         report.begin({{"n", n}, {"type", sizeof(T) == 4 ? "float" : "double"}});
         gpulab::measure_all(
             options, report, growth.jobs(variants<T>()), problem, c, work_of(problem),
-            [&](const auto&) { return compare(problem, reference, c); },
+            [&](const auto& job) { return compare(problem, reference, c, input_error(job.variant.name)); },
             [&](const auto&, Result& result) { growth.add_to(result); });
     }
 }
@@ -100,6 +125,24 @@ constexpr Shape shapes[] = {{2048, 2048, 2048}, {65536, 1024, 128}, {128, 1024, 
 
 template <class T> void shape(const Options& options, Report& report) {
     for (const Shape& s : shapes) every_variant<T>(options, report, s.m, s.k, s.n);
+}
+
+/// Small, thin and long products, with sides of all kinds: where libraries and tiles are not tuned.
+constexpr Shape odd_shapes[] = {
+    {1, 1, 1},          {7, 5, 3},          {17, 33, 9},        {31, 100, 31},      {64, 64, 64},
+    {100, 100, 100},    {129, 127, 131},    {200, 300, 250},    {256, 256, 256},    {333, 333, 333},
+    {500, 500, 500},    {511, 513, 509},    {768, 768, 768},    {1000, 1000, 1000}, {1023, 1025, 1021},
+    {1500, 1500, 1500}, {2000, 2000, 2000}, {3001, 2999, 3003}, {5000, 5000, 5000}, {1, 5000, 5000},
+    {5000, 5000, 1},    {2, 4096, 4096},    {4096, 4096, 2},    {5, 3000, 4000},    {3999, 2500, 7},
+    {8, 5000, 5000},    {5000, 4000, 16},   {16, 1000, 5000},   {33, 5000, 33},     {5000, 17, 5000},
+    {5000, 1, 5000},    {4097, 4, 4095},    {1, 5000, 1},       {3, 5000, 3},       {100, 5000, 100},
+    {300, 5000, 20},    {64, 5000, 1000},   {5000, 64, 128},    {5000, 1000, 50},   {4000, 3, 10}};
+
+template <class T> void odd(const Options& options, Report& report) {
+    report.column("mean_of_percents", "mean");
+    report.column("least_of_percents", "least");
+    std::map<std::string, Percents> percents;
+    for (const Shape& s : odd_shapes) every_variant<T>(options, report, s.m, s.k, s.n, &percents);
 }
 
 /// The CUDA devices that the user chose, for a study that has kernels for no others.
@@ -124,7 +167,7 @@ void registers(const Options& options, Report& report, std::size_t n) {
     report.column("occupancy_percent", "occupancy", "{:.0f}");
     for (const int resident : {1, 2, 3, 4}) {
         report.begin({{"n", n}, {"blocks wanted", resident}});
-        report.sequential_ms(sequential_ms(problem));
+        report.sequential(sequential(problem));
         for (const Device& device : found) {
             Result result = gpulab::measure(
                 "cuda_resident", device, c, options,
@@ -155,7 +198,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
     const std::vector<Device> found = cuda_devices(options);
     const Problem<T> problem = make_problem<T>(n, n, n, options.seed());
     const Output<T> reference = reference_product(problem);
-    const double sequential = sequential_ms(problem);
+    const gpulab::Sequential reference_time = sequential(problem);
     Output<T> c(problem.size());
     for (const char* const side : {"rows", "columns", "depth"}) report.column(side, side);
     for (const Tile t : {Tile{4, 4, 4}, Tile{8, 8, 8}, Tile{16, 16, 16}, Tile{32, 32, 32}, Tile{32, 32, 16},
@@ -166,7 +209,7 @@ template <class T> void tile(const Options& options, Report& report, std::size_t
                       {"columns", t.columns},
                       {"depth", t.depth},
                       {"type", sizeof(T) == 4 ? "float" : "double"}});
-        report.sequential_ms(sequential);
+        report.sequential(reference_time);
         for (const Device& device : found) {
             const auto add = [&](std::string_view name, TileRun<T>* run) {
                 Result result = gpulab::measure(
@@ -193,7 +236,8 @@ std::vector<gpulab::StudySummary> study_list() {
             {"ladder", "all rungs at n = 1024, 2048 and 4096, in percent of the library", {"--type"}},
             {"tile", "sizes and shapes of the tile in shared memory, for n x n matrices", {"--n", "--type"}},
             {"registers", "registers against occupancy, for n x n matrices", {"--n"}},
-            {"shape", "square, tall, flat, deep and thin products with the same work", {"--type"}}};
+            {"shape", "square, tall, flat, deep and thin products with the same work", {"--type"}},
+            {"odd", "40 products with small, thin and odd sides, in percent of the library", {"--type"}}};
 }
 
 double most_elements(const std::string& study, std::size_t n) {
@@ -201,7 +245,8 @@ double most_elements(const std::string& study, std::size_t n) {
     if (study == "ladder") return 3 * 4096.0 * 4096.0;
     if (study == "tile" || study == "registers") return 3 * static_cast<double>(n) * static_cast<double>(n);
     double most = 0;
-    for (const Shape& s : shapes) most = std::max(most, static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n));
+    for (const Shape& s : study == "odd" ? std::span<const Shape>(odd_shapes) : std::span<const Shape>(shapes))
+        most = std::max(most, static_cast<double>(s.m * s.k + s.k * s.n + s.m * s.n));
     return most;
 }
 
@@ -214,6 +259,7 @@ template <class T> int run_study(const Options& options, std::size_t n) {
     else if (options.study() == "ladder") ladder<T>(options, report);
     else if (options.study() == "tile") tile<T>(options, report, n);
     else if (options.study() == "registers") registers(options, report, n);
+    else if (options.study() == "odd") odd<T>(options, report);
     else shape<T>(options, report);
     return report.finish();
 }
@@ -226,17 +272,17 @@ std::string too_slow(const Options& options, std::string_view variant, const Dev
         fmt::format("{:.3g} operations for {:.3g} elements", p.flops(), static_cast<double>(p.size())));
 }
 
-template <class T> double sequential_ms(const Problem<T>& p) {
-    if (cost(p) > patience_flops) return 0;
+template <class T> gpulab::Sequential sequential(const Problem<T>& p) {
+    if (cost(p) > patience_flops) return {};
     Output<T> c(p.size());
-    return gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_ijk"), p, c, Stopwatch(0, 1));
+    return gpulab::sequential(variants<T>(), "cpu_ijk", p, c, Stopwatch(0, 1));
 }
 
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<float>&);
 template std::string too_slow(const Options&, std::string_view, const Device&, const Problem<double>&);
 template int run_study<float>(const Options&, std::size_t);
 template int run_study<double>(const Options&, std::size_t);
-template double sequential_ms(const Problem<float>&);
-template double sequential_ms(const Problem<double>&);
+template gpulab::Sequential sequential(const Problem<float>&);
+template gpulab::Sequential sequential(const Problem<double>&);
 
 } // namespace matmul

@@ -8,6 +8,7 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/report.hpp"
 #include "matmul.hpp"
 
 namespace matmul {
@@ -29,8 +30,8 @@ template <class T>
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      const Problem<T>& p);
 
-/// The median time of cpu_ijk, to which speed-ups refer; 0 when the product would take too long.
-template <class T> double sequential_ms(const Problem<T>& p);
+/// cpu_ijk, to which speed-ups refer, and its median time; not measured when the product would take too long.
+template <class T> gpulab::Sequential sequential(const Problem<T>& p);
 
 /// A tile of the study `tile`: a block computes rows x columns of C, one element per thread, from tiles of A and B with
 /// `depth` columns and rows.

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <filesystem>
 #include <fmt/format.h>
-#include <iterator>
 #include <vector>
 
 #include "gpulab/error.hpp"
@@ -36,22 +35,6 @@ void settle(const gpulab::Options& options, Choice& choice) {
         throw gpulab::UsageError("--matrix and --generate: give only one of them");
     if (options.study().empty() && options.given("--rows")) throw gpulab::UsageError("--rows is for studies (--study)");
     if (choice.generate.empty()) choice.generate = "laplace2d:1000";
-}
-
-/// The vector of a Matrix Market file of one column.
-template <class T> std::vector<T> read_vector(const std::string& path, std::size_t size) {
-    const gpulab::MatrixSize announced = gpulab::matrix_market_size(path); // before anything is allocated
-    if (announced.rows != size || announced.columns != 1)
-        throw gpulab::UsageError(
-            fmt::format("{}: {} x {} numbers; x has {} x 1", path, announced.rows, announced.columns, size));
-    return gpulab::to_dense(gpulab::read_matrix_market<T>(path));
-}
-
-/// A vector as a Matrix Market file, in as many digits as are needed to read the same numbers back.
-template <class T> std::string vector_text(const std::vector<T>& v) {
-    std::string text = fmt::format("%%MatrixMarket matrix array real general\n{} 1\n", v.size());
-    for (const T value : v) fmt::format_to(std::back_inserter(text), "{}\n", value);
-    return text;
 }
 
 /// Prints the row lengths, and the bytes of each format.
@@ -127,7 +110,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     spmv::Problem<T> problem = spmv::make_problem(std::move(made), options.seed());
     if (choice.matrix.empty() && choice.generate == "lecture") // all ones, as in its program
         std::fill(problem.x.begin(), problem.x.end(), T{1});
-    if (!choice.x.empty()) problem.x = read_vector<T>(choice.x, problem.matrix.columns);
+    if (!choice.x.empty()) problem.x = gpulab::read_vector<T>(choice.x, problem.matrix.columns);
     gpulab::OutputFile file_of_y;
     if (!choice.y.empty()) file_of_y = gpulab::OutputFile(choice.y);
     const gpulab::Csr<T>& a = problem.matrix;
@@ -149,7 +132,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const spmv::Reference<T> reference = spmv::make_reference(problem);
     spmv::check_range(problem, reference, name);
     spmv::Output<T> y(a.rows);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(spmv::variants<T>(), "cpu_sequential"), problem, y));
+    report.sequential(gpulab::sequential(spmv::variants<T>(), "cpu_sequential", problem, y));
 
     // Each job poisons y, runs its variant and compares y with the reference.
     spmv::FormatNotes<T> notes(report, bytes);
@@ -161,7 +144,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
             if (is_small(a) && small_y.empty() && result.status == gpulab::Result::Status::passed)
                 small_y = fmt::format("y = {}  ({})", fmt::join(y, " "), job.variant.name);
             if (!file_of_y || !writer.empty() || result.status != gpulab::Result::Status::passed) return;
-            file_of_y.prepare(vector_text(y));
+            file_of_y.prepare(gpulab::array_text(y));
             writer = job.variant.name;
         });
     const int code = report.finish();

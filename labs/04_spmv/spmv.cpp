@@ -95,16 +95,6 @@ template <class T> gpulab::Work work(const gpulab::Csr<T>& a) {
             .flops = 2 * nonzeros};
 }
 
-template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
-    if (a.row_start.back() > most_csr_nonzeros)
-        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than this variant's 32-bit offsets can count, {}",
-                                              a.row_start.back(), most_csr_nonzeros));
-    std::vector<std::int32_t> offsets(a.row_start.size());
-    std::transform(a.row_start.begin(), a.row_start.end(), offsets.begin(),
-                   [](std::int64_t offset) { return static_cast<std::int32_t>(offset); });
-    return offsets;
-}
-
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     constexpr bool in_double = std::is_same_v<T, double>;
 #define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function<T>), function, __VA_ARGS__)
@@ -121,7 +111,6 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     template void check_range(const Problem<T>&, const Reference<T>&, const std::string&); \
     template gpulab::Comparison compare(const Reference<T>&, const Output<T>&);            \
     template gpulab::Work work(const gpulab::Csr<T>&);                                     \
-    template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);              \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -71,14 +71,6 @@ void cuda_multiply_coo(const gpulab::Coo<T>& a, const std::vector<T>& x, Output<
 /// The bytes that must move with CSR, each array once (value, column, row pointer and x in, y out), and the operations.
 template <class T> gpulab::Work work(const gpulab::Csr<T>& matrix);
 
-/// The most non-zeros of the CSR variants on devices, whose offsets have 32 bits: 2^31 - 1 minus 1024, because the loop
-/// over a row's entries goes up to one step of a block beyond its end.
-inline constexpr std::int64_t most_csr_nonzeros = std::numeric_limits<std::int32_t>::max() - 1024;
-
-/// The row pointers in 32 bits, as the devices' CSR variants use them.
-/// @throws Unsupported when there are more than most_csr_nonzeros
-template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& matrix);
-
 /// The table of variants in reading order, one row per rung.
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants();
 

@@ -47,7 +47,7 @@ void measure(const Options& options, Report& report, const Problem<T>& problem, 
     const FormatNotes<T> notes(report, bytes);
     const Reference<T> reference = make_reference(problem);
     Output<T> y(problem.matrix.rows);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_sequential"), problem, y));
+    report.sequential(gpulab::sequential(variants<T>(), "cpu_sequential", problem, y));
     gpulab::measure_all(
         options, report, jobs, problem, y, work(problem.matrix), [&](const auto&) { return compare(reference, y); },
         notes);

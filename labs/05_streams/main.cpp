@@ -100,7 +100,7 @@ int main(int argc, char** argv) try {
     gpulab::Report report(options, parameters);
     const streams::Output reference = streams::reference_output(problem);
     streams::Output out = reference;
-    report.sequential_ms(streams::sequential_ms(problem, out));
+    report.sequential(streams::sequential(problem, out));
     streams::LinkNotes notes(report, problem, out, jobs);
     notes.say_links();
 

@@ -103,9 +103,9 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
     traces_.last_right_name = name;
 }
 
-double sequential_ms(const Problem& p, Output& out) {
+gpulab::Sequential sequential(const Problem& p, Output& out) {
     const Stopwatch watch = p.work <= 16 ? Stopwatch(1, 3, 1.0) : Stopwatch(0, 1); // with much work it takes seconds
-    return gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_sequential"), p, out, watch);
+    return gpulab::sequential(variants(), "cpu_sequential", p, out, watch);
 }
 
 } // namespace streams

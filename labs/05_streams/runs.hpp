@@ -59,8 +59,8 @@ gpulab::Parameters link_values(const Link& link, const Problem& p);
 /// The bytes that must move: each byte crosses the link twice, up and down; a CPU reads and writes it.
 inline gpulab::Work work_of(const Problem& p) { return {.bytes = 2.0 * static_cast<double>(p.bytes())}; }
 
-/// The time of cpu_sequential in milliseconds. @param out receives its result
-double sequential_ms(const Problem& p, Output& out);
+/// cpu_sequential, to which speed-ups refer, and its time. @param out receives its result
+gpulab::Sequential sequential(const Problem& p, Output& out);
 
 /// The percentage of the busy time in which at least two of copy up, kernel and copy down run.
 /// Other kinds are drawn but not counted: the zero-copy kernel of cuda_mixed runs during the whole pass, and the

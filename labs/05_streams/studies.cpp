@@ -39,7 +39,7 @@ void measure(const Options& options, Report& report, const Problem& p, const std
     const Output reference = reference_output(p);
     Output out = reference;
     if (std::ranges::any_of(jobs, [](const auto& job) { return job.skip.empty(); })) // else nothing is compared with it
-        report.sequential_ms(sequential_ms(p, out));
+        report.sequential(sequential(p, out));
     LinkNotes notes(report, p, out, jobs);
     if (show_link) notes.say_links();
     gpulab::measure_all(

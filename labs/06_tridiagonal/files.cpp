@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <fmt/format.h>
-#include <iterator>
 
 #include "gpulab/error.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
@@ -44,8 +43,7 @@ template <class T> Problem<T> read_problem(const std::string& path, std::size_t 
     std::vector<T>* const columns[] = {&p.a, &p.b, &p.c, &p.d};
     for (std::vector<T>* column : columns) column->resize(size); // elements that are not stored are zero
     for (std::size_t row = 0; row < table.rows; ++row)
-        for (auto k = static_cast<std::size_t>(table.row_start[row]);
-             k < static_cast<std::size_t>(table.row_start[row + 1]); ++k) {
+        for (const std::size_t k : table.row(row)) {
             const auto column = static_cast<std::size_t>(table.column[k]);
             if (column < 3) // of every right-hand side
                 for (std::size_t r = 0; r < right_hand_sides; ++r)
@@ -61,17 +59,7 @@ Announced announced(const std::string& path) {
     return {size.rows, size.columns > 3 ? size.columns - 3 : 1};
 }
 
-template <class T> std::string solution_text(const std::vector<T>& x, std::size_t right_hand_sides) {
-    std::string text =
-        fmt::format("%%MatrixMarket matrix array real general\n{} {}\n", x.size() / right_hand_sides, right_hand_sides);
-    for (const T value : x) fmt::format_to(std::back_inserter(text), "{}\n", value);
-    return text;
-}
-
-#define INSTANTIATE(T)                                                    \
-    template Problem<T> read_problem<T>(const std::string&, std::size_t); \
-    template std::string solution_text(const std::vector<T>&, std::size_t);
-INSTANTIATE(float)
-INSTANTIATE(double)
+template Problem<float> read_problem<float>(const std::string&, std::size_t);
+template Problem<double> read_problem<double>(const std::string&, std::size_t);
 
 } // namespace tridiagonal

@@ -1,5 +1,5 @@
 /// @file
-/// Tridiagonal systems from Matrix Market files, and their solutions into one.
+/// Tridiagonal systems from Matrix Market files.
 #pragma once
 
 #include <string>
@@ -26,9 +26,5 @@ struct Announced {
     std::size_t right_hand_sides = 1;
 };
 Announced announced(const std::string& path);
-
-/// The unknowns as a Matrix Market `array` with a column for each right-hand side, with enough digits to read the same
-/// numbers back.
-template <class T> std::string solution_text(const std::vector<T>& x, std::size_t right_hand_sides = 1);
 
 } // namespace tridiagonal

@@ -5,6 +5,7 @@
 #include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
 #include "layouts.hpp"
 #include "studies.hpp"
 #include "tridiagonal.hpp"
@@ -59,7 +60,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const tridiagonal::Reference<T> reference = tridiagonal::make_reference(problem);
     tridiagonal::check_fits(problem, reference);
     tridiagonal::Output<T> out(problem.n, problem.systems);
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(tridiagonal::variants<T>(), "cpu_thomas"), problem, out));
+    report.sequential(gpulab::sequential(tridiagonal::variants<T>(), "cpu_thomas", problem, out));
 
     // Each job poisons the output, runs its variant and checks the result.
     std::string solver; // the first variant that passes
@@ -72,7 +73,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
                             if (result.status != gpulab::Result::Status::passed) return;
                             result.extra = {{"residual", tridiagonal::relative_residual(problem, out)}};
                             if (solution && solver.empty()) {
-                                solution.prepare(tridiagonal::solution_text(out.x, file.right_hand_sides));
+                                solution.prepare(gpulab::array_text(out.x, file.right_hand_sides));
                                 solver = job.variant.name;
                             }
                             tridiagonal::measure_other_layout(options, job, problem, out, judge, result);
@@ -90,7 +91,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& choice)
     const std::vector<T> x = tridiagonal::solve_others(problem, reference);
     if (zero.empty() || x.empty())
         throw gpulab::Error(choice.output + ": not written, because no variant has solved all systems");
-    solution.write(tridiagonal::solution_text(x, file.right_hand_sides));
+    solution.write(gpulab::array_text(x, file.right_hand_sides));
     throw gpulab::Error(fmt::format("{}: {}; x of such systems is nan there, of the others the solution of cpu_thomas",
                                     choice.output, zero));
 }

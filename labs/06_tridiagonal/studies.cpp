@@ -44,7 +44,7 @@ void measure(const Options& options, Report& report, const Sweep& sweep, std::si
     const Reference<T> reference = make_reference(p);
     Output<T> out(n, systems);
     report.begin(parameters(p, sweep));
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(variants<T>(), "cpu_thomas"), p, out));
+    report.sequential(gpulab::sequential(variants<T>(), "cpu_thomas", p, out));
     gpulab::measure_all(options, report, jobs, p, out, work<T>(n, systems),
                         [&](const auto&) { return compare(p, reference, out); });
 }

@@ -1,4 +1,4 @@
-#include "lu.hpp"
+#include "batch.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -11,16 +11,20 @@
 #include "gpulab/parallel.hpp"
 #include "gpulab/poison.hpp"
 #include "gpulab/report.hpp"
+#include "lu.hpp"
 #include "rungs.hpp"
 
 namespace lu {
 
 double Problem::flops() const {
     const auto m = static_cast<double>(n);
-    return m < 2 ? 0 : m * (m - 1) / 2 + m * (m - 1) * (2 * m - 1) / 3; // sum over k of (n-1-k) + 2 (n-1-k)^2
+    const double one = m < 2 ? 0 : m * (m - 1) / 2 + m * (m - 1) * (2 * m - 1) / 3; // sum of (n-1-k) + 2 (n-1-k)^2
+    return one * static_cast<double>(count);
 }
 
-double Problem::bytes() const { return 2.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n); }
+double Problem::bytes() const {
+    return 2.0 * sizeof(double) * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(count);
+}
 
 void poison(Factors& f) {
     gpulab::poison(f.lu);
@@ -32,8 +36,9 @@ void restore(const Problem& p, Factors& f) {
     gpulab::poison(f.pivots);
 }
 
-Singular::Singular(std::size_t column)
-    : Error(fmt::format("the matrix is singular: column {} has no pivot other than zero", column + 1)),
+Singular::Singular(std::size_t column, std::optional<std::size_t> matrix)
+    : Error(fmt::format("{} is singular: column {} has no pivot other than zero",
+                        matrix ? fmt::format("matrix {} of the batch", *matrix + 1) : "the matrix", column + 1)),
       column_(column) {}
 
 ZeroPivot::ZeroPivot(std::size_t column)
@@ -45,10 +50,11 @@ ZeroPivot::ZeroPivot(std::size_t column)
 void no_exchanges(Factors& f) { std::iota(f.pivots.begin(), f.pivots.end(), 0); }
 
 void check_pivots(const Factors& f, bool pivoting) {
-    for (std::size_t k = 0; k < f.n; ++k) {
-        if (f.lu[k * f.n + k] != 0) continue; // NaN is not zero
-        if (pivoting) throw Singular(k);
-        throw ZeroPivot(k);
+    for (std::size_t row = 0; row < f.pivots.size(); ++row) { // of all matrices
+        const std::size_t k = row % f.n;
+        if (f.lu[row * f.n + k] != 0) continue; // NaN is not zero
+        if (!pivoting) throw ZeroPivot(k);
+        throw Singular(k, f.pivots.size() > f.n ? std::optional(row / f.n) : std::nullopt);
     }
 }
 
@@ -107,7 +113,9 @@ double largest_of(const std::vector<double>& values) {
 double residual(const Problem& p, const Factors& f, const std::vector<std::size_t>& order) {
     const std::size_t n = p.n;
     std::vector<double> row_sum(n);
-    gpulab::for_ranges(n, 16, [&](std::size_t begin, std::size_t end) {
+    const std::size_t worth_a_thread =
+        std::max<std::size_t>(16, (std::size_t{1} << 21) / (n * n)); // about 2^21 products
+    gpulab::for_ranges(n, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         std::vector<double> row(n);
         for (std::size_t i = begin; i < end; ++i) {
             std::copy_n(p.a.begin() + static_cast<std::ptrdiff_t>(order[i] * n), n, row.begin());
@@ -182,12 +190,43 @@ double growth_factor(const Problem& p, const Factors& f) {
     return of_u / of_a;
 }
 
+namespace {
+
+/// compare() for a batch: the comparison of each matrix, of which the worst is the answer.
+gpulab::Comparison compare_each(const Problem& p, const Factors& f, bool pivoting) {
+    const std::size_t elements = p.n * p.n;
+    std::vector<gpulab::Comparison> each(p.count);
+    gpulab::for_ranges(p.count, 64, [&](std::size_t begin, std::size_t end) {
+        Problem matrix{p.n, std::vector<double>(elements), p.random};
+        Factors factors(p.n);
+        for (std::size_t m = begin; m < end; ++m) {
+            const auto first = static_cast<std::ptrdiff_t>(m * elements), row = static_cast<std::ptrdiff_t>(m * p.n);
+            std::copy_n(p.a.begin() + first, elements, matrix.a.begin());
+            std::copy_n(f.lu.begin() + first, elements, factors.lu.begin());
+            std::copy_n(f.pivots.begin() + row, p.n, factors.pivots.begin());
+            each[m] = compare(matrix, factors, pivoting);
+        }
+    });
+    const auto worse = [](const gpulab::Comparison& a, const gpulab::Comparison& b) {
+        if (a.passed != b.passed) return b.passed;
+        return a.error * b.tolerance > b.error * a.tolerance; // a larger part of what is allowed
+    };
+    std::size_t worst = 0;
+    for (std::size_t m = 1; m < p.count; ++m)
+        if (worse(each[m], each[worst])) worst = m;
+    if (!each[worst].passed) each[worst].message = fmt::format("matrix {}: {}", worst, each[worst].message);
+    return each[worst];
+}
+
+} // namespace
+
 gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting) {
     gpulab::Comparison result;
-    if (f.n != p.n || f.lu.size() != p.a.size() || f.pivots.size() != p.n) {
+    if (f.n != p.n || f.lu.size() != p.a.size() || f.pivots.size() != p.n * p.count) {
         result.message = "the factors have another size than the matrix";
         return result;
     }
+    if (p.count > 1) return compare_each(p, f, pivoting);
     if (result.message = fault_of_pivoting(f, pivoting); !result.message.empty()) return result;
     if (p.n == 0) {
         result.passed = true;
@@ -221,6 +260,17 @@ std::span<const gpulab::Variant<Run>> variants() {
 #define RUNG(backend, if_built, function, ...) GPULAB_ROW(backend, if_built(function), function, __VA_ARGS__)
     static constexpr gpulab::Variant<Run> table[] = {
 #include "rungs.inc"
+    };
+    return table;
+}
+
+Problem make_batch(std::size_t n, std::size_t count, std::uint64_t seed) {
+    return {n, gpulab::random_vector<double>(count * n * n, seed), true, count};
+}
+
+std::span<const gpulab::Variant<Run>> batch_variants() {
+    static constexpr gpulab::Variant<Run> table[] = {
+#include "rungs_batch.inc"
     };
     return table;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,20 +22,23 @@ namespace lu {
 using gpulab::raise;
 using gpulab::Stopwatch;
 
-/// A square matrix to factorise, row by row without gaps: A(i, j) is a[i * n + j].
+/// A square matrix to factorise, row by row without gaps: A(i, j) is a[i * n + j]. In a batch (batch.hpp) there are
+/// `count` of them, one behind the other.
 struct Problem {
     std::size_t n = 0;
     std::vector<double> a;
-    bool random = false;  ///< independent random elements with mean 0, so that rounding errors are independent, too
-    double flops() const; ///< divisions, multiplications and subtractions of the elimination: about 2/3 n^3
-    double bytes() const; ///< A read once, the factors written once
+    bool random = false;   ///< independent random elements with mean 0, so that rounding errors are independent, too
+    std::size_t count = 1; ///< matrices
+    double flops() const;  ///< divisions, multiplications and subtractions of the elimination: about 2/3 n^3 for each
+    double bytes() const;  ///< A read once, the factors written once
 };
 
 /// The factors, stored in place of the matrix.
 struct Factors {
     Factors() = default;
-    /// Room for the factors of an n x n matrix.
-    explicit Factors(std::size_t rows) : n(rows), lu(rows * rows), pivots(rows) {}
+    /// Room for the factors of an n x n matrix, or of a batch of them.
+    explicit Factors(std::size_t rows, std::size_t matrices = 1)
+        : n(rows), lu(matrices * rows * rows), pivots(matrices * rows) {}
 
     std::size_t n = 0;
     std::vector<double> lu;           ///< U on and above the diagonal; L below it, without its ones on the diagonal
@@ -58,7 +62,8 @@ inline constexpr std::size_t most_rows = std::size_t{1} << 20;
 /// The matrix is singular: with pivoting, all candidates for a pivot were zero.
 class Singular : public gpulab::Error {
 public:
-    explicit Singular(std::size_t column);
+    /// @param matrix which one of the batch, if there are several
+    explicit Singular(std::size_t column, std::optional<std::size_t> matrix = {});
     std::size_t column() const { return column_; } ///< counted from 0; the message counts from 1
 
 private:
@@ -82,7 +87,7 @@ constexpr bool pivots(std::string_view variant) { return variant.ends_with("_piv
 void no_exchanges(Factors& f);
 
 /// Every variant calls this last: it looks for a zero on the diagonal of U. The first one is the pivot that failed; the
-/// elements after it are infinite or not a number.
+/// elements after it are infinite or not a number. Of a batch it names the first matrix that has one.
 /// @throws Singular or ZeroPivot
 void check_pivots(const Factors& f, bool pivoting);
 
@@ -130,6 +135,8 @@ inline constexpr double lambda = 5;
 /// error in an element of the factors changes it by about the size of that error. The rounding errors of a row then
 /// have random signs, too: together they are at most lambda sqrt(n) eps / 2 random_growth(). The products with U and
 /// with L add as much each, so the tolerance of a random matrix is 3 lambda / 2 random_growth() / (sqrt(n) norm(A)).
+///
+/// The matrices of a batch are judged one by one; the result is that of the worst one.
 gpulab::Comparison compare(const Problem& p, const Factors& f, bool pivoting);
 
 /// Bytes that must move and operations that must be done, the same for all variants.

@@ -1,8 +1,9 @@
 /// @file
-/// Lab 07, LU factorisation: P A = L U and A X = B with every variant on every device, checked by their residuals; or
-/// the user's own system from files.
+/// Lab 07, LU factorisation: P A = L U of one matrix or of many small ones, and A X = B, with every variant on every
+/// device, checked by their residuals; or the user's own system from files.
 #include <fmt/format.h>
 
+#include "batch.hpp"
 #include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
@@ -23,11 +24,21 @@ struct Choice {
     std::string op = "factorise";
     std::size_t n = 512;
     std::size_t count = 16;
+    std::size_t matrices = 10000;
     lu::SystemFiles files;
 };
 
-/// Rejects conflicting options.
-void settle(const Options& options, const Choice& choice) {
+/// Rejects conflicting options, and gives a batch its own default for n.
+void settle(const Options& options, Choice& choice) {
+    if (choice.op == "batch") {
+        if (!options.given("--n")) choice.n = 32;
+        if (!choice.files.matrix.empty()) throw gpulab::UsageError("--matrix: the matrices of --op batch are random");
+        if (choice.n > lu::most_batch_rows)
+            throw gpulab::UsageError(fmt::format("--n: the matrices of --op batch have at most {} rows, not {}",
+                                                 lu::most_batch_rows, choice.n));
+    } else if (options.given("--matrices")) {
+        throw gpulab::UsageError("--matrices is for --op batch");
+    }
     const bool system = !choice.files.rhs.empty();
     if (system && choice.files.matrix.empty()) throw gpulab::UsageError("--rhs: the system needs a matrix, --matrix");
     if (!choice.files.solution.empty() && !system)
@@ -68,7 +79,7 @@ int factorise(const Options& options, const Choice& choice) {
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}});
     for (auto& job : jobs)
         if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
-    report.sequential_ms(lu::sequential_ms(problem));
+    report.sequential(lu::sequential(problem));
 
     // Each job poisons f, runs its variant and checks the factors in f.
     lu::Factors f(problem.n);
@@ -86,9 +97,25 @@ int solve(const Options& options, const Choice& choice) {
     const lu::SolveProblem problem = lu::make_solve_problem(matrix, choice.count, options.seed() + 1);
     gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"rhs_count", problem.count}});
     lu::Solution x(problem.b.size());
-    report.sequential_ms(gpulab::sequential_ms(gpulab::run_of(lu::solve_variants(), "cpu_solve_rows"), problem, x));
+    report.sequential(gpulab::sequential(lu::solve_variants(), "cpu_solve_rows", problem, x));
     gpulab::measure_all(options, report, jobs, problem, x, lu::work(problem),
                         [&](const auto& job) { return lu::compare(problem, x, lu::refines(job.variant.name)); });
+    return report.finish();
+}
+
+/// P A = L U of many small matrices with every chosen variant.
+int batch(const Options& options, const Choice& choice) {
+    auto jobs = gpulab::jobs(lu::batch_variants(), options);
+    const double n = static_cast<double>(choice.n), bytes = 8 * n * n * static_cast<double>(choice.matrices);
+    gpulab::check_memory(options, 2 * bytes, 3 * bytes);
+    const lu::Problem problem = lu::make_batch(choice.n, choice.matrices, options.seed());
+    gpulab::Report report(options, {{"op", choice.op}, {"n", problem.n}, {"matrices", problem.count}});
+    for (auto& job : jobs)
+        if (job.skip.empty()) job.skip = lu::too_slow(options, job.variant.name, job.device(), problem.flops());
+    report.sequential(lu::sequential(problem));
+    lu::Factors f(problem.n, problem.count);
+    gpulab::measure_all(options, report, jobs, problem, f, lu::work(problem),
+                        [&](const auto&) { return lu::compare(problem, f, true); });
     return report.finish();
 }
 
@@ -97,13 +124,16 @@ int solve(const Options& options, const Choice& choice) {
 int main(int argc, char** argv) try {
     Choice choice;
     Options options("lu", "P A = L U, and A X = B with the factors");
-    options.choice("--op", choice.op, {"factorise", "solve"}, "what to measure");
-    options.size("--n", choice.n, 1, "rows and columns of a random A", lu::most_rows);
+    options.choice("--op", choice.op, {"factorise", "solve", "batch"}, "what to measure");
+    options.size("--n", choice.n, 1, "rows and columns of a random A; with --op batch at most 128, by default 32",
+                 lu::most_rows);
+    options.size("--matrices", choice.matrices, 1, "n x n matrices, with --op batch", std::size_t{1} << 24);
     options.size("--rhs-count", choice.count, 1, "columns of a random B, with --op solve", 1 << 20);
     options.input("--matrix", choice.files.matrix, "take A from this Matrix Market file");
     options.input("--rhs", choice.files.rhs, "solve A X = B with B from this file, and say how good X is");
     options.output("--solution", choice.files.solution, "with --rhs: write X to this file");
     options.variants(lu::variants());
+    options.variants(lu::batch_variants());
     options.variants(lu::solve_variants());
     options.studies(lu::study_list());
     if (!options.parse(argc, argv)) return gpulab::exit_success; // --help and --list are answered
@@ -111,6 +141,7 @@ int main(int argc, char** argv) try {
 
     if (!options.study().empty()) return lu::run_study(options, choice.n);
     if (!choice.files.rhs.empty()) return lu::solve_system(options, choice.files);
+    if (choice.op == "batch") return batch(options, choice);
     return choice.op == "solve" ? solve(options, choice) : factorise(options, choice);
 } catch (...) {
     return gpulab::fail("lu");

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "batch.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
@@ -56,9 +57,8 @@ void figure_3_10(const Options& options, Report& report) {
         // The book's figures have the sequential time at all n, so it is measured wherever any variant is, however long
         // it takes.
         if (any_runs(jobs))
-            report.sequential_ms(
-                gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_right_looking"), problem, f,
-                                      problem.flops() > patience_flops ? Stopwatch(0, 1) : Stopwatch(1, 5)));
+            report.sequential(gpulab::sequential(variants(), "cpu_right_looking", problem, f,
+                                                 problem.flops() > patience_flops ? Stopwatch(0, 1) : Stopwatch(1, 5)));
         gpulab::measure_all(options, report, jobs, problem, f, work(problem),
                             [&](const auto& job) { return compare(problem, f, pivots(job.variant.name)); });
         // The book's time has the copy of the factors to the host in it.
@@ -114,7 +114,7 @@ void ladder(const Options& options, Report& report) {
         if (jobs.empty()) continue;
         std::stable_partition(jobs.begin(), jobs.end(), [](const auto& job) { return job.variant.baseline; });
         report.begin({{"op", "factorise"}, {"n", n}});
-        report.sequential_ms(sequential_ms(problem));
+        report.sequential(sequential(problem));
         Factors f(n);
         PercentOfLibrary percent;
         gpulab::measure_all(
@@ -145,7 +145,7 @@ void pivoting(const Options& options, Report& report) {
     for (const std::size_t n : {256, 512, 1024, 2048, 4096}) {
         const Problem problem = make_problem(n, options.seed());
         report.begin({{"op", "factorise"}, {"n", n}});
-        report.sequential_ms(sequential_ms(problem));
+        report.sequential(sequential(problem));
         Factors f(n);
         std::map<std::pair<std::string, std::string_view>, double> without_ms; // by device and variant
         gpulab::measure_all(
@@ -221,12 +221,12 @@ void update(const Options& options, Report& report) {
 
 void block(const Options& options, Report& report, std::size_t n, std::span<const PanelRung> rungs) {
     const Problem problem = make_problem(n, options.seed());
-    const double sequential = sequential_ms(problem);
+    const gpulab::Sequential reference = sequential(problem);
     Factors f(n);
     report.column("width", "width");
     for (const int width : {8, 16, 24, 32, 48, 64, 96, 128, 256}) {
         report.begin({{"op", "factorise"}, {"n", n}, {"width", width}});
-        report.sequential_ms(sequential);
+        report.sequential(reference);
         for (const PanelRung& row : rungs) {
             if (!options.wants(row.name, row.backend) || width > row.most) continue;
             for (const Device& device : options.devices(row.backend)) {
@@ -301,10 +301,11 @@ std::string too_slow(const Options& options, std::string_view variant, const Dev
     return gpulab::too_slow_on_cpu(options, variant, device, fmt::format("{:.3g} operations", flops));
 }
 
-double sequential_ms(const Problem& p) {
-    if (p.flops() > patience_flops) return 0;
-    Factors f(p.n);
-    return gpulab::sequential_ms(gpulab::run_of(variants(), "cpu_right_looking_pivot"), p, f, Stopwatch(0, 1));
+gpulab::Sequential sequential(const Problem& p) {
+    if (p.flops() > patience_flops) return {};
+    Factors f(p.n, p.count);
+    if (p.count > 1) return gpulab::sequential(batch_variants(), "cpu_batch_sequential", p, f, Stopwatch(0, 1));
+    return gpulab::sequential(variants(), "cpu_right_looking_pivot", p, f, Stopwatch(0, 1));
 }
 
 } // namespace lu

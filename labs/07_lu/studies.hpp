@@ -30,8 +30,9 @@ int run_study(const gpulab::Options& options, std::size_t n);
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double flops);
 
-/// The median time of cpu_right_looking_pivot, to which speed-ups refer; 0 when it would take too long.
-double sequential_ms(const Problem& p);
+/// cpu_right_looking_pivot, or cpu_batch_sequential for a batch, to which speed-ups refer, and its median time; not
+/// measured when it would take too long.
+gpulab::Sequential sequential(const Problem& p);
 
 /// Gives results an extra `percent_of_library`: their speed in percent of the library's on the same device.
 class PercentOfLibrary {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "book.hpp"
@@ -29,13 +28,15 @@ Medium medium(Mode mode, const Material& of) {
 }
 
 /// Equation 4.2.10 of the book, divided by the cell's sides.
-template <class T> Coefficients<T> coefficients(double constant, double loss, double dx, double dy, double dt) {
-    const double half = loss * dt / (2 * constant), b = dt / constant / (1 + half);
-    return {static_cast<T>((1 - half) / (1 + half)), static_cast<T>(b / dx), static_cast<T>(b / dy), static_cast<T>(b)};
+template <class T> Coefficients<T> coefficients(const Problem<T>& p, double constant, double loss) {
+    const double half = loss * p.dt / (2 * constant), b = p.dt / constant / (1 + half);
+    return {static_cast<T>((1 - half) / (1 + half)), static_cast<T>(b / p.dx), static_cast<T>(b / p.dy),
+            static_cast<T>(b)};
 }
 
-Box box_of(const Source& s) {
-    return {static_cast<int>(s.x0), static_cast<int>(s.y0), static_cast<int>(s.x1), static_cast<int>(s.y1)};
+/// Those of P or Q on an edge, which takes the mean of the constants of its two cells.
+template <class T> Coefficients<T> edge_coefficients(const Problem<T>& p, const Medium& a, const Medium& b) {
+    return coefficients(p, (a.e + b.e) / 2, (a.loss_e + b.loss_e) / 2);
 }
 
 Box around(const Box& a, const Box& b) {
@@ -93,33 +94,29 @@ template <class T> void fill_map(const Scene& scene, Problem<T>& p) {
     });
 }
 
-/// Coefficients of U, P and Q for each cell. An edge takes the mean of the constants of its two cells.
+/// Coefficients of U, P and Q for each cell.
 template <class T> void fill_table(const Scene& scene, Problem<T>& p) {
     const std::size_t size = p.array_size();
     p.table.assign(3 * size, Coefficients<T>{});
     const auto of = [&](std::size_t i, std::size_t j) { return medium(scene.mode, scene.material_at(i, j)); };
-    const auto edge = [&](const Medium& a, const Medium& b) {
-        return coefficients<T>((a.e + b.e) / 2, (a.loss_e + b.loss_e) / 2, p.dx, p.dy, p.dt);
-    };
     each_place(p, [&](std::size_t at, std::size_t column, std::size_t row, std::size_t left, std::size_t below) {
         const Medium here = of(column, row);
-        p.table[at] = coefficients<T>(here.m, here.loss_m, p.dx, p.dy, p.dt);
-        p.table[size + at] = edge(of(column, below), here);
-        p.table[2 * size + at] = edge(of(left, row), here);
+        p.table[at] = coefficients(p, here.m, here.loss_m);
+        p.table[size + at] = edge_coefficients(p, of(column, below), here);
+        p.table[2 * size + at] = edge_coefficients(p, of(left, row), here);
     });
 }
 
 /// The start that the scene gives, in cells and on edges that may change.
 template <class T> void add_initial(const Scene& scene, Problem<T>& p) {
-    const Box& change = p.rules.change;
     for (const Initial& initial : scene.initial) {
         const Component c = initial.component;
         std::vector<T>& numbers = c == Component::z ? p.start.u : c == Component::x ? p.start.p : p.start.q;
         const double sign = scene.mode == Mode::tm && c != Component::z ? -1 : 1;
-        for (int j = c == Component::z ? change.y0 : c == Component::x;
-             j < (c == Component::z ? change.y1 : p.rules.ny); ++j)
-            for (int i = c == Component::z ? change.x0 : c == Component::y;
-                 i < (c == Component::z ? change.x1 : p.rules.nx); ++i) {
+        const Box b =
+            c == Component::z ? p.rules.change : Box{c == Component::y, c == Component::x, p.rules.nx, p.rules.ny};
+        for (int j = b.y0; j < b.y1; ++j)
+            for (int i = b.x0; i < b.x1; ++i) {
                 const auto x = static_cast<std::size_t>(i), y = static_cast<std::size_t>(j);
                 numbers[y * p.pitch() + x] += static_cast<T>(sign * initial.at(scene, x, y));
             }
@@ -127,11 +124,6 @@ template <class T> void add_initial(const Scene& scene, Problem<T>& p) {
 }
 
 } // namespace
-
-template <class T> void poison(Output<T>& out) {
-    gpulab::poison(out.field.u), gpulab::poison(out.field.p), gpulab::poison(out.field.q);
-    gpulab::poison(out.field.v), gpulab::poison(out.recorded);
-}
 
 template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first, std::size_t steps) {
     Problem<T> p;
@@ -144,9 +136,7 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
 
     // Media.
     const auto of = [&](std::size_t i) { return medium(scene.mode, scene.materials[i]); };
-    const Medium first_medium = of(0);
-    r.u = coefficients<T>(first_medium.m, first_medium.loss_m, p.dx, p.dy, p.dt);
-    r.e = coefficients<T>(first_medium.e, first_medium.loss_e, p.dx, p.dy, p.dt);
+    r.u = coefficients(p, of(0).m, of(0).loss_m), r.e = edge_coefficients(p, of(0), of(0));
     if (scene.graded()) {
         r.mapped = r.graded = 1;
         r.materials_u = static_cast<int>(p.array_size());
@@ -155,19 +145,15 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
         r.mapped = 1;
         r.materials_u = static_cast<int>(scene.materials.size());
         for (std::size_t i = 0; i < scene.materials.size(); ++i)
-            p.table.push_back(coefficients<T>(of(i).m, of(i).loss_m, p.dx, p.dy, p.dt));
+            p.table.push_back(coefficients(p, of(i).m, of(i).loss_m));
         for (std::size_t high = 0; high < scene.materials.size(); ++high)
-            for (std::size_t low = 0; low <= high; ++low)
-                p.table.push_back(coefficients<T>((of(low).e + of(high).e) / 2, (of(low).loss_e + of(high).loss_e) / 2,
-                                                  p.dx, p.dy, p.dt));
+            for (std::size_t low = 0; low <= high; ++low) p.table.push_back(edge_coefficients(p, of(low), of(high)));
         fill_map(scene, p);
     }
 
     // Sides. TE: at a perfect conductor P and Q along the border are 0, and they never change. TM: U is 0 in the
     // outermost cells.
-    const auto fixed = [&](const Side& side) {
-        return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && scene.mode == Mode::tm);
-    };
+    const auto fixed = [&](const Side& side) { return scene.fixes_z(side); };
     const auto layer = [](const Side& side) { return side.kind == Side::Kind::pml ? static_cast<int>(side.cells) : 0; };
     r.change = {fixed(scene.left), fixed(scene.bottom), r.nx - fixed(scene.right), r.ny - fixed(scene.top)};
     r.inner = {layer(scene.left), layer(scene.bottom), r.nx - layer(scene.right), r.ny - layer(scene.top)};
@@ -190,16 +176,22 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     };
     // A driven side sets the tangential E: P or Q on the border in TE, U in the outermost cells in TM.
     const bool te = scene.mode == Mode::te;
-    const auto drive = [&](const Side& side, const Box& edges, int component, const Box& cells) {
-        if (side.kind != Side::Kind::driven) return;
-        add_source({te ? edges : cells, te ? component : 0, 1}, side.waveform, 1, te ? 0.5 : 0);
+    struct Border {
+        const Side& side;
+        Box cells, edges;
+        int component; // of the edges
     };
-    drive(scene.left, {0, 0, 1, r.ny}, 4, {0, 0, 1, r.ny});
-    drive(scene.right, {r.nx, 0, r.nx + 1, r.ny}, 4, {r.nx - 1, 0, r.nx, r.ny});
-    drive(scene.bottom, {0, 0, r.nx, 1}, 3, {0, 0, r.nx, 1});
-    drive(scene.top, {0, r.ny, r.nx, r.ny + 1}, 3, {0, r.ny - 1, r.nx, r.ny});
+    const Border borders[] = {{scene.left, {0, 0, 1, r.ny}, {0, 0, 1, r.ny}, 4},
+                              {scene.right, {r.nx - 1, 0, r.nx, r.ny}, {r.nx, 0, r.nx + 1, r.ny}, 4},
+                              {scene.bottom, {0, 0, r.nx, 1}, {0, 0, r.nx, 1}, 3},
+                              {scene.top, {0, r.ny - 1, r.nx, r.ny}, {0, r.ny, r.nx, r.ny + 1}, 3}};
+    for (const auto& [side, cells, edges, component] : borders)
+        if (side.kind == Side::Kind::driven)
+            add_source({te ? edges : cells, te ? component : 0, 1}, side.waveform, 1, te ? 0.5 : 0);
     for (const Source& source : scene.sources) {
-        Patch patch{box_of(source), static_cast<int>(source.component), source.hard};
+        const Box box{static_cast<int>(source.x0), static_cast<int>(source.y0), static_cast<int>(source.x1),
+                      static_cast<int>(source.y1)};
+        Patch patch{box, static_cast<int>(source.component), source.hard};
         if (!source.strength.empty()) patch.strengths = static_cast<int>(p.strengths.size());
         for (const double x : source.strength) p.strengths.push_back(static_cast<T>(x));
         const bool z = source.component == Component::z;
@@ -218,24 +210,20 @@ template <class T> Problem<T> make_problem(const Scene& scene, std::size_t first
     // The start.
     p.start.u.assign(p.array_size(), 0), p.start.p = p.start.q = p.start.u;
     p.start.v.assign(p.layered_size(), 0);
-    const auto set = [&](const Side& side, std::size_t x0, std::size_t y0, std::size_t x1, std::size_t y1) {
-        if (side.kind != Side::Kind::dirichlet) return;
-        for (std::size_t j = y0; j < y1; ++j)
-            for (std::size_t i = x0; i < x1; ++i) p.start.u[j * p.pitch() + i] = static_cast<T>(side.value);
+    const auto fill = [&](std::vector<T>& numbers, const Box& box, double value) {
+        for (int j = box.y0; j < box.y1; ++j)
+            for (int i = box.x0; i < box.x1; ++i)
+                numbers[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)] = static_cast<T>(value);
     };
-    set(scene.left, 0, 0, 1, scene.ny), set(scene.right, scene.nx - 1, 0, scene.nx, scene.ny);
-    set(scene.bottom, 0, 0, scene.nx, 1), set(scene.top, 0, scene.ny - 1, scene.nx, scene.ny);
+    for (const Border& border : borders)
+        if (border.side.kind == Side::Kind::dirichlet) fill(p.start.u, border.cells, border.side.value);
     add_initial(scene, p);
     // Driven sides hold the value of the start: P and Q are half a step later than U.
-    std::size_t s = 0;
-    for (const Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) {
-        if (side->kind != Side::Kind::driven) continue;
-        const Patch& patch = p.patches[s++];
-        std::vector<T>& numbers = patch.component == 0 ? p.start.u : patch.component == 3 ? p.start.p : p.start.q;
-        const double value = side->waveform.at(static_cast<double>(first) + (te ? 0.5 : 0), p.dt);
-        for (int j = patch.box.y0; j < patch.box.y1; ++j)
-            for (int i = patch.box.x0; i < patch.box.x1; ++i)
-                numbers[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)] = static_cast<T>(value);
+    for (const auto& [side, cells, edges, component] : borders) {
+        if (side.kind != Side::Kind::driven) continue;
+        const double value = side.waveform.at(static_cast<double>(first) + (te ? 0.5 : 0), p.dt);
+        if (te) fill(component == 3 ? p.start.p : p.start.q, edges, value);
+        else fill(p.start.u, cells, value);
     }
     return p;
 }
@@ -269,12 +257,11 @@ template <class T> void randomise(Problem<T>& p, std::uint64_t seed) {
             const auto number = [&](std::uint64_t more, double factor) {
                 return static_cast<T>(factor * (2 * gpulab::random_unit(seed + more, at) - 1));
             };
-            const Box &in = p.rules.inner, &change = p.rules.change;
             const int x = static_cast<int>(i), y = static_cast<int>(j);
-            if (x >= change.x0 && x < change.x1 && y >= change.y0 && y < change.y1) p.start.u[at] = number(0, 1);
+            if (p.rules.change.holds(x, y)) p.start.u[at] = number(0, 1);
             if (i < p.nx() && j > 0 && j < p.ny()) p.start.p[at] = number(1, size);
             if (j < p.ny() && i > 0 && i < p.nx()) p.start.q[at] = number(2, size);
-            if (p.rules.layers && i < p.nx() && j < p.ny() && (x < in.x0 || x >= in.x1 || y < in.y0 || y >= in.y1))
+            if (p.rules.layers && i < p.nx() && j < p.ny() && !p.rules.inner.holds(x, y))
                 p.start.v[at] = number(3, 0.5);
         }
 }
@@ -287,10 +274,6 @@ template <class T> Output<T> make_output(const Problem<T>& p) {
     return out;
 }
 
-template <class T> double tolerance(std::size_t steps) {
-    return 4 * static_cast<double>(steps) * std::numeric_limits<T>::epsilon();
-}
-
 template <class T> std::vector<T> flat(const Problem<T>& p, const Output<T>& out) {
     std::vector<T> all;
     all.reserve(3 * p.array_size() + p.layered_size() + p.recorded_size());
@@ -301,16 +284,11 @@ template <class T> std::vector<T> flat(const Problem<T>& p, const Output<T>& out
         }
     };
     add(out.field.u, p.nx(), p.ny()), add(out.field.p, p.nx(), p.ny() + 1), add(out.field.q, p.nx() + 1, p.ny());
-    if (p.rules.layers) {
-        const Box& in = p.rules.inner;
-        for (int j = 0; j < p.rules.ny; ++j)
-            for (int i = 0; i < p.rules.nx; ++i) {
-                const bool in_layer = i < in.x0 || i >= in.x1 || j < in.y0 || j >= in.y1;
-                all.push_back(in_layer
-                                  ? out.field.v[static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i)]
-                                  : T{0});
-            }
-    }
+    for (int j = 0; p.rules.layers && j < p.rules.ny; ++j)
+        for (int i = 0; i < p.rules.nx; ++i) {
+            const std::size_t at = static_cast<std::size_t>(j) * p.pitch() + static_cast<std::size_t>(i);
+            all.push_back(p.rules.inner.holds(i, j) ? T{0} : out.field.v[at]);
+        }
     all.insert(all.end(), out.recorded.begin(), out.recorded.end());
     return all;
 }
@@ -333,13 +311,11 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 }
 
 #define FDTD_FOR(T)                                                                                \
-    template void poison(Output<T>&);                                                              \
     template Problem<T> make_problem(const Scene&, std::size_t, std::size_t);                      \
     template bool is_books(const Problem<T>&);                                                     \
     template Book<T> book_of(const Problem<T>&);                                                   \
     template void randomise(Problem<T>&, std::uint64_t);                                           \
     template Output<T> make_output(const Problem<T>&);                                             \
-    template double tolerance<T>(std::size_t);                                                     \
     template std::vector<T> flat(const Problem<T>&, const Output<T>&);                             \
     template gpulab::Comparison compare(const Problem<T>&, const Reference<T>&, const Output<T>&); \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();

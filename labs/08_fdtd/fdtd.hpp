@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "gpulab/forward.hpp"
+#include "gpulab/poison.hpp"
 #include "gpulab/stopwatch.hpp"
 #include "gpulab/variant.hpp"
 #include "rules.hpp"
@@ -39,7 +41,10 @@ template <class T> struct Output {
 };
 
 /// Marks the output as unwritten.
-template <class T> void poison(Output<T>& out);
+template <class T> void poison(Output<T>& out) {
+    for (std::vector<T>* numbers : {&out.field.u, &out.field.p, &out.field.q, &out.field.v, &out.recorded})
+        gpulab::poison(*numbers);
+}
 
 /// A problem, ready to be computed.
 template <class T> struct Problem {
@@ -106,7 +111,9 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
 /// A step adds at most seven rounded terms per number, and the coefficients themselves are rounded: an error of less
 /// than 4 epsilon on the scale of the largest terms. The scheme does not amplify it below the CFL limit, but errors of
 /// all steps may add up.
-template <class T> double tolerance(std::size_t steps);
+template <class T> double tolerance(std::size_t steps) {
+    return 4 * static_cast<double>(steps) * std::numeric_limits<T>::epsilon();
+}
 
 /// Compares every U, P, Q, split part and recorded number; padding is left out. The message counts elements in this
 /// order: nx ny of U, nx (ny + 1) of P, (nx + 1) ny of Q, nx ny of the split part, recorded numbers.

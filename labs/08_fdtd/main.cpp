@@ -61,20 +61,19 @@ void write_results(const fdtd::Scene& scene, const Wishes& wishes, fdtd::Run<T>*
 
 /// Every chosen variant with numbers of type T.
 template <class T> int compute(const gpulab::Options& options, const fdtd::Scene& scene, const Wishes& wishes) {
-    gpulab::OutputFile field, probes; // opened now, so that an unwritable file is refused before anything is measured
-    if (!wishes.field.empty()) field = gpulab::OutputFile(wishes.field);
-    if (!wishes.probes.empty()) probes = gpulab::OutputFile(wishes.probes);
+    // Opened now, so that an unwritable file is refused before anything is measured.
+    gpulab::OutputFile field = gpulab::output_file(wishes.field), probes = gpulab::output_file(wishes.probes);
     if (!wishes.probes.empty() && scene.probes.empty()) throw gpulab::UsageError("--probes: the scene has no probes");
 
-    auto jobs = gpulab::jobs(fdtd::variants<T>(), options); // which variant runs where
-    double files = wishes.any() ? fdtd::bytes_of_snapshot(scene, wishes.keep()) : 0;
+    const double cell_steps =
+        static_cast<double>(scene.nx) * static_cast<double>(scene.ny) * static_cast<double>(scene.steps);
+    const auto jobs = fdtd::jobs<T>(options, cell_steps);  // which variant runs where
+    double files = fdtd::bytes_of_field(scene, sizeof(T)); // a part of the run begins with the field of the one before
+    if (wishes.any()) files += fdtd::bytes_of_snapshot(scene, wishes.keep());
     if (!wishes.frames.empty()) files += fdtd::bytes_of_picture(scene);
     if (!wishes.probes.empty()) files += fdtd::bytes_of_probes_file(scene);
-    const double field_bytes = fdtd::bytes_of_field(scene, sizeof(T)),
-                 series_bytes = fdtd::bytes_of_series(scene, sizeof(T));
-    const double media_bytes = fdtd::bytes_of_media(scene, sizeof(T));
-    gpulab::check_memory(options, 3.5 * field_bytes + media_bytes + series_bytes,
-                         6 * field_bytes + 2 * media_bytes + 3 * series_bytes + files, wishes.scene);
+    const fdtd::MemoryNeed need = fdtd::memory_need(scene, sizeof(T), files);
+    gpulab::check_memory(options, need.device, need.host, wishes.scene);
     gpulab::Report report(options, {{"scene", wishes.scene},
                                     {"nx", scene.nx},
                                     {"ny", scene.ny},
@@ -82,38 +81,28 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
                                     {"type", sizeof(T) == 8 ? "double" : "float"}});
     report.column("mcells_per_s", "MCells/s", "{:.1f}");
     const fdtd::Problem<T> problem = fdtd::make_problem<T>(scene);
-    bool too_slow = false;
-    for (auto& job : jobs) {
-        if (!job.skip.empty()) continue;
-        job.skip = fdtd::too_slow(options, job.variant.name, job.device(), problem.cell_steps());
-        too_slow = too_slow || !job.skip.empty();
-    }
-    if (const std::string note = fdtd::note_of_comparison(problem.cell_steps()); !note.empty()) report.say(note);
+    if (const std::string note = fdtd::note_of_comparison(cell_steps); !note.empty()) report.say(note);
     fdtd::Judge<T> judge(scene, problem);
-    report.sequential_ms(fdtd::sequential_ms<T>(scene));
+    report.sequential(fdtd::sequential<T>(scene));
 
     // Each job poisons `out`, runs its variant and judges what that leaves there.
     fdtd::Output<T> out = fdtd::make_output(problem);
-    const auto* fastest = static_cast<const gpulab::Job<fdtd::Run<T>>*>(nullptr);
-    const gpulab::Job<fdtd::Run<T>>* wrong = nullptr;
+    const gpulab::Job<fdtd::Run<T>>*fastest = nullptr, *wrong = nullptr;
     double fastest_ms = 0;
-    const bool show = gpulab::terminal_of_stdout().progress; // a line that says what is measured now
-    for (const auto& job : jobs) {
-        if (show && job.skip.empty()) fmt::print(stderr, "\r{} ... ", job.variant.name);
-        gpulab::measure_all(
-            options, report, std::vector{job}, problem, out, fdtd::work_of(problem),
-            [&](const auto& one) { return judge(one, out); },
-            [&](const auto&, gpulab::Result& result) {
-                if (show) fmt::print(stderr, "\r{:40}\r", "");
-                if (result.status == gpulab::Result::Status::failed && !wrong) wrong = &job;
-                if (result.status != gpulab::Result::Status::passed) return;
-                result.extra = {{"mcells_per_s", fdtd::mcells_per_s(problem.cell_steps(), result.kernel.median)}};
-                if (!fastest || result.kernel.median < fastest_ms) fastest = &job, fastest_ms = result.kernel.median;
-            });
-    }
+    gpulab::measure_all(
+        options, report, jobs, problem, out, fdtd::work_of(problem), [&](const auto& job) { return judge(job, out); },
+        [&](const auto& job, gpulab::Result& result) {
+            if (result.status == gpulab::Result::Status::failed && !wrong) wrong = &job;
+            if (result.status != gpulab::Result::Status::passed) return;
+            result.extra = {{"mcells_per_s", fdtd::mcells_per_s(cell_steps, result.kernel.median)}};
+            if (!fastest || result.kernel.median < fastest_ms) fastest = &job, fastest_ms = result.kernel.median;
+        });
     const int code = report.finish();
     if (!wishes.any()) return code;
-    if (!fastest && too_slow && !wrong) {
+    const auto takes_long = [&](const auto& job) {
+        return !job.skip.empty() && job.skip == fdtd::too_slow(options, job.variant.name, job.device(), cell_steps);
+    };
+    if (!fastest && !wrong && std::ranges::any_of(jobs, takes_long)) {
         fmt::print("\nNo variant was measured, because that takes long; cpu_scene_threads computes the files, "
                    "unchecked:\n");
         write_results<T>(scene, wishes, gpulab::run_of(fdtd::variants<T>(), "cpu_scene_threads"), field, probes);
@@ -132,13 +121,14 @@ template <class T> int compute(const gpulab::Options& options, const fdtd::Scene
 int main(int argc, char** argv) try {
     Wishes wishes;
     std::string type = "double";
-    std::size_t nx = 0, ny = 0, steps = 0;
+    fdtd::Overrides overrides;
     gpulab::Options options("fdtd", "Maxwell's equations in two dimensions, step by step in time");
     options.text("--scene", wishes.scene,
                  "scene file (JSON), or book, scatterer, waveguide, double-slit, heterogeneous, lens");
-    options.size("--nx", nx, 3, "cells along x instead of the scene's; in a study: the largest grid", fdtd::most_cells);
-    options.size("--ny", ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
-    options.size("--steps", steps, 1, "time steps instead of the scene's", fdtd::most_steps);
+    options.size("--nx", overrides.nx, 3, "cells along x instead of the scene's; in a study: the largest grid",
+                 fdtd::most_cells);
+    options.size("--ny", overrides.ny, 3, "cells along y instead of the scene's", fdtd::most_cells);
+    options.size("--steps", overrides.steps, 1, "time steps instead of the scene's", fdtd::most_steps);
     options.choice("--type", type, {"float", "double"}, "type of the numbers");
     options.text("--frames", wishes.frames, "folder for pictures of the field and an animated one (PNG)");
     options.text("--vtk", wishes.vtk, "folder for the field as VTK image data, for ParaView");
@@ -152,14 +142,10 @@ int main(int argc, char** argv) try {
         if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", {});
         fdtd::StudySettings settings;
         settings.frames = wishes.frames;
-        settings.steps = steps ? steps : fdtd::default_steps(options.study());
-        if (nx) settings.largest = nx;
+        settings.steps = overrides.steps ? overrides.steps : fdtd::default_steps(options.study());
+        if (overrides.nx) settings.largest = overrides.nx;
         return type == "float" ? fdtd::run_study<float>(options, settings) : fdtd::run_study<double>(options, settings);
     }
-    fdtd::Overrides overrides;
-    if (nx) overrides.nx = nx;
-    if (ny) overrides.ny = ny;
-    if (steps) overrides.steps = steps;
     const fdtd::Scene scene = fdtd::read_scene(wishes.scene, overrides);
     for (const std::string& file : scene.files) options.check_read(file, "the scene");
     if (!wishes.frames.empty()) fdtd::check_folder(wishes.frames, "--frames", scene);

@@ -22,6 +22,12 @@ struct Array {
     std::vector<Real> values;
 };
 
+/// The constant and the loss of the z component in a cell (mu and sigma* in TE), and of the other two (epsilon and
+/// sigma).
+struct Constants {
+    Real z, z_loss, xy, xy_loss;
+};
+
 /// The loss rate of the layers at two sides, in 1/s, at a position counted in cells.
 Real loss_rate(const Side& low, const Side& high, std::size_t n, Real at, double step, Real speed) {
     Real rate = 0;
@@ -89,31 +95,20 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     const Real dx = static_cast<Real>(scene.dx), dy = static_cast<Real>(scene.dy),
                dt = static_cast<Real>(scene.time_step());
     const CellMedia& own = scene.media;
-    std::vector<Material> of_cell; // the constants of each cell
+    std::vector<Constants> of_cell;
+    Real speed = 0; // the largest
     for (std::size_t cell = 0; cell < nx * ny; ++cell) {
         Material m = scene.materials[scene.map.empty() ? 0 : scene.map[cell]];
         if (!own.eps_r.empty()) m.eps_r = own.eps_r[cell];
         if (!own.mu_r.empty()) m.mu_r = own.mu_r[cell];
         if (!own.sigma.empty()) m.sigma = own.sigma[cell];
         if (!own.sigma_m.empty()) m.sigma_m = own.sigma_m[cell];
-        of_cell.push_back(m);
+        const Real eps = Real(m.eps_r) * Real(eps_0), mu = Real(m.mu_r) * Real(mu_0);
+        of_cell.push_back(te ? Constants{mu, Real(m.sigma_m), eps, Real(m.sigma)}
+                             : Constants{eps, Real(m.sigma), mu, Real(m.sigma_m)});
+        speed = std::max(speed, 1 / std::sqrt(eps * mu));
     }
-    const auto material = [&](std::size_t i, std::size_t j) -> const Material& { return of_cell[j * nx + i]; };
-    // The constant and the loss of the z component (mu and sigma* of TE) and of the other two (epsilon and sigma).
-    const auto z_constant = [&](const Material& m) {
-        return te ? Real(m.mu_r) * Real(mu_0) : Real(m.eps_r) * Real(eps_0);
-    };
-    const auto z_loss = [&](const Material& m) { return Real(te ? m.sigma_m : m.sigma); };
-    const auto xy_constant = [&](const Material& m) {
-        return te ? Real(m.eps_r) * Real(eps_0) : Real(m.mu_r) * Real(mu_0);
-    };
-    const auto xy_loss = [&](const Material& m) { return Real(te ? m.sigma : m.sigma_m); };
-    Real speed = 0;
-    for (std::size_t j = 0; j < ny; ++j)
-        for (std::size_t i = 0; i < nx; ++i) {
-            const Material& m = material(i, j);
-            speed = std::max(speed, 1 / std::sqrt(Real(m.eps_r) * Real(eps_0) * Real(m.mu_r) * Real(mu_0)));
-        }
+    const auto constants = [&](std::size_t i, std::size_t j) -> const Constants& { return of_cell[j * nx + i]; };
     std::vector<Real> loss_x[2], loss_y[2]; // at whole positions, at half ones
     for (const int half : {0, 1}) {
         const Real offset = half == 0 ? Real(0) : Real(0.5);
@@ -129,20 +124,16 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     // Z in two parts, driven by x and by y differences; X lies on the lower edges, Y on the left ones. Signs are those
     // of TE; TM has X = -Hx and Y = -Hy.
     Array zx(nx, ny), zy(nx, ny), x(nx, ny + 1), y(nx + 1, ny);
-    const auto absorbs = [](const Side& side) { return side.kind == Side::Kind::pml; };
-    const bool split = absorbs(scene.left) || absorbs(scene.right) || absorbs(scene.bottom) || absorbs(scene.top);
+    const auto depth = [](const Side& side) { return side.kind == Side::Kind::pml ? side.cells : 0; };
     const auto in_layer = [&](std::size_t i, std::size_t j) {
-        const auto within = [](const Side& low, const Side& high, std::size_t n, std::size_t at) {
-            return (low.kind == Side::Kind::pml && at < low.cells) ||
-                   (high.kind == Side::Kind::pml && at >= n - high.cells);
-        };
-        return within(scene.left, scene.right, nx, i) || within(scene.bottom, scene.top, ny, j);
+        return i < depth(scene.left) || i >= nx - depth(scene.right) || j < depth(scene.bottom) ||
+               j >= ny - depth(scene.top);
     };
     for (std::size_t j = 0; j <= ny; ++j)
         for (std::size_t i = 0; i <= nx; ++i) {
             const std::size_t at = j * pitch + i;
             if (i < nx && j < ny) {
-                zx(i, j) = split && in_layer(i, j) ? Real(p.start.v[at]) : 0;
+                zx(i, j) = in_layer(i, j) ? Real(p.start.v[at]) : 0;
                 zy(i, j) = Real(p.start.u[at]) - zx(i, j);
             }
             if (i < nx) x(i, j) = Real(p.start.p[at]);
@@ -156,37 +147,33 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
     for (std::size_t i = 0; i < nx; ++i) give(scene.bottom, i, 0), give(scene.top, i, ny - 1);
 
     // Tangential E at driven sides: Ez in the outermost cells at a time, or Ex and Ey on the border's edges.
-    const auto drive_sides = [&](Real time) {
-        const auto z_at = [&](std::size_t i, std::size_t j, Real value) { zy(i, j) = value - zx(i, j); };
-        for (const bool upper : {false, true}) { // bottom and top have the corners
-            const Side& side = upper ? scene.right : scene.left;
-            if (side.kind != Side::Kind::driven) continue;
-            const Real value = value_of(side.waveform, time, dt);
-            for (std::size_t j = 0; j < ny; ++j)
-                te ? void(y(upper ? nx : 0, j) = value) : z_at(upper ? nx - 1 : 0, j, value);
+    const auto drive_side = [&](const Side& side, bool upright, std::size_t edge, std::size_t cell, Real time) {
+        if (side.kind != Side::Kind::driven) return;
+        const Real value = value_of(side.waveform, time, dt);
+        for (std::size_t k = 0; k < (upright ? ny : nx); ++k) {
+            const std::size_t i = upright ? cell : k, j = upright ? k : cell;
+            if (!te) zy(i, j) = value - zx(i, j);
+            else if (upright) y(edge, k) = value;
+            else x(k, edge) = value;
         }
-        for (const bool upper : {false, true}) {
-            const Side& side = upper ? scene.top : scene.bottom;
-            if (side.kind != Side::Kind::driven) continue;
-            const Real value = value_of(side.waveform, time, dt);
-            for (std::size_t i = 0; i < nx; ++i)
-                te ? void(x(i, upper ? ny : 0) = value) : z_at(i, upper ? ny - 1 : 0, value);
-        }
+    };
+    const auto drive_sides = [&](Real time) { // bottom and top have the corners
+        drive_side(scene.left, true, 0, 0, time), drive_side(scene.right, true, nx, nx - 1, time);
+        drive_side(scene.bottom, false, 0, 0, time), drive_side(scene.top, false, ny, ny - 1, time);
     };
     drive_sides(te ? Real(0.5) : Real(0));
 
     Reference<T> result{make_output(p), 0, 0};
     Real z_scale = 0, xy_scale = 0;
-    const auto drive = [&](Component component, std::size_t k, const auto& set, const auto& add) {
+    // Calls apply(i, j, value, hard) for every cell of the sources of a component, in step k from 0.
+    const auto drive = [&](Component component, std::size_t k, const auto& apply) {
         for (const Source& source : scene.sources) {
             if (source.component != component) continue;
             const Real value = driving_value(source, scene.mode, k + 1, dt);
             auto strength = source.strength.begin();
             for (std::size_t j = source.y0; j < source.y1; ++j)
-                for (std::size_t i = source.x0; i < source.x1; ++i) {
-                    const Real here = source.strength.empty() ? value : value * Real(*strength++);
-                    source.hard ? set(i, j, here) : add(i, j, here);
-                }
+                for (std::size_t i = source.x0; i < source.x1; ++i)
+                    apply(i, j, source.strength.empty() ? value : value * Real(*strength++), source.hard);
         }
     };
     for (std::size_t k = 0; k < p.steps(); ++k) {
@@ -194,14 +181,16 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             return !((i == 0 && fixed(scene.left)) || (i == nx - 1 && fixed(scene.right)) ||
                      (j == 0 && fixed(scene.bottom)) || (j == ny - 1 && fixed(scene.top)));
         };
+        const auto z_half_loss = [&](std::size_t i, std::size_t j) {
+            return constants(i, j).z_loss * dt / (2 * constants(i, j).z);
+        };
         const auto z_gain = [&](std::size_t i, std::size_t j) {
-            const Real h = z_loss(material(i, j)) * dt / (2 * z_constant(material(i, j)));
-            return dt / z_constant(material(i, j)) / (1 + h);
+            return dt / constants(i, j).z / (1 + z_half_loss(i, j));
         };
         for (std::size_t j = 0; j < ny; ++j)
             for (std::size_t i = 0; i < nx; ++i) {
                 if (!may_change(i, j)) continue;
-                const Real h = z_loss(material(i, j)) * dt / (2 * z_constant(material(i, j)));
+                const Real h = z_half_loss(i, j);
                 const Real a = (1 - h) / (1 + h), b = z_gain(i, j);
                 // Layers multiply keep and gain: exact in lossless media, and of second order in lossy ones.
                 const Real rx = loss_x[1][i] * dt / 2, ry = loss_y[1][j] * dt / 2;
@@ -212,56 +201,48 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
                                                 b / dy * (std::abs(x(i, j + 1)) + std::abs(x(i, j))));
                 zx(i, j) = a * (1 - rx) / (1 + rx) * zx(i, j) - from_x;
                 zy(i, j) = a * (1 - ry) / (1 + ry) * zy(i, j) + from_y;
-                if (!(split && in_layer(i, j))) zy(i, j) += zx(i, j), zx(i, j) = 0;
+                if (!in_layer(i, j)) zy(i, j) += zx(i, j), zx(i, j) = 0;
             }
         if (!te) drive_sides(Real(k) + 1);
-        drive(
-            Component::z, k, [&](std::size_t i, std::size_t j, Real value) { zy(i, j) = value - zx(i, j); },
-            [&](std::size_t i, std::size_t j, Real value) {
-                if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
-            });
+        drive(Component::z, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (hard) zy(i, j) = value - zx(i, j);
+            else if (may_change(i, j)) zy(i, j) += z_gain(i, j) * value;
+        });
         for (std::size_t i = 0; i < scene.probes.size(); ++i)
             result.out.recorded[k * scene.probes.size() + i] =
                 static_cast<T>(zx(scene.probes[i].x, scene.probes[i].y) + zy(scene.probes[i].x, scene.probes[i].y));
 
         const auto z = [&](std::size_t i, std::size_t j) { return zx(i, j) + zy(i, j); };
         // An edge between two cells has the mean of their constants and of their losses.
-        const auto keep_and_gain = [&](const Material& one, const Material& other, Real rate) {
-            const Real constant = (xy_constant(one) + xy_constant(other)) / 2,
-                       loss = (xy_loss(one) + xy_loss(other)) / 2;
+        const auto keep_and_gain = [&](const Constants& one, const Constants& other, Real rate) {
+            const Real constant = (one.xy + other.xy) / 2, loss = (one.xy_loss + other.xy_loss) / 2;
             const Real h = loss * dt / (2 * constant), r = rate * dt / 2;
             return std::pair{(1 - h) / (1 + h) * (1 - r) / (1 + r), dt / constant / (1 + h) / (1 + r)};
         };
         for (std::size_t j = 1; j < ny; ++j)
             for (std::size_t i = 0; i < nx; ++i) {
-                const auto [c, d] = keep_and_gain(material(i, j - 1), material(i, j), loss_y[0][j]);
+                const auto [c, d] = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]);
                 xy_scale = std::max(xy_scale, std::abs(x(i, j)) + d / dy * (std::abs(z(i, j)) + std::abs(z(i, j - 1))));
                 x(i, j) = c * x(i, j) + d * (z(i, j) - z(i, j - 1)) / dy;
             }
         for (std::size_t j = 0; j < ny; ++j)
             for (std::size_t i = 1; i < nx; ++i) {
-                const auto [c, d] = keep_and_gain(material(i - 1, j), material(i, j), loss_x[0][i]);
+                const auto [c, d] = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]);
                 xy_scale = std::max(xy_scale, std::abs(y(i, j)) + d / dx * (std::abs(z(i, j)) + std::abs(z(i - 1, j))));
                 y(i, j) = c * y(i, j) - d * (z(i, j) - z(i - 1, j)) / dx;
             }
         if (te) drive_sides(Real(k) + Real(1.5));
         // Border edges (j = 0, i = 0) belong to the side: a source there does nothing.
-        drive(
-            Component::x, k,
-            [&](std::size_t i, std::size_t j, Real value) {
-                if (j > 0) x(i, j) = value;
-            },
-            [&](std::size_t i, std::size_t j, Real value) {
-                if (j > 0) x(i, j) += keep_and_gain(material(i, j - 1), material(i, j), loss_y[0][j]).second * value;
-            });
-        drive(
-            Component::y, k,
-            [&](std::size_t i, std::size_t j, Real value) {
-                if (i > 0) y(i, j) = value;
-            },
-            [&](std::size_t i, std::size_t j, Real value) {
-                if (i > 0) y(i, j) += keep_and_gain(material(i - 1, j), material(i, j), loss_x[0][i]).second * value;
-            });
+        drive(Component::x, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (j == 0) return;
+            const Real d = keep_and_gain(constants(i, j - 1), constants(i, j), loss_y[0][j]).second;
+            x(i, j) = hard ? value : x(i, j) + d * value;
+        });
+        drive(Component::y, k, [&](std::size_t i, std::size_t j, Real value, bool hard) {
+            if (i == 0) return;
+            const Real d = keep_and_gain(constants(i - 1, j), constants(i, j), loss_x[0][i]).second;
+            y(i, j) = hard ? value : y(i, j) + d * value;
+        });
         for (const Real value : x.values) xy_scale = std::max(xy_scale, std::abs(value));
         for (const Real value : y.values) xy_scale = std::max(xy_scale, std::abs(value));
         for (std::size_t i = 0; i < zx.values.size(); ++i)
@@ -273,7 +254,7 @@ template <class T> Reference<T> reference(const Scene& scene, const Problem<T>& 
             const std::size_t at = j * pitch + i;
             if (i < nx && j < ny) {
                 result.out.field.u[at] = static_cast<T>(zx(i, j) + zy(i, j));
-                if (split) result.out.field.v[at] = static_cast<T>(zx(i, j));
+                if (p.rules.layers) result.out.field.v[at] = static_cast<T>(zx(i, j));
             }
             if (i < nx) result.out.field.p[at] = static_cast<T>(x(i, j));
             if (j < ny) result.out.field.q[at] = static_cast<T>(y(i, j));

@@ -44,6 +44,7 @@ template <class T> struct Coefficients { T keep, x, y, add; };
 /// Cells [x0, x1) x [y0, y1).
 struct Box {
     int x0 = 0, y0 = 0, x1 = 0, y1 = 0;
+    bool holds(int x, int y) const { return x >= x0 && x < x1 && y >= y0 && y < y1; } ///< on the host
 };
 
 /// A source: its cells, its component (0 z, 1 x, 2 y; on the border 3 x, 4 y), and whether it sets or adds.

@@ -1,11 +1,9 @@
 #include "simulation.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
 #include "book.hpp"
-#include "gpulab/jobs.hpp"
 #include "gpulab/too_slow.hpp"
 
 namespace fdtd {
@@ -27,32 +25,26 @@ std::vector<double> simulate(const Scene& scene, Run<T>* run, Keep keep,
         run(p, out, once);
         done += count;
         if (keep != Keep::last_field || done == scene.steps) {
-            Snapshot snapshot{done, {}};
-            snapshot.values.reserve(scene.nx * scene.ny);
-            if (keep != Keep::pictures) {
-                snapshot.x.reserve(scene.nx * scene.ny);
-                snapshot.y.reserve(scene.nx * scene.ny);
+            const std::size_t cells = scene.nx * scene.ny, with_edges = keep == Keep::pictures ? 0 : cells;
+            Snapshot snapshot{done, std::vector<float>(cells), std::vector<float>(with_edges),
+                              std::vector<float>(with_edges)};
+            for (std::size_t cell = 0; cell < cells; ++cell) {
+                const std::size_t at = cell / scene.nx * p.pitch() + cell % scene.nx;
+                snapshot.values[cell] = static_cast<float>(out.field.u[at]);
+                if (keep == Keep::pictures) continue;
+                snapshot.x[cell] = component(out.field.p[at]), snapshot.y[cell] = component(out.field.q[at]);
             }
-            for (std::size_t j = 0; j < scene.ny; ++j)
-                for (std::size_t i = 0; i < scene.nx; ++i) {
-                    const std::size_t at = j * p.pitch() + i;
-                    snapshot.values.push_back(static_cast<float>(out.field.u[at]));
-                    if (keep == Keep::pictures) continue;
-                    snapshot.x.push_back(component(out.field.p[at]));
-                    snapshot.y.push_back(component(out.field.q[at]));
-                }
             take(snapshot);
         }
         recorded.insert(recorded.end(), out.recorded.begin(), out.recorded.end());
         field = std::move(out.field);
         // Padding is not part of a field, and may hold anything.
-        for (std::size_t j = 0; j <= p.ny(); ++j)
-            for (std::size_t i = 0; i < p.pitch(); ++i) {
-                const std::size_t at = j * p.pitch() + i;
-                if (i >= p.nx() || j >= p.ny()) field.u[at] = 0;
-                if (i >= p.nx()) field.p[at] = 0;
-                if (i > p.nx() || j >= p.ny()) field.q[at] = 0;
-            }
+        for (std::size_t at = 0; at < p.array_size(); ++at) {
+            const std::size_t i = at % p.pitch(), j = at / p.pitch();
+            if (i >= p.nx() || j >= p.ny()) field.u[at] = 0;
+            if (i >= p.nx()) field.p[at] = 0;
+            if (i > p.nx() || j >= p.ny()) field.q[at] = 0;
+        }
         if (progress) progress(done);
     }
     return recorded;
@@ -99,10 +91,6 @@ std::string note_of_comparison(double cell_steps) {
                        limits.reference, limits.cpu);
 }
 
-template <class T>
-Judge<T>::Judge(const Scene& scene, const Problem<T>& p, const JudgesLimits& limits)
-    : scene_(scene), problem_(p), limits_(limits) {}
-
 template <class T> gpulab::Comparison Judge<T>::operator()(const gpulab::Job<Run<T>>& job, const Output<T>& out) {
     const std::string_view other = compared_with(job.variant.name, job.device(), problem_.cell_steps(), limits_);
     const std::string from = other.empty()               ? "reference"
@@ -130,14 +118,50 @@ std::string too_slow(const gpulab::Options& options, std::string_view variant, c
     return gpulab::too_slow_on_cpu(options, variant, device, fmt::format("{:.2g} cell updates", cell_steps));
 }
 
-template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
+template <class T>
+std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, double cell_steps,
+                                      const std::vector<std::string_view>& names) {
+    auto all = gpulab::jobs(variants<T>(), options);
+    if (!names.empty())
+        std::erase_if(all, [&](const auto& job) { return std::ranges::find(names, job.variant.name) == names.end(); });
+    for (auto& job : all)
+        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), cell_steps);
+    return all;
+}
+
+namespace {
+/// The problem with as many steps as are worth timing on one core.
+template <class T> Problem<T> few_steps(const Scene& scene) {
     const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
     const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
-    const Problem<T> p = make_problem<T>(scene, 0, std::min(steps, scene.steps));
-    if (!run) run = gpulab::run_of(variants<T>(), is_books(p) ? "cpu_sequential" : "cpu_scene");
+    return make_problem<T>(scene, 0, std::min(steps, scene.steps));
+}
+
+/// The time of all steps of the scene. @param p few_steps() of it
+template <class T> double ms_of_all(const Scene& scene, const Problem<T>& p, Run<T>* run) {
     Output<T> out = make_output(p);
-    const double ms = gpulab::sequential_ms(run, p, out, Stopwatch(0, 3, 2));
-    return ms * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
+    Stopwatch watch(0, 3, 2);
+    run(p, out, watch);
+    return watch.kernel().median * static_cast<double>(scene.steps) / static_cast<double>(p.steps());
+}
+} // namespace
+
+template <class T> double sequential_ms(const Scene& scene, Run<T>* run) {
+    return ms_of_all(scene, few_steps<T>(scene), run);
+}
+
+template <class T> gpulab::Sequential sequential(const Scene& scene) {
+    const Problem<T> p = few_steps<T>(scene);
+    const char* const name = is_books(p) ? "cpu_sequential" : "cpu_scene";
+    return {name, ms_of_all(scene, p, gpulab::run_of(variants<T>(), name))};
+}
+
+MemoryNeed memory_need(const Scene& scene, std::size_t number_bytes, double files) {
+    const double field = bytes_of_field(scene, number_bytes), media = bytes_of_media(scene, number_bytes);
+    // The values of all sources over time, and one record of all probes.
+    const double series = static_cast<double>(scene.sources.size() + scene.probes.size()) *
+                          static_cast<double>(scene.steps) * static_cast<double>(number_bytes);
+    return {.device = 3.5 * field + media + series, .host = 5 * field + 2 * media + 3 * series + files};
 }
 
 double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
@@ -146,14 +170,8 @@ double bytes_of_field(const Scene& scene, std::size_t number_bytes) {
 }
 
 double bytes_of_media(const Scene& scene, std::size_t number_bytes) {
-    const double cells = (static_cast<double>(scene.nx) + 17) * (static_cast<double>(scene.ny) + 1);
-    if (scene.graded()) return 3 * 4 * cells * static_cast<double>(number_bytes); // of U, P and Q
-    return scene.map.empty() ? 0 : 3 * cells;
-}
-
-double bytes_of_series(const Scene& scene, std::size_t number_bytes) {
-    return static_cast<double>(scene.sources.size() + scene.probes.size()) * static_cast<double>(scene.steps) *
-           static_cast<double>(number_bytes);
+    if (scene.graded()) return 3 * bytes_of_field(scene, number_bytes); // four numbers for U, P and Q each
+    return scene.map.empty() ? 0 : 0.75 * bytes_of_field(scene, 1);     // an index for each of the three
 }
 
 double bytes_of_probes_file(const Scene& scene) {
@@ -183,7 +201,10 @@ double bytes_of_picture(const Scene& scene) {
                                           const std::function<void(std::size_t)>&);                                 \
     template class Judge<T>;                                                                                        \
     template Reference<T> as_reference(const Problem<T>&, Output<T>);                                               \
-    template double sequential_ms<T>(const Scene&, Run<T>*);
+    template std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options&, double,                                  \
+                                                   const std::vector<std::string_view>&);                           \
+    template double sequential_ms<T>(const Scene&, Run<T>*);                                                        \
+    template gpulab::Sequential sequential<T>(const Scene&);
 FDTD_FOR(float)
 FDTD_FOR(double)
 #undef FDTD_FOR

@@ -55,7 +55,8 @@ std::string note_of_comparison(double cell_steps);
 /// something else is needed.
 template <class T> class Judge {
 public:
-    Judge(const Scene& scene, const Problem<T>& p, const JudgesLimits& limits = {});
+    Judge(const Scene& scene, const Problem<T>& p, const JudgesLimits& limits = {})
+        : scene_(scene), problem_(p), limits_(limits) {}
     /// @param job whose device is the current one
     gpulab::Comparison operator()(const gpulab::Job<Run<T>>& job, const Output<T>& out);
 
@@ -87,18 +88,30 @@ inline constexpr double patience = 1e9;
 std::string too_slow(const gpulab::Options& options, std::string_view variant, const gpulab::Device& device,
                      double cell_steps);
 
+/// The chosen variants, or those of them with one of these names, each on its devices; with skip set where too_slow()
+/// says why.
+template <class T>
+std::vector<gpulab::Job<Run<T>>> jobs(const gpulab::Options& options, double cell_steps,
+                                      const std::vector<std::string_view>& names = {});
+
 /// The time of one core for all steps in milliseconds; measured with fewer steps where it takes long.
-/// @param run what is timed; null: cpu_sequential, or cpu_scene where that does not compute the scene
-template <class T> double sequential_ms(const Scene& scene, Run<T>* run = nullptr);
+/// @param run what is timed
+template <class T> double sequential_ms(const Scene& scene, Run<T>* run);
+
+/// cpu_sequential, or cpu_scene where that does not compute the scene, and its time as above: speed-ups refer to it.
+template <class T> gpulab::Sequential sequential(const Scene& scene);
+
+/// Bytes that computing a scene takes on a device, and on the host with `files` besides.
+struct MemoryNeed {
+    double device = 0, host = 0;
+};
+MemoryNeed memory_need(const Scene& scene, std::size_t number_bytes, double files = 0);
 
 /// Bytes of one field: the four arrays of Fields, padding included.
 double bytes_of_field(const Scene& scene, std::size_t number_bytes);
 
 /// Bytes of the coefficients of all cells, where they differ.
 double bytes_of_media(const Scene& scene, std::size_t number_bytes);
-
-/// Bytes of the values of all sources over time, and of one record of all probes.
-double bytes_of_series(const Scene& scene, std::size_t number_bytes);
 
 /// Bytes that the file of the probes takes, at most: the record of all steps, and its text.
 double bytes_of_probes_file(const Scene& scene);

@@ -1,16 +1,13 @@
 #include "studies.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fmt/format.h>
-#include <map>
+#include <numeric>
 #include <optional>
-#include <utility>
 
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/jobs.hpp"
-#include "gpulab/report.hpp"
 #include "levels/levels.hpp"
 #include "scene/files.hpp"
 #include "simulation.hpp"
@@ -35,6 +32,7 @@ Scene square(std::size_t n, std::size_t steps, bool layers) {
     scene.sources = {source};
     if (layers)
         for (Side* side : {&scene.left, &scene.right, &scene.bottom, &scene.top}) side->kind = Side::Kind::pml;
+    check_scene(scene);
     return scene;
 }
 
@@ -43,9 +41,7 @@ constexpr std::size_t layer_cells = 25;
 
 /// The problem of the book's section 4.4: n x n cells in a conductor, or with layers around them.
 Scene books(std::size_t n, std::size_t steps, bool layers) {
-    const Scene scene = square(layers ? n + 2 * layer_cells : n, steps, layers);
-    check_scene(scene);
-    return scene;
+    return square(layers ? n + 2 * layer_cells : n, steps, layers);
 }
 
 /// The steps of the book's measurements.
@@ -62,21 +58,25 @@ std::vector<std::size_t> sides(const StudySettings& settings) {
     return all;
 }
 
-/// Adds the rows of some variants for one problem. @param ratio_to the variant whose speed the others are divided by
-template <class T>
-void some_variants(const Options& options, Report& report, Judge<T>& judge, const Problem<T>& p,
-                   const std::vector<std::string>& names, const std::string& ratio_to = "") {
-    Output<T> out = make_output(p);
-    Figures figures(ratio_to);
-    for (const auto& job_of_table : gpulab::jobs(variants<T>(), options)) {
-        auto job = job_of_table;
-        if (!names.empty() && std::ranges::find(names, job.variant.name) == names.end()) continue;
-        if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
-        Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
-        result.extra = figures.of(result, p.cell_steps());
-        report.add(std::move(result), work_of(p));
+/// A scene, ready to be computed, and what judges those who compute it.
+template <class T> struct Case {
+    Case(const Options& its_options, Report& its_report, const Scene& its_scene)
+        : options(its_options), report(its_report), scene(its_scene), p(make_problem<T>(scene)), judge(scene, p),
+          out(make_output(p)) {}
+
+    /// Adds a row for each job. @param note `note(job, result)` gives a result its figures
+    template <class Note> void measure(const std::vector<gpulab::Job<Run<T>>>& jobs, const Note& note) {
+        gpulab::measure_all(
+            options, report, jobs, p, out, work_of(p), [&](const auto& job) { return judge(job, out); }, note);
     }
-}
+
+    const Options& options;
+    Report& report;
+    const Scene scene;
+    Problem<T> p;
+    Judge<T> judge; // refers to scene and problem
+    Output<T> out;
+};
 
 template <class T> gpulab::Parameters parameters(const Problem<T>& p) {
     return {{"nx", p.nx()},
@@ -121,22 +121,15 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
     if (options.devices(Backend::cuda).empty()) throw gpulab::UsageError("--study table-4-1 needs a CUDA device");
     report.column("block_x", "block x");
     const auto rows = [&](std::size_t n, std::size_t steps, bool layers) {
-        const std::string_view without_tiles = layers ? "cuda_scene" : "cuda_block_shape";
-        const Scene scene = books(n, steps, layers);
-        Problem<T> p = make_problem<T>(scene);
-        Judge<T> judge(scene, p);
-        Output<T> out = make_output(p);
+        Case<T> c(options, report, books(n, steps, layers));
+        const auto chosen =
+            jobs<T>(options, c.p.cell_steps(), {layers ? "cuda_scene" : "cuda_block_shape", "cuda_scene_shared"});
         for (const unsigned block_x : {128u, 256u, 512u, 1024u}) {
-            p.block_x = block_x;
-            gpulab::Parameters all = parameters(p, n);
-            all.push_back({"block_x", p.block_x});
+            c.p.block_x = block_x;
+            gpulab::Parameters all = parameters(c.p, n);
+            all.push_back({"block_x", block_x});
             report.begin(all);
-            for (const auto& job : gpulab::jobs(variants<T>(), options)) {
-                if (job.variant.name != "cuda_scene_shared" && job.variant.name != without_tiles) continue;
-                Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
-                result.extra = books_figures(result, n, steps);
-                report.add(std::move(result), work_of(p));
-            }
+            c.measure(chosen, [&](const auto&, Result& result) { result.extra = books_figures(result, n, steps); });
         }
     };
     const std::vector<std::size_t> all = sides(settings);
@@ -151,51 +144,37 @@ template <class T> void table_4_1(const Options& options, Report& report, const 
 /// Speed and speed-up at all sizes, for tables 4.2 and figure 4.6 of the book. Both show the same runs: the figure by
 /// size, the table their mean and range.
 template <class T> void table_4_2(const Options& options, Report& report, const StudySettings& settings, bool figure) {
-    struct Range {
-        double sum = 0, least = 0, most = 0;
-        int count = 0;
-        void add(double x) {
-            least = count == 0 ? x : std::min(least, x), most = count == 0 ? x : std::max(most, x);
-            sum += x, ++count;
-        }
-    };
     const bool cuda = !options.devices(Backend::cuda).empty();
     const std::vector<std::size_t> all = sides(settings);
     const std::size_t from = std::min(steady_size, all.back());
     std::vector<std::string> summaries; // after all rows: they would stand among those of the next boundary
     for (const bool layers : {false, true}) {
-        const std::string parallel = cuda ? "cuda_scene_shared" : layers ? "cpu_scene_threads" : "cpu_threads";
-        Range sequential, fast, gain;
+        const std::string_view parallel = cuda ? "cuda_scene_shared" : layers ? "cpu_scene_threads" : "cpu_threads";
+        std::vector<double> sequential, fast, gain; // of each size
         for (const std::size_t n : all) {
-            const Scene scene = books(n, settings.steps, layers);
-            Problem<T> p = make_problem<T>(scene);
-            p.block_x = 512;
-            const double sequential_time = sequential_ms<T>(scene, levels<T>().back().run);
-            report.begin(parameters(p, n));
-            report.sequential_ms(sequential_time);
-            Judge<T> judge(scene, p);
-            Output<T> out = make_output(p);
-            for (const auto& job_of_table : gpulab::jobs(variants<T>(), options)) {
-                auto job = job_of_table;
-                if (job.variant.name != parallel && job.variant.name != "cuda_steps") continue;
-                if (job.skip.empty()) job.skip = too_slow(options, job.variant.name, job.device(), p.cell_steps());
-                Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
-                if (result.kernel.repeats > 0) {
-                    const double cell_steps =
-                        static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(settings.steps);
-                    const double speed = mcells_per_s(cell_steps, result.kernel.median);
-                    const double base = mcells_per_s(cell_steps, sequential_time);
-                    result.extra = {{"mcells_per_s", speed}, {"sequential_mcells_per_s", base}};
-                    if (job.variant.name == parallel && n >= from) {
-                        sequential.add(base), fast.add(speed), gain.add(speed / base);
-                    }
-                }
-                report.add(std::move(result), work_of(p));
-            }
+            Case<T> c(options, report, books(n, settings.steps, layers));
+            c.p.block_x = 512;
+            const auto& level = levels<T>().back(); // O3
+            const double sequential_time = sequential_ms<T>(c.scene, level.run);
+            report.begin(parameters(c.p, n));
+            report.sequential({std::string(level.name), sequential_time});
+            const auto chosen = jobs<T>(options, c.p.cell_steps(), {parallel, "cuda_steps"});
+            c.measure(chosen, [&](const auto& job, Result& result) {
+                if (result.kernel.repeats == 0) return;
+                const double cell_steps =
+                    static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(settings.steps);
+                const double speed = mcells_per_s(cell_steps, result.kernel.median);
+                const double base = mcells_per_s(cell_steps, sequential_time);
+                result.extra = {{"mcells_per_s", speed}, {"sequential_mcells_per_s", base}};
+                if (job.variant.name == parallel && n >= from)
+                    sequential.push_back(base), fast.push_back(speed), gain.push_back(speed / base);
+            });
         }
-        if (figure || fast.count == 0) continue;
-        const auto text = [](const Range& r) {
-            return fmt::format("{:.2f} ({:.2f})", r.sum / r.count, r.most - r.least);
+        if (figure || fast.empty()) continue;
+        const auto text = [](const std::vector<double>& all_of_it) {
+            const auto [least, most] = std::ranges::minmax(all_of_it);
+            const double sum = std::accumulate(all_of_it.begin(), all_of_it.end(), 0.0);
+            return fmt::format("{:.2f} ({:.2f})", sum / static_cast<double>(all_of_it.size()), most - least);
         };
         summaries.push_back(fmt::format(
             "{}, mean and range over the sizes from {} on: sequential {} MCells/s, {} {} MCells/s, speed-up {}",
@@ -214,24 +193,20 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
     // Both boundaries, at the levels from `first` on.
     const auto rows = [&](std::size_t n, std::size_t steps, std::size_t first) {
         for (const bool layers : {false, true}) {
-            const Scene scene = books(n, steps, layers);
-            const Problem<T> p = make_problem<T>(scene);
-            Judge<T> judge(scene, p);
-            Output<T> out = make_output(p);
-            gpulab::Parameters all = parameters(p, n);
+            Case<T> c(options, report, books(n, steps, layers));
+            gpulab::Parameters all = parameters(c.p, n);
             all.push_back({"compiler", std::string(name_of_compiler())});
             report.begin(all);
-            for (const Level<T>& level : levels<T>().subspan(first)) {
-                const gpulab::Job<Run<T>> job{{level.name, "", Backend::cpu, level.run}, {cpu.front()}, ""};
-                Result result = gpulab::run(job, p, out, options, [&] { return judge(job, out); });
+            std::vector<gpulab::Job<Run<T>>> chosen;
+            for (const auto& level : levels<T>().subspan(first)) chosen.push_back({level, {cpu.front()}, ""});
+            c.measure(chosen, [&](const auto& job, Result& result) {
                 result.extra = books_figures(result, n, steps);
                 const double ms = result.kernel.median / static_cast<double>(steps);
-                double& conductor = conductor_ms[{n, level.name}];
+                double& conductor = conductor_ms[{n, job.variant.name}];
                 if (!layers) conductor = ms;
                 else result.extra.push_back({"longer_percent", 100 * (ms / conductor - 1)});
-                if (layers && first == 0 && level.name == levels<T>().back().name) sum += ms / conductor, ++count;
-                report.add(std::move(result), work_of(p));
-            }
+                if (layers && first == 0 && job.variant.name == levels<T>().back().name) sum += ms / conductor, ++count;
+            });
         }
     };
     const std::vector<std::size_t> all = sides(settings);
@@ -248,25 +223,23 @@ template <class T> void figure_4_5(const Options& options, Report& report, const
 }
 
 /// The book's example, with as many steps as the user wants.
-Scene book_of(const StudySettings& settings) { return read_scene("book", {{}, {}, settings.steps}); }
+Scene book_of(const StudySettings& settings) { return read_scene("book", {.steps = settings.steps}); }
 
 /// The book's example over time: the largest values, and the pictures.
 template <class T> void figure_4_4(const Options& options, Report& report, const StudySettings& settings) {
-    const Scene scene = book_of(settings);
-    const Problem<T> p = make_problem<T>(scene);
-    report.begin({{"scene", "book"},
-                  {"nx", scene.nx},
-                  {"ny", scene.ny},
-                  {"steps", scene.steps},
-                  {"type", sizeof(T) == 8 ? "double" : "float"}});
-    Judge<T> judge(scene, p);
-    some_variants(options, report, judge, p, {"cpu_threads", "opencl_steps", "cuda_steps"});
-    const std::size_t count = snapshots_of(scene, Keep::pictures);
+    Case<T> c(options, report, book_of(settings));
+    gpulab::Parameters all = parameters(c.p);
+    all.insert(all.begin(), {"scene", "book"});
+    report.begin(all);
+    Figures figures;
+    c.measure(jobs<T>(options, c.p.cell_steps(), {"cpu_threads", "opencl_steps", "cuda_steps"}),
+              [&](const auto&, Result& result) { result.extra = figures.of(result, c.p.cell_steps()); });
+    const std::size_t count = snapshots_of(c.scene, Keep::pictures);
     std::optional<FrameFiles> frames;
-    if (!settings.frames.empty()) frames.emplace(settings.frames, scene, scene.frame_scale, count);
+    if (!settings.frames.empty()) frames.emplace(settings.frames, c.scene, c.scene.frame_scale, count);
     std::string text = "largest |Hz| after step";
-    simulate<T>(scene, gpulab::run_of(variants<T>(), "cpu_threads"), Keep::pictures, [&](const Snapshot& s) {
-        text += fmt::format(" {}: {:.3f}{}", s.step, largest(s), s.step == scene.steps ? "" : ",");
+    simulate<T>(c.scene, gpulab::run_of(variants<T>(), "cpu_threads"), Keep::pictures, [&](const Snapshot& s) {
+        text += fmt::format(" {}: {:.3f}{}", s.step, largest(s), s.step == c.scene.steps ? "" : ",");
         if (frames) frames->add(s);
     });
     report.say(text);
@@ -279,23 +252,13 @@ template <class T> void ladder(const Options& options, Report& report, const Stu
     for (const bool layers : {false, true})
         for (const std::size_t n : {300, 1000, 1500, 6900}) {
             if (n > settings.largest) continue;
-            const Scene scene = square(n, settings.steps, layers);
-            check_scene(scene);
-            const Problem<T> p = make_problem<T>(scene);
-            report.begin(parameters(p));
-            report.sequential_ms(sequential_ms<T>(scene));
-            Judge<T> judge(scene, p);
-            some_variants(options, report, judge, p, {}, layers ? "cuda_scene" : "cuda_coalesced");
+            Case<T> c(options, report, square(n, settings.steps, layers));
+            report.begin(parameters(c.p));
+            report.sequential(sequential<T>(c.scene));
+            Figures figures(layers ? "cuda_scene" : "cuda_coalesced");
+            c.measure(jobs<T>(options, c.p.cell_steps()),
+                      [&](const auto&, Result& result) { result.extra = figures.of(result, c.p.cell_steps()); });
         }
-}
-
-/// Bytes that a study takes for a scene: on a device, and on the host with `files` besides.
-struct MemoryNeed {
-    double device = 0, host = 0;
-};
-MemoryNeed memory_need(const Scene& scene, std::size_t number_bytes, double files = 0) {
-    const double field = bytes_of_field(scene, number_bytes), series = bytes_of_series(scene, number_bytes);
-    return {.device = 3.5 * field + series, .host = 5 * field + 3 * series + files};
 }
 
 /// Time per cell and step with a conductor, from 16 x 16 cells on, as far as memory and patience go.
@@ -310,19 +273,13 @@ template <class T> void growth(const Options& options, Report& report, const Stu
         const MemoryNeed need = memory_need(scene, sizeof(T));
         const double cell_steps = static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(scene.steps);
         if (!growth.fits(fmt::format("{0} x {0} cells", n), cell_steps, need.device, need.host)) break;
-        check_scene(scene);
         if (const std::string note = note_of_comparison(cell_steps); note != said) report.say(said = note);
-        const Problem<T> p = make_problem<T>(scene);
-        Judge<T> judge(scene, p);
-        Output<T> out = make_output(p);
-        report.begin(parameters(p));
-        gpulab::measure_all(
-            options, report, growth.jobs(variants<T>()), p, out, work_of(p),
-            [&](const auto& job) { return judge(job, out); },
-            [&](const auto&, Result& result) {
-                result.extra = {{"mcells_per_s", mcells_per_s(p.cell_steps(), result.kernel.median)}};
-                growth.add_to(result);
-            });
+        Case<T> c(options, report, scene);
+        report.begin(parameters(c.p));
+        c.measure(growth.jobs(variants<T>()), [&](const auto&, Result& result) {
+            result.extra = {{"mcells_per_s", mcells_per_s(cell_steps, result.kernel.median)}};
+            growth.add_to(result);
+        });
     }
 }
 

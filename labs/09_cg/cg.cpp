@@ -6,7 +6,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "gpulab/compare.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/report.hpp"
 #include "gpulab/sparse/convert.hpp"
@@ -16,18 +15,12 @@ namespace cg {
 
 namespace {
 
-/// The number of the first element that is infinite or NaN, or the size.
-template <class T> std::size_t first_not_finite(const std::vector<T>& values) {
-    const auto bad = std::find_if(values.begin(), values.end(), [](T v) { return !std::isfinite(v); });
-    return static_cast<std::size_t>(bad - values.begin());
-}
-
 template <class T>
 void check_vector(const std::vector<T>& v, std::size_t n, const char* what, const std::string& name) {
     if (v.size() != n)
         throw gpulab::UsageError(fmt::format("{} has {} numbers, {} has {} rows", what, v.size(), name, n));
-    if (const std::size_t i = first_not_finite(v); i < n)
-        throw gpulab::UsageError(fmt::format("{}: number {} is {}", what, i + 1, v[i]));
+    for (std::size_t i = 0; i < n; ++i)
+        if (!std::isfinite(v[i])) throw gpulab::UsageError(fmt::format("{}: number {} is {}", what, i + 1, v[i]));
 }
 
 /// The norm of b. @throws gpulab::UsageError when its square underflows, since a residual of zero would end every
@@ -89,11 +82,7 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
             fmt::format("{} is not square: {} rows, {} columns", name, matrix.rows, matrix.columns));
     if (!is_sorted(matrix)) matrix = gpulab::to_csr(gpulab::to_coo(matrix));
     const std::size_t n = matrix.rows;
-    if (const std::size_t k = first_not_finite(matrix.value); k < matrix.nonzeros()) {
-        const auto next_row = std::ranges::upper_bound(matrix.row_start, static_cast<std::int64_t>(k));
-        throw gpulab::UsageError(fmt::format("{}: element ({}, {}) is {}", name, next_row - matrix.row_start.begin(),
-                                             matrix.column[k] + 1, matrix.value[k]));
-    }
+    gpulab::check_finite(matrix, name);
     check_symmetric(matrix, name);
     if (start.empty()) start.assign(n, T{0});
     check_vector(b, n, "the right-hand side", name);
@@ -105,8 +94,7 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
         p.inverse_diagonal.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
             T diagonal = 0;
-            for (auto k = static_cast<std::size_t>(matrix.row_start[i]);
-                 k < static_cast<std::size_t>(matrix.row_start[i + 1]); ++k)
+            for (const std::size_t k : matrix.row(i))
                 if (static_cast<std::size_t>(matrix.column[k]) == i) diagonal = matrix.value[k];
             p.inverse_diagonal[i] = 1 / diagonal;
             if (!(diagonal > 0) || !std::isfinite(p.inverse_diagonal[i]))
@@ -149,14 +137,6 @@ template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations
             .flops = times * (2 * nonzeros + operations * n)};
 }
 
-template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a) {
-    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max() - 1024; // a loop may count beyond the end
-    if (a.row_start.back() > most)
-        throw gpulab::Unsupported(fmt::format("{} non-zeros are more than this variant's 32-bit offsets can count, {}",
-                                              a.row_start.back(), most));
-    return {a.row_start.begin(), a.row_start.end()};
-}
-
 bool takes_several_devices(std::string_view variant) { return variant.find("devices") != std::string_view::npos; }
 
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
@@ -174,7 +154,6 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
     template bool has_curvature<T>(double, const std::vector<double>&);                               \
     template End end_without_curvature<T>(const std::vector<double>&);                                \
     template gpulab::Work work(const Problem<T>&, std::size_t);                                       \
-    template std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>&);                         \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();
 INSTANTIATE(float)
 INSTANTIATE(double)

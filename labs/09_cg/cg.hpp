@@ -105,11 +105,6 @@ inline bool same_bits(const std::vector<double>& a, const std::vector<double>& b
 /// A variant: from host data to host data.
 template <class T> using Run = void(const Problem<T>& p, Output<T>& out, Stopwatch& watch);
 
-/// Compiles a rung for both types of numbers; it stands behind the rung's definition.
-#define INSTANTIATE_RUNG(rung)                                             \
-    template void rung(const Problem<float>&, Output<float>&, Stopwatch&); \
-    template void rung(const Problem<double>&, Output<double>&, Stopwatch&)
-
 /// A checked problem.
 /// @param b,start as many numbers as the matrix has rows; an empty start is the zero vector
 /// @param name of the matrix in messages
@@ -130,9 +125,6 @@ template <class T> End end_without_curvature(const std::vector<double>& history)
 /// Bytes and operations of this number of iterations. Bytes: CSR once, ten vectors (two of the product, eight of the
 /// rest when as much as possible is done in one pass).
 template <class T> gpulab::Work work(const Problem<T>& p, std::size_t iterations);
-
-/// Offsets of a CSR matrix in 32 bits. @throws gpulab::Unsupported when there are more non-zeros
-template <class T> std::vector<std::int32_t> narrow_offsets(const gpulab::Csr<T>& a);
 
 /// The ladder, in reading order: one row per rung.
 template <class T> std::span<const gpulab::Variant<Run<T>>> variants();

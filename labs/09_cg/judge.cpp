@@ -31,14 +31,14 @@ template <class Body> double sum_over_rows(std::size_t n, const Body& body) {
 /// The sum of the absolute terms of a row's product: what its rounding error is proportional to.
 template <class T> double row_size(const gpulab::Csr<T>& a, std::size_t i, const std::vector<double>& x) {
     double sum = 0;
-    for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+    for (const std::size_t k : a.row(i))
         sum += std::abs(static_cast<double>(a.value[k]) * x[static_cast<std::size_t>(a.column[k])]);
     return sum;
 }
 
 template <class Wide, class T, class Vector> Wide row_product(const gpulab::Csr<T>& a, std::size_t i, const Vector& x) {
     Wide sum = 0;
-    for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
+    for (const std::size_t k : a.row(i))
         sum += static_cast<Wide>(a.value[k]) * static_cast<Wide>(x[static_cast<std::size_t>(a.column[k])]);
     return sum;
 }
@@ -50,10 +50,8 @@ struct Noise {
 
 /// The method in double, with random changes: of every element of q by at most noise.row of its row's absolute terms,
 /// of both scalars by at most noise.sum of themselves.
-/// @return the history; `end` becomes why it ended, `cut` whether there would have been more
-template <class T>
-std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64_t seed, std::size_t most, End& end,
-                            bool& cut) {
+/// @param most norms in the history: one that would be longer is not complete
+template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, std::uint64_t seed, std::size_t most) {
     const std::size_t n = p.n();
     std::vector<double> r(n), d(p.start.begin(), p.start.end()), q(n);
     std::uint64_t draw = 0;
@@ -67,19 +65,21 @@ std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64
     };
     const auto weight = [&](std::size_t i) { return p.jacobi ? static_cast<double>(p.inverse_diagonal[i]) : 1.0; };
     double rho = 0;
-    std::vector<double> history;
+    Reference result;
+    result.complete = true;
+    std::vector<double>& history = result.history;
+    End& end = result.end;
     const auto note = [&](double rr) {
         history.push_back(std::sqrt(rr));
         end = !std::isfinite(rr) ? End::not_finite : history.back() <= p.stop_at ? End::converged : End::limit;
         return end == End::limit && history.size() <= p.limit;
     };
-    cut = false;
     sum_over_rows(n, [&](std::size_t i) { return r[i] = p.b[i] - product(i, i), 0.0; });
     rho = sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i], r[i] * d[i]; });
     bool more = note(sum_over_rows(n, [&](std::size_t i) { return r[i] * r[i]; }));
     while (more) {
         if (history.size() > most) {
-            cut = true;
+            result.complete = false;
             break;
         }
         draw += n;
@@ -92,15 +92,15 @@ std::vector<double> iterate(const Problem<T>& p, const Noise& noise, std::uint64
             break;
         }
         const double alpha = changed(rho / pq, ++draw);
-        double next_rho = 0;
         const double rr = sum_over_rows(n, [&](std::size_t i) { return r[i] -= alpha * q[i], r[i] * r[i]; });
-        next_rho = p.jacobi ? sum_over_rows(n, [&](std::size_t i) { return weight(i) * r[i] * r[i]; }) : rr;
+        const double next_rho =
+            p.jacobi ? sum_over_rows(n, [&](std::size_t i) { return weight(i) * r[i] * r[i]; }) : rr;
         const double beta = p.steepest ? 0 : changed(next_rho / rho, ++draw);
         rho = next_rho;
         more = note(rr);
         sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i] + beta * d[i], 0.0; });
     }
-    return history;
+    return result;
 }
 
 } // namespace
@@ -139,16 +139,12 @@ template <class T> Reference make_reference(const Problem<T>& p, double patience
     constexpr double epsilon = std::numeric_limits<T>::epsilon();
     const double step = static_cast<double>(p.matrix.nonzeros() + 5 * p.n()) + 1;
     const auto most = static_cast<std::size_t>(std::clamp(patience / step, 3.0, 1e9));
-    Reference reference;
-    bool cut = false;
-    reference.history = iterate(p, {}, 0, most, reference.end, cut);
-    reference.complete = !cut;
+    Reference reference = iterate(p, {}, 0, most);
     const Noise noise{8 * epsilon, (16 + std::sqrt(static_cast<double>(p.n()))) * epsilon};
     reference.allowed.resize(reference.history.size());
     for (std::size_t k = 0; k < reference.history.size(); ++k) reference.allowed[k] = noise.sum * reference.history[k];
     for (std::uint64_t run = 1; run <= 4; ++run) {
-        End end{};
-        const auto other = iterate(p, noise, run, most, end, cut);
+        const std::vector<double> other = iterate(p, noise, run, most).history;
         for (std::size_t k = 0; k < reference.history.size(); ++k) {
             const double deviation = k < other.size() ? std::abs(other[k] - reference.history[k]) : 0;
             reference.allowed[k] = std::max(reference.allowed[k], 8 * deviation);
@@ -167,9 +163,7 @@ template <class T> double residual_gap(const Problem<T>& p, const Output<T>& out
     std::size_t longest = 0;
     for (std::size_t i = 0; i < p.n(); ++i) {
         double row = 0;
-        for (auto k = static_cast<std::size_t>(p.matrix.row_start[i]);
-             k < static_cast<std::size_t>(p.matrix.row_start[i + 1]); ++k)
-            row += std::abs(static_cast<double>(p.matrix.value[k]));
+        for (const std::size_t k : p.matrix.row(i)) row += std::abs(static_cast<double>(p.matrix.value[k]));
         norm = std::max(norm, row);
         longest = std::max(longest, p.matrix.row_length(i));
         first = std::hypot(first, static_cast<double>(p.start[i]));

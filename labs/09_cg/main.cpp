@@ -1,7 +1,6 @@
 /// @file
 /// Lab 09, conjugate gradients: solves A x = b with every variant on every device; or the user's own system, once.
 #include <algorithm>
-#include <filesystem>
 #include <fmt/format.h>
 #include <initializer_list>
 
@@ -22,12 +21,6 @@ struct Choice : cg::Choice {
     std::size_t rows = 0; // of the studies; 0: theirs
 };
 
-/// Whether a file may be written while the table is printed: not a pipe, and nothing that the table goes to.
-bool is_apart(const std::string& path) {
-    if (gpulab::same_file(path, "/dev/stdout") || gpulab::same_file(path, "/dev/stderr")) return false;
-    return !std::filesystem::exists(path) || std::filesystem::is_regular_file(path);
-}
-
 /// What the run leaves besides the table: times of kernels, notes, and the iteration that was recorded.
 template <class T> void tell(const cg::Notes<T>& notes, gpulab::OutputFile& trace, cg::Files& files) {
     if (!notes.timed.empty()) fmt::print("\n{}", cg::kernel_times("milliseconds of the whole solution", notes.timed));
@@ -46,11 +39,9 @@ bool is_solved_once(const gpulab::Options& options, const Choice& c) {
 }
 
 /// Solves the system with the best variant that the chosen devices can run, once.
-template <class T> int solve(const gpulab::Options& options, const Choice& c) {
-    const auto jobs = cg::jobs<T>(options);
-    const cg::Problem<T> problem = cg::problem_of<T>(options, c);
-    cg::Files files("cg", c);
-    if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
+template <class T>
+int solve(const std::vector<gpulab::Job<cg::Run<T>>>& jobs, const Choice& c, const cg::Problem<T>& problem,
+          cg::Files& files) {
     for (const char* const name : {"cuda_persistent", "cuda_graph", "opencl_five_kernels", "cpu_threads"}) {
         const auto job = std::ranges::find_if(jobs, [&](const auto& j) {
             const bool slow =
@@ -81,24 +72,23 @@ template <class T> int solve(const gpulab::Options& options, const Choice& c) {
 // Solves the system with every chosen variant, and measures them.
 template <class T> int run(const gpulab::Options& options, const Choice& c) {
     if (!options.study().empty()) return cg::run_study<T>(options, c.rows, c.settings);
-    if (is_solved_once(options, c)) return solve<T>(options, c);
-
     const auto jobs = cg::jobs<T>(options, c.settings.parts); // which variant runs where
     const cg::Problem<T> problem = cg::problem_of<T>(options, c);
     cg::Files files("cg", c);
-    gpulab::OutputFile trace = cg::output_file(c.trace);
+    gpulab::OutputFile trace = gpulab::output_file(c.trace);
     if (!c.write.empty()) files.write([&] { gpulab::write_matrix_market(c.write, problem.matrix); });
+    if (is_solved_once(options, c)) return solve(jobs, c, problem, files);
 
     // What the method itself comes to, before anything is measured.
     cg::Output<T> out;
-    const double sequential =
-        gpulab::sequential_ms(gpulab::run_of(cg::variants<T>(), "cpu_sequential"), problem, out, cg::Stopwatch(0, 1));
+    const gpulab::Sequential sequential =
+        gpulab::sequential(cg::variants<T>(), "cpu_sequential", problem, out, cg::Stopwatch(0, 1));
     if (out.end == cg::End::not_positive || out.end == cg::End::not_finite) {
         files.write_histories({{"cpu_sequential on cpu:0", out.history}});
         (void)cg::conclude(problem, out, files, c.name()); // throws
     }
     gpulab::Report report(options, cg::parameters(problem, c.name()));
-    report.sequential_ms(sequential);
+    report.sequential(sequential);
     cg::add_columns(report);
     cg::Notes<T> notes(problem, out);
     const cg::Reference reference = cg::make_reference(problem);
@@ -110,7 +100,7 @@ template <class T> int run(const gpulab::Options& options, const Choice& c) {
         [&](const auto& job, gpulab::Result& result) {
             notes.add(job, result);
             // The solution is there: a user who only wants x need not wait for the other variants.
-            if (notes.solution.end == cg::End::converged && is_apart(c.solution))
+            if (notes.solution.end == cg::End::converged && files.solution_is_apart())
                 files.write_solution(notes.solution.x);
         });
     int code = gpulab::exit_failure;

@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <iterator>
 
-#include "files.hpp"
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
@@ -58,17 +57,6 @@ void check_memory(const gpulab::Options& options, const gpulab::MatrixSize& size
                          processes == 1 ? name : fmt::format("{} in {} ranks", name, processes));
 }
 
-namespace {
-/// The vector of a file. @throws gpulab::UsageError before it is allocated, when its header announces another length
-template <class T>
-std::vector<T> vector_of(const std::string& path, std::size_t rows, const char* what, const std::string& name) {
-    const gpulab::MatrixSize size = gpulab::matrix_market_size(path);
-    if (const std::size_t n = std::max(size.rows, size.columns); std::min(size.rows, size.columns) == 1 && n != rows)
-        throw gpulab::UsageError(fmt::format("{} has {} numbers, {} has {} rows", what, n, name, rows));
-    return read_vector<T>(path);
-}
-} // namespace
-
 template <class T> Problem<T> problem_of(const gpulab::Options& options, const Choice& c, int processes) {
     const bool from_file = !c.matrix.empty();
     const auto size = from_file ? gpulab::matrix_market_size(c.matrix) : gpulab::generated_size(c.generate);
@@ -76,18 +64,14 @@ template <class T> Problem<T> problem_of(const gpulab::Options& options, const C
     gpulab::Csr<T> matrix =
         from_file ? gpulab::read_matrix_market<T>(c.matrix) : gpulab::generate_matrix<T>(c.generate, options.seed());
     std::vector<T> b = c.rhs.empty() ? gpulab::random_vector<T>(matrix.rows, options.seed())
-                                     : vector_of<T>(c.rhs, matrix.rows, "the right-hand side", c.name());
-    std::vector<T> start =
-        c.start.empty() ? std::vector<T>() : vector_of<T>(c.start, matrix.rows, "the start", c.name());
+                                     : gpulab::read_vector<T>(c.rhs, matrix.rows);
+    std::vector<T> start = c.start.empty() ? std::vector<T>() : gpulab::read_vector<T>(c.start, matrix.rows);
     return make_problem(std::move(matrix), std::move(b), std::move(start), c.settings, c.name());
 }
 
-gpulab::OutputFile output_file(const std::string& path) {
-    return path.empty() ? gpulab::OutputFile() : gpulab::OutputFile(path);
-}
-
 Files::Files(std::string program, const Choice& c)
-    : program_(std::move(program)), solution_(output_file(c.solution)), history_(output_file(c.history)) {}
+    : program_(std::move(program)), solution_(gpulab::output_file(c.solution)),
+      history_(gpulab::output_file(c.history)) {}
 
 bool Files::write(const std::function<void()>& body) try {
     body();
@@ -110,7 +94,7 @@ void Files::write_histories(const std::vector<NamedHistory>& histories) {
 
 template <class T> bool Files::write_solution(const std::vector<T>& x) {
     if (!solution_ || std::exchange(solution_tried_, true)) return false;
-    return write([&] { solution_.write(to_matrix_market(x)); });
+    return write([&] { solution_.write(gpulab::array_text(x)); });
 }
 
 namespace {

@@ -69,15 +69,14 @@ public:
     /// Writes the file of --solution, unless it has been tried before. @return whether that was done
     template <class T> bool write_solution(const std::vector<T>& x);
     const std::string& solution() const { return solution_.path(); } ///< where it is, or ""
+    /// Whether it may be written while the table is printed: it is no pipe, and the table does not go to it.
+    bool solution_is_apart() const { return solution_.repeatable(); }
 
 private:
     std::string program_;
     gpulab::OutputFile solution_, history_;
     bool solution_tried_ = false, all_written_ = true;
 };
-
-/// The file at a path; none for an empty one.
-gpulab::OutputFile output_file(const std::string& path);
 
 /// Writes the file of --solution, unless that has been done: where the iteration did not end well, with the best x that
 /// it had. @return one line: how it ended

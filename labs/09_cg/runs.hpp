@@ -2,7 +2,6 @@
 /// What single runs and studies share: which variant runs where, and what is reported about each result.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>

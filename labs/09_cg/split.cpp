@@ -71,24 +71,19 @@ template <class T> Part<T> rows_of(const gpulab::Csr<T>& matrix, const Split& sp
 
 namespace {
 
-/// Row numbers outside a part that its rows refer to, ascending.
-template <class T>
-std::vector<std::int32_t> halo_of(const gpulab::Csr<T>& matrix, std::size_t first, std::size_t last) {
-    std::vector<std::int32_t> halo;
-    for (auto k = matrix.row_start[first]; k < matrix.row_start[last]; ++k) {
-        const std::int32_t j = matrix.column[static_cast<std::size_t>(k)];
-        if (static_cast<std::size_t>(j) < first || static_cast<std::size_t>(j) >= last) halo.push_back(j);
-    }
-    std::sort(halo.begin(), halo.end());
-    halo.erase(std::unique(halo.begin(), halo.end()), halo.end());
-    return halo;
-}
-
-/// The halo of every part.
+/// Of every part the row numbers outside it that its rows refer to, ascending.
 template <class T> std::vector<std::vector<std::int32_t>> halos_of(const gpulab::Csr<T>& matrix, const Split& split) {
-    std::vector<std::vector<std::int32_t>> halos;
-    for (std::size_t i = 0; i < split.parts(); ++i)
-        halos.push_back(halo_of(matrix, split.first[i], split.first[i + 1]));
+    std::vector<std::vector<std::int32_t>> halos(split.parts());
+    for (std::size_t part = 0; part < split.parts(); ++part) {
+        std::vector<std::int32_t>& halo = halos[part];
+        const std::size_t first = split.first[part], last = split.first[part + 1];
+        for (std::size_t i = first; i < last; ++i)
+            for (const std::size_t k : matrix.row(i))
+                if (const auto j = static_cast<std::size_t>(matrix.column[k]); j < first || j >= last)
+                    halo.push_back(matrix.column[k]);
+        std::sort(halo.begin(), halo.end());
+        halo.erase(std::unique(halo.begin(), halo.end()), halo.end());
+    }
     return halos;
 }
 
@@ -103,7 +98,7 @@ Part<T> part_of(const gpulab::Csr<T>& matrix, const Split& split, std::size_t in
     a.columns = rows + part.halo.size();
     std::vector<bool> border(rows); // rows that need the halo, or are in that of another part
     for (std::size_t i = 0; i < rows; ++i) {
-        for (auto k = static_cast<std::size_t>(a.row_start[i]); k < static_cast<std::size_t>(a.row_start[i + 1]); ++k) {
+        for (const std::size_t k : a.row(i)) {
             const std::int32_t j = a.column[k];
             if (static_cast<std::size_t>(j) >= first && static_cast<std::size_t>(j) < first + rows) {
                 a.column[k] = j - static_cast<std::int32_t>(first);

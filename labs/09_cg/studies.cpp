@@ -8,7 +8,6 @@
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
 #include "gpulab/input.hpp"
-#include "gpulab/report.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "judge.hpp"
 #include "runs.hpp"
@@ -143,29 +142,7 @@ template <class T> void table_4_4(const Options& options, Report& report, std::s
     for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
         if (sizeof(T) == 8 && !device.fp64) continue;
         gpulab::use(device);
-        const std::vector<std::size_t> sizes = group_sizes(p);
-        const auto units = static_cast<std::size_t>(std::max(device.compute_units, 1));
-        report.say(fmt::format("{}: groups of at most {} work-items, {} compute units, {} work-items to begin with",
-                               device.name, sizes.back(), units, sizes.back() * units));
-        std::vector<double> one(kernel_names.size());
-        for (std::size_t trial = 0; trial < 16 * sizes.size(); ++trial) {
-            const std::size_t items = sizes[trial / 16], groups = trial % 16 + 1;
-            gpulab::Parameters all = parameters(p, matrix);
-            all.push_back({"items", items}), all.push_back({"groups", groups});
-            report.begin(all);
-            const auto timings = kernel_times(p, items, groups, 10);
-            for (std::size_t k = 0; k < kernel_names.size(); ++k) {
-                if (groups == 1) one[k] = timings[k].median;
-                gpulab::Result result;
-                result.variant = kernel_names[k];
-                result.backend = gpulab::Backend::opencl;
-                result.device = device, result.has_device = true;
-                result.status = gpulab::Result::Status::passed;
-                result.kernel = timings[k];
-                result.extra = {{"saved_percent", saved_percent(one[k], timings[k].median)}};
-                report.add(std::move(result), kernel_work(p, kernel_names[k]));
-            }
-        }
+        kernel_rows(p, matrix, report);
     }
 #else
     (void)report, (void)rows, (void)given;

@@ -42,16 +42,15 @@ ScalingModel scaling_model(double one, double two, double wide);
 /// Runs the study of --study. @param rows unknowns, about; 0: as rows_help says @return the exit code
 template <class T> int run_study(const gpulab::Options& options, std::size_t rows, const Settings& settings);
 
-/// The times of each of the five kernels on the current OpenCL device, in the order of kernel_names.
-/// @param items of a group, one of group_sizes() @param groups work-groups per compute unit @param repeats timed runs
-template <class T>
-std::vector<gpulab::Timing> kernel_times(const Problem<T>& problem, std::size_t items, std::size_t groups, int repeats);
+/// Adds the rows of the study table-4-4 for the current OpenCL device: each of the five kernels in groups of each of
+/// group_sizes(), with 1 to 16 groups per compute unit.
+template <class T> void kernel_rows(const Problem<T>& problem, const std::string& matrix, gpulab::Report& report);
 
 /// Work-items of a group on the current OpenCL device: what the rungs take, and the most that the kernels allow, where
 /// that is more (Thesis, section 4.3.1 and table 4.1).
 template <class T> std::vector<std::size_t> group_sizes(const Problem<T>& problem);
 
-/// Bytes and operations of one run of one of the five kernels, as kernel_times() runs it: "dot" is r . r, which reads
+/// Bytes and operations of one run of one of the five kernels, as kernel_rows() runs it: "dot" is r . r, which reads
 /// one vector.
 template <class T> gpulab::Work kernel_work(const Problem<T>& p, const std::string& kernel);
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
-#include <map>
 #include <mutex>
 #include <sstream>
 

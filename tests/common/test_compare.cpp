@@ -191,6 +191,8 @@ TEST_CASE("a failure says in words which elements are wrong") {
     CHECK(where([](Index i) { return i % 12 == 0; }) == "84 of 1000 elements wrong: every 12th.");
     CHECK(where([](Index i) { return i % 100 == 0 && i < 500; }) ==
           "5 of 1000 elements wrong: every 100th, up to element 400.");
+    CHECK(where([](Index i) { return i % 100 < 3 && i < 500; }) ==
+          "15 of 1000 elements wrong: 3 of every 100, up to element 402.");
     CHECK(where([](Index i) { return i % 16 >= 12; }) ==
           "248 of 1000 elements wrong: 4 of every 16, from element 12 on.");
     CHECK(where([](Index i) { return i % 333 < 3; }) ==

@@ -2,8 +2,10 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <chrono>
 #include <fmt/format.h>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gpulab/growth.hpp"
@@ -142,6 +144,24 @@ TEST_CASE("growth leaves out a variant from the size on at which a run would tak
     });
     CHECK(rows == Rows{"cpu_slow 8: ns_per_cell_and_step = 1e+07", "cpu_slow 256: ns_per_cell_and_step = 1e+07"});
     CHECK(printed.out.find("left out") == std::string::npos);
+}
+
+TEST_CASE("growth takes the time of all runs and checks of a size, not only that of its kernels") {
+    const Parsed options;
+    bool goes_on = true;
+    (void)gpulab::testing::printed_by([&] {
+        Report report(options);
+        Growth growth(options, report, "element", {"cpu_fast"}, {.size_ms = 150});
+        REQUIRE(growth.fits("n = 1", 1, 0, 0));
+        (void)growth.jobs(table);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20)); // the checks
+        Result quick;
+        quick.variant = "cpu_fast";
+        quick.kernel = {.median = 0.001, .min = 0.001, .max = 0.001, .repeats = 1};
+        growth.add_to(quick);
+        goes_on = growth.fits("n = 10", 10, 0, 0); // ten times 20 ms, or more on a busy machine
+    });
+    CHECK_FALSE(goes_on);
 }
 
 TEST_CASE("growth ends before a size that would take too long in all, or that does not fit") {

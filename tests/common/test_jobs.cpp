@@ -227,7 +227,7 @@ TEST_CASE("a stray write in either pass fails the variant, and not the next one"
     CHECK(gpulab::take_stray_write().empty());
 }
 
-TEST_CASE("the total is the median of at most five passes, without what they leave out, and of fewer after a second") {
+TEST_CASE("the total is the median of at most five passes, without what they leave out, and of fewer after 0.3 s") {
     const auto total = [](int repeats, std::vector<double> took_ms, std::size_t expected_passes,
                           double left_out_ms = 0) {
         std::size_t passes = 0;
@@ -240,11 +240,11 @@ TEST_CASE("the total is the median of at most five passes, without what they lea
     CHECK(total(4, {5, 1, 9, 2}, 4) == 3.5);
     CHECK(total(1, {5}, 1) == 5);
     CHECK(total(20, {20'000}, 1) == 20'000); // it has been run once
-    CHECK(total(20, {999, 1}, 2) == 500);
-    CHECK(total(20, {400, 500, 300}, 3) == 400);
-    CHECK(total(20, {400, 500, 99, 2}, 4) == 249.5);
-    CHECK(total(20, {400, 500, 99, 0.5, 0.25}, 5) == 99);
-    CHECK(total(20, {500, 501}, 2, 400) == 100.5); // the second is that of the clock on the wall
+    CHECK(total(20, {299, 1}, 2) == 150);
+    CHECK(total(20, {100, 150, 60}, 3) == 100);
+    CHECK(total(20, {100, 150, 49, 2}, 4) == 74.5);
+    CHECK(total(20, {100, 150, 49, 0.5, 0.25}, 5) == 49);
+    CHECK(total(20, {150, 151}, 2, 120) == 30.5); // the 0.3 s are those of the clock on the wall
 }
 
 TEST_CASE("the total does not contain what a variant leaves out") {
@@ -371,46 +371,55 @@ TEST_CASE("the loop over all jobs judges each, notes what the lab adds, and repo
     CHECK(exit_code == gpulab::exit_wrong_result);
 }
 
-TEST_CASE("an error keeps the results that there are by then, a refusal leaves no file") {
+TEST_CASE("an error keeps the results that there are by then, right or wrong, and so does a variant that refuses") {
     for (const bool refusal : {false, true})
-        for (const bool first : {false, true}) {
-            const gpulab::testing::ScratchFile json;
-            const Parsed options({"--backend", "cpu", "--repeat", "1", "--json", json.path().c_str()});
-            Values out(1);
-            const auto judge = [&](const auto& job) {
-                if (first || job.variant.name != "cpu_one") {
-                    if (refusal) throw UsageError("not so");
-                    throw gpulab::Error("the device is gone");
+        for (const bool first : {false, true})
+            for (const bool wrong : {false, true}) {
+                const gpulab::testing::ScratchFile json;
+                const Parsed options({"--backend", "cpu", "--repeat", "1", "--json", json.path().c_str()});
+                Values out(1);
+                const auto judge = [&](const auto& job) {
+                    if (first || job.variant.name != "cpu_one") {
+                        if (refusal) throw UsageError("not so");
+                        throw gpulab::Error("the device is gone");
+                    }
+                    return gpulab::compare(Values{wrong ? 2.0f : 1.0f}, out, 0);
+                };
+                std::vector<gpulab::Job<Run>> list(2, {table[0], {cpu()}, ""});
+                list[1].variant.name = "cpu_two";
+                gpulab::testing::printed_by([&] {
+                    gpulab::Surroundings known;
+                    known.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{}; };
+                    gpulab::Report report(options, {{"n", 1}}, known);
+                    CHECK_THROWS_AS(gpulab::measure_all(options, report, list, 0, out, {.bytes = 8}, judge),
+                                    gpulab::Error);
+                });
+                if (first) {
+                    CHECK_THROWS(json.text());
+                    continue;
                 }
-                return gpulab::compare(Values{1}, out, 0);
-            };
-            std::vector<gpulab::Job<Run>> list(2, {table[0], {cpu()}, ""});
-            list[1].variant.name = "cpu_two";
-            gpulab::testing::printed_by([&] {
-                gpulab::Surroundings known;
-                known.ceilings = [](const gpulab::Device&, gpulab::Arithmetic) { return gpulab::Ceilings{}; };
-                gpulab::Report report(options, {{"n", 1}}, known);
-                CHECK_THROWS_AS(gpulab::measure_all(options, report, list, 0, out, {.bytes = 8}, judge), gpulab::Error);
-            });
-            if (refusal || first) {
-                CHECK_THROWS(json.text());
-                continue;
+                REQUIRE(json.json()["variants"].size() == 1);
+                CHECK(json.json()["variants"][0]["name"] == "cpu_one");
+                CHECK(json.json()["variants"][0]["status"] == (wrong ? "failed" : "passed"));
             }
-            REQUIRE(json.json()["variants"].size() == 1);
-            CHECK(json.json()["variants"][0]["name"] == "cpu_one");
-        }
 }
 
 TEST_CASE("the time of the sequential variant comes with its answer") {
     Values out(1);
-    CHECK(gpulab::sequential_ms(gpulab::run_of(table, "cpu_one"), 0, out) >= 0);
+    const gpulab::Sequential one = gpulab::sequential(table, "cpu_one", 0, out);
+    CHECK(one.variant == "cpu_one");
+    CHECK(one.ms >= 0);
     CHECK(out[0] == 1);
     CHECK_THROWS_AS(gpulab::run_of(table, "cpu_unknown"), gpulab::Error);
     Run* const of_known_times = [](int, Values&, Stopwatch& watch) {
         CHECK((watch.warmup() == 1 && watch.repeats() == 3));
         for (const double ms : {9.0, 1.0, 2.0}) watch.record(ms);
     };
-    CHECK(gpulab::sequential_ms(of_known_times, 0, out) == 2); // the median
+    const std::array known = {gpulab::Variant<Run>{"cpu_one", "", Backend::cpu, table[0].run},
+                              gpulab::Variant<Run>{"cpu_known", "", Backend::cpu, of_known_times}};
+    const gpulab::Sequential second = gpulab::sequential(known, "cpu_known", 0, out);
+    CHECK(second.variant == "cpu_known");
+    CHECK(second.ms == 2); // the median
 }
 
 TEST_CASE("a problem larger than main memory is refused before anything is allocated") {

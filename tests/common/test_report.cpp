@@ -127,7 +127,7 @@ TEST_CASE("one run shows what was right, wrong and skipped, on the terminal and 
         report.column("blocks", "blocks");
         report.column("overlap_percent", "overlap %");
         report.column("blocks", "blocks"); // as a lab does that names its columns for each problem
-        report.sequential_ms(5);
+        report.sequential({"one_loop", 5});
         Result r = ran("cpu_right", cpu);
         r.extra = {{"blocks", std::int64_t{132}}, {"overlap_percent", 12.3456789}, {"note", "a, b"}, {"hidden", 77.0}};
         report.add(r, work);
@@ -159,16 +159,16 @@ Not in the table: error. The files of --json and --csv have all columns.
 )");
     CHECK(
         csv.text() ==
-        R"(lab,n,shape,x,y,seed,sequential_ms,variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden,late
-lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,132,12.3456789,"a, b",77,
-lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cpu_wrong,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,0.5,1e-06,,,,,1
-lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cuda_one,cuda,,,,,,,,,skipped,"no driver, ""none"" at all",,,,0,,,,,,,,,,,,,,
-lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cuda_two,cuda,,,,,,,,,skipped,"no driver, ""none"" at all",,,,0,,,,,,,,,,,,,,
-lab,10,"wide, and ""tall""",0.5,4e+06,7,5,cuda_three,cuda,,,,,,,,,skipped,for another reason,,,,0,,,,,,,,,,,,,,
+        R"(lab,n,shape,x,y,seed,sequential_variant,sequential_ms,variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,blocks,overlap_percent,note,hidden,late
+lab,10,"wide, and ""tall""",0.5,4e+06,7,one_loop,5,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,132,12.3456789,"a, b",77,
+lab,10,"wide, and ""tall""",0.5,4e+06,7,one_loop,5,cpu_wrong,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,failed,"at index 3: expected 1, got 1.5",2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,0.5,1e-06,,,,,1
+lab,10,"wide, and ""tall""",0.5,4e+06,7,one_loop,5,cuda_one,cuda,,,,,,,,,skipped,"no driver, ""none"" at all",,,,0,,,,,,,,,,,,,,
+lab,10,"wide, and ""tall""",0.5,4e+06,7,one_loop,5,cuda_two,cuda,,,,,,,,,skipped,"no driver, ""none"" at all",,,,0,,,,,,,,,,,,,,
+lab,10,"wide, and ""tall""",0.5,4e+06,7,one_loop,5,cuda_three,cuda,,,,,,,,,skipped,for another reason,,,,0,,,,,,,,,,,,,,
 )");
     CHECK(
         json.text() ==
-        R"({"lab":"lab","problem":{"n":10,"shape":"wide, and \"tall\"","x":0.5,"y":4000000.0,"seed":7},"sequential_ms":5.0,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
+        R"({"lab":"lab","problem":{"n":10,"shape":"wide, and \"tall\"","x":0.5,"y":4000000.0,"seed":7},"sequential_variant":"one_loop","sequential_ms":5.0,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
   {"name":"cpu_right","backend":"cpu","device":"cpu:0","status":"passed","reason":null,"kernel_ms":{"median":2.0,"min":1.23456789,"max":3.25},"repeats":7,"total_ms":4.125,"bytes":12000000.0,"flops":30000000.0,"gb_per_s":6.0,"gflop_per_s":15.0,"percent_of_ceiling":75.0,"speedup":2.5,"error":3.5e-07,"tolerance":1e-06,"blocks":132,"overlap_percent":12.3456789,"note":"a, b","hidden":77.0},
   {"name":"cpu_wrong","backend":"cpu","device":"cpu:0","status":"failed","reason":"at index 3: expected 1, got 1.5","kernel_ms":{"median":2.0,"min":1.23456789,"max":3.25},"repeats":7,"total_ms":4.125,"bytes":12000000.0,"flops":30000000.0,"gb_per_s":6.0,"gflop_per_s":15.0,"percent_of_ceiling":75.0,"speedup":2.5,"error":0.5,"tolerance":1e-06,"late":1},
   {"name":"cuda_one","backend":"cuda","device":null,"status":"skipped","reason":"no driver, \"none\" at all","kernel_ms":null,"repeats":0,"total_ms":null,"bytes":null,"flops":null,"gb_per_s":null,"gflop_per_s":null,"percent_of_ceiling":null,"speedup":null,"error":null,"tolerance":null},
@@ -186,7 +186,7 @@ TEST_CASE("a study shows each problem once above its rows, and both files hold e
         Report report(options, {}, known());
         for (const std::int64_t n : {10, 20}) {
             report.begin({{"n", n}, {"type", "float"}});
-            report.sequential_ms(n == 10 ? 5 : 0);
+            report.sequential({"one_loop", n == 10 ? 5.0 : 0.0});
             report.say(n == 10 ? "what holds for ten" : "what holds for twenty");
             report.add(ran("cpu_right", cpu), work);
             Result r = ran("opencl_right", pocl);
@@ -223,21 +223,21 @@ n = 20, type = float
 )");
     CHECK(
         csv.text() ==
-        R"(lab,study,n,type,seed,sequential_ms,variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,threads
-lab,sizes,10,float,42,5,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,
-lab,sizes,10,float,42,5,opencl_right,opencl,opencl:0,Test OpenCL,Portable,8000000000,5,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,
-lab,sizes,10,float,42,5,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
-lab,sizes,20,float,42,,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,,3.5e-07,1e-06,
-lab,sizes,20,float,42,,opencl_right,opencl,opencl:0,Test OpenCL,Portable,8000000000,5,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,,3.5e-07,1e-06,256
-lab,sizes,20,float,42,,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
+        R"(lab,study,n,type,seed,sequential_variant,sequential_ms,variant,backend,device,device_name,device_platform,device_memory_bytes,device_compute_units,copy_gb_per_s,fp32_gflop_per_s,fp64_gflop_per_s,status,reason,kernel_ms_median,kernel_ms_min,kernel_ms_max,repeats,total_ms,bytes,flops,gb_per_s,gflop_per_s,percent_of_ceiling,speedup,error,tolerance,threads
+lab,sizes,10,float,42,one_loop,5,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,
+lab,sizes,10,float,42,one_loop,5,opencl_right,opencl,opencl:0,Test OpenCL,Portable,8000000000,5,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,2.5,3.5e-07,1e-06,
+lab,sizes,10,float,42,one_loop,5,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
+lab,sizes,20,float,42,,,cpu_right,cpu,cpu:0,Test CPU,,16000000000,4,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,,3.5e-07,1e-06,
+lab,sizes,20,float,42,,,opencl_right,opencl,opencl:0,Test OpenCL,Portable,8000000000,5,10,20,16,passed,,2,1.23456789,3.25,7,4.125,1.2e+07,3e+07,6,15,75,,3.5e-07,1e-06,256
+lab,sizes,20,float,42,,,cuda_one,cuda,,,,,,,,,skipped,no driver,,,,0,,,,,,,,,,
 )");
     CHECK(json.text() == R"([
-{"lab":"lab","study":"sizes","problem":{"n":10,"type":"float","seed":42},"sequential_ms":5.0,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}},{"id":"opencl:0","name":"Test OpenCL","backend":"opencl","platform":"Portable","memory_bytes":8000000000,"compute_units":5,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
+{"lab":"lab","study":"sizes","problem":{"n":10,"type":"float","seed":42},"sequential_variant":"one_loop","sequential_ms":5.0,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}},{"id":"opencl:0","name":"Test OpenCL","backend":"opencl","platform":"Portable","memory_bytes":8000000000,"compute_units":5,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
   {"name":"cpu_right","backend":"cpu","device":"cpu:0","status":"passed","reason":null,"kernel_ms":{"median":2.0,"min":1.23456789,"max":3.25},"repeats":7,"total_ms":4.125,"bytes":12000000.0,"flops":30000000.0,"gb_per_s":6.0,"gflop_per_s":15.0,"percent_of_ceiling":75.0,"speedup":2.5,"error":3.5e-07,"tolerance":1e-06},
   {"name":"opencl_right","backend":"opencl","device":"opencl:0","status":"passed","reason":null,"kernel_ms":{"median":2.0,"min":1.23456789,"max":3.25},"repeats":7,"total_ms":4.125,"bytes":12000000.0,"flops":30000000.0,"gb_per_s":6.0,"gflop_per_s":15.0,"percent_of_ceiling":75.0,"speedup":2.5,"error":3.5e-07,"tolerance":1e-06},
   {"name":"cuda_one","backend":"cuda","device":null,"status":"skipped","reason":"no driver","kernel_ms":null,"repeats":0,"total_ms":null,"bytes":null,"flops":null,"gb_per_s":null,"gflop_per_s":null,"percent_of_ceiling":null,"speedup":null,"error":null,"tolerance":null}
 ]},
-{"lab":"lab","study":"sizes","problem":{"n":20,"type":"float","seed":42},"sequential_ms":null,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}},{"id":"opencl:0","name":"Test OpenCL","backend":"opencl","platform":"Portable","memory_bytes":8000000000,"compute_units":5,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
+{"lab":"lab","study":"sizes","problem":{"n":20,"type":"float","seed":42},"sequential_variant":null,"sequential_ms":null,"devices":[{"id":"cpu:0","name":"Test CPU","backend":"cpu","platform":"","memory_bytes":16000000000,"compute_units":4,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}},{"id":"opencl:0","name":"Test OpenCL","backend":"opencl","platform":"Portable","memory_bytes":8000000000,"compute_units":5,"ceilings":{"copy_gb_per_s":10.0,"fp32_gflop_per_s":20.0,"fp64_gflop_per_s":16.0}}],"variants":[
   {"name":"cpu_right","backend":"cpu","device":"cpu:0","status":"passed","reason":null,"kernel_ms":{"median":2.0,"min":1.23456789,"max":3.25},"repeats":7,"total_ms":4.125,"bytes":12000000.0,"flops":30000000.0,"gb_per_s":6.0,"gflop_per_s":15.0,"percent_of_ceiling":75.0,"speedup":null,"error":3.5e-07,"tolerance":1e-06},
   {"name":"opencl_right","backend":"opencl","device":"opencl:0","status":"passed","reason":null,"kernel_ms":{"median":2.0,"min":1.23456789,"max":3.25},"repeats":7,"total_ms":4.125,"bytes":12000000.0,"flops":30000000.0,"gb_per_s":6.0,"gflop_per_s":15.0,"percent_of_ceiling":75.0,"speedup":null,"error":3.5e-07,"tolerance":1e-06,"threads":256},
   {"name":"cuda_one","backend":"cuda","device":null,"status":"skipped","reason":"no driver","kernel_ms":null,"repeats":0,"total_ms":null,"bytes":null,"flops":null,"gb_per_s":null,"gflop_per_s":null,"percent_of_ceiling":null,"speedup":null,"error":null,"tolerance":null}
@@ -469,7 +469,7 @@ TEST_CASE("a row with everything fits into 110 columns and into 80, and the repo
             report.column("overlap_percent", "overlap %");
             report.column("traced_ms", "traced ms");
             report.column("strips_ms", "strips ms");
-            report.sequential_ms(123456);
+            report.sequential({"one_loop", 123456});
             Result r = ran("cuda_right", gpu);
             r.extra = {{"overlap_percent", 98.765}, {"traced_ms", 2.5}, {"strips_ms", 2.25}};
             report.add(r, {.bytes = 12e6});
@@ -860,7 +860,7 @@ TEST_CASE("infinities, NaN and what was not timed become null in JSON and empty 
         CHECK(untimed[figure].is_null());
     }
     const std::string wrong =
-        "lab,42,,cpu_wrong,cpu,cpu:0,Test CPU,,16000000000,4,10,,,failed,\"at index 3: expected 1, "
+        "lab,42,,,cpu_wrong,cpu,cpu:0,Test CPU,,16000000000,4,10,,,failed,\"at index 3: expected 1, "
         "got 1.5\",";
     CHECK(csv.text().ends_with("\n" + wrong + "2,1.23456789,3.25,7,4.125,1.2e+07,0,6,0,60,,,\n" + wrong +
                                ",,,0,,,,,,,,,\n"));
@@ -903,15 +903,15 @@ TEST_CASE("a figure of the lab's own that has the name of a field has its column
     const TestOptions options({"--csv", csv.path()});
     printed_by([&] {
         Report report(options, {{"n", std::int64_t{10}}}, known());
-        report.sequential_ms(5);
+        report.sequential({"one_loop", 5});
         Result r = ran("cpu_right", cpu);
         r.extra = {{"sequential_ms", 7.5}, {"note", "a\rb"}};
         report.add(r, work);
         report.finish();
     });
-    CHECK(csv.text().starts_with("lab,n,seed,sequential_ms,variant,"));
-    CHECK(csv.text().find("sequential_ms", 23) == std::string::npos);
-    CHECK(csv.text().find("\nlab,10,42,7.5,cpu_right,") != std::string::npos);
+    CHECK(csv.text().starts_with("lab,n,seed,sequential_variant,sequential_ms,variant,"));
+    CHECK(csv.text().find("sequential_ms", csv.text().find(",variant,")) == std::string::npos);
+    CHECK(csv.text().find("\nlab,10,42,one_loop,7.5,cpu_right,") != std::string::npos);
     CHECK(csv.text().ends_with(",\"a\rb\"\n"));
 }
 
@@ -947,9 +947,10 @@ TEST_CASE("results that go to stdout have it to themselves, and the table goes t
         const auto csv = program("--csv " + name);
         CHECK(csv.exit_code == 0);
         CHECK(csv.err == table);
-        CHECK(csv.out == "lab,n,seed,sequential_ms," + fields +
-                             "\nreport_program,10,42,,cpu_right,cpu,cpu:0,Test CPU,,8000000000,3,10,,,passed,,2,1,3,5,,"
-                             "4e+06,0,2,0,20,,0,0\n");
+        CHECK(csv.out ==
+              "lab,n,seed,sequential_variant,sequential_ms," + fields +
+                  "\nreport_program,10,42,,,cpu_right,cpu,cpu:0,Test CPU,,8000000000,3,10,,,passed,,2,1,3,5,,"
+                  "4e+06,0,2,0,20,,0,0\n");
     }
 }
 
@@ -1069,7 +1070,7 @@ TEST_CASE("stdout is for everybody again when the options are gone") {
         }
         std::printf("after\n");
     });
-    CHECK(printed.out == "before\nlab,n,seed,sequential_ms," + fields + "\nafter\n");
+    CHECK(printed.out == "before\nlab,n,seed,sequential_variant,sequential_ms," + fields + "\nafter\n");
     CHECK(printed.err == "beside\nlab: n = 10\n\n0 right, 0 wrong, 0 skipped\n");
 }
 

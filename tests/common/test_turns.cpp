@@ -153,4 +153,5 @@ TEST_CASE("Where the tests are for a GPU, those of the CPU have a low priority, 
     const std::string test = std::string("'") + TEST_COMMON + "' '[.tests-the-cpu]' > /dev/null";
     CHECK(std::system(("GPULAB_TEST_DEVICES=gpu " + test).c_str()) == 0);
     CHECK(std::system(("GPULAB_TEST_DEVICES=all " + test).c_str()) == 0);
+    CHECK(std::system(("GPULAB_TEST_DEVICES=gpu nice -n 15 " + test).c_str()) == 0); // never raised
 }

@@ -10,7 +10,6 @@
 #include "gzip.hpp"
 #include "labs/06_tridiagonal/files.hpp"
 #include "labs/07_lu/files.hpp"
-#include "labs/09_cg/files.hpp"
 
 // Without lu.cpp, which needs the whole lab.
 double lu::norm(const std::vector<double>& matrix, std::size_t) { return matrix.empty() ? 0 : matrix.front(); }
@@ -60,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     });
     reads([&] { (void)lu::read_problem(name); });
     reads([&] {
-        const std::vector<double> x = cg::read_vector<double>(name);
+        const std::vector<double> x = gpulab::read_vector<double>(name);
         fuzz::require(read && x.size() == (matrix.columns == 1 ? matrix.rows : matrix.columns),
                       "another number of elements");
     });

@@ -152,8 +152,9 @@ std::string Program::growth_fault(const std::string& arguments, const std::strin
     return study_fault("growth", arguments, sizes, known_wrong, fault);
 }
 
-std::string run_fault(const nlohmann::json& run, const KnownWrong& known_wrong) {
+std::string run_fault(const nlohmann::json& run, const std::string& reference, const KnownWrong& known_wrong) {
     if (run.at("variants").empty()) return "no variants";
+    if (const std::string why = reference_fault(run, reference); !why.empty()) return why;
     for (const auto& v : run.at("variants")) {
         const std::string backend = v.at("backend"), status = v.at("status");
         const auto fault = [&](const char* what) { return fmt::format("{}: {}", what, v.dump()); };
@@ -171,6 +172,14 @@ std::string run_fault(const nlohmann::json& run, const KnownWrong& known_wrong) 
         }
     }
     return "";
+}
+
+std::string reference_fault(const nlohmann::json& run, const std::string& variant) {
+    const auto& reference = run.at("sequential_variant");
+    if (reference == variant) return "";
+    const auto has_none = [](const nlohmann::json& v) { return v.at("speedup").is_null(); };
+    if (reference.is_null() && std::ranges::all_of(run.at("variants"), has_none)) return "";
+    return fmt::format("speed-ups refer to {}, not to {}", reference.dump(), variant);
 }
 
 } // namespace gpulab::testing

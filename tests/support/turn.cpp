@@ -254,7 +254,9 @@ void detail::prepare_turns(const Device& device, bool played) {
     turns().on_gpu(device.backend != Backend::cpu && !device.is_cpu);
     // Where the tests are for a GPU, those of the CPU leave the cores to programs that have the GPU or wait for it.
     const char* const wish = std::getenv("GPULAB_TEST_DEVICES");
-    if (device.backend == Backend::cpu && wish && std::string_view(wish) == "gpu") setpriority(PRIO_PROCESS, 0, 10);
+    constexpr int low = 10; // a program may have a lower one already
+    if (device.backend == Backend::cpu && wish && std::string_view(wish) == "gpu" && getpriority(PRIO_PROCESS, 0) < low)
+        setpriority(PRIO_PROCESS, 0, low);
 #if defined(GPULAB_WITH_OPENCL)
     // A compiler works on the CPU: 0.1 to 0.5 s for each new kernel, and thousands of small kernels run in that time.
     gpulab::detail::run_compiler = [](const std::function<void()>& compile) { turns().elsewhere(compile); };

@@ -223,6 +223,38 @@ def test_a_loop_of_different_length_in_each_lane_keeps_the_lanes_of_one_pass_tog
     assert len(values) == 3 and {s["requests"] for s in values} == {passes}
 
 
+WIDE = """kernel void puzzle(global int* counts, global float* out) {
+    local float2 two[32];
+    local float4 four[32];
+    const size_t me = get_local_id(0);
+    if (get_group_id(0) == 1) return;
+    two[me] = (float2)(me);
+    four[me] = (float4)(me);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    const float x = two[me / 16].x;
+    const float y = four[me / 8].y;
+    out[get_global_id(0)] = x + y;
+    atomic_inc(&counts[me < 24 ? 0 : 1]);
+}
+"""
+
+
+def test_lanes_with_8_bytes_are_served_by_halves_of_a_warp_and_those_with_16_by_quarters(scratch):
+    if not (BUILD / "bin/start").is_file():
+        pytest.skip("start has not been built")
+    (scratch / "wide.cl").write_text(WIDE)
+    case = {"items": [96], "group": [32], "arguments": [[0] * 2, [0.0] * 96]}
+    launches, ran = explain_run.simulated(explain_run.plugin(ROOT, BUILD), [BUILD / "bin/start", scratch / "wide.cl", json.dumps([case])])
+    assert ran.returncode == 0, ran.stderr
+    sites = {(site["line"], site["kind"]): site for site in launches[0]["sites"]}
+    warps = 2  # those of group 1 return
+    for line, width, passes in ((9, 8, 2), (10, 16, 4)):  # each half, or quarter, reads one place of its own
+        site = sites[line, "load"]
+        assert (site["width"], site["passes"], site["least_passes"]) == (width, passes * warps, warps)
+    assert sites[12, "atomic"]["same"] == 24 * warps  # lanes that change counts[0], and 8 others counts[1]
+    assert (launches[0]["idle"], launches[0]["groups"], launches[0]["barriers"]) == (32, 3, warps)
+
+
 def test_a_wider_warp_halves_the_requests():
     found = []
     for warp in (32, 64):
@@ -247,10 +279,38 @@ def test_it_says_what_costs_most_writes_its_files_and_counts_the_same_again(scra
     assert json.loads((scratch / "b.json").read_text()) == first
 
 
+def test_findings_stand_in_the_order_of_what_they_cost_each_with_its_counts():
+    def site(line, kind, space, requests, lanes, worst=(), excess=0, **counts):
+        return {"file": "labs/x/a.cl", "line": line, "kind": kind, "space": space, "width": 4, "requests": requests, "lanes": lanes,
+                "worst": list(worst), "excess": excess, **dict.fromkeys(report.COUNTED[2:], 0), **counts}
+
+    launch = {"groups": 2, "warps": 4, "barriers": 0, "idle": 64, "items": [128, 1, 1], "sites": [
+        site(1, "load", "global", 4, 128, [(lane, 4 * lane + 16) for lane in range(32)], 1, sectors=20, least_sectors=16),
+        site(2, "load", "global", 4, 128, [(lane, 32 * lane) for lane in range(32)], 28, sectors=128, least_sectors=16),
+        site(3, "store", "local", 4, 128, [(lane, 256 * lane) for lane in range(32)], 31, passes=128, least_passes=4),
+        site(4, "branch", "", 8, 256, splits=6),
+        site(5, "atomic", "global", 4, 128, [(lane, 0) for lane in range(32)], sectors=4, least_sectors=4, same=64),
+        site(6, "load", "local", 40, 40, [(0, 0)], passes=40, least_passes=40)]}
+    assert report.findings(report.explained("opencl_a", [], WARP, [launch])) == [
+        (124, "a.cl, line 3: a warp's 32 stores lie 256 bytes apart in local memory: 32 passes where 1 would do; in all 128 passes "
+              "where 4 would do", "bank"),
+        (112, "a.cl, line 2: a warp's 32 loads lie 32 bytes apart: 32 sectors where 4 would do; in all 128 sectors where 16 would do",
+         "coalesced"),
+        (60, "a.cl, line 5: on average 16.0 lanes of a warp change one address, one after the other", "atomic"),
+        (38, "a.cl, line 6: on average 1.0 of 32 lanes load: 40 requests where full warps would need 2", "divergence"),
+        (6, "a.cl, line 4: this branch splits a warp 6 of 8 times, and the lanes of one side wait for those of the other", "divergence"),
+        (4, "a.cl, line 1: a warp's 32 loads do not lie side by side: 5 sectors where 4 would do; in all 20 sectors where 16 would do",
+         "coalesced"),
+        (2, "64 of 128 work-items access no memory", "warp")]
+    both = [site(7, "load", "global", 1, 32) | {"width": width} for width in (16, 4)]
+    assert [line.width for line in report.explained("opencl_a", [], WARP, [launch | {"sites": both}]).lines] == [16]  # the widest
+
+
 @pytest.mark.parametrize("lab, variant, given, added", [
     ("saxpy", "opencl_one_item", "--n 8", ""), ("saxpy", "opencl_distances_packed", "--n=8", "--op distances"),
     ("matmul", "opencl_naive", "--k 4", "--m 64 --n 64"), ("tridiagonal", "opencl_cr", "--n 256", "--systems 64"),
     ("tridiagonal", "opencl_cr", "--input a.mtx", ""), ("spmv", "opencl_ell", "--matrix=a.mtx", ""),
+    ("lu", "opencl_batch_group", "--matrices 2", "--op batch --n 40"),
     ("cg", "opencl_tuned", "--matrix a.mtx", "--limit 2 --tolerance 0")])
 def test_sizes_that_are_not_given_are_small_and_a_file_has_its_own(lab, variant, given, added):
     assert explain_run.options_for(lab, variant, given.split()) == given.split() + added.split()

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import sys
+import types
 
 import pytest
 from conftest import ROOT, passed, refused, run
@@ -115,6 +116,14 @@ ret;
 ret;
 }
 """
+
+
+def test_a_rung_that_the_build_compiles_for_one_device_alone_is_compiled_so():
+    special = types.SimpleNamespace(command=["nvcc", "--generate-code=arch=compute_90a,code=sm_90a", "-c"])
+    plain = types.SimpleNamespace(command=["nvcc", "--generate-code=arch=compute_90,code=sm_90", "-c"])
+    assert resources.architecture(special, (9, 0)) == "90a"
+    assert resources.architecture(special, (10, 0)) == "100"
+    assert resources.architecture(plain, (9, 0)) == "90"
 
 
 def test_launch_bounds_and_shared_memory_of_the_launch_are_read_from_PTX():
@@ -281,6 +290,9 @@ def test_block_and_shared_memory_of_the_launch_can_be_told(lab, capsys):
     rows = list(csv.DictReader((lab / "x.csv").open()))
     assert [(row["variant"], row["kernel"], row["blocks"], row["loop_fma"]) for row in rows] == [
         ("cuda_add", "add<float>", "2", ""), ("cuda_add", "fill", "32", "1")]
+    explain(lab, capsys, "--variant", "cuda_add", "--block", 100, "--on", "h200", "--json", lab / "y.json")
+    kernels = json.loads((lab / "y.json").read_text())["kernels"]  # 100 threads are four warps, as 128 are
+    assert [(k["blocks"], k["occupancy"]) for k in kernels] == [(5, 31.25), (16, 100)]
     _, said, _ = explain(lab, capsys, "--variant", "cuda_add", "--block", 256)
     assert "launch bounds" in said.out, "more threads than the launch bounds allow"
 

@@ -222,6 +222,14 @@ def test_what_was_handed_in_for_a_back_end_that_is_not_here_is_named(saxpy):
                                                 "repair-stride: cuda/04_grid_stride.cu was not graded here: no GPU"])
 
 
+def test_of_several_back_ends_the_one_with_more_points_counts_then_what_was_graded_then_what_was_handed_in():
+    def of(outcome, score=0):
+        return [Result("values", outcome, score, 3)]
+    rising = [of(UNSOLVED), of(NOT_GRADED), of(FAILED), of(FAILED, 1), of(PASSED, 3)]
+    for at, one in enumerate(rising):
+        assert [grade.better(one, other) for other in rising] == [place < at for place in range(len(rising))], one
+
+
 @pytest.mark.usefixtures("closed_repository", "saxpy")
 def test_a_class_is_graded_again_resumed_and_in_another_order(scratch):
     lab = load(ROOT, "saxpy")

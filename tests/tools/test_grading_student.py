@@ -66,6 +66,17 @@ def test_a_deleted_file_is_named_with_the_command_that_brings_it_back_and_reset_
         student.reset(handed, [])
 
 
+def test_of_two_back_ends_the_points_of_the_better_one_count(handed, capsys, monkeypatch):
+    points = {"opencl": 1, "cuda": 2}
+    for name, answer in (("state_of", lambda lab, part: "begun"), ("built", lambda *_: ""), ("prebuild", lambda *_: None),
+                         ("test_part", lambda root, judge, exercise, part: (
+                             "wrong", [judging.Result(exercise.tests[0].name, FAILED, points[part.backend], 3)], ""))):
+        monkeypatch.setattr(student, name, answer)
+    assert set(load(handed, "saxpy").exercises[0].parts) == {"opencl", "cuda"}
+    _, said = said_by(capsys, handed, "test", "many-blocks")
+    assert "\n2 of " in said.out, said
+
+
 def test_zip_keeps_a_good_hand_in_and_says_what_is_not_in_it(handed, capsys):
     solve(handed, ONE)
     answers = handed / "labs/01_saxpy/answers.md"

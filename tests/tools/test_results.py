@@ -656,6 +656,11 @@ def test_bars_curves_and_dots_are_as_long_and_where_the_results_say(scratch):
     copy.write("results/sweep.json", [run({"n": n}, variant("cuda_a", ms)) for n, ms in ((10, 3.0), (20, 1.0), (30, 2.0))])
     _, lines = panel(plot.draw_results, "results/sweep.json")
     equal(lines, [([10, 20, 30], [3, 1, 2]), ([10, 20, 30], [0.5, 0.5, 0.5])], "a curve, and the limit")
+    copy.write("results/limits.json",  # the bound of cuda_a is 10 % of its time, that of cuda_b 50 %
+               [run({"n": n}, variant("cuda_a", 3.0, percent_of_ceiling=10), variant("cuda_b", 1.0)) for n in (10, 20)])
+    for field, limit in (("kernel_ms", 0.3), ("gb_per_s", 10 / 3)):
+        _, lines = panel(plot.draw_results, "results/limits.json", "--y", field)
+        equal(lines[-1], ([10, 20], [pytest.approx(limit)] * 2), "of several limits of a device the one that allows most")
     copy.write("results/one.json", of_lab("one", variant("cuda_a", 2, flops=3e6), rate=9000.0))
     _, lines = panel(plot.draw_roofline, "--roofline", "results/one.json")
     assert ([3], [1.5]) in [(list(xs), list(ys)) for xs, ys in lines], f"3 operations per byte, 1.5 GFLOP/s: {lines}"

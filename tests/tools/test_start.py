@@ -108,6 +108,8 @@ MISTAKES = [
     (7, "distance > 0", "distance > 1", "sum[0] is"),
     (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 4) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
      "if (distance == 4) break", "the group meets at 1 barriers"),
+    (7, "if (me < distance) x[me] += x[me + distance]", "if (me == 0 && distance == 2) for (int k = 1; k < 8; ++k) x[0] += x[k]; "
+     "if (distance == 2) break", "the group meets at 2 barriers"),
     (8, "32 * k + me", "me + k", "has not been written"),
     (8, "32 * k + me", "(me / 8) * 32 + 4 * (me % 8) + k", "128 sectors are moved where 32 would do"),
 ]

@@ -118,8 +118,17 @@ def ptx_capability(text):
     return (int(target[1]), int(target[2])) if target and not target[3] else (99, 0)  # sm_90a runs on nothing else
 
 
+def architecture(rung, capability):
+    """The device for the compiler: "90", or "90a" where the build compiles the rung for that too: its kernels use
+    instructions of that device alone, and are empty for "90"."""
+    plain = f"{capability[0]}{capability[1]}"
+    return plain + "a" if any(f"compute_{plain}a" in word for word in rung.command) else plain
+
+
 def ptx_of_object(toolkit, rung, capability, scratch):
     """The newest PTX in the rung's object that the device can take, or nothing."""
+    if architecture(rung, capability).endswith("a"):
+        return None
     if not toolkit.cuobjdump or not rung.object.is_file() or rung.object.stat().st_mtime < rung.source.stat().st_mtime:
         return None
     toolkit.run(toolkit.cuobjdump, "-xptx", "all", rung.object.resolve(), cwd=scratch)
@@ -143,7 +152,7 @@ def ptx_of_source(toolkit, rung, capability, scratch):
         left_out = word in ("-o", "-MT", "-MF", "-gencode", "--generate-code", "-arch")
     print(f"explain: compiling {rung.source.name} for compute capability {capability[0]}.{capability[1]}", file=sys.stderr)
     file = scratch / "compiled.ptx"
-    toolkit.run(*words, f"-arch=compute_{capability[0]}{capability[1]}", "-ptx", "-o", file, cwd=rung.directory)
+    toolkit.run(*words, f"-arch=compute_{architecture(rung, capability)}", "-ptx", "-o", file, cwd=rung.directory)
     return file, file.read_text(encoding="utf-8")
 
 
@@ -180,7 +189,7 @@ def kernels_of(toolkit, rung, capability):
         found = ptx_of_object(toolkit, rung, capability, scratch)
         file, ptx = found or ptx_of_source(toolkit, rung, capability, scratch)
         cubin = scratch / "kernels.cubin"
-        told = toolkit.run(toolkit.ptxas, "-v", f"-arch=sm_{capability[0]}{capability[1]}", file, "-o", cubin)
+        told = toolkit.run(toolkit.ptxas, "-v", f"-arch=sm_{architecture(rung, capability)}", file, "-o", cubin)
         code = parse_sass(toolkit.run(toolkit.cuobjdump, "-sass", cubin)) if toolkit.cuobjdump else {}
     known, bounds = parse_ptxas(told), parse_ptx(ptx)
     names = short_names(list(known))

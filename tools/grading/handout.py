@@ -62,10 +62,10 @@ def withheld_source(lab: Lab, path: Path) -> str:
     lines = [*opening_comment(text), f"// The code of this rung is {WITHHELD}.", '#include "gpulab/error.hpp"',
              *(f'#include "{name}"' for name in includes), "", f"namespace {namespace[1]} {{", ""]
     visible = without_anonymous_namespaces(text)
-    instances = re.findall(r"(?m)^template (?!<)[^;{]*;", visible)
+    instances = re.findall(r"(?m)^(?:template (?!<)[^;{]*|INSTANTIATE_RUNG\(\w+\));", visible)
     heads = re.findall(r"(?m)^((?:template <[^<>]*> )?)void (\w+)\(([^)]*)\) \{", visible)
     for template, name, arguments in heads:
-        own = [one for one in instances if re.search(rf"\b{name}[<(]", one)]
+        own = [one for one in instances if re.search(rf"\b{name}[<()]", one)]
         if template and not own:
             continue  # called in this file only
         kinds = [re.sub(r"\b\w+$", "", " ".join(one.split())).strip() for one in arguments.split(",")]

@@ -94,8 +94,8 @@ struct Pass {
     double left_out_ms = 0; ///< the part of it that does not count: Stopwatch::leave_out()
 };
 
-/// The time of a pass: the median of five, of as many as the kernel has repeats, or of as many as a second takes if
-/// that is less. @param pass runs one
+/// The time of a pass: the median of five, of as many as the kernel has repeats, or of as many as 0.3 s take if that is
+/// less. A large problem shall not take long for this one number. @param pass runs one
 double total_ms(int repeats, const std::function<Pass()>& pass);
 
 /// Runs a computation on its devices and judges it: poisons the output, times the kernel and judges the output of the
@@ -202,22 +202,22 @@ void measure_all(const Options& options, Report& report, const std::vector<Job<R
             Result result = run(job, problem, output, options, [&] { return judge(job); });
             if (note) note(job, result);
             report.add(std::move(result), work);
-        } catch (const UsageError&) { // refused: no file
-            throw;
-        } catch (...) {
+        } catch (...) { // also when a variant refuses: what the others computed is not lost
             report.keep_results();
             throw;
         }
     }
 }
 
-/// The time of a CPU variant, to which speed-ups refer: the median, in milliseconds.
-/// @param run leaves its answer in `output`, which can then serve as the reference
+/// Runs the CPU variant to which speed-ups refer, for Report::sequential(): its name, and its median time.
+/// @param table the lab's variants @param name of one of them, which leaves its answer in `output`
 /// @param watch how often it runs
-template <class Run, class Problem, class Output>
-double sequential_ms(Run* run, const Problem& problem, Output& output, Stopwatch watch = Stopwatch(1, 3)) {
-    run(problem, output, watch);
-    return watch.kernel().median;
+/// @throws Error when the table has no such name
+template <class Table, class Problem, class Output>
+Sequential sequential(const Table& table, std::string_view name, const Problem& problem, Output& output,
+                      Stopwatch watch = Stopwatch(1, 3)) {
+    run_of(table, name)(problem, output, watch);
+    return {std::string(name), watch.kernel().median};
 }
 
 /// Why a problem does not fit; empty when it does. A device that is a CPU holds the host's data as well.

@@ -2,11 +2,15 @@
 /// The values that mark an output nobody has written.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 #include <vector>
+
+#include "gpulab/parallel.hpp"
 
 namespace gpulab {
 
@@ -22,7 +26,12 @@ template <class T> constexpr T poison_value() {
 }
 
 /// Fills an output before a variant runs, so that a stale or unwritten element cannot pass for an answer.
-template <class T> void poison(std::vector<T>& values) { values.assign(values.size(), poison_value<T>()); }
+template <class T> void poison(std::vector<T>& values) {
+    constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
+    for_ranges(values.size(), worth_a_thread, [&](std::size_t begin, std::size_t end) {
+        std::fill(values.data() + begin, values.data() + end, poison_value<T>());
+    });
+}
 
 /// Whether a value has exactly the bits of poison_value(). A NaN that a kernel makes, from 0/0 or inf-inf, has others.
 /// A NaN that goes through an operation may keep its bits: the sum of a poisoned number and a right one can be poison,

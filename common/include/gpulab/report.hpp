@@ -76,6 +76,12 @@ struct Result {
 /// "passed", "failed" or "skipped".
 std::string_view name_of(Result::Status status);
 
+/// The sequential CPU variant to which speed-ups refer.
+struct Sequential {
+    std::string variant; ///< its name
+    double ms = 0;       ///< its time; 0: not measured
+};
+
 /// What a report learns from the machine it runs on; a test can replace it.
 struct Surroundings {
     Terminal terminal;
@@ -90,7 +96,7 @@ struct Surroundings {
 /// also writes them after each result: if it is interrupted, they hold all results so far.
 ///
 ///     Report report(options, {{"n", n}});
-///     report.sequential_ms(time_of_the_reference);
+///     report.sequential({"cpu_sequential", time_of_the_reference});
 ///     report.add(result, {.bytes = 12.0 * n, .flops = 2.0 * n});
 ///     return report.finish();
 ///
@@ -124,8 +130,8 @@ public:
     /// Starts the next problem of a study.
     void begin(Parameters problem);
 
-    /// The sequential CPU time that speed-ups of the current problem refer to.
-    void sequential_ms(double ms);
+    /// The variant, with its time, that speed-ups of the current problem refer to. The files name it.
+    void sequential(Sequential reference);
 
     /// Adds one result, shows its row, and works out its percentage of the ceiling and its speed-up. The work of the
     /// first row below a heading says whether there are columns for bytes and for operations. In a study, the files

@@ -88,3 +88,9 @@ template <class Table> auto run_of(const Table& table, std::string_view name) {
 #else
 #define GPULAB_IF_OPENCL(function) nullptr
 #endif
+
+/// Compiles a rung for float and double, in a lab whose Problem and Output are templates; it stands behind the rung's
+/// definition, in the lab's namespace.
+#define INSTANTIATE_RUNG(rung)                                             \
+    template void rung(const Problem<float>&, Output<float>&, Stopwatch&); \
+    template void rung(const Problem<double>&, Output<double>&, Stopwatch&)

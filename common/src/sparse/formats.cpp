@@ -32,6 +32,16 @@ template <class T> void check_structure(const Csr<T>& m) {
 template void check_structure(const Csr<float>&);
 template void check_structure(const Csr<double>&);
 
+template <class T> std::vector<std::int32_t> narrow_offsets(const Csr<T>& m) {
+    if (m.row_start.back() > most_narrow_offset)
+        throw Unsupported(fmt::format("{} non-zeros are more than this variant's 32-bit offsets can count, {}",
+                                      m.row_start.back(), most_narrow_offset));
+    return {m.row_start.begin(), m.row_start.end()};
+}
+
+template std::vector<std::int32_t> narrow_offsets(const Csr<float>&);
+template std::vector<std::int32_t> narrow_offsets(const Csr<double>&);
+
 template <class T> void check_finite(const Csr<T>& m, const std::string& name) {
     for (std::size_t i = 0; i < m.rows; ++i)
         for (auto k = static_cast<std::size_t>(m.row_start[i]); k < static_cast<std::size_t>(m.row_start[i + 1]); ++k)

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <fmt/compile.h>
 #include <fmt/format.h>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "gpulab/error.hpp"
+#include "gpulab/number.hpp"
 #include "gpulab/parallel.hpp"
 
 namespace gpulab {
@@ -128,17 +128,11 @@ double parse_real(std::string_view word) {
         fortran[d] = 'e';
     }
     const std::string_view text = fortran.empty() ? word : std::string_view(fortran);
-    double number = 0;
-    const char* const end = text.data() + text.size();
-    const char* const begin = text.data() + (text.size() > 1 && text[0] == '+' && text[1] != '-');
-    const auto [stop, error] = std::from_chars(begin, end, number);
-    if (error == std::errc::result_out_of_range && stop == end) {
-        number = std::strtod(std::string(begin, end).c_str(), nullptr); // 0 when too small, infinite when too large
-        if (std::isinf(number)) throw Fault{fmt::format("the value {} is too large", shown(word))};
-        return number;
-    }
-    if (error != std::errc{} || stop != end) throw Fault{fmt::format("the value '{}' is not a number", shown(word))};
-    return number;
+    const std::optional<double> number = real_in(text);
+    if (!number) throw Fault{fmt::format("the value '{}' is not a number", shown(word))};
+    if (std::isinf(*number) && text.find_first_of("iI") == std::string_view::npos)
+        throw Fault{fmt::format("the value {} is too large", shown(word))};
+    return *number;
 }
 
 /// A whole number, also one that is written with a point or an exponent: 1.0
@@ -471,8 +465,16 @@ template <class T> std::string to_matrix_market(const Csr<T>& m) {
     return all;
 }
 
+template <class T> std::string array_text(const std::vector<T>& values, std::size_t columns) {
+    std::string text =
+        fmt::format("%%MatrixMarket matrix array real general\n{} {}\n", values.size() / columns, columns);
+    for (const T value : values) fmt::format_to(std::back_inserter(text), FMT_COMPILE("{}\n"), value);
+    return text;
+}
+
 #define INSTANTIATE(T)                                                                   \
     template Coo<T> parse_matrix_market(std::string_view, const std::string&, unsigned); \
+    template std::string array_text(const std::vector<T>&, std::size_t);                 \
     template std::string to_matrix_market(const Csr<T>&);
 INSTANTIATE(float)
 INSTANTIATE(double)

@@ -87,6 +87,28 @@ template <class T> Csr<T> read_matrix_market(const std::string& path) try {
     throw cannot_read(path, "there is not enough main memory");
 }
 
+template <class T> std::vector<T> read_vector(const std::string& path, std::size_t size) {
+    const auto check = [&](std::size_t rows, std::size_t columns) {
+        if (rows != 1 && columns != 1)
+            throw UsageError(fmt::format("{}: {} x {} numbers are no vector", path, rows, columns));
+        if (size > 0 && rows * columns != size)
+            throw UsageError(fmt::format("{}: a vector of {} numbers, not {}", path, rows * columns, size));
+    };
+    if (const MatrixSize announced = matrix_market_size(path); announced.rows > 0)
+        check(announced.rows, announced.columns);
+    const Csr<T> table = read_matrix_market<T>(path);
+    check(table.rows, table.columns);
+    const std::size_t n = table.columns == 1 ? table.rows : table.columns;
+    // A file may announce columns without an entry.
+    if (const auto memory = host_memory_bytes(); memory > 0 && n > memory / sizeof(T))
+        throw UsageError(fmt::format("{}: {} numbers do not fit main memory", path, n));
+    std::vector<T> x(n); // what is not stored is zero
+    for (std::size_t row = 0; row < table.rows; ++row)
+        for (const std::size_t k : table.row(row))
+            x[table.columns == 1 ? row : static_cast<std::size_t>(table.column[k])] += table.value[k];
+    return x;
+}
+
 template <class T> void write_matrix_market(const std::string& path, const Csr<T>& matrix) {
     OutputFile file(path);
     file.write(to_matrix_market(matrix));
@@ -94,6 +116,8 @@ template <class T> void write_matrix_market(const std::string& path, const Csr<T
 
 template Csr<float> read_matrix_market(const std::string&);
 template Csr<double> read_matrix_market(const std::string&);
+template std::vector<float> read_vector(const std::string&, std::size_t);
+template std::vector<double> read_vector(const std::string&, std::size_t);
 template void write_matrix_market(const std::string&, const Csr<float>&);
 template void write_matrix_market(const std::string&, const Csr<double>&);
 

@@ -74,11 +74,12 @@ void sum_in_rounds(const char* source, const char* name, const SumProblem<T>& p,
 }
 
 /// As opencl_multi_stage: launches a kernel that writes one sum for each group, and adds up the groups' sums in double.
-/// @param kernel its arguments are set @param sums one for each group
-template <class T> T sum_of_groups(const cl::Kernel& kernel, gpulab::ClBuffer<T>& sums, Stopwatch& watch) {
+/// @param kernel its arguments are set @param sums one for each group @param items of a group
+template <class T>
+T sum_of_groups(const cl::Kernel& kernel, gpulab::ClBuffer<T>& sums, Stopwatch& watch, std::size_t items = local_size) {
     std::vector<T> host(sums.size());
     const auto launch = [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-        gpulab::enqueue(queue, kernel, cl::NDRange(sums.size() * local_size), local_size, events.add());
+        gpulab::enqueue(queue, kernel, cl::NDRange(sums.size() * items), items, events.add());
         queue.enqueueReadBuffer(sums.data(), CL_FALSE, 0, sums.bytes(), host.data(), nullptr, events.add());
     };
     gpulab::watch_queue(watch, launch, gpulab::poisoning(sums));

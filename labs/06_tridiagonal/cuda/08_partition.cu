@@ -95,7 +95,8 @@ __global__ void __launch_bounds__(partition_threads)
     partition_substitute_kernel(Level<T> l, const T* __restrict__ coarse_x, T* __restrict__ x) {
     __shared__ T exchange[partition_warps][warp_exchange];
     const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-    const Chunk<T> chunk(l, blockIdx.x * partition_warps + warp);
+    // From the last chunk to the first: those that pass 1 loaded last may still lie in the L2 cache.
+    const Chunk<T> chunk(l, (gridDim.x - 1 - blockIdx.x) * partition_warps + warp);
     if (chunk.system >= l.systems) return;
 
     const std::size_t row = 2 * (static_cast<std::size_t>(chunk.system) * l.chunks + chunk.q);

@@ -47,13 +47,11 @@ void exchange_and_solve(const DeviceMatrix& a, int k0, int k1, int begin, int en
 } // namespace
 
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
-                int narrow_rows) {
+                int (*columns)(int rows_left)) {
     DeviceFactors d(p);
     const DeviceMatrix a{d.lu.data(), static_cast<int>(p.n), d.pivots.data()};
     const int n = a.n;
-    const auto end_of_panel = [&](int k0) {
-        return std::min(k0 + (n - k0 > narrow_rows ? most_panel_columns : most_panel_columns / 2), n);
-    };
+    const auto end_of_panel = [&](int k0) { return std::min(k0 + columns(n - k0), n); };
     const UrgentStream panels;
     gpulab::Event panel_ready(cudaEventDisableTiming), rest_done(cudaEventDisableTiming);
     // Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right.
@@ -88,7 +86,7 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
 void cuda_look_ahead_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     require_clusters();
     watch.tile(most_panel_columns), watch.tile(256), watch.tile(32);
-    look_ahead(p, f, watch, factorise_panel_in_cluster, exchange_and_solve, 0);
+    look_ahead(p, f, watch, factorise_panel_in_cluster, exchange_and_solve, [](int) { return most_panel_columns; });
 }
 
 } // namespace lu

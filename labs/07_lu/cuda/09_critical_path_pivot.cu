@@ -17,6 +17,8 @@
 //   8193 rows on these are four panels of 16, from 16,385 on the kernels of cuda_columns_pivot take all 64.
 // - Rows pass through shared memory when they are loaded and stored, so that neighbouring lanes access neighbours.
 // - One kernel exchanges rows and solves for U. A warp keeps eight rows of U in registers: one barrier for eight rows.
+// - When at most 256 rows are left, one block factorises 64 columns, as in cuda_batch_panels: a warp finds a pivot
+//   without asking other warps, and needs no message.
 // Limit: still the chain, for n up to about 4096; then the update.
 #include <algorithm>
 #include <cooperative_groups.h>
@@ -517,6 +519,7 @@ void exchange_and_solve(const DeviceMatrix& d, int k0, int k1, int begin, int en
 void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream) {
     const int n = d.n, rows = n - k0;
     if (rows > most_blocks * 1024) return factorise_columns(d, k0, k1, stream);
+    if (rows <= most_block_rows) return factorise_panel_in_block(d, k0, k1, stream);
     const int width = rows <= most_blocks * 512 ? 32 : 16;
     for (int j0 = k0; j0 < k1; j0 += width) {
         const int j1 = std::min(j0 + width, k1);
@@ -531,13 +534,17 @@ void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream)
     }
 }
 
+/// Up to 2048 rows the panels take longer than the update, so a panel updates few columns; but not in a block.
+int columns_of_panel(int rows_left) {
+    return rows_left > 2048 || rows_left <= most_block_rows ? most_panel_columns : most_panel_columns / 2;
+}
+
 } // namespace
 
 void cuda_critical_path_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
     require_built_for(message_panel_kernel<32, 128, 1>, 90);
-    constexpr int narrow_rows = 2048; // up to these the panels take longer than the update
     watch.tile(most_panel_columns), watch.tile(32), watch.tile(128), watch.tile(256);
-    look_ahead(p, f, watch, factorise_panel, exchange_and_solve, narrow_rows);
+    look_ahead(p, f, watch, factorise_panel, exchange_and_solve, columns_of_panel);
 }
 
 } // namespace lu

@@ -11,7 +11,7 @@ namespace lu {
 
 /// A, and a copy of it that becomes the factors.
 struct DeviceFactors {
-    explicit DeviceFactors(const Problem& p) : a(p.a), lu(p.a.size()), pivots(p.n) {}
+    explicit DeviceFactors(const Problem& p) : a(p.a), lu(p.a.size()), pivots(p.n * p.count) {}
 
     /// Before each run: the algorithm works in place, so it needs the matrix again.
     void restore(cudaStream_t stream) {

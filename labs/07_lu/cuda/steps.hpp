@@ -49,6 +49,14 @@ void update_tensor(const double* a, int a_stride, const double* b, int b_stride,
 /// factorise_columns() with the panel in the registers of a cluster (07_cluster_pivot.cu). @pre compute capability 9.0
 void factorise_panel_in_cluster(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
+/// The most rows of a panel that one block takes.
+inline constexpr int most_block_rows = 256;
+
+/// factorise_columns() with the panel in the registers of one block (batch_panels.cu).
+/// @pre k1 - k0 <= most_panel_columns, d.n - k0 <= most_block_rows
+/// @throws Unsupported when a block of this device has less shared memory than it takes
+void factorise_panel_in_block(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
+
 /// The part of elimination that factorises a panel, as factorise_columns() does.
 using Panel = void(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 
@@ -57,9 +65,10 @@ using Panel = void(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream);
 using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, int end, cudaStream_t stream);
 
 /// Factorises with look-ahead (08_look_ahead_pivot.cu), and with the given kernels for the panel, for exchanges and for
-/// the triangular solve. Panels have most_panel_columns, and half as many when at most `narrow_rows` rows are left.
+/// the triangular solve.
+/// @param columns how many columns a panel has when so many rows are left: at most most_panel_columns
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
-                int narrow_rows);
+                int (*columns)(int rows_left));
 
 /// Throws Unsupported when the current device runs an update_tensor() that was compiled for a compute capability below
 /// 8.0, which has no tensor cores for double precision (06_tensor_pivot.cu).

@@ -12,7 +12,7 @@ namespace lu {
 
 /// A, and a copy of it that becomes the factors.
 struct ClFactors {
-    explicit ClFactors(const Problem& p) : a(p.a), lu(p.a.size()), pivots(p.n) {}
+    explicit ClFactors(const Problem& p) : a(p.a), lu(p.a.size()), pivots(p.n * p.count) {}
 
     /// Before each run: the algorithm works in place, so it needs the matrix again.
     void restore(const cl::CommandQueue& queue) const {

@@ -50,9 +50,7 @@ template <class T> void cpu_scene_threads(const Problem<T>& p, Output<T>& out, S
     in_bands(p, out, watch, gpulab::hardware_threads());
 }
 
-template void cpu_scene(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_scene(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cpu_scene_threads(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cpu_scene_threads(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cpu_scene);
+INSTANTIATE_RUNG(cpu_scene_threads);
 
 } // namespace fdtd

@@ -19,9 +19,7 @@ void drive_row(const Problem<T>& p, int component, int j, T* row, std::size_t st
     const auto border = [&](int i) {
         return (component == 1 && (j == 0 || j == r.ny)) || (component == 2 && (i == 0 || i == r.nx));
     };
-    const auto may_add = [&](int i) {
-        return component != 0 || (i >= r.change.x0 && i < r.change.x1 && j >= r.change.y0 && j < r.change.y1);
-    };
+    const auto may_add = [&](int i) { return component != 0 || r.change.holds(i, j); };
     for (int s = 0; s < r.sources; ++s) {
         const Patch& patch = p.patches[static_cast<std::size_t>(s)];
         const Box& b = patch.box;

@@ -85,10 +85,8 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
             }
         },
         [&](cudaStream_t stream) {
-            const auto copy = [&](const gpulab::DeviceBuffer<T>& from, gpulab::DeviceBuffer<T>& to) {
-                CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
-            };
-            copy(start_hz, d_hz), copy(start_ex, d_ex), copy(start_ey, d_ey);
+            gpulab::copy_async(start_hz, d_hz, stream);
+            gpulab::copy_async(start_ex, d_ex, stream), gpulab::copy_async(start_ey, d_ey, stream);
         });
     d_hz.copy_to(hz), d_ex.copy_to(ex), d_ey.copy_to(ey);
     out.field = p.start; // the border edges, which the book does not store
@@ -99,7 +97,6 @@ template <class T> void cuda_as_printed(const Problem<T>& p, Output<T>& out, Sto
     });
 }
 
-template void cuda_as_printed(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_as_printed(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_as_printed);
 
 } // namespace fdtd

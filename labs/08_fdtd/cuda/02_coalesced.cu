@@ -78,9 +78,7 @@ template <class T> void cuda_block_shape(const Problem<T>& p, Output<T>& out, St
     two_kernels(p, out, watch, dim3(p.block_x, p.block_y));
 }
 
-template void cuda_coalesced(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_coalesced(const Problem<double>&, Output<double>&, Stopwatch&);
-template void cuda_block_shape(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_block_shape(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_coalesced);
+INSTANTIATE_RUNG(cuda_block_shape);
 
 } // namespace fdtd

@@ -76,7 +76,6 @@ template <class T> void cuda_shared(const Problem<T>& p, Output<T>& out, Stopwat
     field.copy_to(out.field);
 }
 
-template void cuda_shared(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_shared(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_shared);
 
 } // namespace fdtd

@@ -77,7 +77,6 @@ template <class T> void cuda_fused(const Problem<T>& p, Output<T>& out, Stopwatc
     (p.steps() % 2 == 1 ? other : one).copy_to(out.field);
 }
 
-template void cuda_fused(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_fused(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_fused);
 
 } // namespace fdtd

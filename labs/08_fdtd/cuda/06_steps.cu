@@ -268,7 +268,6 @@ template <class T> void cuda_steps(const Problem<T>& p, Output<T>& out, Stopwatc
     });
 }
 
-template void cuda_steps(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_steps(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_steps);
 
 } // namespace fdtd

@@ -221,7 +221,6 @@ template <class T> void cuda_persistent(const Problem<T>& p, Output<T>& out, Sto
     });
 }
 
-template void cuda_persistent(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_persistent(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_persistent);
 
 } // namespace fdtd

@@ -8,7 +8,6 @@
 // Limit: memory, as in cuda_scene: 72 bytes per cell and step. In a block of one row, a row of P and of U that the
 // block above or below also needs is still loaded by both.
 #include "device.hpp"
-#include "gpulab/error.hpp"
 #include "yee.cuh"
 
 namespace fdtd {
@@ -72,32 +71,15 @@ __global__ void __launch_bounds__(most_threads)
 }
 
 template <class T> void cuda_scene_shared(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
-    const dim3 block(p.block_x, p.block_y);
-    if (block.x * block.y > most_threads) throw gpulab::Unsupported("a block has at most 1024 threads");
-    const dim3 grid(gpulab::grid_size(p.nx() + 1, block.x), gpulab::grid_size(p.ny() + 1, block.y));
-    const std::size_t tiles_of_u = ((block.y + 1) * block.x + block.y * (block.x + 1)) * sizeof(T);
-    const std::size_t tile_of_edges = (block.y + 1) * (block.x + 1) * sizeof(T);
-    watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
-    DeviceProblem<T> problem(p);
-    const FieldBuffers<T> start(p.start);
-    FieldBuffers<T> field(p.start);
-    gpulab::watch_stream(
-        watch,
-        [&](cudaStream_t stream) {
-            for (int step = 0; step < p.rules.steps; ++step) {
-                shared_u<<<grid, block, tiles_of_u, stream>>>(problem.view(), field.pointers(), step);
-                shared_edges<<<grid, block, tile_of_edges, stream>>>(problem.view(), field.pointers(), step);
-            }
-        },
-        [&](cudaStream_t stream) { // a fresh start: the steps overwrite it
-            copy_async(start, field, stream);
-            gpulab::poison(problem.recorded, stream);
-        });
-    field.copy_to(out.field);
-    problem.recorded.copy_to(out.recorded);
+    const std::size_t tiles_of_u = ((p.block_y + 1) * p.block_x + p.block_y * (p.block_x + 1)) * sizeof(T);
+    const std::size_t tile_of_edges = (p.block_y + 1) * (p.block_x + 1) * sizeof(T);
+    run_in_place(p, out, watch,
+                 [&](cudaStream_t stream, dim3 grid, dim3 block, const View<T>& g, FieldPointers<T> f, int step) {
+                     shared_u<<<grid, block, tiles_of_u, stream>>>(g, f, step);
+                     shared_edges<<<grid, block, tile_of_edges, stream>>>(g, f, step);
+                 });
 }
 
-template void cuda_scene_shared(const Problem<float>&, Output<float>&, Stopwatch&);
-template void cuda_scene_shared(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(cuda_scene_shared);
 
 } // namespace fdtd

@@ -5,33 +5,55 @@
 #include <algorithm>
 
 #include "fields.hpp"
+#include "gpulab/error.hpp"
 
 namespace fdtd {
 
 /// Media, layers, sources and records of a problem on the device.
-template <class T> class DeviceProblem {
-public:
+template <class T> struct DeviceProblem {
     explicit DeviceProblem(const Problem<T>& p)
-        : map_(p.map), table_(p.table), layers_(p.layers), values_(p.values), strengths_(p.strengths),
-          patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()) {
-        view_ = {p.rules,        map_.data(),       table_.data(),  layers_.data(),  patches_.data(),
-                 values_.data(), strengths_.data(), probes_.data(), recorded.data(), p.array_size()};
-        std::copy_n(p.patches.begin(), std::min(p.patches.size(), std::size(view_.first)), view_.first);
+        : map(p.map), table(p.table), layers(p.layers), values(p.values), strengths(p.strengths), patches(p.patches),
+          probes(p.probes), recorded(p.recorded_size()) {
+        view = {p.rules,       map.data(),       table.data(),  layers.data(),   patches.data(),
+                values.data(), strengths.data(), probes.data(), recorded.data(), p.array_size()};
+        std::copy_n(p.patches.begin(), std::min(p.patches.size(), std::size(view.first)), view.first);
     }
 
-    const View<T>& view() const { return view_; }
-
-private:
-    View<T> view_;
-    gpulab::DeviceBuffer<std::uint8_t> map_;
-    gpulab::DeviceBuffer<Coefficients<T>> table_;
-    gpulab::DeviceBuffer<T> layers_, values_, strengths_;
-    gpulab::DeviceBuffer<Patch> patches_;
-    gpulab::DeviceBuffer<ProbeCell> probes_;
-
-public:
+    View<T> view;
+    gpulab::DeviceBuffer<std::uint8_t> map;
+    gpulab::DeviceBuffer<Coefficients<T>> table;
+    gpulab::DeviceBuffer<T> layers, values, strengths;
+    gpulab::DeviceBuffer<Patch> patches;
+    gpulab::DeviceBuffer<ProbeCell> probes;
     gpulab::DeviceBuffer<T> recorded;
 };
+
+/// The whole run of a rung that changes the field in place, one or more kernels per step, with blocks of block_x x
+/// block_y threads and a thread for each of the (nx + 1) x (ny + 1) places that hold numbers.
+/// @param body `body(stream, grid, block, view, field, step)` launches a step
+/// @throws gpulab::Unsupported where the problem asks for more than 1024 threads
+template <class T, class Body>
+void run_in_place(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const Body& body) {
+    const dim3 block(p.block_x, p.block_y);
+    if (block.x * block.y > 1024) throw gpulab::Unsupported("a block has at most 1024 threads");
+    const dim3 grid(gpulab::grid_size(p.nx() + 1, block.x), gpulab::grid_size(p.ny() + 1, block.y));
+    watch.tile(block.x, "nx"), watch.tile(block.y, "ny");
+    DeviceProblem<T> problem(p);
+    const FieldBuffers<T> start(p.start);
+    FieldBuffers<T> field(p.start);
+    gpulab::watch_stream(
+        watch,
+        [&](cudaStream_t stream) {
+            for (int step = 0; step < p.rules.steps; ++step)
+                body(stream, grid, block, problem.view, field.pointers(), step);
+        },
+        [&](cudaStream_t stream) { // a fresh start: the steps overwrite it
+            copy_async(start, field, stream);
+            gpulab::poison(problem.recorded, stream);
+        });
+    field.copy_to(out.field);
+    problem.recorded.copy_to(out.recorded);
+}
 
 /// The whole run of a rung that reads one field and writes another, in turn.
 /// @param body `body(stream, view, from, to)` launches all steps and returns whether the last result is in `to`
@@ -42,7 +64,7 @@ void run_in_turns(const Problem<T>& p, Output<T>& out, Stopwatch& watch, const B
     FieldBuffers<T> one(p.start), other(p);
     bool in_other = false;
     gpulab::watch_stream(
-        watch, [&](cudaStream_t stream) { in_other = body(stream, problem.view(), one.pointers(), other.pointers()); },
+        watch, [&](cudaStream_t stream) { in_other = body(stream, problem.view, one.pointers(), other.pointers()); },
         [&](cudaStream_t stream) {
             copy_async(start, one, stream);
             gpulab::poisoning(problem.recorded, other.u, other.p, other.q, other.v)(stream);

@@ -41,10 +41,8 @@ template <class T> struct FieldBuffers {
 
 /// Copies a field within the device.
 template <class T> void copy_async(const FieldBuffers<T>& from, FieldBuffers<T>& to, cudaStream_t stream) {
-    const auto copy = [&](const gpulab::DeviceBuffer<T>& a, gpulab::DeviceBuffer<T>& b) {
-        CUDA_CHECK(cudaMemcpyAsync(b.data(), a.data(), a.bytes(), cudaMemcpyDeviceToDevice, stream));
-    };
-    copy(from.u, to.u), copy(from.p, to.p), copy(from.q, to.q), copy(from.v, to.v);
+    gpulab::copy_async(from.u, to.u, stream), gpulab::copy_async(from.p, to.p, stream);
+    gpulab::copy_async(from.q, to.q, stream), gpulab::copy_async(from.v, to.v, stream);
 }
 
 } // namespace fdtd

@@ -44,12 +44,12 @@ void sequential(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
 
 } // namespace
 
-template <class T> std::span<const Level<T>> levels() {
-    static constexpr Level<T> all[] = {
-        {"sequential_O0", sequential<T, O0::conductor<T>, O0::absorbing_layers<T>>},
-        {"sequential_O1", sequential<T, O1::conductor<T>, O1::absorbing_layers<T>>},
-        {"sequential_O2", sequential<T, O2::conductor<T>, O2::absorbing_layers<T>>},
-        {"sequential_O3", sequential<T, O3::conductor<T>, O3::absorbing_layers<T>>},
+template <class T> std::span<const gpulab::Variant<Run<T>>> levels() {
+    static constexpr gpulab::Variant<Run<T>> all[] = {
+        {"sequential_O0", "", gpulab::Backend::cpu, sequential<T, O0::conductor<T>, O0::absorbing_layers<T>>},
+        {"sequential_O1", "", gpulab::Backend::cpu, sequential<T, O1::conductor<T>, O1::absorbing_layers<T>>},
+        {"sequential_O2", "", gpulab::Backend::cpu, sequential<T, O2::conductor<T>, O2::absorbing_layers<T>>},
+        {"sequential_O3", "", gpulab::Backend::cpu, sequential<T, O3::conductor<T>, O3::absorbing_layers<T>>},
     };
     return all;
 }
@@ -64,7 +64,7 @@ std::string_view name_of_compiler() {
 #endif
 }
 
-template std::span<const Level<float>> levels();
-template std::span<const Level<double>> levels();
+template std::span<const gpulab::Variant<Run<float>>> levels();
+template std::span<const gpulab::Variant<Run<double>>> levels();
 
 } // namespace fdtd

@@ -9,14 +9,9 @@
 
 namespace fdtd {
 
-/// The program at one level.
-template <class T> struct Level {
-    std::string_view name; ///< "sequential_O3"
-    Run<T>* run;           ///< computes the book's problem (book.hpp), with or without absorbing layers
-};
-
-/// The levels, from O0 to O3. (Alfaro Vigo & Rossetto, figure 4.5)
-template <class T> std::span<const Level<T>> levels();
+/// The program at each level, from sequential_O0 to sequential_O3: it computes the book's problem (book.hpp), with or
+/// without absorbing layers. (Alfaro Vigo & Rossetto, figure 4.5)
+template <class T> std::span<const gpulab::Variant<Run<T>>> levels();
 
 /// The compiler that made them, with its version.
 std::string_view name_of_compiler();

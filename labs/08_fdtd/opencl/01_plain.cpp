@@ -7,7 +7,6 @@
 #include "book.cl.hpp"
 #include "book.hpp"
 #include "fields.hpp"
-#include "gpulab/math.hpp"
 
 namespace fdtd {
 
@@ -18,11 +17,7 @@ template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwa
     cl::Kernel e_kernel = gpulab::opencl_kernel(source, "update_e", options);
     const ClFields<T> start(p.start);
     ClFields<T> field(p.start);
-    constexpr std::size_t local_x = 64, local_y = 4;
-    check_group(h_kernel, local_x * local_y);
-    const cl::NDRange local(local_x, local_y),
-        global(gpulab::round_up(p.nx(), local_x), gpulab::round_up(p.ny(), local_y));
-    watch.tile(local_x, "nx"), watch.tile(local_y, "ny");
+    const Groups groups(h_kernel, p.nx(), p.ny(), watch);
     gpulab::set_args(e_kernel, g, field.u.data(), field.p.data(), field.q.data());
     gpulab::watch_queue(
         watch,
@@ -30,15 +25,15 @@ template <class T> void opencl_plain(const Problem<T>& p, Output<T>& out, Stopwa
             for (std::size_t step = 0; step < p.steps(); ++step) {
                 gpulab::set_args(h_kernel, g, field.u.data(), field.p.data(), field.q.data(), source_value(p, step));
                 // Two events are enough: the time runs from the first kernel to the last.
-                gpulab::enqueue(queue, h_kernel, global, local, step == 0 ? events.add() : nullptr);
-                gpulab::enqueue(queue, e_kernel, global, local, step + 1 == p.steps() ? events.add() : nullptr);
+                gpulab::enqueue(queue, h_kernel, groups.global, groups.local, step == 0 ? events.add() : nullptr);
+                gpulab::enqueue(queue, e_kernel, groups.global, groups.local,
+                                step + 1 == p.steps() ? events.add() : nullptr);
             }
         },
         [&](const cl::CommandQueue& queue) { copy(start, field, queue); }); // a fresh start: the steps overwrite it
     field.copy_to(out.field);
 }
 
-template void opencl_plain(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_plain(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_plain);
 
 } // namespace fdtd

@@ -8,23 +8,18 @@
 #include "book.cl.hpp"
 #include "book.hpp"
 #include "fields.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
 
 namespace fdtd {
 
 template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     const Book<T> g = book_of(p);
-    constexpr std::size_t local_x = 64, local_y = 4;
     cl::Kernel kernel =
         gpulab::opencl_kernel(std::string(book_cl) + local_tile_cl, "one_step",
-                              fmt::format("{} -DLX={} -DLY={}", gpulab::real_option<T>(), local_x, local_y));
-    check_group(kernel, local_x * local_y);
+                              fmt::format("{} -DLX={} -DLY={}", gpulab::real_option<T>(), Groups::x, Groups::y));
     const ClFields<T> start(p.start);
     ClFields<T> one(p.start), other(p);
-    const cl::NDRange local(local_x, local_y);
-    const cl::NDRange global(gpulab::round_up(p.nx() + 1, local_x), gpulab::round_up(p.ny() + 1, local_y));
-    watch.tile(local_x, "nx"), watch.tile(local_y, "ny");
+    const Groups groups(kernel, p.nx() + 1, p.ny() + 1, watch);
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
@@ -34,7 +29,7 @@ template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, S
                                  to->q.data(), source_value(p, step));
                 // Two events are enough: the time runs from the first step to the last.
                 const bool timed = step == 0 || step + 1 == p.steps();
-                gpulab::enqueue(queue, kernel, global, local, timed ? events.add() : nullptr);
+                gpulab::enqueue(queue, kernel, groups.global, groups.local, timed ? events.add() : nullptr);
                 std::swap(from, to);
             }
         },
@@ -45,7 +40,6 @@ template <class T> void opencl_local_tile(const Problem<T>& p, Output<T>& out, S
     (p.steps() % 2 == 1 ? other : one).copy_to(out.field);
 }
 
-template void opencl_local_tile(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_local_tile(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_local_tile);
 
 } // namespace fdtd

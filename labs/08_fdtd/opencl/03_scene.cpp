@@ -12,28 +12,25 @@ namespace fdtd {
 
 template <class T> void opencl_scene(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     ClProblem<T> problem(p);
-    constexpr std::size_t local_x = 64, local_y = 4;
-    const std::string group = fmt::format("-DLX={} -DLY={}", local_x, local_y);
+    const std::string group = fmt::format("-DLX={} -DLY={}", Groups::x, Groups::y);
     cl::Kernel u_kernel = problem.kernel(scene_cl, "update_u", group);
     cl::Kernel edges_kernel = problem.kernel(scene_cl, "update_edges", group);
     const ClFields<T> start(p.start);
     ClFields<T> field(p.start);
-    check_group(u_kernel, local_x * local_y);
-    const cl::NDRange local(local_x, local_y),
-        global(gpulab::round_up(p.nx() + 1, local_x), gpulab::round_up(p.ny() + 1, local_y));
+    const Groups groups(u_kernel, p.nx() + 1, p.ny() + 1, watch);
     ClProblem<T>::set_more(u_kernel, field.u.data(), field.p.data(), field.q.data(), field.v.data(), region_of(p.rules),
                            hole_of(p.rules));
     ClProblem<T>::set_more(edges_kernel, field.u.data(), field.p.data(), field.q.data(), region_of(p.rules),
                            hole_of(p.rules));
-    watch.tile(local_x, "nx"), watch.tile(local_y, "ny");
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
             for (cl_int step = 0; step < p.rules.steps; ++step) {
                 u_kernel.setArg(15, step), edges_kernel.setArg(14, step);
                 // Two events are enough: the time runs from the first kernel to the last.
-                gpulab::enqueue(queue, u_kernel, global, local, step == 0 ? events.add() : nullptr);
-                gpulab::enqueue(queue, edges_kernel, global, local, step == p.rules.steps - 1 ? events.add() : nullptr);
+                gpulab::enqueue(queue, u_kernel, groups.global, groups.local, step == 0 ? events.add() : nullptr);
+                gpulab::enqueue(queue, edges_kernel, groups.global, groups.local,
+                                step == p.rules.steps - 1 ? events.add() : nullptr);
             }
         },
         [&](const cl::CommandQueue& queue) { // a fresh start: the steps overwrite it
@@ -44,7 +41,6 @@ template <class T> void opencl_scene(const Problem<T>& p, Output<T>& out, Stopwa
     problem.recorded.copy_to(out.recorded);
 }
 
-template void opencl_scene(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_scene(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_scene);
 
 } // namespace fdtd

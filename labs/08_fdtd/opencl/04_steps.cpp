@@ -12,9 +12,6 @@ namespace fdtd {
 
 template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     constexpr int steps_per_pass = 4;
-    const auto build = [&](ClProblem<T>& problem, std::size_t x, std::size_t y) {
-        return problem.kernel(steps_cl, "some_steps", fmt::format("-DLX={} -DLY={} -DSTEPS={}", x, y, steps_per_pass));
-    };
     ClProblem<T> problem(p);
     cl::Kernel kernel;
     std::size_t x = 0, y = 0;
@@ -23,7 +20,8 @@ template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwa
         if (x != 0 || try_x * try_y > device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>() ||
             3 * try_x * try_y * sizeof(T) > device.getInfo<CL_DEVICE_LOCAL_MEM_SIZE>())
             continue;
-        kernel = build(problem, try_x, try_y);
+        kernel = problem.kernel(steps_cl, "some_steps",
+                                fmt::format("-DLX={} -DLY={} -DSTEPS={}", try_x, try_y, steps_per_pass));
         if (try_x * try_y <= gpulab::opencl().max_work_group(kernel)) x = try_x, y = try_y;
     }
     if (x == 0) throw gpulab::Unsupported(gpulab::opencl().description().name + " has no room for a group of 16 x 16");
@@ -42,7 +40,6 @@ template <class T> void opencl_steps(const Problem<T>& p, Output<T>& out, Stopwa
                  });
 }
 
-template void opencl_steps(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_steps(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_steps);
 
 } // namespace fdtd

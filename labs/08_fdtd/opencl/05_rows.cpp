@@ -32,16 +32,13 @@ template <class T> void opencl_rows(const Problem<T>& p, Output<T>& out, Stopwat
     gpulab::watch_queue(
         watch,
         [&](const cl::CommandQueue& queue, gpulab::ClEvents& events) {
-            const auto launch = [&](const cl::Kernel& k, cl::Event* event) {
-                gpulab::enqueue(queue, k, bands, 1, event);
-            };
-            launch(first, events.add());
+            gpulab::enqueue(queue, first, bands, 1, events.add());
             for (cl_int step = 0; step < p.rules.steps; ++step) {
                 const bool even = step % 2 == 0;
                 ClProblem<T>::set_more(kernel, field.u.data(), field.p.data(), field.q.data(), field.v.data(),
                                        (even ? one : other).data(), (even ? other : one).data(),
                                        static_cast<cl_int>(rows), region_of(p.rules), sources, step);
-                launch(kernel, step == p.rules.steps - 1 ? events.add() : nullptr);
+                gpulab::enqueue(queue, kernel, bands, 1, step == p.rules.steps - 1 ? events.add() : nullptr);
             }
         },
         [&](const cl::CommandQueue& queue) { // a fresh start: the steps overwrite it
@@ -52,7 +49,6 @@ template <class T> void opencl_rows(const Problem<T>& p, Output<T>& out, Stopwat
     problem.recorded.copy_to(out.recorded);
 }
 
-template void opencl_rows(const Problem<float>&, Output<float>&, Stopwatch&);
-template void opencl_rows(const Problem<double>&, Output<double>&, Stopwatch&);
+INSTANTIATE_RUNG(opencl_rows);
 
 } // namespace fdtd

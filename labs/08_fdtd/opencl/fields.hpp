@@ -6,6 +6,7 @@
 
 #include "fdtd.hpp"
 #include "gpulab/error.hpp"
+#include "gpulab/math.hpp"
 #include "gpulab/opencl/buffer.hpp"
 #include "gpulab/opencl/real.hpp"
 #include "gpulab/opencl/timing.hpp"
@@ -30,11 +31,18 @@ template <class T> void copy(const ClFields<T>& from, const ClFields<T>& to, con
     one(from.u, to.u), one(from.p, to.p), one(from.q, to.q), one(from.v, to.v);
 }
 
-/// Checks that the device takes groups of this size for the kernel.
-inline void check_group(const cl::Kernel& kernel, std::size_t items) {
-    if (items > gpulab::opencl().max_work_group(kernel))
-        throw gpulab::Unsupported(
-            fmt::format("a group of {} work-items is more than {} takes", items, gpulab::opencl().description().name));
-}
+/// Groups of 64 x 4 work-items that cover columns x rows of a grid.
+struct Groups {
+    static constexpr std::size_t x = 64, y = 4;
+    /// @throws gpulab::Unsupported where the device does not take groups of this size for the kernel
+    Groups(const cl::Kernel& kernel, std::size_t columns, std::size_t rows, Stopwatch& watch)
+        : global(gpulab::round_up(columns, x), gpulab::round_up(rows, y)) {
+        if (x * y > gpulab::opencl().max_work_group(kernel))
+            throw gpulab::Unsupported(fmt::format("a group of {} work-items is more than {} takes", x * y,
+                                                  gpulab::opencl().description().name));
+        watch.tile(x, "nx"), watch.tile(y, "ny");
+    }
+    cl::NDRange local{x, y}, global;
+};
 
 } // namespace fdtd

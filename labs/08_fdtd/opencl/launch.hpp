@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <string>
-#include <utility>
 
 #include "fields.hpp"
-#include "gpulab/math.hpp"
 #include "gpulab/poisoning.hpp"
 #include "yee.cl.hpp"
 
@@ -19,8 +17,13 @@ template <class T> class ClProblem {
 public:
     explicit ClProblem(const Problem<T>& p)
         : rules_(std::vector<Rules<T>>{p.rules}), map_(p.map), table_(p.table), layers_(p.layers), values_(p.values),
-          strengths_(p.strengths), patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()),
-          options_(options_for(p)) {}
+          strengths_(p.strengths), patches_(p.patches), probes_(p.probes), recorded(p.recorded_size()) {
+        if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
+            throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
+        options_ =
+            fmt::format("{} -DMAPPED={} -DGRADED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(), p.rules.mapped,
+                        p.rules.graded, p.rules.layers, p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
+    }
 
     /// A kernel with the problem as its first arguments.
     cl::Kernel kernel(const char* source, const char* name, const std::string& more_options = "") {
@@ -36,13 +39,7 @@ public:
     }
 
 private:
-    static std::string options_for(const Problem<T>& p) {
-        if (sizeof(T) == 8 && !gpulab::opencl().description().fp64)
-            throw gpulab::Unsupported(gpulab::opencl().description().name + " has no double precision");
-        return fmt::format("{} -DMAPPED={} -DGRADED={} -DLAYERS={} -DDRIVEN={} ", gpulab::real_option<T>(),
-                           p.rules.mapped, p.rules.graded, p.rules.layers,
-                           p.rules.sources > 0 || p.rules.probes > 0 ? 1 : 0);
-    }
+    std::string options_;
     gpulab::ClBuffer<Rules<T>> rules_;
     gpulab::ClBuffer<std::uint8_t> map_;
     gpulab::ClBuffer<Coefficients<T>> table_;
@@ -52,9 +49,6 @@ private:
 
 public:
     gpulab::ClBuffer<T> recorded;
-
-private:
-    std::string options_;
 };
 
 /// Columns .s[0] to .s[2] and rows .s[1] to .s[3] of the cells that are at no border and in no layer. Empty where media

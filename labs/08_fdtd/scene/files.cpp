@@ -1,7 +1,6 @@
 #include "files.hpp"
 
 #include <cerrno>
-#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 #endif
 
 #include "gpulab/error.hpp"
-#include "gpulab/file.hpp"
 
 namespace fdtd {
 
@@ -33,28 +31,25 @@ std::string in(const std::string& folder, const std::string& file) {
 void check_folder(const std::string& folder, const std::string& option, const Scene& scene) {
     const std::vector<std::string> names = option == "--vtk" ? std::vector<std::string>{"field-", "series.pvd"}
                                                              : std::vector<std::string>{"frame-", "animation.png"};
+    const auto refuse = [&](const std::string& why) { throw gpulab::UsageError(option + ": " + why); };
     std::error_code failed;
     const auto status = std::filesystem::status(folder, failed);
     if (status.type() == std::filesystem::file_type::none) // a cycle of links, too long a name
-        throw gpulab::UsageError(fmt::format("{}: {}: {}", option, folder, failed.message()));
+        refuse(folder + ": " + failed.message());
     if (!std::filesystem::exists(status) && std::filesystem::is_symlink(folder, failed))
-        throw gpulab::UsageError(fmt::format("{}: {} is a link to what is not there", option, folder));
+        refuse(folder + " is a link to what is not there");
     std::filesystem::path there = std::filesystem::absolute(folder, failed);
     while (there.has_relative_path() && !std::filesystem::exists(there, failed)) there = there.parent_path();
-    if (!std::filesystem::is_directory(there, failed))
-        throw gpulab::UsageError(fmt::format("{}: {} is not a folder", option, there.string()));
+    if (!std::filesystem::is_directory(there, failed)) refuse(there.string() + " is not a folder");
 #if !defined(_WIN32)
     if (::access(there.c_str(), W_OK | X_OK) != 0)
-        throw gpulab::UsageError(
-            fmt::format("{}: cannot write to {}: {}", option, there.string(), std::strerror(errno)));
+        refuse(fmt::format("cannot write to {}: {}", there.string(), std::strerror(errno)));
 #endif
     for (const std::string& file : scene.files) {
         const std::string name = std::filesystem::path(file).filename().string();
         for (const std::string& begin : names)
             if (name.starts_with(begin) && gpulab::same_file(in(folder, name), file))
-                throw gpulab::UsageError(
-                    fmt::format("{}: {} is a file that the scene reads, and its name is that of an output", option,
-                                in(folder, name)));
+                refuse(in(folder, name) + " is a file that the scene reads, and its name is that of an output");
     }
 }
 

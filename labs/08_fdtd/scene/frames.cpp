@@ -1,7 +1,5 @@
 #include "frames.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <zlib.h>
@@ -23,19 +21,14 @@ void colour(double share, unsigned char* rgb) {
         return;
     }
     // Three colours on each side of white, with evenly growing darkness, straight lines between them.
-    struct Stop {
-        double r, g, b;
-    };
-    constexpr std::array<Stop, 4> blue = {{{247, 247, 247}, {146, 197, 222}, {33, 102, 172}, {5, 48, 97}}};
-    constexpr std::array<Stop, 4> red = {{{247, 247, 247}, {244, 165, 130}, {178, 24, 43}, {103, 0, 31}}};
+    constexpr double blue[4][3] = {{247, 247, 247}, {146, 197, 222}, {33, 102, 172}, {5, 48, 97}};
+    constexpr double red[4][3] = {{247, 247, 247}, {244, 165, 130}, {178, 24, 43}, {103, 0, 31}};
     const auto& stops = share < 0 ? blue : red;
     const double at = 3 * std::min(std::abs(share), 1.0);
     const auto low = std::min<std::size_t>(static_cast<std::size_t>(at), 2);
     const double part = at - static_cast<double>(low);
-    const auto mix = [&](double Stop::*c) {
-        return static_cast<unsigned char>(std::lround(stops[low].*c * (1 - part) + stops[low + 1].*c * part));
-    };
-    rgb[0] = mix(&Stop::r), rgb[1] = mix(&Stop::g), rgb[2] = mix(&Stop::b);
+    for (std::size_t c = 0; c < 3; ++c)
+        rgb[c] = static_cast<unsigned char>(std::lround(stops[low][c] * (1 - part) + stops[low + 1][c] * part));
 }
 
 gpulab::Image draw(const Scene& scene, const Snapshot& snapshot, double scale) {

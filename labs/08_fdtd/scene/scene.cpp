@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
 #include <limits>
@@ -16,6 +14,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/image/image.hpp"
 #include "gpulab/input_file.hpp"
+#include "gpulab/number.hpp"
 
 namespace fdtd {
 
@@ -23,6 +22,8 @@ namespace {
 
 using Json = nlohmann::json;
 using gpulab::UsageError;
+
+constexpr double tiny = 1e-30, huge = 1e30; // what numbers that are not limited otherwise are between
 
 [[noreturn]] void fault(const std::string& key, const std::string& what) {
     throw UsageError(fmt::format("{}: {}", key, what));
@@ -50,10 +51,12 @@ public:
         return *value;
     }
 
-    /// A finite number within [least, most].
+    /// A finite number within [least, most]; here and below, without `otherwise` the key must be there.
+    double number(const std::string& name, double least, double most) {
+        return number_of(need(name), key(name), least, most);
+    }
     double number(const std::string& name, double otherwise, double least, double most) {
-        const Json* value = find(name);
-        return value ? number_of(*value, key(name), least, most) : otherwise;
+        return find(name) ? number(name, least, most) : otherwise;
     }
     static double number_of(const Json& value, const std::string& key, double least, double most) {
         if (!value.is_number()) fault(key, "must be a number");
@@ -61,12 +64,11 @@ public:
         if (!(x >= least && x <= most)) fault(key, fmt::format("{:g} is not from {:g} to {:g}", x, least, most));
         return x;
     }
-    /// A positive number; `least` is the smallest.
-    double positive(const std::string& name, double otherwise) { return number(name, otherwise, 1e-30, 1e30); }
-
+    std::size_t size(const std::string& name, std::size_t least, std::size_t most) {
+        return size_of(need(name), key(name), least, most);
+    }
     std::size_t size(const std::string& name, std::size_t otherwise, std::size_t least, std::size_t most) {
-        const Json* value = find(name);
-        return value ? size_of(*value, key(name), least, most) : otherwise;
+        return find(name) ? size(name, least, most) : otherwise;
     }
     static std::size_t size_of(const Json& value, const std::string& key, std::size_t least, std::size_t most) {
         if (!value.is_number_integer()) fault(key, "must be a whole number");
@@ -76,16 +78,20 @@ public:
         return value.get<std::size_t>();
     }
 
+    std::string text(const std::string& name) {
+        const Json& value = need(name);
+        if (!value.is_string()) fault(key(name), "must be a text in quotes");
+        return value.get<std::string>();
+    }
     std::string text(const std::string& name, const std::string& otherwise) {
-        const Json* value = find(name);
-        if (!value) return otherwise;
-        if (!value->is_string()) fault(key(name), "must be a text in quotes");
-        return value->get<std::string>();
+        return find(name) ? text(name) : otherwise;
     }
     /// One of some words. @return its position
+    std::size_t word(const std::string& name, const std::vector<std::string>& words) {
+        return word_of(need(name), key(name), words);
+    }
     std::size_t word(const std::string& name, const std::vector<std::string>& words, std::size_t otherwise) {
-        const Json* value = find(name);
-        return value ? word_of(*value, key(name), words) : otherwise;
+        return find(name) ? word(name, words) : otherwise;
     }
     static std::size_t word_of(const Json& value, const std::string& key, const std::vector<std::string>& words) {
         const std::string all = fmt::format("{}", fmt::join(words, ", "));
@@ -155,19 +161,12 @@ template <class Body> void each_line(const std::string& path, const std::string&
 /// The number that a word is, within [least, most].
 double number_in(const std::string& word, const std::string& path, std::size_t line, const std::string& key,
                  double least = -1e300, double most = 1e300) {
-    double x = 0;
-    const char* const end = word.data() + word.size();
-    const char* const begin = word.data() + (word.size() > 1 && word[0] == '+' && word[1] != '-');
-    auto [stop, error] = std::from_chars(begin, end, x);
-    if (error == std::errc::result_out_of_range && stop == end) { // too large, or so small that it is 0
-        x = std::strtod(begin, nullptr);
-        error = {};
-    }
-    if (error != std::errc{} || stop != end || !std::isfinite(x))
+    const std::optional<double> x = gpulab::real_in(word);
+    if (!x || !std::isfinite(*x))
         fault(key, fmt::format("{}:{}: '{}' is not a finite number", path, line, printable(word.substr(0, 40))));
-    if (!(x >= least && x <= most))
-        fault(key, fmt::format("{}:{}: {:g} is not from {:g} to {:g}", path, line, x, least, most));
-    return x;
+    if (!(*x >= least && *x <= most))
+        fault(key, fmt::format("{}:{}: {:g} is not from {:g} to {:g}", path, line, *x, least, most));
+    return *x;
 }
 
 std::vector<double> column_of(const std::string& path, const std::string& key) {
@@ -216,37 +215,34 @@ std::vector<double> plane_of(const std::string& path, const std::string& key, co
 struct Files {
     std::string folder;
     std::vector<std::string>& found;
-    /// The file that the value of a key names.
+    /// The file that the value of a key names, which must be there.
     const std::string& of(Object& o, const std::string& key) {
-        return found.emplace_back(in_folder(folder, o.text(key, ""), o.key(key)));
+        return found.emplace_back(in_folder(folder, o.text(key), o.key(key)));
+    }
+    /// What plane_of() reads from it.
+    std::vector<double> plane(Object& o, const std::string& key, const Extent& from, const Extent& to,
+                              double least = -huge, double most = huge) {
+        return plane_of(of(o, key), o.key(key), from, to, least, most);
     }
 };
 
 Waveform waveform_of(const Json& json, const std::string& where, Files& files) {
     Object o(json, where);
     Waveform w;
-    constexpr double huge = 1e30;
-    o.need("type");
-    w.kind =
-        static_cast<Waveform::Kind>(o.word("type", {"book", "gaussian", "sine", "modulated_gaussian", "column"}, 0));
+    w.kind = static_cast<Waveform::Kind>(o.word("type", {"book", "gaussian", "sine", "modulated_gaussian", "column"}));
     w.amplitude = o.number("amplitude", 1, -huge, huge);
     const bool waves = w.kind == Waveform::Kind::sine || w.kind == Waveform::Kind::modulated_gaussian;
     const bool bell = w.kind == Waveform::Kind::gaussian || w.kind == Waveform::Kind::modulated_gaussian;
     if (waves) {
-        o.need("frequency");
-        w.frequency = o.number("frequency", 0, 0, huge);
+        w.frequency = o.number("frequency", 0, huge);
         w.phase = o.number("phase", 0, -1e6, 1e6);
     }
     if (w.kind == Waveform::Kind::sine) w.rise = o.number("rise", 0, 0, huge);
     if (bell) {
-        o.need("width"), o.need("delay");
-        w.delay = o.number("delay", 0, -huge, huge);
-        w.width = o.positive("width", 0);
+        w.width = o.number("width", tiny, huge);
+        w.delay = o.number("delay", -huge, huge);
     }
-    if (w.kind == Waveform::Kind::column) {
-        o.need("file");
-        w.numbers = column_of(files.of(o, "file"), o.key("file"));
-    }
+    if (w.kind == Waveform::Kind::column) w.numbers = column_of(files.of(o, "file"), o.key("file"));
     o.no_other_keys();
     return w;
 }
@@ -262,9 +258,8 @@ Side side_of(const Json& json, const std::string& where, Files& files) {
     if (!json.is_object())
         fault(where, "must be one of conductor, dirichlet, pml, driven, or an object with such a type");
     Object o(json, where);
-    o.need("type");
-    side.kind = static_cast<Side::Kind>(o.word("type", kinds, 0));
-    if (side.kind == Side::Kind::dirichlet) side.value = o.number("value", 0, -1e30, 1e30);
+    side.kind = static_cast<Side::Kind>(o.word("type", kinds));
+    if (side.kind == Side::Kind::dirichlet) side.value = o.number("value", 0, -huge, huge);
     if (side.kind == Side::Kind::pml) {
         side.cells = o.size("cells", side.cells, 1, most_cells);
         side.grading = o.number("grading", side.grading, 0, 10);
@@ -285,22 +280,45 @@ std::vector<std::size_t> numbers_of(const Json& json, const std::string& key, co
     return all;
 }
 
+/// Numbers in cells, of a list that has one for each of these names.
+std::vector<double> numbers_in(const Json& json, const std::string& key, const std::vector<std::string>& names) {
+    if (!json.is_array() || json.size() != names.size())
+        fault(key, fmt::format("must be [{}] in cells", fmt::join(names, ", ")));
+    std::vector<double> all;
+    for (std::size_t i = 0; i < names.size(); ++i)
+        all.push_back(Object::number_of(json[i], fmt::format("{}[{}]", key, i), -1e6, 1e6));
+    return all;
+}
+
 /// Moves positions from the grid of the file to that which the user asked for.
 struct Scaling {
-    std::size_t from_x, from_y, to_x, to_y;
-    std::size_t cell_x(std::size_t i) const { return i * to_x / from_x; }
-    std::size_t cell_y(std::size_t j) const { return j * to_y / from_y; }
+    Extent from, to;
+    std::size_t cell_x(std::size_t i) const { return i * to.columns / from.columns; }
+    std::size_t cell_y(std::size_t j) const { return j * to.rows / from.rows; }
     /// The end of a region that begins at `begin`; it keeps at least one cell.
     std::size_t end_x(std::size_t begin, std::size_t end) const { return std::max(cell_x(begin) + 1, cell_x(end)); }
     std::size_t end_y(std::size_t begin, std::size_t end) const { return std::max(cell_y(begin) + 1, cell_y(end)); }
+    /// Cells of the new grid for one of the file's.
+    double per_x() const { return static_cast<double>(to.columns) / static_cast<double>(from.columns); }
+    double per_y() const { return static_cast<double>(to.rows) / static_cast<double>(from.rows); }
+
+    /// A position [x, y] in the file's grid.
+    std::vector<std::size_t> cell(const Json& json, const std::string& key) const {
+        return numbers_of(json, key, {from.columns - 1, from.rows - 1});
+    }
+    /// A region in the file's grid.
+    std::vector<std::size_t> region(const Json& json, const std::string& key) const {
+        const auto c = numbers_of(json, key, {from.columns, from.rows, from.columns, from.rows});
+        if (c[0] >= c[2] || c[1] >= c[3]) fault(key, "is empty; it is [x0, y0, x1, y1] without column x1 and row y1");
+        return c;
+    }
 };
 
 /// The value of "field", such as "Hz".
 Component component_of(Object& o, Mode mode) {
-    o.need("field");
     std::vector<std::string> names;
     for (const Component c : {Component::z, Component::x, Component::y}) names.emplace_back(name_of(mode, c));
-    return static_cast<Component>(o.word("field", names, 0));
+    return static_cast<Component>(o.word("field", names));
 }
 
 Source source_of(const Json& json, const std::string& where, Mode mode, const Scaling& scaling, Files& files) {
@@ -310,23 +328,14 @@ Source source_of(const Json& json, const std::string& where, Mode mode, const Sc
     const Json* at = o.find("at");
     const Json* region = o.find("region");
     if ((at != nullptr) == (region != nullptr)) fault(o.key("at"), "either at or region is needed");
-    std::vector<std::size_t> c;
-    if (at) {
-        c = numbers_of(*at, o.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
-        c = {c[0], c[1], c[0] + 1, c[1] + 1};
-        s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]), s.x1 = s.x0 + 1, s.y1 = s.y0 + 1;
-    } else {
-        c = numbers_of(*region, o.key("region"), {scaling.from_x, scaling.from_y, scaling.from_x, scaling.from_y});
-        if (c[0] >= c[2] || c[1] >= c[3])
-            fault(o.key("region"), "is empty; it is [x0, y0, x1, y1] without column x1 and row y1");
-        s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]);
-        s.x1 = scaling.end_x(c[0], c[2]), s.y1 = scaling.end_y(c[1], c[3]);
-    }
+    std::vector<std::size_t> c = at ? scaling.cell(*at, o.key("at")) : scaling.region(*region, o.key("region"));
+    if (at) c = {c[0], c[1], c[0] + 1, c[1] + 1};
+    s.x0 = scaling.cell_x(c[0]), s.y0 = scaling.cell_y(c[1]);
+    s.x1 = at ? s.x0 + 1 : scaling.end_x(c[0], c[2]), s.y1 = at ? s.y0 + 1 : scaling.end_y(c[1], c[3]);
     s.hard = o.word("kind", {"soft", "hard"}, 0) == 1;
     s.waveform = waveform_of(o.need("waveform"), o.key("waveform"), files);
     if (o.find("strength"))
-        s.strength = plane_of(files.of(o, "strength"), o.key("strength"), {c[2] - c[0], c[3] - c[1]},
-                              {s.x1 - s.x0, s.y1 - s.y0}, -1e30, 1e30);
+        s.strength = files.plane(o, "strength", {c[2] - c[0], c[3] - c[1]}, {s.x1 - s.x0, s.y1 - s.y0});
     o.no_other_keys();
     return s;
 }
@@ -336,12 +345,10 @@ std::vector<double> constants_of(Object& media, const std::string& name, double 
                                  const Scaling& scaling, Files& files) {
     const Json* json = media.find(name);
     if (!json) return {};
-    const Extent to{scaling.to_x, scaling.to_y};
-    if (json->is_string())
-        return plane_of(files.of(media, name), media.key(name), {scaling.from_x, scaling.from_y}, to, least, most);
+    const Extent& to = scaling.to;
+    if (json->is_string()) return files.plane(media, name, scaling.from, to, least, most);
     Object o(*json, media.key(name));
-    o.need("from"), o.need("to");
-    const double first = o.number("from", 0, least, most), last = o.number("to", 0, least, most);
+    const double first = o.number("from", least, most), last = o.number("to", least, most);
     const bool along_x = o.word("along", {"x", "y"}, 0) == 0;
     o.no_other_keys();
     std::vector<double> plane;
@@ -359,20 +366,14 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
     Object o(json, where);
     Initial initial;
     initial.component = component_of(o, mode);
-    o.need("type");
-    initial.kind = static_cast<Initial::Kind>(o.word("type", {"gaussian", "mode", "numbers"}, 0));
-    initial.amplitude = o.number("amplitude", 1, -1e30, 1e30);
-    const double per_x = static_cast<double>(scaling.to_x) / static_cast<double>(scaling.from_x),
-                 per_y = static_cast<double>(scaling.to_y) / static_cast<double>(scaling.from_y);
+    initial.kind = static_cast<Initial::Kind>(o.word("type", {"gaussian", "mode", "numbers"}));
+    initial.amplitude = o.number("amplitude", 1, -huge, huge);
     switch (initial.kind) {
     case Initial::Kind::gaussian: {
-        const Json& at = o.need("at");
-        if (!at.is_array() || at.size() != 2) fault(o.key("at"), "must be [x, y] in cells");
-        initial.x = per_x * Object::number_of(at[0], o.key("at") + "[0]", -1e6, 1e6);
-        initial.y = per_y * Object::number_of(at[1], o.key("at") + "[1]", -1e6, 1e6);
-        o.need("width");
-        const double width = o.number("width", 1, 1e-3, 1e6);
-        initial.width_x = per_x * width, initial.width_y = per_y * width;
+        const auto at = numbers_in(o.need("at"), o.key("at"), {"x", "y"});
+        const double width = o.number("width", 1e-3, 1e6);
+        initial.x = scaling.per_x() * at[0], initial.width_x = scaling.per_x() * width;
+        initial.y = scaling.per_y() * at[1], initial.width_y = scaling.per_y() * width;
         break;
     }
     case Initial::Kind::mode:
@@ -380,11 +381,7 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
             fault(o.key("field"), std::string("a mode is one of ") + name_of(mode, Component::z));
         initial.m = o.size("m", 1, 0, most_cells), initial.n = o.size("n", 1, 0, most_cells);
         break;
-    case Initial::Kind::numbers:
-        o.need("file");
-        initial.numbers = plane_of(files.of(o, "file"), o.key("file"), {scaling.from_x, scaling.from_y},
-                                   {scaling.to_x, scaling.to_y}, -1e30, 1e30);
-        break;
+    case Initial::Kind::numbers: initial.numbers = files.plane(o, "file", scaling.from, scaling.to); break;
     }
     o.no_other_keys();
     return initial;
@@ -393,8 +390,7 @@ Initial initial_of(const Json& json, const std::string& where, Mode mode, const 
 Material material_of(const Json& json, const std::string& where) {
     Object o(json, where);
     Material m;
-    o.need("name");
-    m.name = o.text("name", "");
+    m.name = o.text("name");
     m.eps_r = o.number("eps_r", 1, 1e-6, 1e6);
     m.mu_r = o.number("mu_r", 1, 1e-6, 1e6);
     m.sigma = o.number("sigma", 0, 0, 1e12);
@@ -426,34 +422,25 @@ void read_map(Scene& scene, const std::string& path, const std::string& key) {
 /// Draws a shape with one material over what is there.
 void draw(Scene& scene, const Json& json, const std::string& where, const Scaling& scaling) {
     Object o(json, where);
-    o.need("material");
     std::vector<std::string> names;
     for (const Material& m : scene.materials) names.push_back(m.name);
-    const auto index = static_cast<std::uint8_t>(o.word("material", names, 0));
+    const auto index = static_cast<std::uint8_t>(o.word("material", names));
     const Json* rectangle = o.find("rectangle");
     const Json* circle = o.find("circle");
     if ((rectangle != nullptr) == (circle != nullptr))
         fault(o.key("rectangle"), "either rectangle or circle is needed");
     if (rectangle) {
-        const auto c = numbers_of(*rectangle, o.key("rectangle"),
-                                  {scaling.from_x, scaling.from_y, scaling.from_x, scaling.from_y});
-        if (c[0] >= c[2] || c[1] >= c[3]) fault(o.key("rectangle"), "is empty; it is [x0, y0, x1, y1]");
+        const auto c = scaling.region(*rectangle, o.key("rectangle"));
         for (std::size_t j = scaling.cell_y(c[1]); j < scaling.end_y(c[1], c[3]); ++j)
             for (std::size_t i = scaling.cell_x(c[0]); i < scaling.end_x(c[0], c[2]); ++i)
                 scene.map[j * scene.nx + i] = index;
     } else {
-        if (!circle->is_array() || circle->size() != 3) fault(o.key("circle"), "must be [x, y, radius] in cells");
-        double c[3];
-        for (std::size_t i = 0; i < 3; ++i)
-            c[i] = Object::number_of((*circle)[i], fmt::format("{}[{}]", o.key("circle"), i), i == 2 ? 0 : -1e6, 1e6);
+        const auto c = numbers_in(*circle, o.key("circle"), {"x", "y", "radius"});
+        if (c[2] < 0) fault(o.key("circle"), "has a radius below 0");
         for (std::size_t j = 0; j < scene.ny; ++j)
             for (std::size_t i = 0; i < scene.nx; ++i) { // centres of cells, in cells of the file's grid
-                const double x = (static_cast<double>(i) + 0.5) * static_cast<double>(scaling.from_x) /
-                                     static_cast<double>(scaling.to_x) -
-                                 c[0];
-                const double y = (static_cast<double>(j) + 0.5) * static_cast<double>(scaling.from_y) /
-                                     static_cast<double>(scaling.to_y) -
-                                 c[1];
+                const double x = (static_cast<double>(i) + 0.5) / scaling.per_x() - c[0];
+                const double y = (static_cast<double>(j) + 0.5) / scaling.per_y() - c[1];
                 if (x * x + y * y <= c[2] * c[2]) scene.map[j * scene.nx + i] = index;
             }
     }
@@ -466,9 +453,7 @@ bool acts(const Scene& scene, const Source& s) {
     if (s.component == Component::x) return s.y1 > 1;
     if (s.component == Component::y) return s.x1 > 1;
     if (s.hard) return true;
-    const auto fixed = [&](const Side& side) -> std::size_t {
-        return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && scene.mode == Mode::tm);
-    };
+    const auto fixed = [&](const Side& side) -> std::size_t { return scene.fixes_z(side); };
     return s.x1 > fixed(scene.left) && s.x0 < scene.nx - fixed(scene.right) && s.y1 > fixed(scene.bottom) &&
            s.y0 < scene.ny - fixed(scene.top);
 }
@@ -488,41 +473,31 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     Scene scene;
     Files files{folder, scene.files};
     // Calls body(element, where) for the elements of a list. `what` they are is for the message about too many.
-    const auto each_of = [&](const std::string& name, const char* what, const auto& body) {
+    const auto each_of = [&](const std::string& name, const char* what, std::size_t most, const auto& body) {
         const Json& list = o.list(name);
-        if (list.size() > most_sources)
-            fault(name, fmt::format("{} {}; {} is the most", list.size(), what, most_sources));
+        if (list.size() > most) fault(name, fmt::format("{} {}; {} is the most", list.size(), what, most));
         for (std::size_t i = 0; i < list.size(); ++i) body(list[i], fmt::format("{}[{}]", name, i));
     };
     o.text("about", ""); // for people
     scene.mode = o.word("mode", {"TE", "TM"}, 0) == 0 ? Mode::te : Mode::tm;
-    o.need("nx"), o.need("ny"), o.need("dx");
-    scene.nx = o.size("nx", 0, 3, most_cells);
-    scene.ny = o.size("ny", 0, 3, most_cells);
-    scene.dx = o.number("dx", 0, 1e-15, 1e9);
-    scene.dy = o.number("dy", scene.dx, 1e-15, 1e9);
-    const Scaling scaling{scene.nx, scene.ny, overrides.nx.value_or(scene.nx), overrides.ny.value_or(scene.ny)};
-    scene.dx *= static_cast<double>(scaling.from_x) / static_cast<double>(scaling.to_x);
-    scene.dy *= static_cast<double>(scaling.from_y) / static_cast<double>(scaling.to_y);
-    scene.nx = scaling.to_x, scene.ny = scaling.to_y;
+    const Extent grid{o.size("nx", 3, most_cells), o.size("ny", 3, most_cells)};
+    const Scaling scaling{grid, {overrides.nx ? overrides.nx : grid.columns, overrides.ny ? overrides.ny : grid.rows}};
+    scene.nx = scaling.to.columns, scene.ny = scaling.to.rows;
+    const double dx = o.number("dx", 1e-15, 1e9);
+    scene.dx = dx / scaling.per_x(), scene.dy = o.number("dy", dx, 1e-15, 1e9) / scaling.per_y();
     if (o.find("dt") && o.find("courant")) fault("dt", "either dt or courant decides, not both");
     scene.dt = o.number("dt", 0, 1e-30, 1e9);
     scene.courant = o.number("courant", scene.courant, 1e-6, 1);
-    scene.steps = overrides.steps.value_or(o.size("steps", scene.steps, 1, most_steps));
+    scene.steps = o.size("steps", scene.steps, 1, most_steps);
+    if (overrides.steps) scene.steps = overrides.steps;
 
-    const Json& materials = o.list("materials");
-    if (o.find("materials")) {
-        if (materials.empty() || materials.size() > most_materials)
-            fault("materials", fmt::format("{} materials are not from 1 to {}", materials.size(), most_materials));
-        scene.materials.clear();
-        for (std::size_t i = 0; i < materials.size(); ++i) {
-            const std::string where = fmt::format("materials[{}]", i);
-            scene.materials.push_back(material_of(materials[i], where));
-            for (std::size_t k = 0; k < i; ++k)
-                if (scene.materials[k].name == scene.materials[i].name)
-                    fault(where + ".name", "is the name of another material");
-        }
-    }
+    if (o.find("materials")) scene.materials.clear(); // check_scene() asks for one
+    each_of("materials", "materials", most_materials, [&](const Json& one, const std::string& where) {
+        const Material material = material_of(one, where);
+        for (const Material& other : scene.materials)
+            if (other.name == material.name) fault(where + ".name", "is the name of another material");
+        scene.materials.push_back(material);
+    });
     const Json& shapes = o.list("shapes");
     const bool has_picture = o.find("map") != nullptr;
     if (has_picture || !shapes.empty()) scene.map.assign(scene.nx * scene.ny, 0);
@@ -538,7 +513,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
                        read("sigma_m", 0, 1e18)};
         media.no_other_keys();
     }
-    each_of("initial", "parts", [&](const Json& part, const std::string& where) {
+    each_of("initial", "parts", most_sources, [&](const Json& part, const std::string& where) {
         scene.initial.push_back(initial_of(part, where, scene.mode, scaling, files));
     });
 
@@ -554,12 +529,12 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
         }
         sides.no_other_keys();
     }
-    each_of("sources", "sources", [&](const Json& source, const std::string& where) {
+    each_of("sources", "sources", most_sources, [&](const Json& source, const std::string& where) {
         scene.sources.push_back(source_of(source, where, scene.mode, scaling, files));
     });
-    each_of("probes", "probes", [&](const Json& one, const std::string& where) {
+    each_of("probes", "probes", most_sources, [&](const Json& one, const std::string& where) {
         Object probe(one, where);
-        const auto c = numbers_of(probe.need("at"), probe.key("at"), {scaling.from_x - 1, scaling.from_y - 1});
+        const auto c = scaling.cell(probe.need("at"), probe.key("at"));
         const std::string name = probe.text("name", fmt::format("probe {}", scene.probes.size()));
         scene.probes.push_back({name, scaling.cell_x(c[0]), scaling.cell_y(c[1])});
         probe.no_other_keys();
@@ -567,7 +542,7 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
     if (const Json* frames = o.find("frames")) {
         Object f(*frames, "frames");
         scene.frame_every = f.size("every", scene.frame_every, 1, most_steps);
-        scene.frame_scale = f.positive("scale", 0);
+        scene.frame_scale = f.number("scale", 0, tiny, huge);
         f.no_other_keys();
     }
     o.no_other_keys();
@@ -580,6 +555,10 @@ Scene scene_of(const Json& json, const std::string& folder, const Overrides& ove
 
 bool Scene::graded() const {
     return !(media.eps_r.empty() && media.mu_r.empty() && media.sigma.empty() && media.sigma_m.empty());
+}
+
+bool Scene::fixes_z(const Side& side) const {
+    return side.kind == Side::Kind::dirichlet || (side.kind != Side::Kind::pml && mode == Mode::tm);
 }
 
 Material Scene::material_at(std::size_t i, std::size_t j) const {
@@ -615,24 +594,23 @@ double Initial::at(const Scene& scene, std::size_t i, std::size_t j) const {
 }
 
 double largest_speed(const Scene& scene) {
-    const auto speed_in = [](double eps_r, double mu_r) { return 1 / std::sqrt(eps_r * eps_0 * mu_r * mu_0); };
+    double speed = 0;
+    const auto see = [&](double eps_r, double mu_r) {
+        speed = std::max(speed, 1 / std::sqrt(eps_r * eps_0 * mu_r * mu_0));
+    };
     if (!scene.media.eps_r.empty() || !scene.media.mu_r.empty()) {
-        double speed = 0;
         for (std::size_t j = 0; j < scene.ny; ++j)
             for (std::size_t i = 0; i < scene.nx; ++i) {
                 const Material m = scene.material_at(i, j);
-                speed = std::max(speed, speed_in(m.eps_r, m.mu_r));
+                see(m.eps_r, m.mu_r);
             }
         return speed;
     }
     std::array<bool, 256> drawn = {};
     drawn[0] = scene.map.empty(); // the first material fills a grid without a map
     for (const std::uint8_t index : scene.map) drawn[index] = true;
-    double speed = 0;
-    for (std::size_t i = 0; i < scene.materials.size(); ++i) {
-        const Material& m = scene.materials[i];
-        if (drawn[i]) speed = std::max(speed, speed_in(m.eps_r, m.mu_r));
-    }
+    for (std::size_t i = 0; i < scene.materials.size(); ++i)
+        if (drawn[i]) see(scene.materials[i].eps_r, scene.materials[i].mu_r);
     return speed;
 }
 
@@ -643,25 +621,14 @@ double largest_stable_dt(const Scene& scene) {
 double Scene::time_step() const { return dt > 0 ? dt : courant * largest_stable_dt(*this); }
 
 void check_scene(const Scene& scene) {
-    const auto side_cells = [](std::size_t n, const char* key) {
+    for (const auto& [key, n] : {std::pair{"nx", scene.nx}, {"ny", scene.ny}})
         if (n < 3 || n > most_cells) fault(key, fmt::format("{} is not from 3 to {}", n, most_cells));
-    };
-    side_cells(scene.nx, "nx"), side_cells(scene.ny, "ny");
-    if (!(scene.dx > 0 && std::isfinite(scene.dx))) fault("dx", "must be above 0");
-    if (!(scene.dy > 0 && std::isfinite(scene.dy))) fault("dy", "must be above 0");
+    for (const auto& [key, d] : {std::pair{"dx", scene.dx}, {"dy", scene.dy}})
+        if (!(d > 0 && std::isfinite(d))) fault(key, "must be above 0");
     if (scene.steps < 1 || scene.steps > most_steps)
         fault("steps", fmt::format("{} is not from 1 to {}", scene.steps, most_steps));
     if (scene.materials.empty() || scene.materials.size() > most_materials)
-        fault("materials", fmt::format("1 to {} are needed", most_materials));
-    for (std::size_t i = 0; i < scene.materials.size(); ++i) {
-        const Material& m = scene.materials[i];
-        const auto check = [&](const char* name, double x, bool zero) {
-            if (!(std::isfinite(x) && (x > 0 || (zero && x == 0))))
-                fault(fmt::format("materials[{}].{}", i, name), zero ? "must be at least 0" : "must be above 0");
-        };
-        check("eps_r", m.eps_r, false), check("mu_r", m.mu_r, false), check("sigma", m.sigma, true);
-        check("sigma_m", m.sigma_m, true);
-    }
+        fault("materials", fmt::format("{} materials are not from 1 to {}", scene.materials.size(), most_materials));
     if (!scene.map.empty() && scene.map.size() != scene.nx * scene.ny) fault("map", "must have nx * ny cells");
     for (const std::uint8_t index : scene.map)
         if (index >= scene.materials.size()) fault("map", fmt::format("there is no material {}", index));
@@ -671,9 +638,18 @@ void check_scene(const Scene& scene) {
             fault(key, fmt::format("{} numbers for {} cells", numbers.size(), cells));
         for (const double x : numbers)
             if (!(std::isfinite(x) && x >= least))
-                fault(key, fmt::format("{:g} is not a number from {:g} on", x, least));
+                fault(key, fmt::format("{:g} is not {}", x,
+                                       least > 0    ? "above 0"
+                                       : least == 0 ? "at least 0"
+                                                    : "finite"));
     };
     constexpr double any = std::numeric_limits<double>::lowest(), above_0 = std::numeric_limits<double>::min();
+    for (std::size_t i = 0; i < scene.materials.size(); ++i) {
+        const Material& m = scene.materials[i];
+        const std::string where = fmt::format("materials[{}].", i);
+        plane(where + "eps_r", {m.eps_r}, 1, above_0), plane(where + "mu_r", {m.mu_r}, 1, above_0);
+        plane(where + "sigma", {m.sigma}, 1, 0), plane(where + "sigma_m", {m.sigma_m}, 1, 0);
+    }
     const std::size_t all_cells = scene.nx * scene.ny;
     plane("media.eps_r", scene.media.eps_r, all_cells, above_0),
         plane("media.mu_r", scene.media.mu_r, all_cells, above_0);
@@ -784,13 +760,8 @@ Scene read_scene(const std::string& name, const Overrides& overrides) {
 }
 
 const char* name_of(Mode mode, Component component) {
-    const bool te = mode == Mode::te;
-    switch (component) {
-    case Component::z: return te ? "Hz" : "Ez";
-    case Component::x: return te ? "Ex" : "Hx";
-    case Component::y: return te ? "Ey" : "Hy";
-    }
-    return "?";
+    static constexpr const char* names[2][3] = {{"Hz", "Ex", "Ey"}, {"Ez", "Hx", "Hy"}};
+    return names[mode == Mode::te ? 0 : 1][static_cast<std::size_t>(component)];
 }
 
 } // namespace fdtd

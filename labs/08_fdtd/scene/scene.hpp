@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -141,6 +140,7 @@ struct Scene {
     double time_step() const; ///< dt, or what `courant` gives
     bool graded() const;      ///< whether cells have media of their own
     Material material_at(std::size_t i, std::size_t j) const;
+    bool fixes_z(const Side& side) const; ///< whether this side prescribes the component along z in its outermost cells
 };
 
 /// The speed of a wave in the fastest of the materials in the grid, in m/s.
@@ -166,7 +166,7 @@ void check_scene(const Scene& scene);
 /// What replaces a scene's own values. Positions in a scene are cells of the scene's own grid; with another nx or ny
 /// they move in proportion, and dx and dy change so that the size in metres remains.
 struct Overrides {
-    std::optional<std::size_t> nx = {}, ny = {}, steps = {};
+    std::size_t nx = 0, ny = 0, steps = 0; ///< 0: the scene's
 };
 
 /// Reads a scene from a JSON text, and checks it.

@@ -9,7 +9,6 @@
 // Limit: main memory, which the threads share; for small systems the barriers.
 #include <algorithm>
 #include <barrier>
-#include <memory>
 
 #include "cg.hpp"
 #include "gpulab/parallel.hpp"

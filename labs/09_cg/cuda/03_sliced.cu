@@ -13,11 +13,7 @@ namespace cg {
 
 template <class T> void cuda_sliced(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     Fused<T, DeviceSliced<T>> system(problem);
-    system.solve(out, watch, [&](cudaStream_t stream, std::size_t left) {
-        const std::size_t count = std::min<std::size_t>(left, 16);
-        for (std::size_t k = 0; k < count; ++k) system.iterate(stream);
-        return count;
-    });
+    system.solve(out, watch, [&](cudaStream_t stream, std::size_t left) { return system.launch(stream, left); });
 }
 
 INSTANTIATE_RUNG(cuda_sliced);

@@ -2,6 +2,7 @@
 //
 // As a user of the libraries writes it: dot products return to the host, which waits for them.
 #include <optional>
+#include <type_traits>
 
 #include "csr.cuh"
 #include "device.hpp"
@@ -13,26 +14,10 @@ namespace cg {
 
 namespace {
 
-// One name for the functions of float and double.
-cublasStatus_t dot(cublasHandle_t h, int n, const float* a, const float* b, float* sum) {
-    return cublasSdot(h, n, a, 1, b, 1, sum);
-}
-cublasStatus_t dot(cublasHandle_t h, int n, const double* a, const double* b, double* sum) {
-    return cublasDdot(h, n, a, 1, b, 1, sum);
-}
-cublasStatus_t axpy(cublasHandle_t h, int n, float k, const float* a, float* b) {
-    return cublasSaxpy(h, n, &k, a, 1, b, 1);
-}
-cublasStatus_t axpy(cublasHandle_t h, int n, double k, const double* a, double* b) {
-    return cublasDaxpy(h, n, &k, a, 1, b, 1);
-}
-cublasStatus_t scale(cublasHandle_t h, int n, float k, float* a) { return cublasSscal(h, n, &k, a, 1); }
-cublasStatus_t scale(cublasHandle_t h, int n, double k, double* a) { return cublasDscal(h, n, &k, a, 1); }
-cublasStatus_t multiply_by(cublasHandle_t h, int n, const float* a, const float* weights, float* out) {
-    return cublasSdgmm(h, CUBLAS_SIDE_LEFT, n, 1, a, n, weights, 1, out, n);
-}
-cublasStatus_t multiply_by(cublasHandle_t h, int n, const double* a, const double* weights, double* out) {
-    return cublasDdgmm(h, CUBLAS_SIDE_LEFT, n, 1, a, n, weights, 1, out, n);
+/// The one of two functions that is for T.
+template <class T, class Single, class Double> constexpr auto for_type(Single in_float, Double in_double) {
+    if constexpr (std::is_same_v<T, float>) return in_float;
+    else return in_double;
 }
 
 } // namespace
@@ -45,7 +30,11 @@ template <class T> void cuda_cusparse_cublas(const Problem<T>& problem, Output<T
     gpulab::DeviceBuffer<T> z(v.jacobi ? v.n : 0);
     const gpulab::CusparseHandle sparse;
     const gpulab::CublasHandle dense;
-    const T one = 1, zero = 0; // q = 1 A p + 0 q
+    const auto dot = for_type<T>(cublasSdot, cublasDdot);
+    const auto axpy = for_type<T>(cublasSaxpy, cublasDaxpy);
+    const auto scale = for_type<T>(cublasSscal, cublasDscal);
+    const auto multiply_by = for_type<T>(cublasSdgmm, cublasDdgmm);
+    const T one = 1, zero = 0, minus_one = -1; // q = 1 A p + 0 q
     constexpr auto plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
     constexpr cudaDataType type = gpulab::cuda_data_type<T>;
     constexpr auto algorithm = CUSPARSE_SPMV_CSR_ALG1;
@@ -76,32 +65,34 @@ template <class T> void cuda_cusparse_cublas(const Problem<T>& problem, Output<T
         };
         const auto dot_of = [&](const gpulab::DeviceBuffer<T>& x, const gpulab::DeviceBuffer<T>& y) {
             T sum = 0;
-            if (n > 0) CUBLAS_CHECK(dot(dense, n, x.data(), y.data(), &sum)); // waits
+            if (n > 0) CUBLAS_CHECK(dot(dense, n, x.data(), 1, y.data(), 1, &sum)); // waits
             return static_cast<double>(sum);
         };
         gpulab::DeviceBuffer<T>& direction = v.jacobi ? z : v.r; // z
         double rr = 0, rho = 0;
         const auto residual = [&] {
-            if (v.jacobi && n > 0) CUBLAS_CHECK(multiply_by(dense, n, v.r.data(), v.weights(), z.data()));
+            if (v.jacobi && n > 0)
+                CUBLAS_CHECK(multiply_by(dense, CUBLAS_SIDE_LEFT, n, 1, v.r.data(), n, v.weights(), 1, z.data(), n));
             rr = dot_of(v.r, v.r);
             rho = v.jacobi ? dot_of(v.r, z) : rr;
         };
         Scalars<T> scalars(problem, out);
         product(); // p holds x_0 here
-        CUBLAS_CHECK(axpy(dense, n, T(-1), v.q.data(), v.r.data()));
+        CUBLAS_CHECK(axpy(dense, n, &minus_one, v.q.data(), 1, v.r.data(), 1));
         residual();
         scalars.begin(rr, rho);
         CUDA_CHECK(cudaMemcpyAsync(v.p.data(), direction.data(), v.p.bytes(), cudaMemcpyDeviceToDevice, stream));
         while (scalars.wants_more()) {
             product();
             if (!scalars.accepts(dot_of(v.p, v.q))) break;
-            const auto alpha = static_cast<T>(scalars.alpha());
-            CUBLAS_CHECK(axpy(dense, n, alpha, v.p.data(), v.x.data()));
-            CUBLAS_CHECK(axpy(dense, n, -alpha, v.q.data(), v.r.data()));
+            const auto alpha = static_cast<T>(scalars.alpha()), minus_alpha = -alpha;
+            CUBLAS_CHECK(axpy(dense, n, &alpha, v.p.data(), 1, v.x.data(), 1));
+            CUBLAS_CHECK(axpy(dense, n, &minus_alpha, v.q.data(), 1, v.r.data(), 1));
             residual();
             scalars.next(rr, rho);
-            CUBLAS_CHECK(scale(dense, n, static_cast<T>(scalars.beta()), v.p.data()));
-            CUBLAS_CHECK(axpy(dense, n, T(1), direction.data(), v.p.data()));
+            const auto beta = static_cast<T>(scalars.beta());
+            CUBLAS_CHECK(scale(dense, n, &beta, v.p.data(), 1));
+            CUBLAS_CHECK(axpy(dense, n, &one, direction.data(), 1, v.p.data(), 1));
         }
     };
     gpulab::watch_stream(watch, solve, [&](cudaStream_t stream) {

@@ -29,10 +29,9 @@ template <class T> struct DeviceVectors {
     /// Poisons x, r, p and q, and puts the start into place: x = p = x_0, r = b. The halo comes from others.
     void reset(cudaStream_t stream) {
         gpulab::poisoning(x, r, p, q)(stream);
-        const auto copy = [&](gpulab::DeviceBuffer<T>& to, const gpulab::DeviceBuffer<T>& from) {
-            CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
-        };
-        copy(x, start), copy(p, start), copy(r, b);
+        gpulab::copy_async(start, x, stream), gpulab::copy_async(b, r, stream);
+        CUDA_CHECK(
+            cudaMemcpyAsync(p.data(), start.data(), start.bytes(), cudaMemcpyDeviceToDevice, stream)); // own rows
     }
     /// 1 / a_ii, or null without Jacobi.
     const T* weights() const { return jacobi ? inverse.data() : nullptr; }

@@ -2,13 +2,13 @@
 /// When the commands of a GPU ran, and how long each kind of kernel took.
 #pragma once
 
-#include <chrono>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "gpulab/cuda/stream.hpp"
+#include "gpulab/stopwatch.hpp"
 #include "gpulab/trace/trace.hpp"
 
 namespace cg {
@@ -23,8 +23,7 @@ public:
         zero_.emplace();
         zero_->record(stream);
         zero_->synchronize();
-        host_us_ =
-            std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
+        host_us_ = 1e3 * gpulab::clock_ms();
     }
     /// Forgets all commands; those that follow are not recorded.
     void stop() {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 #include <span>
 #include <vector>
 
@@ -40,28 +39,17 @@ public:
         multiply(part_.inner_end, rows_);
     }
     void dot_pq() {
-        std::vector<double> shares(ranges_.parts());
-        in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
-            double share = 0;
-            for (std::size_t i = begin; i < end; ++i) share += static_cast<double>(p_[i]) * q_[i];
-            shares[thread] = share;
-        });
-        pq_ = std::accumulate(shares.begin(), shares.end(), 0.0);
+        pq_ = sum_of_ranges([&](std::size_t i, ResidualSums& share) {
+                  share.rr += static_cast<double>(p_[i]) * q_[i];
+              }).rr;
     }
     double pq() const { return pq_; }
     void next_r(T alpha) { // and the sums, in one pass
-        std::vector<ResidualSums> shares(ranges_.parts());
-        in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
-            ResidualSums share;
-            for (std::size_t i = begin; i < end; ++i) {
-                r_[i] -= alpha * q_[i];
-                share.rr += static_cast<double>(r_[i]) * r_[i];
-                share.rho += static_cast<double>(r_[i]) * z(i);
-            }
-            shares[thread] = share;
+        sums_ = sum_of_ranges([&](std::size_t i, ResidualSums& share) {
+            r_[i] -= alpha * q_[i];
+            share.rr += static_cast<double>(r_[i]) * r_[i];
+            share.rho += static_cast<double>(r_[i]) * z(i);
         });
-        sums_ = {};
-        for (const ResidualSums& share : shares) sums_.rr += share.rr, sums_.rho += share.rho;
     }
     void dot_r() const {}
     ResidualSums residual() const { return sums_; }
@@ -83,15 +71,25 @@ private:
         gpulab::for_parts(static_cast<unsigned>(ranges_.parts()),
                           [&](unsigned thread) { body(thread, ranges_.first[thread], ranges_.first[thread + 1]); });
     }
+    /// Calls add(i, share) for all rows, with the share of the row's thread. @return the sum of the shares
+    template <class Add> ResidualSums sum_of_ranges(const Add& add) {
+        std::vector<ResidualSums> shares(ranges_.parts());
+        in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
+            ResidualSums share; // of its own: neighbours in `shares` disturb each other
+            for (std::size_t i = begin; i < end; ++i) add(i, share);
+            shares[thread] = share;
+        });
+        ResidualSums all;
+        for (const ResidualSums& share : shares) all.rr += share.rr, all.rho += share.rho;
+        return all;
+    }
     void multiply(std::size_t first, std::size_t last) {
         if (first == last) return;
         const gpulab::Csr<T>& a = part_.matrix;
         in_ranges([&](std::size_t, std::size_t begin, std::size_t end) {
             for (std::size_t i = std::max(begin, first); i < std::min(end, last); ++i) {
                 T sum = 0;
-                for (auto k = static_cast<std::size_t>(a.row_start[i]);
-                     k < static_cast<std::size_t>(a.row_start[i + 1]); ++k)
-                    sum += a.value[k] * p_[static_cast<std::size_t>(a.column[k])];
+                for (const std::size_t k : a.row(i)) sum += a.value[k] * p_[static_cast<std::size_t>(a.column[k])];
                 q_[i] = sum;
             }
         });

@@ -65,34 +65,29 @@ template <class Body> void together(const Ranks& ranks, cg::Watchdog& watchdog, 
     watchdog.end();
 }
 
-/// Where this rank computes. @throws gpulab::UsageError when it has no such device
-cg::Place place_of(const Choice& c, const Ranks& ranks) {
-    cg::Place place;
-    place.computer = ranks.computer;
-    if (c.on == "opencl") place.on = Backend::opencl;
-    if (c.on == "cuda" || (c.on == "auto" && !gpulab::devices(Backend::cuda).empty())) place.on = Backend::cuda;
-    const gpulab::Device device = device_of(place.on, ranks);
-#if defined(GPULAB_WITH_CUDA)
-    if (place.on == Backend::cuda) cg::copy_text(cg::pci_address(device.index), place.address);
-#endif
-    if (place.on == Backend::opencl && !device.is_cpu) cg::copy_text(device.id(), place.address);
-    return place;
-}
-
 /// Where this rank and all others compute, and how they are linked.
 struct Team {
+    /// @throws gpulab::UsageError when a rank has no such device
     Team(const Choice& c, const Ranks& ranks, cg::Watchdog& watchdog) : all(static_cast<std::size_t>(ranks.count)) {
-        together(ranks, watchdog, [&] { mine = place_of(c, ranks); });
+        together(ranks, watchdog, [&] {
+            mine.computer = ranks.computer;
+            if (c.on == "opencl") mine.on = Backend::opencl;
+            if (c.on == "cuda" || (c.on == "auto" && !gpulab::devices(Backend::cuda).empty())) mine.on = Backend::cuda;
+            device = device_of(mine.on, ranks);
+#if defined(GPULAB_WITH_CUDA)
+            if (mine.on == Backend::cuda) cg::copy_text(cg::pci_address(device.index), mine.address);
+#endif
+            if (mine.on == Backend::opencl && !device.is_cpu) cg::copy_text(device.id(), mine.address);
+        });
         MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
         obstacle = cg::why_not_nccl(all, with_nccl);
         nccl = cg::takes_nccl(c.link, obstacle);
-        device = device_of(mine.on, ranks);
     }
     cg::Place mine;
+    gpulab::Device device; // of this rank
     std::vector<cg::Place> all;
     std::string obstacle; // to NCCL
     bool nccl = false;
-    gpulab::Device device; // of this rank
 };
 
 /// This rank's rows on its device. @param nccl whether the ranks are linked by NCCL, and not through host memory
@@ -211,17 +206,16 @@ template <class T> void tell_parts(const Choice& c, const Team& team, const Rank
 #if defined(GPULAB_WITH_NCCL)
     if (team.nccl) link = "by NCCL " + cg::nccl_version();
 #endif
-    constexpr std::size_t width = 200;
-    std::string line =
-        fmt::format("rank {}: rows {} to {}, {} non-zeros, halo {}, {}, {}", ranks.me, part.first,
-                    part.first + part.rows(), part.matrix.nonzeros(), part.halo.size(), words_for(c, team), link);
-    line.resize(width, ' ');
-    std::string lines(ranks.me == 0 ? width * static_cast<std::size_t>(ranks.count) : 0, ' ');
-    MPI_Gather(line.data(), width, MPI_CHAR, lines.data(), width, MPI_CHAR, 0, MPI_COMM_WORLD);
-    for (std::size_t at = 0; at < lines.size(); at += width) {
-        const std::string of_rank = lines.substr(at, width);
-        fmt::print("{}\n", of_rank.substr(0, of_rank.find_last_not_of(' ') + 1));
-    }
+    struct Line {
+        char text[200] = "";
+    } mine;
+    cg::copy_text(fmt::format("rank {}: rows {} to {}, {} non-zeros, halo {}, {}, {}", ranks.me, part.first,
+                              part.first + part.rows(), part.matrix.nonzeros(), part.halo.size(), words_for(c, team),
+                              link),
+                  mine.text);
+    std::vector<Line> lines(ranks.me == 0 ? static_cast<std::size_t>(ranks.count) : 0);
+    MPI_Gather(&mine, sizeof mine, MPI_BYTE, lines.data(), sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
+    for (const Line& line : lines) fmt::print("{}\n", line.text);
 }
 
 /// The result for the report: the device of rank 0 stands for all.
@@ -239,11 +233,10 @@ gpulab::Result result_of(const Choice& c, const Team& team, const Ranks& ranks, 
     result.error = comparison.error, result.tolerance = comparison.tolerance;
     result.kernel = gpulab::summarise(times);
     result.extra = cg::iteration_values(out, result.kernel.median);
-    for (const gpulab::Parameter& value : gpulab::Parameters{{"ranks", ranks.count},
-                                                             {"devices", result.devices},
-                                                             {"on", words_for(c, team)},
-                                                             {"link", team.nccl ? "nccl" : "host"}})
-        result.extra.push_back(value);
+    result.extra.insert(result.extra.end(), {{"ranks", ranks.count},
+                                             {"devices", result.devices},
+                                             {"on", words_for(c, team)},
+                                             {"link", team.nccl ? "nccl" : "host"}});
     return result;
 }
 

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "gpulab/error.hpp"
+#include "gpulab/stopwatch.hpp"
 
 namespace cg {
 
@@ -39,13 +40,12 @@ public:
 
 private:
     void watch(double seconds, const std::stop_token& stop) {
-        using Clock = std::chrono::steady_clock;
-        auto last = Clock::now();
+        double last = gpulab::clock_ms();
         std::uint64_t seen = 0;
         while (!stop.stop_requested()) {
             std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            if (const std::uint64_t now = count_; now != seen || !watching_) seen = now, last = Clock::now();
-            if (std::chrono::duration<double>(Clock::now() - last).count() > seconds) {
+            if (const std::uint64_t now = count_; now != seen || !watching_) seen = now, last = gpulab::clock_ms();
+            if (gpulab::clock_ms() - last > 1e3 * seconds) {
                 fmt::print(stderr, "cg_mpi: rank {}: no progress for {} s; another rank does not answer\n", rank_,
                            seconds);
                 std::fflush(stderr);

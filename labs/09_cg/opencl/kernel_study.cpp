@@ -1,7 +1,9 @@
 // The five OpenCL kernels alone, for the study of group counts: vectors of the size of the problem are made on the
 // current device, and each kernel is timed by itself with a given number of groups per compute unit.
+#include <fmt/format.h>
 #include <limits>
 
+#include "runs.hpp"
 #include "solve.hpp"
 #include "studies.hpp"
 
@@ -17,20 +19,37 @@ template <class T> std::vector<std::size_t> group_sizes(const Problem<T>& proble
     return sizes;
 }
 
-template <class T>
-std::vector<gpulab::Timing> kernel_times(const Problem<T>& problem, std::size_t items, std::size_t groups,
-                                         int repeats) {
-    const Part<T> all = make_part(problem.matrix, Split{{0, problem.n()}}, 0);
-    ClPart<T> device(gpulab::opencl(), problem, all, false, 0, items);
-    device.clear();
-    std::vector<gpulab::Timing> timings;
-    for (const char* const kernel : kernel_names) timings.push_back(device.times_of(kernel, groups, repeats));
-    return timings;
+template <class T> void kernel_rows(const Problem<T>& p, const std::string& matrix, gpulab::Report& report) {
+    const Part<T> whole = make_part(p.matrix, Split{{0, p.n()}}, 0);
+    const std::vector<std::size_t> sizes = group_sizes(p);
+    gpulab::Result result;
+    result.backend = gpulab::Backend::opencl;
+    result.device = gpulab::opencl().description(), result.has_device = true;
+    result.status = gpulab::Result::Status::passed;
+    const auto units = static_cast<std::size_t>(std::max(result.device.compute_units, 1));
+    report.say(fmt::format("{}: groups of at most {} work-items, {} compute units, {} work-items to begin with",
+                           result.device.name, sizes.back(), units, sizes.back() * units));
+    std::map<std::string, double> one; // of each kernel, with one group per compute unit
+    for (const std::size_t items : sizes)
+        for (std::size_t groups = 1; groups <= 16; ++groups) {
+            gpulab::Parameters all = parameters(p, matrix);
+            all.push_back({"items", items}), all.push_back({"groups", groups});
+            report.begin(all);
+            ClPart<T> device(gpulab::opencl(), p, whole, false, 0, items);
+            device.clear();
+            for (const char* const kernel : kernel_names) {
+                result.variant = kernel;
+                result.kernel = device.times_of(kernel, groups, 10);
+                if (groups == 1) one[kernel] = result.kernel.median;
+                result.extra = {{"saved_percent", saved_percent(one[kernel], result.kernel.median)}};
+                report.add(result, kernel_work(p, kernel));
+            }
+        }
 }
 
 #define INSTANTIATE(T)                                                \
     template std::vector<std::size_t> group_sizes(const Problem<T>&); \
-    template std::vector<gpulab::Timing> kernel_times(const Problem<T>&, std::size_t, std::size_t, int);
+    template void kernel_rows(const Problem<T>&, const std::string&, gpulab::Report&);
 INSTANTIATE(float)
 INSTANTIATE(double)
 

@@ -2,7 +2,7 @@
 /// One OpenCL device's share of the system: its rows, its pieces of the vectors, and the five kernels on them.
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <map>
 #include <numeric>
@@ -229,7 +229,21 @@ public:
 
     /// The time of one run of a kernel with this number of groups per compute unit, in milliseconds; for the tuning and
     /// for measuring how fast a device is.
-    double time_of(const char* kernel, std::size_t groups_per_unit);
+    double time_of(const char* kernel, std::size_t groups_per_unit) {
+        const std::string name = kernel;
+        const std::size_t before = std::exchange(groups[name], groups_per_unit);
+        record_.start();
+        if (name == "dot") run_rr();
+        else if (name == "next_x") next_x(T{0});
+        else if (name == "next_r") next_r(T{0});
+        else if (name == "next_p") next_p(T{0});
+        else multiply(0, part_.halo.empty() ? rows_ : 0), multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
+        finish();
+        record_.stop();
+        const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;
+        groups[name] = before;
+        return ms;
+    }
     /// The same of several runs, after one that is not timed: it may compile or fetch something.
     gpulab::Timing times_of(const char* kernel, std::size_t groups_per_unit, int runs) {
         (void)time_of(kernel, groups_per_unit);
@@ -296,21 +310,5 @@ private:
     std::size_t local_ = 0;
     cl::Kernel dot_, dot_jacobi_, next_x_, next_r_, next_p_, spmv_, pack_, spmv_halo_;
 };
-
-template <class T> double ClPart<T>::time_of(const char* kernel, std::size_t groups_per_unit) {
-    const std::string name = kernel;
-    const std::size_t before = std::exchange(groups[name], groups_per_unit);
-    record_.start();
-    if (name == "dot") run_rr();
-    else if (name == "next_x") next_x(T{0});
-    else if (name == "next_r") next_r(T{0});
-    else if (name == "next_p") next_p(T{0});
-    else multiply(0, part_.halo.empty() ? rows_ : 0), multiply_with_halo(0, part_.halo.empty() ? 0 : rows_, {});
-    finish();
-    record_.stop();
-    const double ms = record_.ms().empty() ? 0 : record_.ms().begin()->second;
-    groups[name] = before;
-    return ms;
-}
 
 } // namespace cg

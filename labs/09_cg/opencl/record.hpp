@@ -2,12 +2,12 @@
 /// How long the commands of an OpenCL device take, and when they ran.
 #pragma once
 
-#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "gpulab/opencl/context.hpp"
+#include "gpulab/stopwatch.hpp"
 #include "gpulab/trace/trace.hpp"
 
 namespace cg {
@@ -26,7 +26,7 @@ public:
     template <class Enqueue>
     void command(const char* name, char symbol, cl::Event* event, const Enqueue& enqueue, const char* shown = nullptr) {
         if (!on_) return enqueue(event);
-        commands_.push_back({shown ? shown : name, name, symbol, 0, now_us(), 0});
+        commands_.push_back({shown ? shown : name, name, symbol, 0, 1e3 * gpulab::clock_ms(), 0});
         enqueue(&events_.emplace_back());
         if (event) *event = events_.back();
     }
@@ -61,9 +61,6 @@ public:
     const std::map<std::string, double>& ms() const { return ms_; }
 
 private:
-    static double now_us() {
-        return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    }
     int lane_;
     bool on_ = false;
     std::vector<gpulab::TraceEvent> commands_; // whose times have not been taken; begin_us: when the host queued them

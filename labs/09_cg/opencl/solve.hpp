@@ -2,7 +2,6 @@
 /// What the OpenCL rungs share: the loop on one device, and tuning.
 #pragma once
 
-#include <algorithm>
 #include <map>
 #include <vector>
 

@@ -135,7 +135,7 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
     CHECK(run["lab"] == "saxpy");
     CHECK(run["problem"]["n"] == 1000003);
     CHECK(run["variants"].size() == gpulab::testing::rows_of(saxpy::variants()));
-    CHECK(gpulab::testing::run_fault(run, wrong_rungs(1000003)) == "");
+    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs(1000003)) == "");
     for (const auto& v : run["variants"])
         if (v["status"] == "passed") CHECK((v["bytes"] == 12 * 1000003 && v["flops"] == 2 * 1000003));
     CHECK(csv.text().find("cpu_sequential") != std::string::npos);
@@ -176,14 +176,22 @@ TEST_CASE("table 2.2 has the copies and the kernel in one time, and the total be
 
 TEST_CASE("both operations run, and every study runs and writes a list of runs") {
     const auto distances = program.results("--op distances --n 10007 --repeat 1");
-    CHECK(gpulab::testing::run_fault(distances, wrong_rungs(10007)) == "");
+    CHECK(gpulab::testing::run_fault(distances, "cpu_distances", wrong_rungs(10007)) == "");
     for (const auto& v : distances["variants"])
         if (v["status"] == "passed") CHECK((v["bytes"] == 16 * 10007 && v["flops"] == 9 * 10007));
     if (gpulab::devices(Backend::opencl).empty() && gpulab::devices(Backend::cuda).empty()) {
         CHECK(program("--study coalescing").exit_code == 2); // no device here has kernels to study
         return;
     }
-    const auto fault = [](const nlohmann::json& run) -> std::string { // in what follows from the time
+    const std::map<std::string, std::string> references = {{"threads", "cpu_blocks"},
+                                                           {"divergence", "cpu_divergence"},
+                                                           {"memories", "cpu_look_up"},
+                                                           {"alignment", "cpu_distances"}};
+    const auto fault = [&](const nlohmann::json& run) -> std::string { // in what follows from the time
+        const auto other = references.find(run["study"]);
+        const std::string why =
+            gpulab::testing::reference_fault(run, other == references.end() ? "cpu_sequential" : other->second);
+        if (!why.empty()) return why;
         const double n = run["problem"]["n"];
         for (const auto& v : run["variants"]) {
             if (v["status"] != "passed") continue;

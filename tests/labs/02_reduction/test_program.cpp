@@ -194,19 +194,25 @@ TEST_CASE("a run over everything passes what can run, skips the rest with reason
     CHECK(run["lab"] == "reduction");
     CHECK(run["problem"]["n"] == 100003);
     CHECK(run["variants"].size() == gpulab::testing::rows_of(reduction::sum_variants<float>()));
-    CHECK(gpulab::testing::run_fault(run, wrong_rungs<float>(100003)) == "");
+    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs<float>(100003)) == "");
     CHECK(csv.text().find("percent_of_ceiling") != std::string::npos);
     CHECK(csv.text().find("cpu_threads_mutex") != std::string::npos);
 }
 
 TEST_CASE("speed-ups refer to the time of the sequential variant: its own is 1") {
-    for (const std::string arguments :
-         {"--n 100003", "--op dot --n 100003", "--op pi --n 100003", "--op inclusive-scan --n 100003"}) {
-        INFO(arguments);
-        const auto run = program.results(arguments + " --backend cpu --repeat 3");
+    const auto check = [](const nlohmann::json& run, const std::string& reference) {
+        CHECK(gpulab::testing::reference_fault(run, reference) == "");
+        CHECK(run["variants"][0]["name"] == reference);
         CHECK(run["variants"][0]["speedup"] == 1.0);
+    };
+    for (const auto& [arguments, reference] : {std::pair<std::string, std::string>("--n 100003", "cpu_sequential"),
+                                               {"--op dot --n 100003", "cpu_dot"},
+                                               {"--op pi --n 100003", "cpu_series"},
+                                               {"--op inclusive-scan --n 100003", "cpu_scan"}}) {
+        INFO(arguments);
+        check(program.results(arguments + " --backend cpu --repeat 3"), reference);
     }
-    CHECK(program.results("--study ladder --n 100003 --backend cpu --repeat 3")[0]["variants"][0]["speedup"] == 1.0);
+    check(program.results("--study ladder --n 100003 --backend cpu --repeat 3")[0], "cpu_sequential");
 }
 
 TEST_CASE("a study that needs a device says why there is none of a back end that was named") {
@@ -244,6 +250,7 @@ TEST_CASE("the study of table 1.1 has the book's terms on 1, 2, 4, ... threads u
         const auto& problem = runs[i]["problem"];
         CHECK(problem["terms"] == expected[i][0]);
         CHECK(problem["threads"] == expected[i][1]);
+        CHECK(gpulab::testing::reference_fault(runs[i], "cpu_series") == "");
         REQUIRE(runs[i]["variants"].size() == 1);
         const auto& v = runs[i]["variants"][0];
         INFO(v.dump());

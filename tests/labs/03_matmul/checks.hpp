@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <limits>
@@ -32,7 +33,7 @@ inline const std::vector<Shape>& shapes() {
         {31, 33, 20},    {1, 5, 1024},    {1024, 5, 1},    {2, 5, 512},    {512, 5, 2},    {1, 5, 1023},
         {1023, 5, 1},    {1000, 3, 5},    {3, 5, 1000},    {5, 1000, 3},   {64, 8, 64},    {65, 9, 63},
         {127, 128, 129}, {128, 128, 128}, {129, 127, 128}, {128, 16, 256}, {130, 17, 260}, {257, 50, 515},
-        {300, 301, 302}, {64, 4099, 96},  {33, 9001, 35}};
+        {300, 301, 302}, {64, 4099, 96},  {33, 9001, 35},  {7, 600, 132},  {3, 1000, 37}};
     return all;
 }
 
@@ -108,20 +109,23 @@ template <class T> std::string whole_fault(const AnyRun<T>& run, const std::vect
 }
 
 /// The same with random numbers, which show lost digits.
-template <class T> std::string random_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
+template <class T>
+std::string random_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, double input_error = 0) {
     for (const Shape& s : shapes) {
         const auto& [p, reference] = random_example<T>(s);
         Output<T> c(p.size());
-        const std::string fault = gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
+        const std::string fault =
+            gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c, input_error); });
         if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
     }
     return "";
 }
 
 /// Both. Either may find what the other does not.
-template <class T> std::string first_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
+template <class T>
+std::string first_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, double input_error = 0) {
     const std::string fault = whole_fault<T>(run, shapes);
-    return fault.empty() ? random_fault<T>(run, shapes) : fault;
+    return fault.empty() ? random_fault<T>(run, shapes, input_error) : fault;
 }
 
 /// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), exact in every arithmetic.
@@ -151,6 +155,8 @@ template <class T> struct Rung {
     bool baseline = false;
     std::size_t most_elements = std::numeric_limits<std::size_t>::max(); ///< of C; it refuses more
     bool of_study = false; ///< a rung's kernel with another tile, one that may take long for large matrices
+    double input_error = 0;
+    Exact exact = {};
     std::vector<gpulab::Tile> tiles = {};
 
     /// Those of the shapes that it does not refuse.
@@ -164,6 +170,8 @@ template <class T> struct Rung {
 template <class T> Rung<T> rung_of(const gpulab::Variant<Run<T>>& v) {
     Rung<T> rung{v.run, v.backend, v.baseline};
     if (v.name == "cuda_one_block") rung.most_elements = 1024;
+    rung.input_error = input_error(v.name);
+    if (rung.input_error > 0) rung.exact = {-std::ilogb(rung.input_error), v.name != "cuda_three_tf32", false};
     return rung;
 }
 
@@ -239,28 +247,30 @@ template <class T> struct Check {
 template <class T> const std::vector<Check<T>>& checks() {
     static const std::vector<Check<T>> all = {
         {"2 x 3 x 2 by hand", [](Rung<T>& rung) { return fault_by_hand<T>(rung.run); }},
-        {"every shape", [](Rung<T>& rung) { return first_fault<T>(rung.run, rung.able(shapes())); }},
+        {"every shape", [](Rung<T>& rung) { return first_fault<T>(rung.run, rung.able(shapes()), rung.input_error); }},
         {"manners", [](Rung<T>& rung) { return manners_fault<T>(rung); }},
         {"sizes next to its tiles",
          [](Rung<T>& rung) {
              const std::string fault = whole_fault<T>(rung.run, rung.able(shapes_next_to(rung.tiles)));
-             return fault.empty() ? first_fault<T>(rung.run, rung.able(corners_of(rung.tiles))) : fault;
+             return fault.empty() ? first_fault<T>(rung.run, rung.able(corners_of(rung.tiles)), rung.input_error)
+                                  : fault;
          }},
         {"long and thin", [](Rung<T>& rung) { return whole_fault<T>(rung.run, rung.able(long_shapes())); }},
         {"long sums and many tiles",
          [](Rung<T>& rung) {
              if (rung.backend != Backend::cuda) return std::string{};
-             const std::string fault = first_fault<T>(rung.run, rung.able(shapes_for_a_gpu()));
+             const std::string fault = first_fault<T>(rung.run, rung.able(shapes_for_a_gpu()), rung.input_error);
              if (!fault.empty() || rung.of_study) return fault;
              return whole_fault<T>(rung.run, rung.able(largest_shapes<T>()));
          }},
         {"the identity",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, special_shapes(rung), identity_fault<T>); }},
+         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), identity_fault<T>); }},
         {"NaN and infinities at every place of a tile's edge",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, special_shapes(rung), edges_fault<T>); }},
+         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), edges_fault<T>); }},
         {"zeros times NaN and infinities",
-         [](Rung<T>& rung) { return each_shape<T>(rung.run, special_shapes(rung), zeros_fault<T>); }},
-        {"denormals", [](Rung<T>& rung) { return each_shape<T>(rung.run, special_shapes(rung), denormals_fault<T>); }},
+         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), zeros_fault<T>); }},
+        {"denormals",
+         [](Rung<T>& rung) { return each_shape<T>(rung.run, rung.exact, special_shapes(rung), denormals_fault<T>); }},
     };
     return all;
 }

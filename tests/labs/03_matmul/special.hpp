@@ -30,6 +30,13 @@ struct Shape {
 /// A variant, or a kernel of a study with its tile chosen.
 template <class T> using AnyRun = std::function<Run<T>>;
 
+/// What a variant can take exactly.
+struct Exact {
+    int bits = 64;               ///< the significant bits of an element; whole numbers are always exact
+    bool infinities = true;      ///< else a sum with an infinity is NaN
+    bool denormal_inputs = true; ///< else only sums may be denormal
+};
+
 /// One of -2 ... 2.
 template <class T> T whole_number(std::uint64_t seed, std::size_t i) {
     return static_cast<T>(static_cast<int>(gpulab::random_bits(seed, i) % 5) - 2);
@@ -81,8 +88,12 @@ template <class T> std::string stray_write(const AnyRun<T>& run, const Problem<T
 /// Runs a variant on a problem with an exact answer.
 /// @param what the problem in a few words
 /// @return what is wrong, or ""
-template <class T> std::string exact_fault(const AnyRun<T>& run, const Problem<T>& p, const std::string& what) {
-    const Output<T> expected = exact_product(p);
+template <class T>
+std::string exact_fault(const AnyRun<T>& run, const Exact& exact, const Problem<T>& p, const std::string& what) {
+    Output<T> expected = exact_product(p);
+    if (!exact.infinities)
+        for (T& x : expected)
+            if (std::isinf(x)) x = std::numeric_limits<T>::quiet_NaN();
     Output<T> c(p.size());
     Stopwatch once;
     std::string fault = stray_write<T>(run, p, c, once);
@@ -95,24 +106,36 @@ template <class T> T whole_at(std::uint64_t salt, std::size_t row, std::size_t c
     return whole_number<T>(gpulab::testing::seed + salt, row * 4099 + column);
 }
 
+/// x without its significant bits after this many.
+template <class T> T with_bits(T x, int bits) {
+    if (x == 0 || bits >= std::numeric_limits<T>::digits) return x;
+    const int least = std::ilogb(x) - bits + 1;
+    return std::ldexp(std::trunc(std::ldexp(x, -least)), least);
+}
+
 /// A random matrix times the identity is that matrix, to the last bit.
-template <class T> std::string identity_fault(const AnyRun<T>& run, const Shape& s) {
-    const std::vector<T> random = gpulab::random_vector<T>(s.m * s.k, gpulab::testing::seed);
+template <class T> std::string identity_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
+    const auto random_of = [&](std::size_t n) {
+        std::vector<T> all = gpulab::random_vector<T>(n, gpulab::testing::seed);
+        for (T& x : all) x = with_bits(x, exact.bits);
+        return all;
+    };
+    const std::vector<T> random = random_of(s.m * s.k);
     const Problem<T> right = problem_of<T>(
         s, [&](std::size_t i, std::size_t l) { return random[i * s.k + l]; },
         [](std::size_t l, std::size_t j) { return l == j ? T{1} : T{0}; });
-    const std::string fault = exact_fault<T>(run, right, "B the identity");
+    const std::string fault = exact_fault<T>(run, exact, right, "B the identity");
     if (!fault.empty()) return fault;
-    const std::vector<T> other = gpulab::random_vector<T>(s.k * s.n, gpulab::testing::seed);
+    const std::vector<T> other = random_of(s.k * s.n);
     const Problem<T> left = problem_of<T>(
         s, [](std::size_t i, std::size_t l) { return i == l ? T{1} : T{0}; },
         [&](std::size_t l, std::size_t j) { return other[l * s.n + j]; });
-    return exact_fault<T>(run, left, "A the identity");
+    return exact_fault<T>(run, exact, left, "A the identity");
 }
 
 /// Zeros in one matrix and, in the other, one NaN or infinity in each column (row) that meets them. 0 times any of them
 /// is NaN, so a kernel may not leave out products because one, or four, or a tile of its numbers are all 0.
-template <class T> std::string zeros_fault(const AnyRun<T>& run, const Shape& s) {
+template <class T> std::string zeros_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
     struct Zeros {
         const char* what;
         bool (*here)(std::size_t row, std::size_t column);
@@ -131,13 +154,13 @@ template <class T> std::string zeros_fault(const AnyRun<T>& run, const Shape& s)
         const Problem<T> in_a = problem_of<T>(s, with_zeros, [&](std::size_t l, std::size_t j) {
             return l == 7 * j % s.k ? special_value<T>(j) : whole_at<T>(2, l, j);
         });
-        std::string fault = exact_fault<T>(run, in_a, std::string("A ") + zeros.what);
+        std::string fault = exact_fault<T>(run, exact, in_a, std::string("A ") + zeros.what);
         if (!fault.empty()) return fault;
         const Problem<T> in_b = problem_of<T>(
             s,
             [&](std::size_t i, std::size_t l) { return l == 7 * i % s.k ? special_value<T>(i) : whole_at<T>(3, i, l); },
             with_zeros);
-        fault = exact_fault<T>(run, in_b, std::string("B ") + zeros.what);
+        fault = exact_fault<T>(run, exact, in_b, std::string("B ") + zeros.what);
         if (!fault.empty()) return fault;
     }
     return "";
@@ -145,7 +168,7 @@ template <class T> std::string zeros_fault(const AnyRun<T>& run, const Shape& s)
 
 /// NaN and infinities in every place, column by column of A and, at the same time, row by row of B; but in every other
 /// row of A and every other column of B only. What is not a number may not reach its neighbours, nor be lost.
-template <class T> std::string edges_fault(const AnyRun<T>& run, const Shape& s) {
+template <class T> std::string edges_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
     for (std::size_t place = 0; place < s.k; ++place)
         for (const std::size_t parity : {0, 1}) {
             const std::size_t in_a = place, in_b = s.k - 1 - place;
@@ -157,22 +180,23 @@ template <class T> std::string edges_fault(const AnyRun<T>& run, const Shape& s)
                 [&](std::size_t l, std::size_t j) {
                     return l == in_b && j % 2 == parity ? special_value<T>(j / 2) : whole_at<T>(2, l, j);
                 });
-            const std::string fault =
-                exact_fault<T>(run, p, fmt::format("NaN and infinities in column {} of A and row {} of B", in_a, in_b));
+            const std::string fault = exact_fault<T>(
+                run, exact, p, fmt::format("NaN and infinities in column {} of A and row {} of B", in_a, in_b));
             if (!fault.empty()) return fault;
         }
     return "";
 }
 
 /// Products that are whole multiples of the smallest denormal number: denormals in A, in B, and in neither.
-template <class T> std::string denormals_fault(const AnyRun<T>& run, const Shape& s) {
+template <class T> std::string denormals_fault(const AnyRun<T>& run, const Exact& exact, const Shape& s) {
     const int least = std::ilogb(std::numeric_limits<T>::denorm_min());
     for (const int of_a : {least, 0, least / 2}) {
+        if (!exact.denormal_inputs && of_a != least / 2) continue;
         const T a_unit = std::ldexp(T{1}, of_a), b_unit = std::ldexp(T{1}, least - of_a);
         const Problem<T> p = problem_of<T>(
             s, [&](std::size_t i, std::size_t l) { return a_unit * whole_at<T>(1, i, l); },
             [&](std::size_t l, std::size_t j) { return b_unit * whole_at<T>(2, l, j); });
-        const std::string fault = exact_fault<T>(run, p, fmt::format("A in units of 2^{}", of_a));
+        const std::string fault = exact_fault<T>(run, exact, p, fmt::format("A in units of 2^{}", of_a));
         if (!fault.empty()) return fault;
     }
     return "";
@@ -180,10 +204,10 @@ template <class T> std::string denormals_fault(const AnyRun<T>& run, const Shape
 
 /// Makes one of the checks above at every shape.
 template <class T>
-std::string each_shape(const AnyRun<T>& run, const std::vector<Shape>& shapes,
-                       std::string (*fault_at)(const AnyRun<T>&, const Shape&)) {
+std::string each_shape(const AnyRun<T>& run, const Exact& exact, const std::vector<Shape>& shapes,
+                       std::string (*fault_at)(const AnyRun<T>&, const Exact&, const Shape&)) {
     for (const Shape& s : shapes)
-        if (const std::string fault = fault_at(run, s); !fault.empty()) return fault;
+        if (const std::string fault = fault_at(run, exact, s); !fault.empty()) return fault;
     return "";
 }
 

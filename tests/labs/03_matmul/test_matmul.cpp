@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 #include <source_location>
+#include <tuple>
 
 #include "checks.hpp"
 #include "cuda/by_shape.hpp"
@@ -29,19 +30,24 @@ namespace {
 /// A shape and the way that cuda_by_shape takes for it on an H200 (132 multiprocessors).
 struct Way {
     Shape shape;
-    bool large, vector, split;
+    std::size_t tile;
+    bool vector, split;
 };
 const std::vector<Way> ways = {
-    {{1700, 65, 2300}, true, true, false},   {{1700, 65, 2301}, true, false, false},
-    {{1025, 300, 2500}, false, true, false}, {{1025, 301, 2501}, false, false, false},
-    {{256, 131'072, 252}, true, true, true}, {{255, 131'071, 250}, true, false, true},
-    {{200, 9001, 132}, false, true, true},   {{200, 9001, 130}, false, false, true},
+    {{5368, 3565, 675}, 0, false, false}, {{5510, 10406, 135}, 0, false, true}, {{598, 552, 5192}, 0, true, false},
+    {{256, 131'072, 252}, 0, true, true}, {{133, 120, 5061}, 1, false, false},  {{255, 131'071, 250}, 1, false, true},
+    {{1025, 300, 2500}, 1, true, false},  {{1024, 1024, 1024}, 1, true, true},  {{257, 50, 515}, 2, false, false},
+    {{65, 2000, 63}, 2, false, true},     {{500, 500, 500}, 2, true, false},    {{65, 2000, 64}, 2, true, true},
+    {{300, 301, 302}, 3, false, false},   {{200, 9001, 130}, 3, false, true},   {{128, 128, 128}, 3, true, false},
+    {{200, 9001, 132}, 3, true, true},
 };
 
 /// The rungs that are written for float only.
 bool only_float(std::string_view variant) {
     static const std::set<std::string_view> all = {"cuda_register_1d", "cuda_register_2d", "cuda_vector_loads",
-                                                   "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape"};
+                                                   "cuda_pipeline",    "cuda_warp_tiles",  "cuda_by_shape",
+                                                   "cuda_tensor_bf16", "cuda_tensor_tf32", "cuda_three_tf32",
+                                                   "cuda_cublas_bf16", "cuda_cublas_tf32"};
     return all.contains(variant);
 }
 bool takes_double(std::string_view variant, Backend) { return !only_float(variant); }
@@ -88,7 +94,8 @@ private:
         for (const auto& [device, elements] : gpulab::testing::large_devices_or_skip(v.backend, 2, 2)) {
             gpulab::use(device);
             static const std::set<std::string_view> with_vectors = {
-                "cuda_vector_loads", "cuda_pipeline", "cuda_warp_tiles", "cuda_by_shape", "opencl_register_tile"};
+                "cuda_vector_loads", "cuda_pipeline",    "cuda_warp_tiles", "cuda_by_shape",
+                "cuda_tensor_bf16",  "cuda_tensor_tf32", "cuda_three_tf32", "opencl_register_tile"};
             for (const bool in_eights : {false, true}) { // rows that are not, and that are, a multiple of 32 bytes long
                 if (in_eights && !with_vectors.contains(v.name)) continue; // one kernel for all shapes
                 const auto& p =
@@ -128,24 +135,32 @@ TEST_CASE("the answers to the large problems are right, as smaller ones of their
 }
 
 TEST_CASE("the choice by shape takes each of its paths") {
-    std::set<std::array<bool, 3>> taken;
+    using Choice = matmul::ByShape;
+    std::set<std::tuple<std::size_t, bool, bool>> taken;
     for (const Way& way : ways) {
         const auto& [m, k, n] = way.shape;
         INFO(m << " x " << k << " x " << n);
-        const matmul::ByShape choice = matmul::choose_by_shape(m, k, n, 132);
-        CHECK(choice.large == way.large);
+        const Choice choice = matmul::choose_by_shape(m, k, n, 132);
+        CHECK(choice.way == Choice::Way::tiles);
+        CHECK(choice.tile == way.tile);
         CHECK(choice.vector == way.vector);
         CHECK((choice.parts > 1) == way.split);
-        taken.insert({choice.large, choice.vector, choice.parts > 1});
-        CHECK_FALSE(matmul::choose_by_shape(m, k, n, 132, false).large); // too little shared memory for it
+        taken.insert({choice.tile, choice.vector, choice.parts > 1});
+        CHECK(matmul::choose_by_shape(m, k, n, 132, false).tile > 0); // too little shared memory for it
     }
-    CHECK(taken.size() == 8);
+    CHECK(taken.size() == 16);
+    CHECK(matmul::choose_by_shape(9, 256, 8, 132).way == Choice::Way::few_columns);
+    CHECK(matmul::choose_by_shape(8, 256, 8, 132).way == Choice::Way::few_columns);
+    CHECK(matmul::choose_by_shape(8, 256, 9, 132).way == Choice::Way::few_rows);
+    CHECK(matmul::choose_by_shape(1, 5000, 5000, 132).parts == 13); // 40 blocks for each part
+    CHECK(matmul::choose_by_shape(9, 256, 9, 132).way == Choice::Way::tiles);
+    CHECK(matmul::choose_by_shape(8, 255, 8, 132).way == Choice::Way::tiles);
 }
 
 TEST_CASE("the choice by shape covers all of k and leaves no part empty") {
     std::vector<Shape> tried = shapes();
     for (const Way& way : ways) tried.push_back(way.shape);
-    tried.insert(tried.end(), {{1024, 1024, 1024}, {8192, 8192, 8192}, {1 << 30, 1, 1}, {1, 1 << 30, 1}});
+    tried.insert(tried.end(), {{8192, 8192, 8192}, {1 << 30, 1, 1}, {1, 1 << 30, 1}, {1, 5000, 5000}, {5000, 5000, 1}});
     for (const Shape& s : tried)
         for (const std::size_t multiprocessors : {1, 8, 108, 132}) {
             INFO(s.m << " x " << s.k << " x " << s.n << " on " << multiprocessors);
@@ -197,31 +212,76 @@ const std::vector<matmul::Tile> tiles = {{1, 1, 1}, {4, 64, 32}, {32, 8, 5}, {1,
 
 } // namespace
 
+namespace {
+
+/// A small shape, and a choice that suits it.
+struct Chosen {
+    Shape shape;
+    matmul::ByShape choice;
+};
+
+/// Each tile, a little more than one of it, with rows that are and are not a multiple of 16 bytes; few rows and
+/// columns; all with k in one part and in several.
+std::vector<Chosen> each_path(std::size_t k) {
+    std::vector<Chosen> all;
+    for (const std::size_t parts : {1, 3}) {
+        const auto add = [&](const Shape& s, matmul::ByShape choice) {
+            choice.vector = s.n % 4 == 0;
+            choice.cut(s.k, parts);
+            all.push_back({s, choice});
+        };
+        for (std::size_t t = 0; t < std::size(matmul::tiles_by_shape); ++t)
+            for (const std::size_t more : {4, 5})
+                add({matmul::tiles_by_shape[t].rows + 3, k, matmul::tiles_by_shape[t].columns + more}, {.tile = t});
+        for (std::size_t few = 1; few <= matmul::few; ++few) {
+            for (const std::size_t n : {132, 131}) add({few, k, n}, {.way = matmul::ByShape::Way::few_rows});
+            if (parts == 1) add({37, k, few}, {.way = matmul::ByShape::Way::few_columns});
+        }
+    }
+    return all;
+}
+
+/// Makes a check of each path, each at its shape.
+void check_each_path(Faults& faults, std::size_t k,
+                     const std::function<std::string(const AnyRun<float>&, const Shape&)>& fault) {
+    for (const Chosen& chosen : each_path(k)) {
+        const auto& [m, of, n] = chosen.shape;
+        const AnyRun<float> run = [&](const Problem<float>& p, matmul::Output<float>& c, gpulab::Stopwatch& watch) {
+            matmul::multiply_as_chosen(p, c, watch, chosen.choice);
+        };
+        faults.check(fmt::format("{} x {} x {}, {} parts", m, of, n, chosen.choice.parts),
+                     [&] { return fault(run, chosen.shape); });
+    }
+}
+
+} // namespace
+
 TEST_CASE("cuda_by_shape gives right results on each of its paths", "[cuda]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
+        using namespace matmul::testing;
+        check_each_path(faults, 300, [](const auto& path, const Shape& s) { return first_fault<float>(path, {s}); });
+        check_each_path(faults, 70, [](const auto& path, const Shape& s) {
+            const std::string fault = zeros_fault<float>(path, {}, s);
+            return fault.empty() ? denormals_fault<float>(path, {}, s) : fault;
+        });
+        check_each_path(faults, 40, [](const auto& path, const Shape& s) { return edges_fault<float>(path, {}, s); });
         const AnyRun<float> run = matmul::cuda_by_shape;
-        std::vector<Shape> all, short_sums;
-        for (const Way& way : ways) all.push_back(way.shape);
-        faults.check("ragged edges and long sums", [&] { return matmul::testing::first_fault<float>(run, all); });
+        std::vector<Shape> all;
+        for (const Way& way : ways)
+            if (way.shape.m * way.shape.k * way.shape.n < 2'000'000'000)
+                all.push_back(way.shape); // the reference takes long
+        faults.check("ragged edges and long sums", [&] { return whole_fault<float>(run, all); });
         // The parts of k, one product more and less, and a number of parts that is no power of two.
         std::vector<Shape> parts;
         for (std::size_t k = 2000; k < 2100; ++k) parts.push_back({33, k, 65 + k % 4});
-        faults.check("parts of k", [&] { return matmul::testing::whole_fault<float>(run, parts); });
-        for (const Shape& s : std::vector<Shape>{{1700, 20, 2300}, {1700, 20, 2301}, {65, 2000, 64}, {65, 2000, 63}}) {
-            faults.check("zeros times NaN and infinities", [&] { return matmul::testing::zeros_fault<float>(run, s); });
-            faults.check("denormals", [&] { return matmul::testing::denormals_fault<float>(run, s); });
-            if (s.k < 100)
-                faults.check("NaN and infinities", [&] { return matmul::testing::edges_fault<float>(run, s); });
-        }
+        faults.check("parts of k", [&] { return whole_fault<float>(run, parts); });
     });
 }
 
 TEST_CASE("cuda_by_shape on each of its paths under compute-sanitizer", "[.sanitizer]") {
     check_on_cuda("cuda_by_shape", [](Faults& faults) {
-        faults.check("small shapes", [] {
-            return matmul::testing::fault_once<float>(
-                matmul::cuda_by_shape, {{1700, 83, 2300}, {1700, 83, 2301}, {65, 1000, 60}, {65, 1000, 63}});
-        });
+        check_each_path(faults, 83,
+                        [](const auto& path, const Shape& s) { return matmul::testing::fault_once<float>(path, {s}); });
     });
 }
 
@@ -275,6 +335,51 @@ TEST_CASE("the kernels of the study under compute-sanitizer", "[.sanitizer]") {
     });
 }
 
+// The rungs in a lower precision, against the product of the elements that they take: float's tolerance is enough.
+TEST_CASE("on tensor cores, rounded elements are multiplied as precisely as in float", "[cuda]") {
+    check_on_cuda("tensor cores", [](Faults& faults) {
+        const auto check = [&](std::string_view name, const auto& taken) {
+            Problem<float> p = matmul::make_problem<float>(300, 4100, 260, gpulab::testing::seed);
+            for (float& x : p.a) x = taken(x);
+            for (float& x : p.b) x = taken(x);
+            const matmul::Output<float> reference = matmul::reference_product(p);
+            const AnyRun<float> run = gpulab::run_of(matmul::variants<float>(), name);
+            faults.check(name, [&] {
+                matmul::Output<float> c(p.size());
+                return gpulab::testing::fault_of(run, p, c, [&] { return compare(p, reference, c); });
+            });
+        };
+        const auto eight_bits = [](float x) { return matmul::testing::with_bits(x, 8); };
+        const auto eleven_bits = [](float x) { return matmul::testing::with_bits(x, 11); };
+        check("cuda_tensor_bf16", eight_bits);
+        check("cuda_cublas_bf16", eight_bits);
+        check("cuda_tensor_tf32", eleven_bits);
+        check("cuda_cublas_tf32", eleven_bits);
+    });
+}
+
+// Long sums, in which sums that are cut off, not rounded, would lose more than float's own roundings do.
+TEST_CASE("cuda_three_tf32 is within four times the error of float", "[cuda]") {
+    check_on_cuda("cuda_three_tf32", [](Faults& faults) {
+        for (const std::size_t k : {64, 1024, 16384}) {
+            const Problem<float> p = matmul::make_problem<float>(200, k, 190, gpulab::testing::seed);
+            const matmul::Output<float> reference = matmul::reference_product(p);
+            const auto error_of = [&](std::string_view name) { // root mean square
+                matmul::Output<float> c(p.size());
+                gpulab::Stopwatch once;
+                gpulab::run_of(matmul::variants<float>(), name)(p, c, once);
+                double squares = 0;
+                for (std::size_t i = 0; i < c.size(); ++i) squares += std::pow(double{c[i]} - double{reference[i]}, 2);
+                return std::sqrt(squares / static_cast<double>(c.size()));
+            };
+            faults.check(fmt::format("k = {}", k), [&] {
+                const double three = error_of("cuda_three_tf32"), library = error_of("cuda_cublas");
+                return three <= 4 * library ? "" : fmt::format("error {}, that of cuBLAS {}", three, library);
+            });
+        }
+    });
+}
+
 TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
     for (const Device& device : devices_or_skip(Backend::cuda)) {
         gpulab::use(device);
@@ -287,7 +392,7 @@ TEST_CASE("a CUDA rung refuses what it cannot compute", "[cuda]") {
                             gpulab::Unsupported);
             ++refused;
         }
-        CHECK(refused == 6);
+        CHECK(refused == 11);
         for (const Shape& s : {Shape{1, 1, 1025}, Shape{1025, 1, 1}, Shape{33, 1, 32}}) {
             matmul::Output<float> many(s.m * s.n);
             CHECK_THROWS_AS(matmul::cuda_one_block(matmul::testing::whole_example<float>(s).problem, many, once),
@@ -334,9 +439,13 @@ TEST_CASE("the comparison finds a lost product, a lost digit and an element that
     lost[77] -= p.a[77 / 30 * 1024 + 1023] * p.b[1023 * 30 + 77 % 30];
     CHECK_FALSE(compare(p, reference, lost).passed);
 
-    Problem<float> rounded = p; // to the 10 bits of TF32
-    for (float& x : rounded.a) x = std::round(x * 1024) / 1024;
-    CHECK_FALSE(compare(p, reference, reference_product(rounded)).passed);
+    // One product in TF32: not within the tolerance of float, nor within that of three products, but within its own.
+    Problem<float> rounded = p;
+    for (float& x : rounded.a) x = matmul::testing::with_bits(x, 11);
+    const auto one_product = reference_product(rounded);
+    CHECK_FALSE(compare(p, reference, one_product).passed);
+    CHECK_FALSE(compare(p, reference, one_product, matmul::input_error("cuda_three_tf32")).passed);
+    CHECK(compare(p, reference, one_product, matmul::input_error("cuda_tensor_tf32")).passed);
 
     auto unwritten = reference;
     unwritten[1199] = std::numeric_limits<float>::quiet_NaN();

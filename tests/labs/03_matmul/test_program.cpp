@@ -90,7 +90,7 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
         CHECK(run["problem"]["type"] == type);
         CHECK(run["variants"].size() == gpulab::testing::rows_of(matmul::variants<float>()));
         const auto known_wrong = type == "float" ? wrong_rungs<float>(65, 33, 47) : wrong_rungs<double>(65, 33, 47);
-        CHECK(gpulab::testing::run_fault(run, known_wrong) == "");
+        CHECK(gpulab::testing::run_fault(run, "cpu_ijk", known_wrong) == "");
         CHECK(csv.text().find("opencl_register_tile") != std::string::npos);
     }
 }
@@ -105,6 +105,7 @@ TEST_CASE("speed-ups refer to the time of cpu_ijk: its own is 1") {
     const auto run = program.results("--m 64 --k 64 --n 64 --backend cpu --repeat 3");
     CHECK(run["variants"][0]["name"] == "cpu_ijk");
     CHECK(run["variants"][0]["speedup"] == 1.0);
+    CHECK(matmul::sequential(matmul::make_problem<float>(2, 3, 4, 42)).variant == "cpu_ijk"); // in the studies
 }
 
 TEST_CASE("the largest product of a study is the one for which there must be memory") {

@@ -147,12 +147,12 @@ const VariantCases large(
 TEST_CASE("more non-zeros than 32-bit offsets can count are refused with a message") {
     gpulab::Csr<float> m; // as far as narrow_offsets() looks
     m.rows = 1;
-    m.row_start = {0, spmv::most_csr_nonzeros};
-    CHECK(spmv::narrow_offsets(m) == std::vector<std::int32_t>{0, 2147482623});
-    m.row_start = {0, spmv::most_csr_nonzeros + 1};
-    CHECK_THROWS_AS(spmv::narrow_offsets(m), gpulab::Unsupported);
+    m.row_start = {0, gpulab::most_narrow_offset};
+    CHECK(gpulab::narrow_offsets(m) == std::vector<std::int32_t>{0, 2147482623});
+    m.row_start = {0, gpulab::most_narrow_offset + 1};
+    CHECK_THROWS_AS(gpulab::narrow_offsets(m), gpulab::Unsupported);
     m.row_start = {0, std::int64_t{1} << 32}; // would be 0 in 32 bits
-    CHECK_THROWS_AS(spmv::narrow_offsets(m), gpulab::Unsupported);
+    CHECK_THROWS_AS(gpulab::narrow_offsets(m), gpulab::Unsupported);
 }
 
 TEST_CASE("whole numbers show a single lost entry of a row of 20000, which the tolerance for random numbers hides") {

@@ -139,7 +139,7 @@ TEST_CASE("a run of all variants shows sample pixels and writes JSON, CSV and a 
          {std::pair{"width", 301}, {"height", 103}, {"channels", 3}, {"streams", 4}, {"work", 2}})
         CHECK(run["problem"][name] == value);
     CHECK(run["variants"].size() == gpulab::testing::rows_of(streams::variants()));
-    CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
     std::size_t traced = 0;
     for (const auto& v : run["variants"]) {
         const std::string name = v["name"], backend = v["backend"], status = v["status"];
@@ -242,7 +242,7 @@ TEST_CASE("every study runs and writes a list of runs") {
             program.study_fault(study.name, "--width 67 --height 41", 1, wrong_rungs(), [&](const nlohmann::json& run) {
                 strips.push_back(run["problem"]["streams"]);
                 rounds.push_back(run["problem"]["work"]);
-                return "";
+                return gpulab::testing::reference_fault(run, "cpu_sequential");
             }) == "");
         if (study.name == "streams") CHECK(strips == std::vector{1, 2, 3, 4, 6, 8, 12, 14, 16, 24, 32});
         if (study.name == "work") CHECK(rounds == std::vector{0, 4, 16, 32, 64, 128, 256});

@@ -36,7 +36,16 @@ struct Rung {
     bool baseline = false; ///< a library: it may round where the rungs are exact, and take any of several equal pivots
     bool on_gpu = false;
     std::vector<gpulab::Tile> tiles = {};
+    std::size_t least = 0, most = most_rows; ///< rows that it takes
 };
+
+/// The sizes of a list that a variant takes, and the largest that it takes in place of larger ones.
+inline std::vector<std::size_t> taken(const Rung& rung, std::vector<std::size_t> sizes) {
+    for (std::size_t& n : sizes) n = std::min(n, rung.most);
+    std::erase_if(sizes, [&](std::size_t n) { return n < rung.least; });
+    sizes.erase(std::ranges::unique(sizes).begin(), sizes.end());
+    return sizes;
+}
 
 /// A matrix and its only factors.
 struct Example {
@@ -143,7 +152,7 @@ inline std::string residual_fault(const Rung& rung, const Problem& p) {
 
 /// Both kinds at a list of sizes.
 inline std::string fault_at(const Rung& rung, const std::vector<std::size_t>& sizes) {
-    for (const std::size_t n : sizes) {
+    for (const std::size_t n : taken(rung, sizes)) {
         const Example& e = exact_example(n, rung.pivoting);
         std::string fault = fault_of(rung, e.problem, e.factors);
         if (fault.empty()) fault = residual_fault(rung, random_problem(n, rung.pivoting));
@@ -182,12 +191,13 @@ inline std::vector<std::size_t> sizes_next_to(const Rung& rung) {
 
 /// Runs the variant once, for its tiles.
 inline std::string manners_fault(Rung& rung) {
-    Factors f(33);
+    const std::size_t n = std::min<std::size_t>(33, rung.most);
+    Factors f(n);
     Stopwatch once;
     gpulab::testing::in_turn_noting_tiles(once, "elements",
-                                          [&] { rung.run(exact_example(33, rung.pivoting).problem, f, once); });
+                                          [&] { rung.run(exact_example(n, rung.pivoting).problem, f, once); });
     rung.tiles = once.tiles();
-    return gpulab::testing::manners_fault(rung.backend, rung.baseline, once);
+    return gpulab::testing::manners_fault(rung.backend, rung.baseline, once, {"elements", "matrices"});
 }
 
 /// Wilkinson's matrix: 1 on the diagonal and in the last column, -1 below the diagonal. Its factors grow to 2^(n - 1),
@@ -226,8 +236,16 @@ inline std::string ties_fault(const Rung& rung) {
     if (rung.baseline || !rung.pivoting) return "";
     std::string fault =
         fault_of(rung, {3, {1, 0, 3, 2, 4, 2, -2, -4, 1}}, factors_of(3, {2, 4, 2, 0.5, -2, 2, -1, 0, 3}, {1, 1, 2}));
+    // Row 0 of A stands below row 1 when the two are equal candidates.
+    if (fault.empty())
+        fault =
+            fault_of(rung, {3, {0, 1, 2, 0, -1, 1, 2, 0, 0}}, factors_of(3, {2, 0, 0, 0, -1, 1, 0, -1, 3}, {2, 1, 2}));
+    // No tie: the candidates differ in the last bit.
+    constexpr double above = 1 + 0x1p-52, quotient = 1 - 0x1p-52;
+    if (fault.empty())
+        fault = fault_of(rung, {2, {1, 0, above, 1}}, factors_of(2, {above, 1, quotient, -quotient}, {1, 1}));
     // L of -1, 0 and 1 under a diagonal of 1: the row of the diagonal is the first of all equal candidates.
-    for (const std::size_t n : {40, 70, 150}) {
+    for (const std::size_t n : taken(rung, {40, 70, 150})) {
         Factors f = exact_factors(n, false, n, gpulab::testing::seed + 3);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j < i; ++j) f.lu[i * n + j] = pick(std::vector{-1.0, 0.0, 0.0, 1.0}, 5, i * n + j);
@@ -238,7 +256,7 @@ inline std::string ties_fault(const Rung& rung) {
 
 /// Growth, ill condition, and rows to exchange in every step.
 inline std::string special_fault(const Rung& rung) {
-    for (const std::size_t n : {2, 10, 33, 50}) {
+    for (const std::size_t n : taken(rung, {2, 10, 33, 50})) {
         const Example e = wilkinson(n);
         if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
             return fmt::format("Wilkinson's matrix, n = {}: {}", n, fault);
@@ -246,7 +264,7 @@ inline std::string special_fault(const Rung& rung) {
     for (const std::size_t n : {10, 12})
         if (const std::string fault = residual_fault(rung, hilbert(n)); !fault.empty())
             return fmt::format("Hilbert's matrix, n = {}: {}", n, fault);
-    for (const std::size_t n : {1, 2, 31, 70, 129}) {
+    for (const std::size_t n : taken(rung, {1, 2, 31, 70, 129})) {
         if (!rung.pivoting) break;
         const Example e = permutation(n);
         if (const std::string fault = fault_of(rung, e.problem, e.factors); !fault.empty())
@@ -254,7 +272,7 @@ inline std::string special_fault(const Rung& rung) {
     }
     if (const std::string fault = ties_fault(rung); !fault.empty()) return "equal candidates: " + fault;
     // Exchanges whose effect is far from the panel: the largest element of each column stands in the last rows.
-    for (const std::size_t n : {65, 130}) {
+    for (const std::size_t n : taken(rung, {65, 130})) {
         Example e{{}, exact_factors(n, rung.pivoting, n, gpulab::testing::seed + 9)};
         for (std::size_t k = 0; k < n && rung.pivoting; ++k) e.factors.pivots[k] = static_cast<std::int32_t>(n - 1);
         e.problem = problem_of(e.factors);
@@ -291,7 +309,7 @@ inline std::string singular_fault(const Rung& rung) {
     const auto fault_at_column = [&](const Problem& p, std::size_t column) {
         return rung.pivoting ? reported<Singular>(rung.run, p, column) : reported<ZeroPivot>(rung.run, p, column);
     };
-    for (const std::size_t n : {1, 2, 33, 70, 130})
+    for (const std::size_t n : taken(rung, {1, 2, 33, 70, 130}))
         for (const std::size_t column : {std::size_t{0}, n / 2, n - 1}) {
             const Problem p = problem_of(exact_factors(n, rung.pivoting, column, gpulab::testing::seed + n));
             if (const std::string fault = fault_at_column(p, column); !fault.empty())
@@ -306,7 +324,7 @@ inline std::string singular_fault(const Rung& rung) {
 /// NaN and infinities: the variant ends, writes nothing outside its buffers, and what it gives is no factorisation.
 inline std::string not_finite_fault(const Rung& rung) {
     for (const double value : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()})
-        for (const std::size_t n : {1, 2, 35, 70})
+        for (const std::size_t n : taken(rung, {1, 2, 35, 70}))
             for (const std::size_t at : {std::size_t{0}, n * n / 2, n * n - 1, n * (n - 1)}) {
                 Problem p = random_problem(n, rung.pivoting);
                 p.a[at] = value;
@@ -347,7 +365,7 @@ inline Factors scaled(Factors f, int power) {
 /// Pivots of 1.5 * 2^1023, above 4e307: their reciprocal is below the normal numbers and has lost digits.
 inline std::string huge_pivots_fault(const Rung& rung) {
     if (rung.baseline) return "";
-    for (const std::size_t n : {2, 40, 130}) {
+    for (const std::size_t n : taken(rung, {2, 40, 130})) {
         Factors f = exact_factors(n, rung.pivoting, n, gpulab::testing::seed);
         for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = i; j < n; ++j)
@@ -386,7 +404,7 @@ inline std::string first_of_equals_fault(const Rung& rung, std::size_t n, std::s
 /// Options crossed with each other: size, scale, which rows are exchanged, and the column of a zero pivot.
 inline std::string pairs_fault(const Rung& rung) {
     if (rung.baseline) return "";
-    const std::vector<std::size_t> sizes = {1, 2, 33, 65, 97, 200};
+    const std::vector<std::size_t> sizes = taken(rung, {1, 2, 33, 65, 97, 200});
     const std::vector<int> powers = {0, -1040, 900};
     enum class Exchanges { none, at_random, with_the_last };
     const std::vector<std::string_view> exchanges = {"no exchanges", "random exchanges", "each row with the last"};
@@ -433,13 +451,14 @@ inline const std::vector<Check>& checks() {
         {"equal candidates in rows of one thread",
          [](Rung& rung) {
              if (rung.baseline || !rung.pivoting) return std::string();
-             return first_of_equals_fault(rung, rung.on_gpu ? 2100 : 290, 40);
+             return first_of_equals_fault(rung, std::min<std::size_t>(rung.on_gpu ? 2100 : 290, rung.most), 40);
          }},
         {"huge pivots", [](Rung& rung) { return huge_pivots_fault(rung); }},
         {"options in pairs", [](Rung& rung) { return pairs_fault(rung); }},
         {"many panels",
          [](Rung& rung) { // on the CPU: two chunks of 512 columns, and work for two threads
-             return residual_fault(rung, random_problem(rung.on_gpu ? 1100 : 640, rung.pivoting));
+             const std::size_t n = std::min<std::size_t>(rung.on_gpu ? 1100 : 640, rung.most);
+             return residual_fault(rung, random_problem(n, rung.pivoting));
          }},
     };
     return all;
@@ -447,7 +466,7 @@ inline const std::vector<Check>& checks() {
 
 /// Small sizes, once each: for tools a thousand times slower than the device. Not for a library, which may round.
 inline std::string fault_under_tools(const Rung& rung, const std::vector<std::size_t>& small) {
-    for (const std::size_t n : small) {
+    for (const std::size_t n : taken(rung, small)) {
         const Example& e = exact_example(n, rung.pivoting);
         Factors f(n);
         Stopwatch once;

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "batch.hpp"
 #include "checks.hpp"
 #include "files.hpp"
 #include "gpulab/device.hpp"
@@ -39,6 +40,13 @@ const gpulab::testing::KnownWrong wrong_rungs = [](const std::string& name, cons
             return gpulab::testing::known_wrong(lu::variants(), [&](lu::Run* run) {
                 return lu::testing::fault_at({run, v.backend, lu::pivots(name), v.baseline}, {65});
             })(name, device);
+    for (const auto& v : lu::batch_variants())
+        if (v.name == name)
+            return gpulab::testing::known_wrong(lu::batch_variants(), [&](lu::Run* run) {
+                const lu::Problem p = lu::make_batch(33, 20, gpulab::testing::seed);
+                lu::Factors f(33, 20);
+                return gpulab::testing::fault_of(run, p, f, [&] { return lu::compare(p, f, true); });
+            })(name, device);
     return gpulab::testing::known_wrong(lu::solve_variants(), [&](lu::SolveRun* run) {
         return lu::testing::fault_of(lu::testing::Solver{run, Backend::cpu, lu::refines(name), true}, 65, 3);
     })(name, device);
@@ -58,8 +66,9 @@ struct System {
 
 } // namespace
 
-TEST_CASE("the README's ladder is the two variant tables") {
-    CHECK(gpulab::testing::variants_in_ladder(LU_README) == names_of(lu::variants(), lu::solve_variants()));
+TEST_CASE("the README's ladder is the three variant tables") {
+    CHECK(gpulab::testing::variants_in_ladder(LU_README) ==
+          names_of(lu::variants(), lu::batch_variants(), lu::solve_variants()));
 }
 
 TEST_CASE("the README names every study") {
@@ -67,19 +76,40 @@ TEST_CASE("the README names every study") {
 }
 
 TEST_CASE("the program lists every variant (--list), study (--study list) and option (--help) and exits 0") {
-    CHECK(program.missing("--list", names_of(lu::variants(), lu::solve_variants())) == Words{});
+    CHECK(program.missing("--list", names_of(lu::variants(), lu::batch_variants(), lu::solve_variants())) == Words{});
     CHECK(program.missing("--study list", gpulab::testing::names_of_studies(lu::study_list())) == Words{});
-    CHECK(program.missing("--help", {"--op", "--n", "--rhs-count", "--matrix", "--rhs", "--solution", "--variant",
-                                     "--study", "--json", "--csv"}) == Words{});
+    CHECK(program.missing("--help", {"--op", "--n", "--matrices", "--rhs-count", "--matrix", "--rhs", "--solution",
+                                     "--variant", "--study", "--json", "--csv"}) == Words{});
 }
 
 TEST_CASE("bad input is one line on stderr, exit code 2 and no file") {
-    for (const std::string arguments :
-         {"--n 0", "--n -1", "--n 2^21", "--n 1.5", "--op invert", "--variant cuda_magic", "--rhs-count 4",
-          "--op solve --rhs-count 0", "--variant cpu_solve_rows", "--op solve --variant cpu_blocked", "--study speed",
-          "--study ladder --n 64", "--study growth --n 15", "--study figure-3-10 --n 64",
-          "--csv /nonexistent/folder/x.csv", "--matrix /nonexistent.mtx", "--rhs /nonexistent.mtx", "--solution x.mtx",
-          "stray"}) {
+    for (const std::string arguments : {"--n 0",
+                                        "--n -1",
+                                        "--n 2^21",
+                                        "--n 1.5",
+                                        "--op invert",
+                                        "--variant cuda_magic",
+                                        "--rhs-count 4",
+                                        "--op solve --rhs-count 0",
+                                        "--variant cpu_solve_rows",
+                                        "--matrices 3",
+                                        "--op batch --matrices 0",
+                                        "--op batch --n 0",
+                                        "--op batch --n 129",
+                                        "--op batch --rhs-count 2",
+                                        "--op batch --variant cpu_blocked",
+                                        "--variant cpu_batch_threads",
+                                        "--op batch --matrix /nonexistent.mtx",
+                                        "--op solve --variant cpu_blocked",
+                                        "--study speed",
+                                        "--study ladder --n 64",
+                                        "--study growth --n 15",
+                                        "--study figure-3-10 --n 64",
+                                        "--csv /nonexistent/folder/x.csv",
+                                        "--matrix /nonexistent.mtx",
+                                        "--rhs /nonexistent.mtx",
+                                        "--solution x.mtx",
+                                        "stray"}) {
         INFO(arguments);
         CHECK(program.refusal_fault(arguments) == "");
     }
@@ -92,13 +122,22 @@ TEST_CASE("a run over everything passes what can run, skips the rest with reason
     CHECK(run["problem"]["n"] == 65);
     CHECK(run["problem"]["op"] == "factorise");
     CHECK(run["variants"].size() == gpulab::testing::rows_of(lu::variants()));
-    CHECK(gpulab::testing::run_fault(run, wrong_rungs) == "");
+    CHECK(gpulab::testing::run_fault(run, "cpu_right_looking_pivot", wrong_rungs) == "");
     CHECK(csv.text().find("cpu_threads_pivot") != std::string::npos);
 
     const auto solved = program.results("--op solve --n 65 --rhs-count 3 --repeat 2");
     CHECK(solved["problem"]["rhs_count"] == 3);
     CHECK(solved["variants"].size() == gpulab::testing::rows_of(lu::solve_variants()));
-    CHECK(gpulab::testing::run_fault(solved, wrong_rungs) == "");
+    CHECK(gpulab::testing::run_fault(solved, "cpu_solve_rows", wrong_rungs) == "");
+
+    const auto batch = program.results("--op batch --n 33 --matrices 20 --repeat 2");
+    CHECK(batch["problem"]["op"] == "batch");
+    CHECK(batch["problem"]["n"] == 33);
+    CHECK(batch["problem"]["matrices"] == 20);
+    CHECK(batch["variants"].size() == gpulab::testing::rows_of(lu::batch_variants()));
+    CHECK(gpulab::testing::run_fault(batch, "cpu_batch_sequential", wrong_rungs) == "");
+    CHECK(program.results("--op batch --matrices 2 --repeat 1 --backend cpu")["problem"]["n"] == 32);
+    CHECK(program("--op batch --n 200").err == "lu: --n: the matrices of --op batch have at most 128 rows, not 200\n");
 }
 
 TEST_CASE("the matrix of a file is factorised by every variant, and one without pivoting is skipped at a zero pivot") {
@@ -255,6 +294,7 @@ TEST_CASE("a random problem that does not fit memory is refused with what it nee
     const double n = std::pow(2.0, 20), n_squared = n * n;
     REQUIRE(says("--n 2^20").find(of_main_memory(3, n_squared)) != std::string::npos);
     REQUIRE(says("--op solve --n 2^20 --rhs-count 2^20").find(of_main_memory(4, 4 * n_squared)) != std::string::npos);
+    REQUIRE(says("--op batch --n 100 --matrices 1e7").find("main memory") != std::string::npos);
     REQUIRE(says("--study block --n 2^20").find(of_main_memory(4, n_squared)) != std::string::npos);
 
     const auto& found = gpulab::devices(Backend::opencl);
@@ -384,7 +424,9 @@ void notes_width(const lu::Problem& p, lu::Factors& f, gpulab::Stopwatch& watch,
 } // namespace
 
 TEST_CASE("the study of panel widths runs each rung with the widths that it takes") {
-    CHECK(program.study_fault("block", "--n 100 --backend cpu", 9, wrong_rungs) == "");
+    CHECK(program.study_fault("block", "--n 100 --backend cpu", 9, wrong_rungs, [](const nlohmann::json& run) {
+        return gpulab::testing::reference_fault(run, "cpu_right_looking_pivot");
+    }) == "");
     const std::array<lu::PanelRung, 2> rungs = {{{"cpu_blocked_pivot", Backend::cpu, notes_width<&narrow>, 24},
                                                  {"cpu_threads_pivot", Backend::cpu, notes_width<&wide>, 256}}};
     const ScratchFile json;
@@ -545,8 +587,10 @@ TEST_CASE("the study of growth has the time per operation at each size") {
     CHECK(program.growth_fault("--n 100", "ns_per_operation", 3, operations, wrong_rungs) == "");
 }
 
-TEST_CASE("the study of figure 3.10 runs") {
-    CHECK(program.study_fault("figure-3-10", "--backend cpu", 5, wrong_rungs) == "");
+TEST_CASE("the study of figure 3.10 runs, and its speed-ups refer to the rung without pivoting") {
+    CHECK(program.study_fault("figure-3-10", "--backend cpu", 5, wrong_rungs, [](const nlohmann::json& run) {
+        return gpulab::testing::reference_fault(run, "cpu_right_looking");
+    }) == "");
 }
 
 TEST_CASE("the study of the update runs where there is CUDA, and says so where there is none") {

@@ -61,7 +61,7 @@ TEMPLATE_TEST_CASE("the sequential program gives the reference's field at each l
                    double) {
     using T = TestType;
     REQUIRE(levels<T>().size() == 4);
-    for (const Level<T>& level : levels<T>()) {
+    for (const auto& level : levels<T>()) {
         INFO(level.name);
         Rung<T> rung{level.run, Backend::cpu, true};
         CHECK(fault_by_hand<T>(rung) == "");

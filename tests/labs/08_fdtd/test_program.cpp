@@ -88,7 +88,10 @@ std::string figures_fault(const nlohmann::json& run, const nlohmann::json& row, 
         if (!row.contains(name) || !(std::abs(row.at(name).get<double>() / value - 1) < 1e-12))
             return fmt::format("{} should be {}: {}", name, value, row.dump());
     if (row.contains("gain") && base_ms == 0) return "a gain over nothing: " + row.dump();
-    return "";
+    const std::string reference = problem.contains("n")                    ? "sequential_O3"
+                                  : problem.value("boundary", "") == "pml" ? "cpu_scene"
+                                                                           : "cpu_sequential";
+    return gpulab::testing::reference_fault(run, reference);
 }
 
 /// What is wrong with the grid of a run of the book's tables, or "": 25 cells of layers are outside its n x n cells.
@@ -209,7 +212,7 @@ TEST_CASE("a full run passes every variant that can run, skips the others with r
         CHECK(run["problem"]["nx"] == 70);
         CHECK(run["problem"]["steps"] == 30);
         CHECK(run["variants"].size() == gpulab::testing::rows_of(fdtd::variants<double>()));
-        CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+        CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
         for (const auto& row : run["variants"])
             if (row["status"] == "passed") CHECK(figures_fault(run, row, {"speedup"}) == "");
         CHECK(csv.text().find("opencl_steps") != std::string::npos);
@@ -222,7 +225,7 @@ TEST_CASE("every scene passes on every variant that can run it, and Core rungs l
         auto run = program.results("--scene " + scene + " --nx 80 --ny 72 --steps 40 --repeat 1");
         CHECK(run["problem"]["scene"] == scene);
         if (scene != "book") CHECK(core_fault(run) == "");
-        CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+        CHECK(gpulab::testing::run_fault(run, scene == "book" ? "cpu_sequential" : "cpu_scene", wrong_rungs()) == "");
     }
 }
 

@@ -554,7 +554,7 @@ TEST_CASE("docs/scenes.md names every key of a scene") {
     // What the reader asks for: o.size("nx", ...), sides.find("all"), material.number("eps_r", ...), ...
     const std::string code = gpulab::testing::bytes_of(FDTD_READER);
     std::set<std::string> keys = {"left", "right", "bottom", "top"}; // asked for in a loop
-    const std::regex asks(R"re(\b\w+\.(?:find|need|number|positive|size|text|word|list)\("(\w+)")re");
+    const std::regex asks(R"re(\b\w+\.(?:find|need|number|size|text|word|list|of|plane)\((?:\w+, )?"(\w+)")re");
     for (auto at = std::sregex_iterator(code.begin(), code.end(), asks); at != std::sregex_iterator(); ++at)
         keys.insert((*at)[1]);
     CHECK(keys.size() > 40);

@@ -8,8 +8,8 @@
 #include <sstream>
 #include <string>
 
-#include "files.hpp"
 #include "gpulab/device.hpp"
+#include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/environment.hpp"
 #include "gpulab_testing/program.hpp"
 #include "mpi/link.hpp"
@@ -71,8 +71,8 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
                  const std::string& link = "auto") {
     const auto c = cg::testing::generated<double>(matrix, cg::testing::settings(1e-10, 10000, jacobi), true);
     const ScratchFile rhs, start;
-    rhs.write(cg::to_matrix_market(c.problem.b));
-    start.write(cg::to_matrix_market(c.problem.start));
+    rhs.write(gpulab::array_text(c.problem.b));
+    start.write(gpulab::array_text(c.problem.start));
     cg::Output<double> expected;
     cg::Stopwatch once;
     gpulab::run_of(cg::variants<double>(), "cpu_sequential")(c.problem, expected, once);
@@ -88,7 +88,7 @@ void check_ranks(const std::string& on, const std::string& matrix, std::vector<i
                                    json.path(), history.path(), link, jacobi ? "--preconditioner jacobi" : ""));
         INFO(outcome.out << outcome.err);
         REQUIRE(outcome.exit_code == 0);
-        const auto x = cg::read_vector<double>(file.path());
+        const auto x = gpulab::read_vector<double>(file.path());
         REQUIRE(x.size() == expected.x.size());
         for (std::size_t i = 0; i < x.size(); ++i) REQUIRE(std::abs(x[i] - expected.x[i]) <= 1e-6 * size);
         const auto run = json.json()["variants"][0];
@@ -155,7 +155,7 @@ void check_ends(int ranks, const std::string& with) {
     CHECK(outcome.exit_code == 2);
     CHECK(has(outcome.out, "1 right, 0 wrong, 0 skipped")); // the ranks did what one core does
     CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
-    CHECK(cg::read_vector<double>(solution.path()) == std::vector<double>{0, 0});
+    CHECK(gpulab::read_vector<double>(solution.path()) == std::vector<double>{0, 0});
     matrix.write(cg::testing::exhausting_matrix());
     outcome = mpi(ranks, with + " --repeat 1 --tolerance 1e-300 --matrix " + matrix.path());
     CHECK(outcome.exit_code == 1);

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "checks.hpp"
-#include "files.hpp"
 #include "gpulab/sparse/matrix_market.hpp"
 #include "gpulab_testing/hand_out.hpp"
 #include "gpulab_testing/program.hpp"
@@ -133,7 +132,7 @@ TEST_CASE("a system from files is solved, and the solution is written") {
                 solution.path() + " --history " + history.path() + " --tolerance 1e-12 --backend cpu --repeat 1");
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code == 0);
-    const auto x = cg::read_vector<double>(solution.path());
+    const auto x = gpulab::read_vector<double>(solution.path());
     REQUIRE(x.size() == 2);
     CHECK(std::abs(x[0] - 1.0 / 11) < 1e-12);
     CHECK(std::abs(x[1] - 7.0 / 11) < 1e-12);
@@ -155,7 +154,7 @@ TEST_CASE("a system with a right-hand side from a file is solved once, unless it
         CHECK(once.out.starts_with(matrix.path() + ": 2 x 2, 4 non-zeros\nsolved by cpu_threads on cpu:0 in "));
         CHECK(has(once.out, " ms\nconverged after 2 iterations"));
         CHECK(std::ranges::count(once.out, '\n') == 3);
-        const auto x = cg::read_vector<double>(solution.path());
+        const auto x = gpulab::read_vector<double>(solution.path());
         REQUIRE(x.size() == 2);
         CHECK(std::abs(x[0] - 1.0 / 11) < 1e-6);
         CHECK(std::abs(x[1] - 7.0 / 11) < 1e-6);
@@ -181,7 +180,7 @@ TEST_CASE("a system with a right-hand side from a file is solved once, unless it
     const Outcome early = program(system + files + " --limit 1");
     CHECK(early.exit_code == 1);
     CHECK(has(early.err, "cpu_threads on cpu:0: "));
-    CHECK(cg::read_vector<double>(solution.path()).size() == 2);
+    CHECK(gpulab::read_vector<double>(solution.path()).size() == 2);
     // Not positive definite.
     matrix.write("%%MatrixMarket matrix coordinate real symmetric\n2 2 3\n1 1 1\n2 1 5\n2 2 1\n");
     const Outcome indefinite = program(system);
@@ -207,7 +206,7 @@ void check_solution(const std::string& file, const gpulab::Csr<T>& expected, con
     const auto c = cg::testing::system<T>(file, read, cg::testing::settings(1e-5, 5000, true));
     const cg::Problem<T>& p = c.problem;
     const ScratchFile rhs, solution, json;
-    rhs.write(cg::to_matrix_market(p.b));
+    rhs.write(gpulab::array_text(p.b));
     const Outcome outcome = program(
         fmt::format("--matrix {} --rhs {} --solution {} --json {} --type {} --tolerance 1e-5 --limit 5000 "
                     "--preconditioner jacobi --repeat 1 {}",
@@ -215,9 +214,9 @@ void check_solution(const std::string& file, const gpulab::Csr<T>& expected, con
     INFO(file << '\n' << outcome.out << outcome.err);
     REQUIRE(ran(outcome));
     const auto run = json.json();
-    CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+    CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
     cg::Output<T> out;
-    out.x = cg::read_vector<T>(solution.path());
+    out.x = gpulab::read_vector<T>(solution.path());
     REQUIRE(out.x.size() == p.n());
     out.history.push_back(p.stop_at / 1e-5); // the start is zero: the norm of b
     for (const auto& v : run["variants"])    // the variants may differ by an iteration
@@ -262,7 +261,7 @@ TEST_CASE("the solution is written as soon as a variant has found it, before the
                 solution.path() + " --json " + json.path());
     INFO(outcome.out << outcome.err);
     REQUIRE(outcome.exit_code == 0);
-    CHECK(cg::read_vector<double>(solution.path()).size() == 10'000);
+    CHECK(gpulab::read_vector<double>(solution.path()).size() == 10'000);
     // The JSON file is written after all variants.
     CHECK(std::filesystem::last_write_time(solution.path()) < std::filesystem::last_write_time(json.path()));
     // What goes to stdout has it to itself.
@@ -277,9 +276,9 @@ TEST_CASE("vectors of another length, and right-hand sides of a huge norm, are r
     vector.write("%%MatrixMarket matrix coordinate real general\n1 2147483646 1\n1 1 1\n"); // 16 GiB of numbers
     const std::string matrix = "--generate laplace2d:4 --backend cpu --repeat 1 ";
     CHECK(program(matrix + "--rhs " + vector.path()).err ==
-          "cg: the right-hand side has 2147483646 numbers, laplace2d:4 has 16 rows\n");
+          "cg: " + vector.path() + ": a vector of 2147483646 numbers, not 16\n");
     CHECK(program(matrix + "--start " + vector.path()).err ==
-          "cg: the start has 2147483646 numbers, laplace2d:4 has 16 rows\n");
+          "cg: " + vector.path() + ": a vector of 2147483646 numbers, not 16\n");
     vector.write("%%MatrixMarket matrix coordinate real general\n16 1 1\n1 1 1e200\n");
     CHECK(has(program(matrix + "--type double --rhs " + vector.path()).err,
               "a norm of 1e+200; its square is needed, so it must be at most 1.3e+154 in double precision"));
@@ -292,7 +291,7 @@ TEST_CASE("without convergence the exit code is 1, with the numbers, and the bes
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, "not converged within 5 iterations: residual "));
     CHECK_FALSE(has(outcome.err, "rounding")); // the limit is the reason
-    CHECK(cg::read_vector<double>(solution.path()).size() == 400);
+    CHECK(gpulab::read_vector<double>(solution.path()).size() == 400);
     CHECK(program("--generate laplace2d:20 --limit 5 --tolerance 0 --backend cpu --repeat 1").exit_code == 0);
 }
 
@@ -321,7 +320,7 @@ TEST_CASE("a matrix that is not positive definite ends with exit code 2, p.Ap an
     CHECK(outcome.exit_code == 2);
     CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
     CHECK(has(outcome.err, matrix.path() + ": the matrix is not positive definite: p.Ap = -"));
-    CHECK(cg::read_vector<double>(solution.path()).size() == 2);
+    CHECK(gpulab::read_vector<double>(solution.path()).size() == 2);
 }
 
 TEST_CASE("without convergence the x of the smallest residual is written, not the last one") {
@@ -338,7 +337,7 @@ TEST_CASE("without convergence the x of the smallest residual is written, not th
     REQUIRE(limit < all.iterations());
     REQUIRE(best > 0);
     const ScratchFile rhs, solution;
-    rhs.write(cg::to_matrix_market(c.problem.b));
+    rhs.write(gpulab::array_text(c.problem.b));
     const Outcome outcome = program(
         fmt::format("--generate springs:6x6 --seed {} --rhs {} --tolerance 1e-9 --limit {} --variant cpu_threads "
                     "--repeat 1 --solution {}",
@@ -346,7 +345,7 @@ TEST_CASE("without convergence the x of the smallest residual is written, not th
     INFO(outcome.out << outcome.err);
     CHECK(outcome.exit_code == 1);
     CHECK(has(outcome.err, fmt::format("{} has x after iteration {}\n", solution.path(), best)));
-    const double residual = cg::true_residual(c.problem, cg::read_vector<double>(solution.path()));
+    const double residual = cg::true_residual(c.problem, gpulab::read_vector<double>(solution.path()));
     CHECK(std::abs(residual - all.history[best]) < 1e-9 * all.history[best]);
 }
 
@@ -361,7 +360,7 @@ TEST_CASE("a number that becomes infinite ends with exit code 2, and x is writte
     CHECK(history.text().starts_with("variant,iteration,residual\ncpu_sequential on cpu:0,0,1.414"));
     CHECK(has(outcome.err, "a number became infinite or NaN in iteration "));
     CHECK(has(outcome.err, solution.path() + " has x after iteration 0\n"));
-    CHECK(cg::read_vector<double>(solution.path()) == std::vector<double>{3, 4});
+    CHECK(gpulab::read_vector<double>(solution.path()) == std::vector<double>{3, 4});
 }
 
 TEST_CASE("a residual that is rounding only, above what is wanted, ends with exit code 1") {
@@ -387,7 +386,7 @@ TEST_CASE("all variants solve a system, and the JSON file describes it") {
         CHECK(run["problem"]["matrix"] == "springs:6x5");
         CHECK(run["problem"]["n"] == 60);
         CHECK(run["problem"]["preconditioner"] == "jacobi");
-        CHECK(gpulab::testing::run_fault(run, wrong_rungs()) == "");
+        CHECK(gpulab::testing::run_fault(run, "cpu_sequential", wrong_rungs()) == "");
         for (const auto& v : run["variants"])
             if (v["status"] == "passed") {
                 CHECK(v["iterations"] > 5);
@@ -535,7 +534,7 @@ TEST_CASE("a trace without a command is not written, and the exit code says so")
     CHECK(outcome.err ==
           "cg: " + trace.path() + ": not written, because no variant that can record a trace made three iterations\n");
     CHECK_FALSE(std::filesystem::exists(trace.path()));
-    CHECK(cg::read_vector<double>(solution.path()).size() == 16);
+    CHECK(gpulab::read_vector<double>(solution.path()).size() == 16);
 }
 
 TEST_CASE("group counts are kept in the file of --tuning, and rows are shared out by speed", "[opencl]") {

@@ -138,10 +138,12 @@ TEMPLATE_TEST_CASE("bad systems are refused with the numbers", "", float, double
     CHECK(refusal(good, {0, 0, 0}, {}, false) == "");
     CHECK(refusal(good, b, {1, 2, std::numeric_limits<T>::infinity()}, false) == "the start: number 3 is inf");
     unfinished.value[0] = std::numeric_limits<T>::quiet_NaN();
-    CHECK(refusal(unfinished, b, {}, false) == "A.mtx: element (1, 1) is nan");
+    CHECK(refusal(unfinished, b, {}, false) ==
+          "A.mtx: the value in row 1, column 1 is nan: only finite values can be used");
     unfinished = good;
     unfinished.value.back() = std::numeric_limits<T>::infinity();
-    CHECK(refusal(unfinished, b, {}, false) == "A.mtx: element (3, 3) is inf");
+    CHECK(refusal(unfinished, b, {}, false) ==
+          "A.mtx: the value in row 3, column 3 is inf: only finite values can be used");
 }
 
 TEST_CASE("columns in any order, and entries at one place, are taken") {

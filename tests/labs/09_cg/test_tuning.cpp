@@ -99,6 +99,8 @@ TEST_CASE("what was found is kept in a file, by device, kernel, type and size") 
 TEST_CASE("stiffness matrices are symmetric and positive definite") {
     const auto chain = gpulab::stiffness<double>(4, 3);
     CHECK(chain.row_start == std::vector<std::int64_t>{0, 2, 5, 8, 10});
+    for (const std::size_t first : {2, 5}) // a node that moves with both of its neighbours pulls at no bar
+        CHECK(std::abs(chain.value[first] + chain.value[first + 1] + chain.value[first + 2]) < 1e-12);
     for (const char* const what :
          {"stiffness:1", "stiffness:50", "springs:1x1", "springs:7x4", "springs:3x4x2", "springs:1x9"}) {
         INFO(what);

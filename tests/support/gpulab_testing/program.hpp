@@ -119,8 +119,13 @@ private:
 /// What is wrong with one run in a results file, or "": a variant of a back end without a device must be skipped, those
 /// of the CPU and of OpenCL devices right; what was skipped has a reason, what was right a time, a rate and an error
 /// within its tolerance.
+/// @param reference the name of the variant to which speed-ups must refer
 /// @param known_wrong excuses a variant that the program calls wrong when its own test says so too
-std::string run_fault(const nlohmann::json& run, const KnownWrong& known_wrong = {});
+std::string run_fault(const nlohmann::json& run, const std::string& reference, const KnownWrong& known_wrong = {});
+
+/// What is wrong with the variant to which the speed-ups of a run refer, or "": it must be the one with this name. A
+/// run without speed-ups may have none.
+std::string reference_fault(const nlohmann::json& run, const std::string& variant);
 
 /// How many rows a run of a variant table has: one for each device of a variant's back end, or one to say that there is
 /// none.

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "gpulab/cuda/check.hpp"
 #include "gpulab/poison.hpp"
 
 namespace gpulab {
@@ -126,5 +127,10 @@ private:
 template <class T> void poison(DeviceBuffer<T>& buffer, cudaStream_t stream) { buffer.poison_async(stream); }
 /// The same for page-locked memory that the device has mapped.
 template <class T> void poison(PinnedBuffer<T>& buffer, cudaStream_t stream) { buffer.poison_async(stream); }
+
+/// Copies a buffer within the device, in a stream. @pre both have the same size
+template <class T> void copy_async(const DeviceBuffer<T>& from, DeviceBuffer<T>& to, cudaStream_t stream) {
+    CUDA_CHECK(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream));
+}
 
 } // namespace gpulab

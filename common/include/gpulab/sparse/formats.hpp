@@ -22,6 +22,19 @@ inline constexpr std::size_t max_sparse_order = std::numeric_limits<std::int32_t
 /// Bytes of one offset into the non-zeros as a device stores it: 4 as long as all offsets fit in 31 bits, else 8.
 constexpr std::size_t offset_bytes(std::size_t nonzeros) { return nonzeros <= max_sparse_order ? 4 : 8; }
 
+/// The numbers first, first + 1, ... last - 1, for a loop.
+struct IndexRange {
+    struct Iterator {
+        std::size_t at;
+        std::size_t operator*() const { return at; }
+        Iterator& operator++() { return ++at, *this; }
+        bool operator!=(const Iterator& other) const { return at != other.at; }
+    };
+    std::size_t first, last;
+    Iterator begin() const { return {first}; }
+    Iterator end() const { return {last}; }
+};
+
 /// Compressed sparse rows: row i is the entries row_start[i] ... row_start[i+1] - 1 of column and value.
 /// row_start is cumulative; it is not a count per row.
 template <class T> struct Csr {
@@ -32,6 +45,10 @@ template <class T> struct Csr {
     std::vector<T> value;
 
     std::size_t nonzeros() const { return value.size(); }
+    /// The entries of row i, as indices of column and value: `for (const std::size_t k : a.row(i))`.
+    IndexRange row(std::size_t i) const {
+        return {static_cast<std::size_t>(row_start[i]), static_cast<std::size_t>(row_start[i + 1])};
+    }
     /// Stored elements of row i.
     std::size_t row_length(std::size_t i) const { return static_cast<std::size_t>(row_start[i + 1] - row_start[i]); }
     /// Bytes of the matrix as a device stores it.
@@ -149,6 +166,13 @@ struct MatrixSize {
 /// decrease and end with the number of non-zeros, column indices inside the matrix. Columns need not be sorted.
 /// @throws Error that says what is wrong and where
 template <class T> void check_structure(const Csr<T>& matrix);
+
+/// The most non-zeros that 32-bit offsets count: 2^31 - 1 minus 1024, because the loop over a row's entries goes up to
+/// one step of a block beyond its end.
+inline constexpr std::int64_t most_narrow_offset = std::numeric_limits<std::int32_t>::max() - 1024;
+
+/// The offsets of a CSR matrix in 32 bits, for kernels. @throws Unsupported for more than most_narrow_offset non-zeros
+template <class T> std::vector<std::int32_t> narrow_offsets(const Csr<T>& matrix);
 
 /// Refuses infinities and NaN, which files may hold, for operations that have no result with them.
 /// @param name of the matrix

@@ -11,8 +11,10 @@
 /// in a `coordinate` file are, because they were written explicitly. Complex matrices are refused.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gpulab/sparse/formats.hpp"
 
@@ -44,6 +46,16 @@ MatrixSize matrix_market_size(const std::string& path);
 /// @throws Error as parse_matrix_market() does, and "NAME: ..." when entries at the same position add up to more than
 ///         the type can hold
 template <class T> Csr<T> read_matrix_market(const std::string& path);
+
+/// Reads a vector: a file with one column, or one row.
+/// @param size numbers that there must be; 0: any number of them
+/// @throws UsageError or Error as read_matrix_market() does; UsageError for more than one column and row, for a vector
+///         that does not fit in main memory and, before anything is allocated, for another size
+template <class T> std::vector<T> read_vector(const std::string& path, std::size_t size = 0);
+
+/// A vector, or a dense matrix column after column, as the text of a file: `array real general`. Every value has as
+/// many digits as are needed to read the same number back. @pre the number of values is a multiple of `columns`
+template <class T> std::string array_text(const std::vector<T>& values, std::size_t columns = 1);
 
 /// A matrix as the text of a file: `coordinate real general`. Every value has as many digits as are needed to read the
 /// same number back.

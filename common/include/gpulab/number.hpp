@@ -1,0 +1,26 @@
+/// @file
+/// Numbers in text files.
+#pragma once
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+namespace gpulab {
+
+/// The number that a word is, as C writes it, also nan and inf. One that is too large becomes infinite, one that is too
+/// small 0. @return nothing for a word that is no number
+inline std::optional<double> real_in(std::string_view word) {
+    if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.remove_prefix(1);
+    const char* const end = word.data() + word.size();
+    double number = 0;
+    const auto [stop, error] = std::from_chars(word.data(), end, number);
+    if (stop != end) return {};
+    if (error == std::errc::result_out_of_range) return std::strtod(std::string(word).c_str(), nullptr);
+    return error == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+} // namespace gpulab
