@@ -24,9 +24,7 @@
 //   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
 //   3. The sum that a thread is left with, its carry-out, belongs to a row that a later thread finishes. Carry-outs of
 //      the same row are added up across the warp, then added to the row's sum in shared memory.
-//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y. On
-//      devices of compute capability 9.0 it is launched before the first has ended (programmatic dependent launch), and
-//      waits itself: its launch then costs no time.
+//   4. The sum of the row that a block leaves unfinished goes to a list. A second, small kernel adds the list to y.
 // The first step of each tile depends on row_start only. It is found once per matrix, outside the timing.
 // Limit: with random columns the gather of x, because each entry fetches a sector of 32 bytes from the L2 cache and
 // uses 4 or 8 of them. With regular columns, the searches and the passing of products through shared memory.
@@ -158,9 +156,6 @@ __global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T*
     const unsigned b = blockIdx.x * blockDim.x + threadIdx.x;
     if (b >= tiles) return;
     const int row = point[b + 1].row;
-#if __CUDA_ARCH__ >= 900
-    cudaGridDependencySynchronize(); // until the kernel before has ended
-#endif
     if (row < rows && carry_out[b] != T{0}) atomicAdd(&y[row], carry_out[b]); // several blocks may share a long row
 }
 
@@ -179,19 +174,6 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
     CUDA_CHECK_LAUNCH();
     CUDA_CHECK(cudaDeviceSynchronize());
 
-    // The second kernel may be launched before the first has ended, if the device can do that.
-    int device = 0, major = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    cudaLaunchAttribute early{};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
-    cudaLaunchConfig_t config{};
-    config.gridDim = gpulab::grid_size(tiles, searches);
-    config.blockDim = searches;
-    config.attrs = &early;
-    config.numAttrs = major >= 9 ? 1 : 0;
-
     watch.tile(items, "items"); // rows and non-zeros: of a thread, of a block, of a block of carry-outs
     watch.tile(tile, "items");
     watch.tile(searches * std::size_t{tile}, "items");
@@ -201,9 +183,8 @@ template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopw
             merge_path_kernel<T, threads, items><<<tiles, threads, 0, stream>>>(a.row_start.data(), a.column.data(),
                                                                                 a.value.data(), a.x.data(), out.data(),
                                                                                 point.data(), carry_out.data());
-            config.stream = stream;
-            CUDA_CHECK(cudaLaunchKernelEx(&config, carry_out_kernel<T>, point.data(), carry_out.data(), out.data(),
-                                          a.rows, tiles));
+            carry_out_kernel<<<gpulab::grid_size(tiles, searches), searches, 0, stream>>>(
+                point.data(), carry_out.data(), out.data(), a.rows, tiles);
         },
         gpulab::poisoning(out, carry_out));
     out.copy_to(y);
