@@ -7,8 +7,8 @@
 // - One instruction, wgmma, multiplies 64 x 16 elements of A by 16 x 256 of B. A warpgroup (four warps in succession)
 //   starts it and goes on; it reads both tiles from shared memory itself. Its sums are in the registers of the
 //   warpgroup, 128 in each thread. Compute capability 9.0 only.
-// - A tile is copied by one thread with one instruction: a unit beside the threads computes the addresses, and writes 0
-//   for what lies outside the matrix.
+// - A tile is copied by one thread with one instruction: a unit beside the threads (TMA, the tensor memory accelerator)
+//   computes the addresses, and writes 0 for what lies outside the matrix.
 // - Warps have roles. One thread does nothing but start copies, two warpgroups do nothing but multiply. Two barriers
 //   for each stage connect them: `full` (the tiles have arrived) and `empty` (both warpgroups have read them).
 //
@@ -16,7 +16,7 @@
 //     empty[s] ---> starts copies ---> full[s] ---> 4 x wgmma ---> empty[s] ...
 //
 // A block computes 128 x 256 elements of C from tiles 64 deep.
-// Limit: filling and emptying the pipeline of each block, and the tiles' way from the L2.
+// Limit: filling and emptying the pipeline of each block, and the transfer of the tiles from the L2 cache.
 #include <cstddef>
 #include <cuda_bf16.h>
 
@@ -90,13 +90,13 @@ __global__ void __launch_bounds__(threads, 1)
             multiply_bf16(sum, operand(a_tile + 2 * l),
                           operand(b_tiles + l * tile_row_bytes, 8 * tile_row_bytes, b_tile_bytes));
         commit_products();
-        wait_for_products<1>(sum); // those of the stage before: these go on
+        wait_for_products<1>(sum); // for those of the stage before; those of this stage go on
         if (i > 0 && threadIdx.x % warpgroup == 0) empty[(i - 1) % stages].arrive();
     }
     wait_for_products<0>(sum);
 
-    // Of the sums 64 x 256, a warp has 16 rows. Lane 4 g + t has, of every eight columns, elements 2 t and 2 t + 1 of
-    // rows g and g + 8.
+    // A warpgroup has 64 x 256 sums, each of its warps 16 rows of them. Lane 4 g + t has, of every eight columns, elements
+    // 2 t and 2 t + 1 of rows g and g + 8.
     const int lane = threadIdx.x % 32, first = row + my_rows + threadIdx.x % warpgroup / 32 * 16 + lane / 4;
 #pragma unroll
     for (int e = 0; e < 128; e += 2) {

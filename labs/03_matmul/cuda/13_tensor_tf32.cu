@@ -1,13 +1,13 @@
 // Rung 13: tensor cores in TF32, with one operand in registers.
 //
 // TF32 is what the tensor cores read of a float: 11 significant bits; they ignore the other 13. So A and B need not be
-// converted. But in TF32 both operands must have k along their rows, and B has not.
+// converted. But an operand of TF32 in shared memory must have k along its rows, and B has n.
 // Changed: the roles of A and B are exchanged, as in C^T = B^T A^T. The right operand, A^T, comes from A's tile, whose
 // rows run along k. The left one, B^T, comes from registers, which the threads load from B's tile in any order: nothing
 // is transposed in memory. A block computes 256 x 128 elements of C, 128 x 256 of C^T, with a stage 32 deep.
 // Lane 4 g + t of a warp has, of its 16 x 8 elements of B^T: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4).
 // Rows must begin at multiples of 16 bytes: where they do not, A and B are copied to such rows first.
-// Limit: as the rung before; a TF32 product takes twice the time of one in BF16.
+// Limit: as for rung 12; a product takes twice as long in TF32 as in BF16. No products run while `left` is loaded.
 #include <cstddef>
 
 #include "gpulab/cuda/buffer.hpp"
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(Tile::threads, 1)
 #pragma unroll
         for (int l = 0; l < Tile::depth; l += 8) multiply_tf32(sum, left[l / 8], operand(a_tile + 4 * l));
         commit_products();
-        wait_for_products<0>(sum); // also before `left` is loaded again
+        wait_for_products<0>(sum); // they read `left`, which the next step overwrites, until they end
         if (threadIdx.x % Tile::warpgroup == 0) empty[s].arrive();
     }
     Tile::store(c, sum, block, m, n);

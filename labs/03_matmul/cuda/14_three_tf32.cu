@@ -6,12 +6,15 @@
 // product is at most 2^-21, four times the epsilon of float. An infinity, or a number that rounds to one, makes every
 // sum that it meets NaN: inf - inf is NaN.
 // - B is cut in registers. A must be cut in shared memory, where the products read it: three warps of the first
-//   warpgroup do nothing else. They write high over A's tile and low beside it, in the order in which they find them,
-//   since high and low of an element lie at the same place. A third barrier for each stage says that its A is cut.
-// - The sums of tensor cores are cut off, not rounded: each step makes the sum smaller, and these errors do not cancel.
+//   warpgroup do nothing else. They write high over A's tile and low into a second tile. An element has the same place
+//   in both, so they need not know how the copy permuted the pieces. A third barrier for each stage says that its A is
+//   cut.
+// - Tensor cores cut their sums off instead of rounding them: each step brings the sum nearer to 0, and these errors do
+//   not cancel.
 //   So the sum over each 32 products begins with 0, and is added to sums in other registers by ordinary additions,
 //   which round. These registers are why a block computes 176 x 128 elements, not 256 x 128.
-// Limit: three times the products of cuda_tensor_tf32, and shared memory: the products read A's tiles three times.
+// Limit: three times the products of cuda_tensor_tf32. Each reads a tile of A from shared memory, and none runs while B
+// is loaded and cut.
 #include <cstddef>
 
 #include "gpulab/cuda/buffer.hpp"
@@ -26,7 +29,7 @@ namespace matmul {
 
 namespace {
 
-using Tile = TensorTile<176, 2>; // of A a stage has high, then low
+using Tile = TensorTile<176, 2>; // a stage has A's high parts, then its low parts
 
 #if defined(MATMUL_WGMMA)
 /// The part of x that fits into TF32, rounded to the nearest: half of its last place is added, the rest cut off. Of NaN

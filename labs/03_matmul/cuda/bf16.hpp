@@ -12,7 +12,7 @@
 
 namespace matmul {
 
-/// The elements of a matrix stored by rows, each rounded to the nearest BF16 (of two, the even one).
+/// The elements of a matrix stored by rows, each rounded to the nearest BF16 (ties to even).
 class Bf16Matrix {
 public:
     /// Rows begin at multiples of 16 bytes.

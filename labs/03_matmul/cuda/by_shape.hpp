@@ -17,7 +17,7 @@ struct CostOfTile {
     double cycles_per_128;  ///< for 128 multiply-adds, which the arithmetic units do in one; the rest is loads
     double cycles_per_step; ///< a block cannot do a column of A in less, however little there is to do
     double steps_more;      ///< columns of A in whose time a block fills its pipeline and writes C
-    double steps_odd;       ///< as many again where 4 does not divide n, so that C is written in single floats
+    double steps_odd;       ///< further ones where 4 does not divide n, so that C is written in single floats
 };
 
 /// In the order in which cuda_by_shape has them.
@@ -80,7 +80,7 @@ inline ByShape choose_by_shape(std::size_t m, std::size_t k, std::size_t n, std:
         best.cut(k, 1);
         return best;
     }
-    if (m <= few && k >= few_k) { // a block has 32 threads side by side: four of them for each multiprocessor
+    if (m <= few && k >= few_k) { // a block has 32 lanes side by side; four blocks for each multiprocessor
         best.way = ByShape::Way::few_rows;
         const std::size_t blocks = ceil_div(n, best.vector ? 128 : 32);
         best.cut(k, std::clamp<std::size_t>(4 * multiprocessors / std::max<std::size_t>(blocks, 1), 1, k / 64));

@@ -18,8 +18,9 @@
 
 namespace matmul {
 
-/// Bytes in a row of a tile in shared memory. Eight of them are a square whose pieces of 16 bytes are exchanged, so
-/// that both a row and a column of pieces meet all 32 banks once: piece p of row r lies in place p ^ (r % 8).
+/// Bytes in a row of a tile in shared memory. Eight rows are a square of 8 x 8 pieces of 16 bytes. The copy permutes the
+/// pieces of each row (128-byte swizzle): piece p of row r lies in place p ^ (r % 8). So a row of pieces covers all 32
+/// banks once, and so does a column.
 inline constexpr int tile_row_bytes = 128;
 
 /// @throws gpulab::Unsupported unless the current device has these instructions
@@ -32,8 +33,9 @@ inline void require_wgmma() {
 
 /// Describes a matrix in device memory, stored by rows, to the copies of tiles. What a tile has outside the matrix is
 /// read as 0.
+/// @param matrix its first element @param rows of the matrix @param columns of the matrix
 /// @param pitch elements from row to row, at least columns; a multiple of 16 bytes
-/// @param tile_rows,tile_columns of a copy; a row has tile_row_bytes
+/// @param tile_rows rows of a tile; each has tile_row_bytes
 /// @pre rows, columns > 0; the address is a multiple of 16
 template <class T>
 CUtensorMap describe(const T* matrix, std::size_t rows, std::size_t columns, std::size_t pitch, unsigned tile_rows) {
@@ -62,8 +64,8 @@ CUtensorMap describe(const T* matrix, std::size_t rows, std::size_t columns, std
 /// An address in shared memory, as instructions take it.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
-/// A barrier in shared memory that is passed again and again. A round of it ends when all threads that it was made for
-/// have arrived, and all bytes that they announced have. Rounds count from 0.
+/// A barrier in shared memory (mbarrier) that is used again and again. A round (PTX: phase) ends when as many threads as
+/// it was made for have arrived, and all bytes that they announced. Rounds count from 0.
 struct Barrier {
     std::uint64_t state;
 
@@ -92,11 +94,13 @@ struct Barrier {
     }
 };
 
-/// Makes what this thread wrote to shared memory (barriers, too) visible to copies of tiles and to products.
+/// Makes what this thread wrote to shared memory (barriers, too) visible to copies of tiles and to products, which access
+/// it beside the threads (PTX: the async proxy).
 __device__ inline void publish_to_units() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-/// One thread starts the copy of a whole tile to shared memory; a unit beside the threads does it. Its bytes arrive at
-/// the barrier. @param to a multiple of 1024
+/// One thread starts the copy of a whole tile to shared memory; a unit beside the threads does it (TMA, the tensor memory
+/// accelerator). Its bytes arrive at the barrier. @param to an address that is a multiple of 1024: the permutation of the
+/// pieces repeats every 1024 bytes
 __device__ inline void copy_tile(void* to, const CUtensorMap& matrix, int row, int column, Barrier& barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(to)),
@@ -104,8 +108,9 @@ __device__ inline void copy_tile(void* to, const CUtensorMap& matrix, int row, i
                  : "memory");
 }
 
-/// All warps of a warpgroup leave registers to the others, or take them. A thread then has this many. The registers of
-/// a block stay those of its launch (168 for each of 384 threads): who takes more than others have left waits for ever.
+/// All warps of a warpgroup leave registers to the others, or take them. A thread then has `count` registers. The
+/// registers of a block stay those of its launch (168 for each of 384 threads): a warpgroup that takes more than the
+/// others have left waits for ever.
 template <int count> __device__ void leave_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(count));
 }
@@ -126,14 +131,15 @@ __device__ inline std::uint64_t operand(const void* tile, int eight_rows = 8 * t
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 /// Closes a group: the products that this warpgroup started since the last call belong together.
 __device__ inline void commit_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
-/// Waits until at most `pending` groups of products are under way. The compiler may not move a use of the sums before.
+/// Waits until at most `pending` groups of products are under way. The empty asm statements name each sum, so that the
+/// compiler moves no use of a sum before the wait.
 template <int pending, int n> __device__ void wait_for_products(float (&sum)[n]) {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 #pragma unroll
     for (int i = 0; i < n; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
 
-// The operands of a product are all registers of the sum. These macros write them down: %0 ... %127.
+// A product names every register of its sum as an operand. These macros write them out: %0 ... %127.
 #define MATMUL_SUM_8(i)                                                                                     \
     "+f"(sum[i]), "+f"(sum[i + 1]), "+f"(sum[i + 2]), "+f"(sum[i + 3]), "+f"(sum[i + 4]), "+f"(sum[i + 5]), \
         "+f"(sum[i + 6]), "+f"(sum[i + 7])

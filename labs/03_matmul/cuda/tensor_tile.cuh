@@ -58,13 +58,14 @@ template <int rows_, int a_tiles> struct TensorTile {
         }
     }
 
-    /// The column of B's tile of which this thread has elements; the other one is eight further.
+    /// The first of the two columns of B's tiles, eight apart, of which this thread has elements.
     static __device__ int my_column() {
         const int t = threadIdx.x - warpgroup, lane = t % 32; // 64 columns to a warpgroup, 16 to a warp
         return t / 32 * 16 + lane / 4;
     }
 
-    /// Loads this thread's elements of B's tiles: left[l] for rows 8 l ... 8 l + 7.
+    /// Loads this thread's elements of B's tiles: left[l] for rows 8 l ... 8 l + 7, in the order that a product expects
+    /// (cuda_tensor_tf32 names it).
     static __device__ void load_left(unsigned (&left)[depth / 8][4], const unsigned char* b_tiles) {
         const int t = threadIdx.x % 4;
 #pragma unroll
@@ -78,7 +79,7 @@ template <int rows_, int a_tiles> struct TensorTile {
             }
     }
 
-    /// Writes the sums inside C. Those of C^T, 64 x rows, lie in the registers as those of cuda_tensor_bf16.
+    /// Writes the sums that lie inside C. A warpgroup has 64 x rows of C^T, in its registers as in cuda_tensor_bf16.
     static __device__ void store(float* c, const float (&sum)[sums], Element block, int m, int n) {
         const int t = threadIdx.x % 4;
 #pragma unroll
@@ -98,7 +99,7 @@ void multiply_on_tensor_cores(void (*kernel)(CUtensorMap, CUtensorMap, float*, i
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Tile::shared_bytes));
     const gpulab::DeviceBuffer<float> a(p.a), b(p.b);
     gpulab::DeviceBuffer<float> out(p.size());
-    // Rows that begin at multiples of 16 bytes.
+    // Copies of A and B whose rows begin at multiples of 16 bytes, as copies of tiles require; empty where they do.
     const std::size_t a_pitch = gpulab::round_up(p.k, Tile::piece), b_pitch = gpulab::round_up(p.n, Tile::piece);
     gpulab::DeviceBuffer<float> a_rows(a_pitch == p.k ? 0 : p.m * a_pitch), b_rows(b_pitch == p.n ? 0 : p.k * b_pitch);
     const auto blocks = static_cast<unsigned>(gpulab::ceil_div(p.m, Tile::rows) * gpulab::ceil_div(p.n, Tile::columns));
