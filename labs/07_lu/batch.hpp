@@ -16,7 +16,7 @@ inline constexpr std::size_t most_batch_rows = 128;
 /// `count` random matrices as make_problem() makes them.
 Problem make_batch(std::size_t n, std::size_t count, std::uint64_t seed);
 
-/// The rungs for batches; one row per rung. They exchange rows, all of them.
+/// The rungs for batches; one row per rung. All of them use partial pivoting.
 /// @pre 1 <= n <= most_batch_rows
 std::span<const gpulab::Variant<Run>> batch_variants();
 

@@ -71,7 +71,7 @@ private:
     std::FILE* stream_ = nullptr; // stdout or stderr, when it goes to the file
 };
 
-/// The file at a path; none for an empty one. @throws UsageError when it cannot be written
+/// The file at a path; no file for an empty path. @throws UsageError when it cannot be written
 OutputFile output_file(const std::string& path);
 
 /// How long a named pipe is waited for that no other program opens. Tests wait less.

@@ -10,15 +10,15 @@ REAL sum_of(REAL8 v) {
     return (w.s0 + w.s2) + (w.s1 + w.s3);
 }
 
-// Item t adds up the elements t * each ... (t + 1) * each - 1 of a, from front to back: block after block, so that
-// rounding errors do not grow with the length of the range.
+// Item t adds up the elements t * each ... (t + 1) * each - 1 of a, from front to back. Each `block` of them has a sum
+// of its own, which is added to the item's: so an element takes part in fewer additions.
 kernel void ranges(global const REAL* a, ulong n, ulong each, ulong block, global REAL* sums) {
     const size_t t = get_global_id(0);
     const size_t end = min(n, (t + 1) * each);
     REAL sum = 0;
     for (size_t first = t * each; first < end; first += block) {
         const size_t block_end = min(first + block, end);
-        REAL8 s0 = 0, s1 = 0, s2 = 0, s3 = 0; // an addition takes four cycles: four are on the way at once
+        REAL8 s0 = 0, s1 = 0, s2 = 0, s3 = 0; // an addition takes about four cycles: four are under way at once
         size_t i = first;
         for (; i + 32 <= block_end; i += 32) {
             s0 += vload8(0, a + i);

@@ -3,10 +3,11 @@
 // Changed: an item has a contiguous range of elements, and there are only a few items for each compute unit, in groups
 // of one. On a CPU a compute unit is a core. The items of a group run in it one after the other, so neighbouring items
 // that load neighbouring elements gain nothing: a stride over the whole grid only makes a core jump from page to page.
-// With one item per range it reads its range from front to back, and there is no tree and no barrier. float8 and
-// double8 make the compiler use vector additions, because it may not change the order of additions by itself. The host
-// adds up the items' sums, as in rung 4. On a GPU the loads of a warp are a range apart, which is the worst for it.
-// Limit: memory; for a small n the launch.
+// With one range per item a core reads from front to back, and there is no tree and no barrier. The compiler may not
+// change the order of additions, so it would not vectorise the loop by itself: float8 and double8 state the vectors.
+// The host adds up the items' sums, as in rung 4. On a GPU the lanes of a warp would load numbers that lie a range
+// apart: the worst case there.
+// Limit: memory; for small n, the launch.
 #include "06_cpu_ranges.cl.hpp"
 #include "launch.hpp"
 

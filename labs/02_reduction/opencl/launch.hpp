@@ -74,7 +74,7 @@ void sum_in_rounds(const char* source, const char* name, const SumProblem<T>& p,
 }
 
 /// As opencl_multi_stage: launches a kernel that writes one sum for each group, and adds up the groups' sums in double.
-/// @param kernel its arguments are set @param sums one for each group @param items of a group
+/// @param kernel its arguments are set @param sums one for each group @param items of each group
 template <class T>
 T sum_of_groups(const cl::Kernel& kernel, gpulab::ClBuffer<T>& sums, Stopwatch& watch, std::size_t items = local_size) {
     std::vector<T> host(sums.size());

@@ -95,8 +95,8 @@ __global__ void __launch_bounds__(threads, 1)
     }
     wait_for_products<0>(sum);
 
-    // A warpgroup has 64 x 256 sums, each of its warps 16 rows of them. Lane 4 g + t has, of every eight columns, elements
-    // 2 t and 2 t + 1 of rows g and g + 8.
+    // A warpgroup has 64 x 256 sums, each of its warps 16 rows of them. Lane 4 g + t has, of every eight columns,
+    // elements 2 t and 2 t + 1 of rows g and g + 8.
     const int lane = threadIdx.x % 32, first = row + my_rows + threadIdx.x % warpgroup / 32 * 16 + lane / 4;
 #pragma unroll
     for (int e = 0; e < 128; e += 2) {

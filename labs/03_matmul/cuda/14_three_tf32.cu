@@ -9,12 +9,10 @@
 //   warpgroup do nothing else. They write high over A's tile and low into a second tile. An element has the same place
 //   in both, so they need not know how the copy permuted the pieces. A third barrier for each stage says that its A is
 //   cut.
-// - Tensor cores cut their sums off instead of rounding them: each step brings the sum nearer to 0, and these errors do
-//   not cancel.
+// - Tensor cores cut their sums off instead of rounding them: all errors of a sum point towards 0, and do not cancel.
 //   So the sum over each 32 products begins with 0, and is added to sums in other registers by ordinary additions,
 //   which round. These registers are why a block computes 176 x 128 elements, not 256 x 128.
-// Limit: three times the products of cuda_tensor_tf32. Each reads a tile of A from shared memory, and none runs while B
-// is loaded and cut.
+// Limit: three times the products of cuda_tensor_tf32, and shared memory, from which each of them reads its part of A.
 #include <cstddef>
 
 #include "gpulab/cuda/buffer.hpp"

@@ -18,9 +18,9 @@
 
 namespace matmul {
 
-/// Bytes in a row of a tile in shared memory. Eight rows are a square of 8 x 8 pieces of 16 bytes. The copy permutes the
-/// pieces of each row (128-byte swizzle): piece p of row r lies in place p ^ (r % 8). So a row of pieces covers all 32
-/// banks once, and so does a column.
+/// Bytes in a row of a tile in shared memory. Eight rows are a square of 8 x 8 pieces of 16 bytes. The copy permutes
+/// the pieces of each row (128-byte swizzle): piece p of row r lies in place p ^ (r % 8). So a row of pieces covers all
+/// 32 banks once, and so does a column.
 inline constexpr int tile_row_bytes = 128;
 
 /// @throws gpulab::Unsupported unless the current device has these instructions
@@ -64,8 +64,8 @@ CUtensorMap describe(const T* matrix, std::size_t rows, std::size_t columns, std
 /// An address in shared memory, as instructions take it.
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
 
-/// A barrier in shared memory (mbarrier) that is used again and again. A round (PTX: phase) ends when as many threads as
-/// it was made for have arrived, and all bytes that they announced. Rounds count from 0.
+/// A barrier in shared memory (mbarrier) that is used again and again. A round (PTX: phase) ends when as many threads
+/// as it was made for have arrived, and all bytes that they announced. Rounds count from 0.
 struct Barrier {
     std::uint64_t state;
 
@@ -94,13 +94,13 @@ struct Barrier {
     }
 };
 
-/// Makes what this thread wrote to shared memory (barriers, too) visible to copies of tiles and to products, which access
-/// it beside the threads (PTX: the async proxy).
+/// Makes what this thread wrote to shared memory (barriers, too) visible to copies of tiles and to products, which
+/// access it beside the threads (PTX: the async proxy).
 __device__ inline void publish_to_units() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-/// One thread starts the copy of a whole tile to shared memory; a unit beside the threads does it (TMA, the tensor memory
-/// accelerator). Its bytes arrive at the barrier. @param to an address that is a multiple of 1024: the permutation of the
-/// pieces repeats every 1024 bytes
+/// One thread starts the copy of a whole tile to shared memory; a unit beside the threads does it (TMA, the tensor
+/// memory accelerator). Its bytes arrive at the barrier. @param to an address that is a multiple of 1024: the
+/// permutation of the pieces repeats every 1024 bytes
 __device__ inline void copy_tile(void* to, const CUtensorMap& matrix, int row, int column, Barrier& barrier) {
     asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%2, %3}], [%4];" ::"r"(shared_address(to)),

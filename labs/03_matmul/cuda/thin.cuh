@@ -13,8 +13,8 @@ inline constexpr int thin_threads = 256, thin_warps = thin_threads / 32;
 inline constexpr int rows_of_block = 4; ///< of A and C, in few_columns_kernel
 
 /// C has at most `rows` rows. A block computes 32 * width columns of it, a lane `width` neighbouring ones. The warps of
-/// the block share k: each takes one row of B at a time. Block (x, y) goes through the rows y * part ... (y + 1) * part -
-/// 1 of B, and writes its sums to C number y of as many as k has parts.
+/// the block share k: each takes one row of B at a time. Block (x, y) takes part y of k, which has `part` rows of B, and
+/// writes its sums to C number y: there are as many as k has parts.
 template <int rows, int width>
 __global__ void __launch_bounds__(thin_threads)
     few_rows_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(thin_threads)
     }
 }
 
-/// C has at most `columns` columns. A block computes four of its rows; its threads share k: thread t takes elements t, t
-/// + 256, ... of each of the four rows of A.
+/// C has at most `columns` columns. A block computes four of its rows; its threads share k: thread t takes elements t,
+/// t + 256, ... of each of the four rows of A.
 template <int columns>
 __global__ void __launch_bounds__(thin_threads)
     few_columns_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,

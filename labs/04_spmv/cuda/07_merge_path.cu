@@ -19,8 +19,8 @@
 //   1. A block takes a tile of steps. It loads the tile's non-zeros side by side and keeps their products in shared
 //      memory, together with the ends of the tile's rows. A tile begins anywhere in the list of non-zeros, so the loads
 //      begin at the multiple of 32 before it: a warp then reads whole lines of 128 bytes, and shares none of them with
-//      its neighbours. With random columns, the L2 cache has no requests to spare. Of threads * items places, 31 may be
-//      taken up by entries before the tile: it has 32 steps less.
+//      its neighbours. With random columns, the number of requests to the L2 cache is the limit. Of threads * items
+//      places, up to 31 are lost to entries before the tile: so a tile has 32 steps fewer than places.
 //   2. Each thread searches its own diagonal in shared memory, then takes `items` steps: add a product or finish a row.
 //   3. The sum that a thread is left with, its carry-out, belongs to a row that a later thread finishes. Carry-outs of
 //      the same row are added up across the warp, then added to the row's sum in shared memory.
@@ -92,7 +92,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
     for (int n = 0; n < static_cast<int>(items); ++n) {
         const int k = n * static_cast<int>(threads) + me;
-        const bool mine = (n > 0 || k >= first) && k < last;
+        const bool mine = (n > 0 || k >= first) && k < last; // first < threads: only round 0 has entries before it
         j[n] = mine ? __ldcs(&column[base + k]) : 0;
         v[n] = mine ? __ldcs(&value[base + k]) : T{0};
     }
@@ -160,7 +160,7 @@ __global__ void carry_out_kernel(const MergePoint* point, const T* carry_out, T*
 }
 
 template <class T> void cuda_merge_path(const Problem<T>& p, Output<T>& y, Stopwatch& watch) {
-    constexpr unsigned threads = 256, items = 5, tile = merge_tile(threads, items); // odd: no bank conflicts
+    constexpr unsigned threads = 256, items = 5, tile = merge_tile(threads, items); // items is odd: no bank conflicts
     const DeviceProblem<T> a(p);
     gpulab::DeviceBuffer<T> out(p.matrix.rows);
 

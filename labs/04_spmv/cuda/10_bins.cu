@@ -53,9 +53,9 @@ constexpr int chunk = 128;                // entries: four for each lane of a wa
 constexpr int window_bits = 16;           // an entry has 16 bits for its column
 constexpr int window = 1 << window_bits;  // columns
 constexpr int most_per_slot = 512;        // entries added up in one slot
-constexpr std::size_t least_work = 4096;  // entries and rows of a bin, when a multiprocessor has less than one
+constexpr std::size_t least_work = 4096;  // entries and rows of a bin: small matrices have fewer bins
 constexpr std::uint32_t no_slot = 0xFFFF; // of the padding at the end of a chunk
-constexpr unsigned slot_lanes = 8;        // that copy the entries of one slot
+constexpr unsigned slot_lanes = 8;        // lanes that count or copy the entries of one slot
 constexpr int group_columns = 8;          // whose order does not matter
 constexpr int groups = window / group_columns;
 constexpr int scan_tile = 4 * bins_threads; // numbers that a block of a scan takes
@@ -68,7 +68,7 @@ static_assert(most_sum_bytes / sizeof(float) < no_slot, "16 bits hold a slot");
 
 /// Adds up one number per thread, for a block of bins_threads threads.
 /// @param total becomes the sum of all
-/// @return the sum of those of the threads before
+/// @return the sum of the numbers of the threads before this one
 __device__ int scan_of_block(int number, int& total) {
     __shared__ int warp_total[bins_threads / 32];
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -138,7 +138,8 @@ __global__ void count_slots_kernel(const int* __restrict__ row_start, int rows, 
     slot_start[i] = i == static_cast<unsigned>(rows) ? 0 : slots_of(row_start[i + 1] - row_start[i]);
 }
 
-/// The first i of 0 ... n for which is_reached(i), by bisection. @pre is_reached(n), if anybody asked
+/// The first i of 0 ... n - 1 for which is_reached(i), by bisection; n if there is none.
+/// @pre once it is true, it stays true for greater i
 template <class IsReached> __device__ __forceinline__ int first_of(int n, const IsReached& is_reached) {
     int low = 0, high = n;
     while (low < high) {
@@ -157,7 +158,7 @@ __global__ void rows_of_slots_kernel(const int* __restrict__ slot_start, int row
     row[s] = slot_start[i + 1] - slot_start[i] > 1 ? ~i : i;
 }
 
-/// The first slot before which at least this much work lies: slots and entries.
+/// The first slot before which at least this much work lies. Each slot and each entry counts as 1.
 __device__ int slot_after(long long work, const int* row_start, const int* slot_start, int rows) {
     const auto before = [&](int i) { return static_cast<long long>(row_start[i]) + slot_start[i]; }; // row i
     const int next = first_of(rows, [&](int i) { return before(i) >= work; });
@@ -171,7 +172,7 @@ __device__ int slot_after(long long work, const int* row_start, const int* slot_
 
 /// Cuts the slots into `ranges` ranges of equal work, and each range into as many bins as its slots need. One block.
 /// @param first_slot of each bin; bins + 1 of them. Bins that are not needed come last, and are empty
-/// @param most_used zero; becomes the slots of the largest bin
+/// @param most_used zero before; becomes the number of slots of the largest bin
 __global__ void __launch_bounds__(bins_threads)
     cut_kernel(const int* __restrict__ row_start, const int* __restrict__ slot_start, int rows, int ranges,
                int most_slots, int* first_slot, int bins, int* most_used) {
@@ -306,7 +307,7 @@ __global__ void __launch_bounds__(bins_threads)
     for (int c = chunk_begin + me; c < chunk_end; c += bins_threads) first_column[c] = w << window_bits;
 }
 
-// ---- All of it ----
+// ---- The three steps together ----
 
 /// A kernel may have more than 48 KiB of shared memory only when it asks for it.
 template <class Kernel> void allow_shared_bytes(Kernel kernel, std::size_t bytes) {
@@ -404,6 +405,8 @@ template <class T> Bins<T> sort_into_bins(const DeviceProblem<T>& a, const Exten
             shared_rows};
 }
 
+// ---- The product ----
+
 /// The four entries of a lane in one chunk.
 template <class T> struct Entries {
     int first_column; ///< of the chunk
@@ -446,7 +449,7 @@ template <class T> __device__ __forceinline__ void add_products(T* sum, const En
 
 } // namespace
 
-/// A block per bin. y must be zero before if a row has several slots.
+/// y = A x, with a block per bin. y must be zero before if some row has several slots.
 /// @param first_chunk of each window of each bin
 template <class T>
 __global__ void __launch_bounds__(bins_threads)

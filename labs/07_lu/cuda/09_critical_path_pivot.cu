@@ -534,7 +534,8 @@ void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream)
     }
 }
 
-/// Up to 2048 rows the panels take longer than the update, so a panel updates few columns; but not in a block.
+/// The columns that look_ahead() factorises at a time: half as many while 257 to 2048 rows are left. There the panels
+/// take longer than the update, and each step of a panel updates all of its columns. One block takes 64 again.
 int columns_of_panel(int rows_left) {
     return rows_left > 2048 || rows_left <= most_block_rows ? most_panel_columns : most_panel_columns / 2;
 }

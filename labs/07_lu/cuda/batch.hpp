@@ -46,7 +46,7 @@ struct Pivot {
     bool has_reciprocal; ///< that is accurate: the pivot is between 2^-1000 and 2^1000
 };
 
-/// Finds the pivot of step k among column 0 of v, of which each lane keeps ROWS rows; position[r] is where its row r
+/// Finds the pivot of step k in column 0 of v, of which each lane keeps ROWS rows; position[r] is where its row r
 /// stands after the exchanges so far. Candidates stand in row k or below; there is at least one. If several are equal,
 /// the one in the first row wins; NaN loses to all.
 ///
@@ -146,20 +146,22 @@ template <int ROWS> __device__ void exchange(int (&position)[ROWS], int lane, in
 /// l + 32, ... of A, and of these the columns k ... k + COLUMNS - 1.
 ///
 /// Rows are not exchanged: `position` says where each row stands. The step moves the columns on by one, so that the
-/// column to search is always number 0. So steps are turns of a loop, although registers have no addresses; unrolled
-/// they would be thousands of instructions. Rows that have been pivots are computed on with the others: nobody reads
-/// them any more.
-/// @param end where the columns end that are this warp's
+/// column to search is always number 0. So the steps can be a loop, although registers have no addresses; unrolled
+/// they would be thousands of instructions. The update also changes rows that have been pivots; nobody reads them any
+/// more.
+/// @param v the rows of this lane, columns k and following first @param position where each of them stands; -1: no row
+/// @param end the first column that is not this warp's
 /// @param m shared memory: L and U, each row where it stands in A, STRIDE elements from the one before
 /// @param row_of_u shared memory for 2 * COLUMNS numbers, at a 16-byte boundary: a step may not overwrite what others
 ///        still read in the step before
+/// @param chosen shared memory: element k becomes the choice of this step
 template <int STRIDE, int ROWS, int COLUMNS>
 __device__ void eliminate_column(double (&v)[ROWS][COLUMNS], int (&position)[ROWS], int lane, int k, int end, double* m,
                                  double* row_of_u, Choice* chosen) {
     const Pivot pivot = find_pivot(v, position, k);
     const Choice choice = {pivot.lane + 32 * pivot.index, pivot.position};
     double* const u = row_of_u + k % 2 * COLUMNS;
-    if (lane == pivot.lane) {
+    if (lane == pivot.lane) { // after __syncwarp() all lanes read them
         store_row(u, v, pivot.index);
         chosen[k] = choice;
     }

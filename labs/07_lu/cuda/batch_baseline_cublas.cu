@@ -1,7 +1,7 @@
 // Baseline of the batches: cuBLAS, with partial pivoting.
 //
-// It takes an array of pointers to the matrices, column by column, so they are transposed on the host first, and back
-// after: the time does not contain that.
+// It takes an array of pointers to matrices that are stored column by column. So the host transposes them before, and
+// the factors after; the time does not contain that.
 #include "batch.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/cublas.hpp"

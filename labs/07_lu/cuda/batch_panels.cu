@@ -1,10 +1,10 @@
 // Batch in CUDA: a warp per panel, in registers.
 //
-// Changed: matrices of more than 32 rows. A warp keeps a panel of 8 columns in registers, each lane up to four rows
-// of it. So search, exchange and division of a column are done in one warp, as in cuda_batch_warp. Then the column of L
-// stands in shared memory, and after one barrier all warps to its right apply the step to their own columns. There are
-// n barriers instead of 4 n, and while the others apply a step, the warp of the panel goes on with the next one:
-// look-ahead, as in cuda_look_ahead_pivot.
+// Changed: matrices of more than 32 rows. A warp keeps a panel of 8 columns in registers, each lane up to four rows of
+// it (up to eight in the last 256 rows of cuda_critical_path_pivot). So search, exchange and division of a column are
+// done in one warp, as in cuda_batch_warp. Then the column of L stands in shared memory, and after one barrier all
+// warps to its right apply the step to their own columns. There are n barriers instead of 4 n, and while the others
+// apply a step, the warp of the panel goes on with the next one: look-ahead, as in cuda_look_ahead_pivot.
 // Rows are not exchanged here either. Row i of A stays in its lane, and in row i of shared memory; the rows are put in
 // order on their way out.
 // Limit: the chain. One warp at a time searches and divides, and there are registers and shared memory for one matrix
@@ -28,14 +28,14 @@ template <int WARPS> constexpr int stride_of = WARPS* width + 2;
 /// Shared memory for m, in bytes.
 template <int ROWS, int WARPS> constexpr std::size_t shared_of = sizeof(double) * ROWS* lanes* stride_of<WARPS>;
 
-/// The blocks of a multiprocessor for which the compiler leaves registers: as many as shared memory has room for, if
-/// the registers do.
+/// How many blocks of a multiprocessor the compiler must leave registers for. For 33 to 96 rows there is shared memory
+/// for more than one; 1 demands nothing.
 template <int ROWS> constexpr int blocks_of = ROWS == 2 ? 4 : ROWS == 3 ? 2 : 1;
 
 /// Factorises matrix number blockIdx.x, with a warp for each 8 columns. It has at most lanes * ROWS rows and at most
 /// WARPS * width columns, no more of these than rows. In global memory row i begins at a[i * row_stride], in shared
-/// memory at m[i * stride]. Lane l keeps the rows l, l + 32, ... Those from `rows` on are no candidates for a pivot,
-/// and never read.
+/// memory at m[i * stride]. Lane l keeps the rows l, l + 32, ... Those from `rows` on hold whatever shared memory held:
+/// they are no candidates for a pivot, and nothing depends on them.
 /// @param first_row the number of the matrix's first row, from which pivots are counted
 template <int ROWS, int WARPS>
 __global__ void __launch_bounds__(WARPS* lanes, blocks_of<ROWS>)

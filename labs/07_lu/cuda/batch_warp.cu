@@ -2,12 +2,12 @@
 //
 // Changed: each lane of a warp keeps a row in registers, and no thread waits for another warp. A step is
 // eliminate_column() in batch.hpp: the pivot is found with integer instructions of the whole warp, and its row passes
-// through shared memory to all lanes, which read the same address at a time, a broadcast. Shuffles would take two
-// instructions for each element. Eight steps have 32 columns each, eight have 24, and so on: few of the operations are
-// wasted, and there are few instructions.
+// through shared memory to all lanes, which read the same address at the same time (a broadcast). Shuffles would take
+// two instructions for each element. The first eight steps work on 32 columns, the next eight on 24, and so on: little
+// arithmetic is wasted, and the loops keep the program short.
 // Matrices pass through shared memory on their way in and out, too, so that a warp accesses consecutive addresses in
 // global memory, and a lane its own row. There the rows are put in order.
-// Limit: the chain of a step, search, broadcast, division. Other warps work meanwhile, as many as the registers allow.
+// Limit: the chain of a step: search, broadcast, division. Other warps work meanwhile, as many as the registers allow.
 #include "batch.hpp"
 #include "device_factors.hpp"
 #include "gpulab/cuda/timing.hpp"
@@ -22,7 +22,7 @@ constexpr int lanes = 32;
 
 /// Shared memory of a warp, for matrices of at most MOST rows.
 template <int MOST> struct Tile {
-    // 16-byte words, an odd number of them: lanes that access 16 bytes of their own rows meet in few banks.
+    // 16-byte words, an odd number of them, so that lanes that access 16 bytes of their own rows meet in no bank.
     static constexpr int stride = MOST + 2;
     alignas(16) double m[MOST * stride];
     alignas(16) double row_of_u[2 * MOST];

@@ -1,7 +1,7 @@
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 
-// Factorises one n x n matrix per group of ITEMS, with partial pivoting, in local memory: row i begins at m[i *
-// stride].
+// Factorises one n x n matrix per group of ITEMS items, with partial pivoting, in local memory. Row i begins at
+// m[i * stride].
 kernel void batch(global double* all, global int* all_pivots, int n, int stride, local double* m) {
     local double best[ITEMS];
     local int row[ITEMS];

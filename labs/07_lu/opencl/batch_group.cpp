@@ -1,10 +1,10 @@
 // Batch in OpenCL: a work-group per matrix.
 //
 // The group copies its matrix into local memory, eliminates it there, and copies it back: each element moves twice,
-// whatever n is. A step is that of opencl_blocked_pivot's panel. Rows are an odd number of elements apart, so that the
-// items, each in a row of its own, access different banks.
-// Limit: local memory. A group needs about 8 n^2 bytes of it, which many GPUs have up to n = 77 only, and few groups
-// fit a compute unit at a time. While the items compare candidates, most of them wait.
+// whatever n is. A step works as in the panel of opencl_blocked_pivot. Rows are an odd number of elements apart, so
+// that the items, each in a row of its own, access different banks.
+// Limit: local memory. A group needs about 8 n^2 bytes of it. The 48 KiB that many GPUs give a group suffice up to
+// n = 77 only, and few groups fit on a compute unit at a time. While the items compare candidates, most of them wait.
 #include <string>
 
 #include "batch.hpp"

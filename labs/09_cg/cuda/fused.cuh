@@ -113,7 +113,7 @@ public:
         next_kernel<<<update_blocks_, block_threads, 0, stream>>>(v_.r.data(), v_.weights(), v_.x.data(), v_.p.data(),
                                                                   v_.n, next_direction(), state_.data());
     }
-    /// Puts 16 iterations into a stream, or as many as are left. @return how many
+    /// Puts 16 iterations into a stream, or `left` if that is fewer. @return how many
     std::size_t launch(cudaStream_t stream, std::size_t left) {
         const std::size_t count = std::min<std::size_t>(left, 16);
         for (std::size_t k = 0; k < count; ++k) iterate(stream);
