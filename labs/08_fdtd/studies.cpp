@@ -58,7 +58,7 @@ std::vector<std::size_t> sides(const StudySettings& settings) {
     return all;
 }
 
-/// A scene, ready to be computed, and what judges those who compute it.
+/// A scene, ready to be computed, and the judge of the variants that compute it.
 template <class T> struct Case {
     Case(const Options& its_options, Report& its_report, const Scene& its_scene)
         : options(its_options), report(its_report), scene(its_scene), p(make_problem<T>(scene)), judge(scene, p),

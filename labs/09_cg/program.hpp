@@ -69,7 +69,7 @@ public:
     /// Writes the file of --solution, unless it has been tried before. @return whether that was done
     template <class T> bool write_solution(const std::vector<T>& x);
     const std::string& solution() const { return solution_.path(); } ///< where it is, or ""
-    /// Whether it may be written while the table is printed: it is no pipe, and the table does not go to it.
+    /// Whether the solution may be written while the table is printed: it is a regular file, and not the table's.
     bool solution_is_apart() const { return solution_.repeatable(); }
 
 private:

@@ -13,8 +13,8 @@ inline constexpr int thin_threads = 256, thin_warps = thin_threads / 32;
 inline constexpr int rows_of_block = 4; ///< of A and C, in few_columns_kernel
 
 /// C has at most `rows` rows. A block computes 32 * width columns of it, a lane `width` neighbouring ones. The warps of
-/// the block share k: each takes one row of B at a time. Block (x, y) takes part y of k, which has `part` rows of B, and
-/// writes its sums to C number y: there are as many as k has parts.
+/// the block share k: each takes one row of B at a time. Block (x, y) takes part y of k, which has `part` rows of B,
+/// and writes its sums to C number y: there are as many as k has parts.
 template <int rows, int width>
 __global__ void __launch_bounds__(thin_threads)
     few_rows_kernel(const float* __restrict__ a, const float* __restrict__ b, float* __restrict__ c, int m, int k,
@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(thin_threads)
     for (int i = 0; i < rows; ++i)
 #pragma unroll
         for (int e = 0; e < width; ++e) of_warp[warp][i][lane * width + e] = sum[i][e];
-    __syncthreads();
+    __syncthreads(); // the sums of all warps are there
     for (int e = threadIdx.x; e < rows * 32 * width; e += thin_threads) {
         const int i = e / (32 * width), column = e % (32 * width), s = blockIdx.x * 32 * width + column;
         if (i >= m || s >= n) continue;

@@ -273,7 +273,7 @@ __global__ void __launch_bounds__(bins_threads)
     for (int g = me; g < groups; g += bins_threads) next[g] = 0;
     __syncthreads();
     for (int k = me; k < n; k += bins_threads) atomicAdd(&next[group_of(place[base + k])], 1);
-    __syncthreads();
+    __syncthreads(); // all entries are counted
 
     int sum = 0; // of the warp's groups so far
     for (int g = warp * groups_of_warp + lane; g < (warp + 1) * groups_of_warp; g += 32) {
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(bins_threads)
     int all = 0;
     const int begin = scan_of_block(lane == 0 ? sum : 0, all); // of lane 0: over the warps before
     if (lane == 0) warp_begin[warp] = begin;
-    __syncthreads();
+    __syncthreads(); // every group has its first place
 
     const auto place_of = [](int k) { return k / chunk * chunk + 4 * (k % 32) + k % chunk / 32; };
     for (int k = me; k < n; k += bins_threads) {
@@ -460,7 +460,7 @@ __global__ void __launch_bounds__(bins_threads)
     T* const sum = reinterpret_cast<T*>(shared);
     const int slot_begin = first_slot[blockIdx.x], slots = first_slot[blockIdx.x + 1] - slot_begin;
     for (int s = static_cast<int>(threadIdx.x); s < slots; s += static_cast<int>(blockDim.x)) sum[s] = 0;
-    __syncthreads();
+    __syncthreads(); // all sums are zero
 
     const unsigned lane = threadIdx.x % 32;
     const int warps = static_cast<int>(blockDim.x) / 32;
@@ -481,7 +481,7 @@ __global__ void __launch_bounds__(bins_threads)
 #pragma unroll
         for (int n = 0; n < unroll; ++n) add_products(sum, mine[n], its_x[n]);
     }
-    __syncthreads();
+    __syncthreads(); // all products are added
 
     for (int s = static_cast<int>(threadIdx.x); s < slots; s += static_cast<int>(blockDim.x)) {
         const int i = row[slot_begin + s];

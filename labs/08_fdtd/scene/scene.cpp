@@ -23,7 +23,7 @@ namespace {
 using Json = nlohmann::json;
 using gpulab::UsageError;
 
-constexpr double tiny = 1e-30, huge = 1e30; // what numbers that are not limited otherwise are between
+constexpr double tiny = 1e-30, huge = 1e30; // bounds of numbers that have no others
 
 [[noreturn]] void fault(const std::string& key, const std::string& what) {
     throw UsageError(fmt::format("{}: {}", key, what));

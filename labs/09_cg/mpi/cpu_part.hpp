@@ -75,7 +75,7 @@ private:
     template <class Add> ResidualSums sum_of_ranges(const Add& add) {
         std::vector<ResidualSums> shares(ranges_.parts());
         in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
-            ResidualSums share; // of its own: neighbours in `shares` disturb each other
+            ResidualSums share; // local: neighbours in `shares` lie in one cache line (false sharing)
             for (std::size_t i = begin; i < end; ++i) add(i, share);
             shares[thread] = share;
         });
