@@ -214,7 +214,8 @@ gpulab::Comparison compare_each(const Problem& p, const Factors& f, bool pivotin
     std::size_t worst = 0;
     for (std::size_t m = 1; m < p.count; ++m)
         if (worse(each[m], each[worst])) worst = m;
-    if (!each[worst].passed) each[worst].message = fmt::format("matrix {}: {}", worst, each[worst].message);
+    if (!each[worst].passed)
+        each[worst].message = fmt::format("matrix {} of the batch: {}", worst + 1, each[worst].message);
     return each[worst];
 }
 

@@ -61,7 +61,7 @@ struct Result {
     std::string reason; ///< why failed or skipped
     Timing kernel;
     double total_ms = 0;    ///< host data to host data: allocate, copy in, one kernel, copy out; 0: not measured
-    double prepared_ms = 0; ///< the part of it that serves any number of kernels: Stopwatch::prepare(); 0: not measured
+    double prepared_ms = 0; ///< of the last pass, what serves any number of kernels: Stopwatch::prepare(); 0: none
     double error = 0;
     double tolerance = 0;
     Work work;          ///< filled in by Report::add

@@ -24,6 +24,7 @@ constexpr std::size_t offset_bytes(std::size_t nonzeros) { return nonzeros <= ma
 
 /// The numbers first, first + 1, ... last - 1, for a loop.
 struct IndexRange {
+    /// What a range-based for needs.
     struct Iterator {
         std::size_t at;
         std::size_t operator*() const { return at; }
