@@ -194,7 +194,7 @@ TEST_CASE("the comparison of a batch sees a wrong element in any matrix, and nam
     CHECK(worst < 0.1);
     for (const std::size_t m : {0, 63, 130, 199}) {
         INFO("matrix " << m);
-        const std::string words = fmt::format("matrix {}: ", m);
+        const std::string words = fmt::format("matrix {} of the batch: ", m + 1);
         Factors wrong = right;
         wrong.lu[m * 400 + 19 * 20 + 7] += 1e-9;
         CHECK(lu::compare(p, wrong, true).message.starts_with(words));
