@@ -1,14 +1,11 @@
 #ifdef REAL_IS_DOUBLE
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 typedef double8 REAL8;
+typedef double4 REAL4;
 #else
 typedef float8 REAL8;
+typedef float4 REAL4;
 #endif
-
-REAL sum_of(REAL8 v) {
-    const REAL8 w = v + v.s45670123;
-    return (w.s0 + w.s2) + (w.s1 + w.s3);
-}
 
 // Item t adds up the elements t * each ... (t + 1) * each - 1 of a, from front to back. Each `block` of them has a sum
 // of its own, which is added to the item's: so an element takes part in fewer additions.
@@ -28,7 +25,9 @@ kernel void ranges(global const REAL* a, ulong n, ulong each, ulong block, globa
         }
         REAL left = 0;
         for (; i < block_end; ++i) left += a[i];
-        sum += sum_of((s0 + s1) + (s2 + s3)) + left;
+        const REAL8 s = (s0 + s1) + (s2 + s3);
+        const REAL4 h = s.lo + s.hi;
+        sum += ((h.x + h.y) + (h.z + h.w)) + left;
     }
     sums[t] = sum;
 }

@@ -7,6 +7,7 @@
 // step twice as many threads of a warp access the same bank and wait for each other. And the last steps have fewer
 // equations than a warp has lanes, but their barriers take as long.
 #include "device_problem.hpp"
+#include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
 
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(cr_threads) cr_kernel(const T* a_in, const T* 
 
 template <class T> void cuda_cr(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     const std::size_t shared_bytes = 4 * p.n * sizeof(T);
-    ask_for_shared_memory(cr_kernel<T>, shared_bytes);
+    gpulab::ask_for_shared_memory(cr_kernel<T>, shared_bytes, "a system");
     const DeviceProblem<T> in(p);
     DeviceOutput<T> result(p);
 

@@ -18,6 +18,7 @@
 #include <algorithm>
 
 #include "device_problem.hpp"
+#include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/poisoning.hpp"
 
@@ -126,7 +127,7 @@ __global__ void __launch_bounds__(hybrid_threads)
 
 template <class T> void cuda_hybrid(const Problem<T>& p, Output<T>& out, Stopwatch& watch) {
     const std::size_t shared_bytes = 4 * p.n * sizeof(T);
-    ask_for_shared_memory(hybrid_kernel<T>, shared_bytes);
+    gpulab::ask_for_shared_memory(hybrid_kernel<T>, shared_bytes, "a system");
     const DeviceProblem<T> in(p);
     DeviceOutput<T> result(p);
 

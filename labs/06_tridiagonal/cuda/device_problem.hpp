@@ -41,19 +41,4 @@ inline gpulab::Unsupported too_many_unknowns(std::size_t n, unsigned most) {
                                std::to_string(most));
 }
 
-/// Lets a kernel use this much dynamic shared memory. Above 48 KiB a kernel must ask for it.
-/// @throws Unsupported when a block of this device has less
-template <class Kernel> void ask_for_shared_memory(Kernel kernel, std::size_t bytes) {
-    int device = 0, most = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    cudaFuncAttributes attributes{};
-    CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-    if (bytes + attributes.sharedSizeBytes > static_cast<std::size_t>(most))
-        throw gpulab::Unsupported("a system takes " + std::to_string(bytes) +
-                                  " bytes of shared memory, and a block of this device has " +
-                                  std::to_string(static_cast<std::size_t>(most) - attributes.sharedSizeBytes));
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
-
 } // namespace tridiagonal

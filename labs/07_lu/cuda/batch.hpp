@@ -1,33 +1,15 @@
 /// @file
-/// What the CUDA rungs for batches share: the search for a pivot by a warp, and shared memory above 48 KiB.
+/// What the CUDA rungs for batches share: a step of elimination, with the search for the pivot by a warp.
 #pragma once
 
 #include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
-#include <string>
 
 #include "batch.hpp"
-#include "gpulab/cuda/check.hpp"
-#include "gpulab/error.hpp"
 
 namespace lu {
-
-/// Lets a kernel use this much dynamic shared memory. Above 48 KiB a kernel must ask for it.
-/// @throws Unsupported when a block of this device has less
-template <class Kernel> void ask_for_shared_memory(Kernel kernel, std::size_t bytes) {
-    int device = 0, most = 0;
-    CUDA_CHECK(cudaGetDevice(&device));
-    CUDA_CHECK(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-    cudaFuncAttributes attributes{};
-    CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel));
-    if (bytes + attributes.sharedSizeBytes > static_cast<std::size_t>(most))
-        throw gpulab::Unsupported("a matrix takes " + std::to_string(bytes) +
-                                  " bytes of shared memory, and a block of this device has " +
-                                  std::to_string(static_cast<std::size_t>(most) - attributes.sharedSizeBytes));
-    CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
 
 /// The largest of the integers that the lanes of a warp have. From compute capability 8.0 on that is one instruction.
 template <class T> __device__ T largest_of_warp(T value) {

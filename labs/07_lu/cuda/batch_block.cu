@@ -7,6 +7,7 @@
 // Limit: four barriers per column. Between them most threads wait for few: 32 search, and 128 at most divide.
 #include "batch.hpp"
 #include "device_factors.hpp"
+#include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
 
 namespace lu {
@@ -63,7 +64,7 @@ void cuda_batch_block(const Problem& p, Factors& f, Stopwatch& watch) {
     const unsigned threads = p.n <= 32 ? 64 : p.n <= 64 ? 256 : 512; // the fastest of 64 to 512 on an H100
     const int n = static_cast<int>(p.n), stride = n | 1;
     const std::size_t shared_bytes = p.n * static_cast<std::size_t>(stride) * sizeof(double);
-    ask_for_shared_memory(batch_block_kernel, shared_bytes);
+    gpulab::ask_for_shared_memory(batch_block_kernel, shared_bytes, "a matrix");
     DeviceFactors d(p);
     watch.tile(32), watch.tile(64);
     gpulab::watch_stream(

@@ -11,6 +11,7 @@
 // of 128 rows per multiprocessor.
 #include "batch.hpp"
 #include "device_factors.hpp"
+#include "gpulab/cuda/shared_memory.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "steps.hpp"
 
@@ -107,7 +108,7 @@ template <int ROWS, int WARPS>
 void launch(double* all, std::size_t count, std::size_t row_stride, int rows, int columns, std::int32_t* pivots,
             int first_row, cudaStream_t stream) {
     const auto kernel = batch_panels_kernel<ROWS, WARPS>;
-    ask_for_shared_memory(kernel, shared_of<ROWS, WARPS>);
+    gpulab::ask_for_shared_memory(kernel, shared_of<ROWS, WARPS>, "a matrix");
     const int threads = (columns + width - 1) / width * lanes;
     kernel<<<static_cast<unsigned>(count), threads, shared_of<ROWS, WARPS>, stream>>>(
         all, rows * row_stride, row_stride, rows, columns, pivots, first_row);
