@@ -109,9 +109,11 @@ Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> 
     return p;
 }
 
-template <class T> bool has_curvature(double pq, const std::vector<double>& history) {
-    if (!(pq > 0) || !std::isfinite(pq)) return false;
-    return pq >= std::numeric_limits<double>::min() || end_without_curvature<T>(history) != End::exhausted;
+template <class T> End end_by_curvature(double pq, const std::vector<double>& history) {
+    if (!std::isfinite(pq)) return End::not_finite;
+    const End without = end_without_curvature<T>(history);
+    const double least = without == End::exhausted ? std::numeric_limits<double>::min() : 0;
+    return pq > 0 && pq >= least ? End::none : without;
 }
 
 template <class T> End end_without_curvature(const std::vector<double>& history) {
@@ -151,7 +153,7 @@ template <class T> std::span<const gpulab::Variant<Run<T>>> variants() {
 #define INSTANTIATE(T)                                                                                \
     template Problem<T> make_problem(gpulab::Csr<T>, std::vector<T>, std::vector<T>, const Settings&, \
                                      const std::string&);                                             \
-    template bool has_curvature<T>(double, const std::vector<double>&);                               \
+    template End end_by_curvature<T>(double, const std::vector<double>&);                             \
     template End end_without_curvature<T>(const std::vector<double>&);                                \
     template gpulab::Work work(const Problem<T>&, std::size_t);                                       \
     template std::span<const gpulab::Variant<Run<T>>> variants<T>();

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>
@@ -88,13 +87,10 @@ std::vector<std::pair<std::string, double>> longest_times(const std::vector<std:
 
 /// Marks an output as unwritten; see gpulab::poisoning().
 template <class T> void poison(Output<T>& out) {
-    gpulab::poison(out.x);
-    out.history.clear();
-    out.end = End::limit;
-    out.curvature = 0;
-    out.kernel_ms.clear();
-    out.timeline.clear();
-    out.notes.clear();
+    Output<T> fresh;
+    fresh.x = std::move(out.x);
+    gpulab::poison(fresh.x);
+    out = std::move(fresh);
 }
 
 /// Whether two devices computed the same history, to the last bit: NaN is not equal to NaN, but its bits are.
@@ -115,9 +111,10 @@ template <class T>
 Problem<T> make_problem(gpulab::Csr<T> matrix, std::vector<T> b, std::vector<T> start, const Settings& settings,
                         const std::string& name = "the matrix");
 
-/// Whether the iteration can go on with this p . A p: it is positive and finite. Below the smallest normal number it
-/// has lost digits, which is the end once the residual is rounding only. @param history up to this iteration
-template <class T> bool has_curvature(double pq, const std::vector<double>& history);
+/// How the iteration ends with this p . A p, or End::none: it goes on where this is positive and finite. Below the
+/// smallest normal number it has lost digits, which is the end once the residual is rounding only.
+/// @param history up to this iteration
+template <class T> End end_by_curvature(double pq, const std::vector<double>& history);
 
 /// Decides between not_positive and exhausted. @param history up to the iteration in which p . A p was not positive
 template <class T> End end_without_curvature(const std::vector<double>& history);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "gpulab/compare.hpp"
@@ -23,9 +24,7 @@ template <class Body> double sum_over_rows(std::size_t n, const Body& body) {
         for (std::size_t i = n * part / parts; i < n * (part + 1) / parts; ++i) sum += body(i);
         sums[part] = sum;
     });
-    double sum = 0;
-    for (const double s : sums) sum += s;
-    return sum;
+    return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
 /// The sum of the absolute terms of a row's product: what its rounding error is proportional to.
@@ -55,16 +54,13 @@ template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, st
     const std::size_t n = p.n();
     std::vector<double> r(n), d(p.start.begin(), p.start.end()), q(n);
     std::uint64_t draw = 0;
+    const auto random = [&](std::uint64_t at) { return 2 * gpulab::random_unit(seed, at) - 1; };
     const auto product = [&](std::size_t i, std::uint64_t at) {
         const double exact = row_product<double>(p.matrix, i, d);
-        return noise.row > 0 ? exact + noise.row * (2 * gpulab::random_unit(seed, at) - 1) * row_size(p.matrix, i, d)
-                             : exact;
+        return noise.row > 0 ? exact + noise.row * random(at) * row_size(p.matrix, i, d) : exact;
     };
-    const auto changed = [&](double value, std::uint64_t at) {
-        return value * (1 + noise.sum * (2 * gpulab::random_unit(seed, at) - 1));
-    };
+    const auto changed = [&](double value, std::uint64_t at) { return value * (1 + noise.sum * random(at)); };
     const auto weight = [&](std::size_t i) { return p.jacobi ? static_cast<double>(p.inverse_diagonal[i]) : 1.0; };
-    double rho = 0;
     Reference result;
     result.complete = true;
     std::vector<double>& history = result.history;
@@ -75,7 +71,7 @@ template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, st
         return end == End::limit && history.size() <= p.limit;
     };
     sum_over_rows(n, [&](std::size_t i) { return r[i] = p.b[i] - product(i, i), 0.0; });
-    rho = sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i], r[i] * d[i]; });
+    double rho = sum_over_rows(n, [&](std::size_t i) { return d[i] = weight(i) * r[i], r[i] * d[i]; });
     bool more = note(sum_over_rows(n, [&](std::size_t i) { return r[i] * r[i]; }));
     while (more) {
         if (history.size() > most) {
@@ -87,10 +83,8 @@ template <class T> Reference iterate(const Problem<T>& p, const Noise& noise, st
             q[i] = product(i, draw + i);
             return d[i] * q[i];
         });
-        if (!has_curvature<T>(pq, history)) {
-            end = std::isfinite(pq) ? end_without_curvature<T>(history) : End::not_finite;
-            break;
-        }
+        end = end_by_curvature<T>(pq, history);
+        if (end != End::none) break;
         const double alpha = changed(rho / pq, ++draw);
         const double rr = sum_over_rows(n, [&](std::size_t i) { return r[i] -= alpha * q[i], r[i] * r[i]; });
         const double next_rho =
@@ -141,8 +135,7 @@ template <class T> Reference make_reference(const Problem<T>& p, double patience
     const auto most = static_cast<std::size_t>(std::clamp(patience / step, 3.0, 1e9));
     Reference reference = iterate(p, {}, 0, most);
     const Noise noise{8 * epsilon, (16 + std::sqrt(static_cast<double>(p.n()))) * epsilon};
-    reference.allowed.resize(reference.history.size());
-    for (std::size_t k = 0; k < reference.history.size(); ++k) reference.allowed[k] = noise.sum * reference.history[k];
+    for (const double norm : reference.history) reference.allowed.push_back(noise.sum * norm);
     for (std::uint64_t run = 1; run <= 4; ++run) {
         const std::vector<double> other = iterate(p, noise, run, most).history;
         for (std::size_t k = 0; k < reference.history.size(); ++k) {
@@ -202,12 +195,9 @@ template <class T> gpulab::Comparison compare(const Problem<T>& p, const Referen
 
     // The history, as long as rounding lets it agree.
     bool agreeing = true;
-    std::size_t i = 0;
-    for (; i <= k && i < reference.history.size() && agreeing; ++i) {
-        if (reference.allowed[i] > 0.1 * reference.history[i]) {
-            agreeing = false;
-            break;
-        }
+    for (std::size_t i = 0; i <= k && i < reference.history.size(); ++i) {
+        agreeing = !(reference.allowed[i] > 0.1 * reference.history[i]);
+        if (!agreeing) break;
         const double is = out.history[i], wanted = reference.history[i];
         if (is == wanted || (std::isnan(is) && std::isnan(wanted))) continue; // infinity - infinity is NaN
         const double difference = std::abs(is - wanted);
@@ -223,18 +213,14 @@ template <class T> gpulab::Comparison compare(const Problem<T>& p, const Referen
     }
     // The end.
     if (reference.complete) {
-        const std::size_t wanted = reference.history.size() - 1;
-        if (agreeing && k != wanted) {
-            const std::size_t last = std::min(k, wanted);
-            if (std::abs(reference.history[last] - p.stop_at) > reference.allowed[last])
-                return fail(
-                    nan, fmt::format("it ends after {} iterations, expected {}: {}", k, wanted, describe_end(p, out)));
-        } else if (agreeing && out.end != reference.end) {
-            return fail(nan, "expected another end: " + describe_end(p, out));
-        } else if (!agreeing && (k > 2 * wanted + 10 || 2 * k + 10 < wanted)) {
+        const std::size_t wanted = reference.history.size() - 1, last = std::min(k, wanted);
+        if (agreeing && k != wanted && std::abs(reference.history[last] - p.stop_at) > reference.allowed[last])
+            return fail(nan,
+                        fmt::format("it ends after {} iterations, expected {}: {}", k, wanted, describe_end(p, out)));
+        if (!agreeing && (k > 2 * wanted + 10 || 2 * k + 10 < wanted))
             return fail(nan, fmt::format("{} iterations, expected about {}", k, wanted));
-        }
-        if (!agreeing && (out.end == End::not_positive || out.end == End::not_finite) && out.end != reference.end)
+        const bool broken = out.end == End::not_positive || out.end == End::not_finite;
+        if ((agreeing ? k == wanted : broken) && out.end != reference.end)
             return fail(nan, "expected another end: " + describe_end(p, out));
     }
     if (out.end == End::not_finite && !(reference.complete && reference.end == End::not_finite))

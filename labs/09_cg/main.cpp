@@ -32,10 +32,8 @@ template <class T> void tell(const cg::Notes<T>& notes, gpulab::OutputFile& trac
 
 /// The user's own system is solved once, unless an option is about measuring.
 bool is_solved_once(const gpulab::Options& options, const Choice& c) {
-    return !c.rhs.empty() &&
-           std::ranges::none_of(std::initializer_list<const char*>{"--variant", "--repeat", "--warmup", "--flush-l2",
-                                                                   "--json", "--csv", "--trace", "--parts"},
-                                [&](const char* option) { return options.given(option); });
+    const auto measuring = {"--variant", "--repeat", "--warmup", "--flush-l2", "--json", "--csv", "--trace", "--parts"};
+    return !c.rhs.empty() && std::ranges::none_of(measuring, [&](const char* option) { return options.given(option); });
 }
 
 /// Solves the system with the best variant that the chosen devices can run, once.
@@ -44,8 +42,8 @@ int solve(const std::vector<gpulab::Job<cg::Run<T>>>& jobs, const Choice& c, con
           cg::Files& files) {
     for (const char* const name : {"cuda_persistent", "cuda_graph", "opencl_five_kernels", "cpu_threads"}) {
         const auto job = std::ranges::find_if(jobs, [&](const auto& j) {
-            const bool slow =
-                j.variant.backend == gpulab::Backend::opencl && j.device().is_cpu; // cpu_threads is faster
+            // cpu_threads is faster.
+            const bool slow = j.variant.backend == gpulab::Backend::opencl && j.device().is_cpu;
             return j.variant.name == name && j.skip.empty() && !slow;
         });
         if (job == jobs.end()) continue;

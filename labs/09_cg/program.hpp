@@ -16,8 +16,8 @@ namespace cg {
 
 /// What the user asked for, in both programs.
 struct Choice {
-    std::string matrix, generate, rhs, start; ///< what is solved
-    std::string solution, history;            ///< files to write
+    std::string matrix{}, generate{}, rhs{}, start{}; ///< what is solved
+    std::string solution{}, history{};                ///< files to write
     std::string type = "double", method = "cg", preconditioner = "none", criterion = "relative", balance = "nnz";
     Settings settings;
 

@@ -47,14 +47,11 @@ public:
 
     /// Takes p . q of this iteration. @return false when it is not positive, which ends the iteration
     bool accepts(double pq) {
-        if (has_curvature<T>(pq, out_.history)) {
-            alpha_ = rho_ / pq;
-            return true;
-        }
-        more_ = false;
-        out_.curvature = pq;
-        out_.end = std::isfinite(pq) ? end_without_curvature<T>(out_.history) : End::not_finite;
-        return false;
+        const End end = end_by_curvature<T>(pq, out_.history);
+        more_ = end == End::none;
+        if (more_) alpha_ = rho_ / pq;
+        else out_.end = end, out_.curvature = pq;
+        return more_;
     }
     double alpha() const { return alpha_; }
 

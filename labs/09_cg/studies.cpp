@@ -7,11 +7,9 @@
 
 #include "gpulab/error.hpp"
 #include "gpulab/growth.hpp"
-#include "gpulab/input.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "judge.hpp"
 #include "runs.hpp"
-#include "tuning.hpp"
 
 namespace cg {
 
@@ -24,12 +22,6 @@ namespace {
 std::string laplacian(std::size_t rows) {
     const auto side = static_cast<std::size_t>(std::max(2.0, std::round(std::sqrt(static_cast<double>(rows)))));
     return fmt::format("laplace2d:{}", side);
-}
-
-template <class T> Problem<T> problem_of(const std::string& matrix, const Options& options, const Settings& settings) {
-    gpulab::Csr<T> a = gpulab::generate_matrix<T>(matrix, options.seed());
-    std::vector<T> b = gpulab::random_vector<T>(a.rows, options.seed());
-    return make_problem(std::move(a), std::move(b), {}, settings, matrix);
 }
 
 /// Unknowns, for a study that should end within minutes: on a CPU, 10 million take hours.
@@ -48,19 +40,26 @@ Settings fixed_iterations(const Settings& given, std::size_t count) {
     return settings;
 }
 
-/// Runs the variants of these names. `each(result, out)` gives the report what it wants of each.
+/// Runs these jobs. `each(result, out)` gives the report what it wants of each.
 template <class T, class Each>
-void some_variants(const Options& options, const Problem<T>& p, const std::vector<std::string>& names,
-                   const Each& each) {
+void run_jobs(const Options& options, const Problem<T>& p, const Reference& reference,
+              const std::vector<gpulab::Job<Run<T>>>& jobs, const Each& each) {
     Output<T> out;
     Notes<T> notes(p, out);
-    const Reference reference = make_reference(p);
-    for (const auto& job : jobs<T>(options, p.parts)) {
-        if (std::ranges::find(names, job.variant.name) == names.end()) continue;
+    for (const auto& job : jobs) {
         gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
         notes.add(job, result);
         each(result, out);
     }
+}
+
+/// The same for the variants of these names.
+template <class T, class Each>
+void some_variants(const Options& options, const Problem<T>& p, const std::vector<std::string>& names,
+                   const Each& each) {
+    auto some = jobs<T>(options, p.parts);
+    std::erase_if(some, [&](const auto& job) { return std::ranges::find(names, job.variant.name) == names.end(); });
+    run_jobs(options, p, make_reference(p), some, each);
 }
 
 /// The method four ways on two matrices, by cpu_threads. Each way is a row of the table; the files have the residuals
@@ -75,7 +74,7 @@ template <class T> void history(const Options& options, Report& report, std::siz
         for (const bool steepest : {false, true})
             for (const bool jacobi : {false, true}) {
                 settings.steepest = steepest, settings.jacobi = jacobi;
-                const Problem<T> p = problem_of<T>(matrix, options, settings);
+                const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
                 gpulab::Parameters all = parameters(p, matrix);
                 all.push_back({"iteration", 0}); // of the curves below
                 report.begin(all);
@@ -116,18 +115,15 @@ template <class T> void growth(const Options& options, Report& report, std::size
         const MemoryNeed need = memory_need(gpulab::generated_size(matrix), sizeof(T));
         if (!growth.fits(fmt::format("{} rows", rows), n * static_cast<double>(settings.limit), need.device, need.host))
             break;
-        const Problem<T> p = problem_of<T>(matrix, options, settings);
+        const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
         const Reference reference = make_reference(p);
-        Output<T> out;
-        Notes<T> notes(p, out);
         report.begin(parameters(p, "laplace2d"));
-        for (const auto& job : growth.jobs(jobs<T>(options, p.parts))) {
-            gpulab::Result result = gpulab::run(job, p, out, options, [&] { return compare(p, reference, out); });
-            notes.add(job, result);
-            const std::size_t iterations = std::max<std::size_t>(out.iterations(), 1);
-            growth.add_to(result, n * static_cast<double>(iterations));
-            report.add(std::move(result), work(p, iterations));
-        }
+        run_jobs(options, p, reference, growth.jobs(jobs<T>(options, p.parts)),
+                 [&](gpulab::Result& result, const Output<T>& out) {
+                     const std::size_t iterations = std::max<std::size_t>(out.iterations(), 1);
+                     growth.add_to(result, n * static_cast<double>(iterations));
+                     report.add(std::move(result), work(p, iterations));
+                 });
     }
 }
 
@@ -138,7 +134,7 @@ template <class T> void table_4_4(const Options& options, Report& report, std::s
     report.column("items", "items"), report.column("groups", "groups/CU"),
         report.column("saved_percent", "saved %", "{:.0f}");
     const std::string matrix = laplacian(rows);
-    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
+    const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = fixed_iterations(given, 100)});
     for (const gpulab::Device& device : options.devices(gpulab::Backend::opencl)) {
         if (sizeof(T) == 8 && !device.fp64) continue;
         gpulab::use(device);
@@ -157,7 +153,7 @@ template <class T>
 void kernel_table(const Options& options, Report& report, std::size_t rows, const Settings& given,
                   const std::vector<std::string>& names) {
     const std::string matrix = laplacian(rows);
-    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
+    const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = fixed_iterations(given, 100)});
     report.begin(parameters(p, matrix));
     add_columns(report);
     report.quiet(true); // beside the columns of every run there is no room for all kernels
@@ -174,7 +170,7 @@ void kernel_table(const Options& options, Report& report, std::size_t rows, cons
 /// Tables 4.7 to 4.12 of the thesis: the rate of each kernel against what the memory allows, from its bytes.
 template <class T> void table_4_7(const Options& options, Report& report, std::size_t rows, const Settings& given) {
     const std::string matrix = laplacian(rows);
-    const Problem<T> p = problem_of<T>(matrix, options, fixed_iterations(given, 100));
+    const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = fixed_iterations(given, 100)});
     report.begin(parameters(p, matrix));
     const std::vector<std::string> names = {"opencl_five_kernels", "opencl_tuned", "cuda_five_kernels"};
     some_variants(options, p, names, [&](const gpulab::Result& result, const Output<T>& out) {
@@ -202,7 +198,7 @@ template <class T> void scaling(const Options& options, Report& report, std::siz
             Settings settings = fixed_iterations(given, 50);
             settings.parts = parts;
             const std::string matrix = laplacian(weak ? rows * parts : rows);
-            const Problem<T> p = problem_of<T>(matrix, options, settings);
+            const Problem<T> p = problem_of<T>(options, {.generate = matrix, .settings = settings});
             gpulab::Parameters all = parameters(p, matrix);
             all.push_back({"scaling", weak ? "weak" : "strong"});
             report.begin(all);

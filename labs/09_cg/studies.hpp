@@ -8,7 +8,6 @@
 #include "cg.hpp"
 #include "gpulab/options.hpp"
 #include "gpulab/report.hpp"
-#include "gpulab/stopwatch.hpp"
 
 namespace cg {
 

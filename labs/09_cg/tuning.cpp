@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <map>
 #include <mutex>
 #include <sstream>
 
@@ -44,8 +45,8 @@ constexpr const char* heading = "device,kernel,type,rows,groups,one_ms,best_ms";
 constexpr std::size_t most_bytes = std::size_t{1} << 20; // some ten thousand lines
 
 std::string without_commas(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c == ',' || c == '\n'; }, ' ');
+    for (char& c : text)
+        if (c == ',' || c == '\n') c = ' ';
     return text;
 }
 
@@ -67,10 +68,8 @@ TuningCache::TuningCache(std::string path) : path_(std::move(path)) {
         const auto wrong = [&] {
             return gpulab::UsageError(fmt::format("{}:{}: not a line of a table '{}'", path_, number, heading));
         };
-        if (number == 1) {
-            if (line != heading) throw wrong();
-            continue;
-        }
+        if (number == 1 && line != heading) throw wrong();
+        if (number == 1) continue;
         std::vector<std::string> words;
         std::istringstream rest(line);
         for (std::string word; std::getline(rest, word, ',');) words.push_back(word);
@@ -105,41 +104,28 @@ std::string TuningCache::text() const {
     return text;
 }
 
-std::string find_groups(const std::string& file, const std::string& device, const std::string& type, std::size_t rows,
-                        const std::function<double(const char*, std::size_t)>& time,
-                        std::map<std::string, std::size_t>& groups) {
+Tuned find_groups(const std::string& file, const std::string& device, const std::string& kernel,
+                  const std::string& type, std::size_t rows, const std::function<double(std::size_t)>& time) {
     static std::mutex mutex;
     static auto* const caches = new std::map<std::string, TuningCache>; // by file; kept for the whole program
     const std::lock_guard lock(mutex);
     TuningCache& cache = caches->try_emplace(file, file).first->second;
     // Systems of about the same size share an entry: the next power of two.
     const std::size_t size = std::bit_ceil(std::max<std::size_t>(rows, 1));
-    std::vector<Tuned> found;
-    for (const char* const kernel : kernel_names) {
-        std::optional<Tuned> known = cache.find(device, kernel, type, size);
-        if (!known) {
-            known = fastest_groups([&](std::size_t count) { return time(kernel, count); }, rows);
-            known->device = device, known->kernel = kernel, known->type = type, known->rows = size;
-            cache.store(*known);
-        }
-        groups[kernel] = known->groups;
-        found.push_back(*known);
-    }
-    return tuning_table(found);
+    if (const std::optional<Tuned> known = cache.find(device, kernel, type, size)) return *known;
+    Tuned found = fastest_groups(time, rows);
+    found.device = device, found.kernel = kernel, found.type = type, found.rows = size;
+    cache.store(found);
+    return found;
 }
 
 std::string tuning_table(const std::vector<Tuned>& entries) {
-    std::string text;
-    const auto* previous = static_cast<const Tuned*>(nullptr);
-    for (const Tuned& t : entries) {
-        if (!previous || previous->device != t.device || previous->rows != t.rows || previous->type != t.type)
-            text += fmt::format("{}{}, up to {} rows in {}: groups per compute unit\n  {:<8}{:>12}{:>12}{:>8}{:>8}\n",
-                                text.empty() ? "" : "\n", t.device, t.rows, t.type, "kernel", "1: ms", "best: ms",
-                                "groups", "saved");
+    const Tuned& any = entries.front();
+    std::string text = fmt::format("{}, up to {} rows in {}: groups per compute unit\n  {:<8}{:>12}{:>12}{:>8}{:>8}\n",
+                                   any.device, any.rows, any.type, "kernel", "1: ms", "best: ms", "groups", "saved");
+    for (const Tuned& t : entries)
         text += fmt::format("  {:<8}{:>12.4f}{:>12.4f}{:>8}{:>7.0f}%\n", t.kernel, t.one_ms, t.best_ms, t.groups,
                             saved_percent(t.one_ms, t.best_ms));
-        previous = &t;
-    }
     return text;
 }
 

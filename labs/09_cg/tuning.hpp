@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,7 +26,6 @@ struct Tuned {
     std::size_t groups = 1; ///< per compute unit
     double one_ms = 0;      ///< with one group per compute unit
     double best_ms = 0;     ///< with `groups`
-    bool operator==(const Tuned&) const = default;
 };
 
 /// Tries 1, 2, 3, ... groups and stops at the first local minimum: when one more group is not faster.
@@ -64,14 +62,12 @@ private:
 };
 
 /// A table of entries for people, as table 4.4 of the thesis: the time of one group per compute unit, the best time,
-/// its number of groups, and what was saved.
+/// its number of groups, and what was saved. @param entries of one device, type and number of rows; at least one
 std::string tuning_table(const std::vector<Tuned>& entries);
 
-/// Finds the groups of all kernels on a device, or takes them from what was found earlier for its name.
-/// @param file see TuningCache @param type "float" or "double"
-/// @param time `time(kernel, groups)`: one run @param groups gets the number for each kernel @return tuning_table()
-std::string find_groups(const std::string& file, const std::string& device, const std::string& type, std::size_t rows,
-                        const std::function<double(const char*, std::size_t)>& time,
-                        std::map<std::string, std::size_t>& groups);
+/// Finds the groups of a kernel on a device, or takes them from what was found earlier for its name.
+/// @param file see TuningCache @param type "float" or "double" @param time `time(groups)`: of one run
+Tuned find_groups(const std::string& file, const std::string& device, const std::string& kernel,
+                  const std::string& type, std::size_t rows, const std::function<double(std::size_t)>& time);
 
 } // namespace cg

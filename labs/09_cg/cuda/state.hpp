@@ -47,7 +47,7 @@ __device__ inline bool is_exhausted(const double* history, unsigned long long k,
     return __ldcg(&history[k]) <= epsilon * __ldcg(&history[0]);
 }
 
-/// Whether the iteration can go on with this p . q, as the function of this name in cg.hpp.
+/// Whether the iteration can go on with this p . q. end_by_curvature() decides in the same way.
 __device__ inline bool has_curvature(double pq, const State* s) { return pq > 0 && pq >= s->least_pq && isfinite(pq); }
 
 /// Takes p . q of this iteration. Called by one thread.

@@ -23,7 +23,7 @@ public:
     void reset() {
         for (auto& device : devices_) device->reset();
     }
-    void clear() { begun_ = false; }
+    void clear() { out_.history.clear(); }
     void first_r() {
         on_all([](Device& d, std::size_t) {
             d.next_r(T{1});
@@ -83,15 +83,13 @@ protected:
     }
     /// Takes the sums of all parts.
     void take(const ResidualSums& sums) {
-        if (begun_) scalars_.next(sums.rr, sums.rho);
-        else scalars_.begin(sums.rr, sums.rho);
-        begun_ = true;
+        if (out_.history.empty()) scalars_.begin(sums.rr, sums.rho);
+        else scalars_.next(sums.rr, sums.rho);
     }
 
 private:
     Output<T> out_; // history and end
     Scalars<T> scalars_;
-    bool begun_ = false; // whether there has been a residual
     std::vector<std::unique_ptr<Device>> devices_;
 };
 

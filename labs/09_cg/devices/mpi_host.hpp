@@ -26,22 +26,8 @@ public:
         wait_for(requests_);
         device().receive(halo_.data());
     }
-    bool share_pq() {
-        slots_[me_] = this->pq();
-        gather_shares(slots_.data(), 1);
-        double pq = 0;
-        for (std::size_t rank = 0; 2 * rank < slots_.size(); ++rank) pq += slots_[rank];
-        return this->scalars().accepts(pq);
-    }
-    void share_residual() {
-        const ResidualSums mine = this->residual();
-        slots_[2 * me_] = mine.rr, slots_[2 * me_ + 1] = mine.rho;
-        gather_shares(slots_.data(), 2);
-        ResidualSums all;
-        for (std::size_t rank = 0; 2 * rank < slots_.size(); ++rank)
-            all.rr += slots_[2 * rank], all.rho += slots_[2 * rank + 1];
-        this->take(all);
-    }
+    bool share_pq() { return this->scalars().accepts(sum_over_ranks({this->pq(), 0}).rr); }
+    void share_residual() { this->take(sum_over_ranks(this->residual())); }
 
     void multiply() {
         this->multiply_inner();
@@ -57,6 +43,15 @@ public:
     }
 
 private:
+    /// Adds up two numbers of every rank; p . q comes with a zero.
+    ResidualSums sum_over_ranks(const ResidualSums& mine) {
+        slots_[2 * me_] = mine.rr, slots_[2 * me_ + 1] = mine.rho;
+        gather_shares(slots_.data(), 2);
+        ResidualSums all;
+        for (std::size_t rank = 0; 2 * rank < slots_.size(); ++rank)
+            all.rr += slots_[2 * rank], all.rho += slots_[2 * rank + 1];
+        return all;
+    }
     Device& device() { return *this->devices().front(); }
 
     std::size_t me_;

@@ -39,13 +39,12 @@ public:
         multiply(part_.inner_end, rows_);
     }
     void dot_pq() {
-        pq_ = sum_of_ranges([&](std::size_t i, ResidualSums& share) {
-                  share.rr += static_cast<double>(p_[i]) * q_[i];
-              }).rr;
+        const auto add = [&](std::size_t i, ResidualSums& share) { share.rr += static_cast<double>(p_[i]) * q_[i]; };
+        pq_ = for_rows(0, rows_, add).rr;
     }
     double pq() const { return pq_; }
     void next_r(T alpha) { // and the sums, in one pass
-        sums_ = sum_of_ranges([&](std::size_t i, ResidualSums& share) {
+        sums_ = for_rows(0, rows_, [&](std::size_t i, ResidualSums& share) {
             r_[i] -= alpha * q_[i];
             share.rr += static_cast<double>(r_[i]) * r_[i];
             share.rho += static_cast<double>(r_[i]) * z(i);
@@ -55,28 +54,23 @@ public:
     ResidualSums residual() const { return sums_; }
     void next_x(T alpha) { alpha_ = alpha; }
     void next_p(T beta) { // and x, because both read p
-        in_ranges([&](unsigned, std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) {
-                x_[i] += alpha_ * p_[i];
-                p_[i] = z(i) + beta * p_[i];
-            }
+        for_rows(0, rows_, [&](std::size_t i, ResidualSums&) {
+            x_[i] += alpha_ * p_[i];
+            p_[i] = z(i) + beta * p_[i];
         });
     }
     void flush() const {}
     void solution(std::span<T> own) const { std::copy(x_.begin(), x_.end(), own.begin()); }
 
 private:
-    /// Calls body(thread, begin, end) for the rows of every thread, and waits.
-    template <class Body> void in_ranges(const Body& body) {
-        gpulab::for_parts(static_cast<unsigned>(ranges_.parts()),
-                          [&](unsigned thread) { body(thread, ranges_.first[thread], ranges_.first[thread + 1]); });
-    }
-    /// Calls add(i, share) for all rows, with the share of the row's thread. @return the sum of the shares
-    template <class Add> ResidualSums sum_of_ranges(const Add& add) {
+    /// Calls body(i, share) for the rows first ... last - 1, each in the thread that has it, with that thread's share
+    /// of the sums; and waits. @return the sums of the shares
+    template <class Body> ResidualSums for_rows(std::size_t first, std::size_t last, const Body& body) {
         std::vector<ResidualSums> shares(ranges_.parts());
-        in_ranges([&](unsigned thread, std::size_t begin, std::size_t end) {
+        gpulab::for_parts(static_cast<unsigned>(ranges_.parts()), [&](unsigned thread) {
+            const std::size_t begin = ranges_.first[thread], end = ranges_.first[thread + 1];
             ResidualSums share; // local: neighbours in `shares` lie in one cache line (false sharing)
-            for (std::size_t i = begin; i < end; ++i) add(i, share);
+            for (std::size_t i = std::max(begin, first); i < std::min(end, last); ++i) body(i, share);
             shares[thread] = share;
         });
         ResidualSums all;
@@ -86,12 +80,10 @@ private:
     void multiply(std::size_t first, std::size_t last) {
         if (first == last) return;
         const gpulab::Csr<T>& a = part_.matrix;
-        in_ranges([&](std::size_t, std::size_t begin, std::size_t end) {
-            for (std::size_t i = std::max(begin, first); i < std::min(end, last); ++i) {
-                T sum = 0;
-                for (const std::size_t k : a.row(i)) sum += a.value[k] * p_[static_cast<std::size_t>(a.column[k])];
-                q_[i] = sum;
-            }
+        for_rows(first, last, [&](std::size_t i, ResidualSums&) {
+            T sum = 0;
+            for (const std::size_t k : a.row(i)) sum += a.value[k] * p_[static_cast<std::size_t>(a.column[k])];
+            q_[i] = sum;
         });
     }
     T z(std::size_t i) const { return inverse_.empty() ? r_[i] : inverse_[i] * r_[i]; }

@@ -13,7 +13,6 @@
 
 #include "gpulab/device.hpp"
 #include "gpulab/error.hpp"
-#include "ranks.hpp"
 
 namespace cg {
 
@@ -35,12 +34,6 @@ inline std::vector<gpulab::Device> devices_for_ranks(gpulab::Backend on) {
     const auto is_gpu = [](const gpulab::Device& d) { return !d.is_cpu; };
     if (std::ranges::any_of(devices, is_gpu)) std::erase_if(devices, [&](const auto& d) { return !is_gpu(d); });
     return devices;
-}
-
-/// The device of this rank. A rank on CPU cores has the whole CPU, whose memory all ranks of the computer share.
-inline gpulab::Device device_of(gpulab::Backend on, const Ranks& ranks) {
-    const std::vector<gpulab::Device> devices = devices_for_ranks(on);
-    return devices[static_cast<std::size_t>(ranks.local) % devices.size()];
 }
 
 /// Copies a text into an array of characters, as much of it as there is room for.

@@ -15,6 +15,7 @@
 #include <mpi.h>
 #include <optional>
 #include <thread>
+#include <type_traits>
 
 #include "../devices/mpi_host.hpp"
 #include "../judge.hpp"
@@ -24,6 +25,7 @@
 #include "gpulab/error.hpp"
 #include "link.hpp"
 #include "rank.hpp"
+#include "ranks.hpp"
 #if defined(GPULAB_WITH_OPENCL)
 #include "../opencl/solve.hpp"
 #endif
@@ -47,44 +49,62 @@ constexpr bool with_nccl = true;
 constexpr bool with_nccl = false;
 #endif
 
+/// What each rank has of something, on all of them.
+template <class Value> std::vector<Value> of_all(const Ranks& ranks, const Value& mine) {
+    static_assert(std::is_trivially_copyable_v<Value>);
+    std::vector<Value> all(static_cast<std::size_t>(ranks.count));
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    return all;
+}
+
+/// A line of text, for of_all().
+struct Line {
+    explicit Line(const std::string& line = "") { cg::copy_text(line, text); }
+    char text[1000] = "";
+};
+
 /// Does what may fail on a rank, such as reading files. If it fails on one, all end, and rank 0 says why.
 template <class Body> void together(const Ranks& ranks, cg::Watchdog& watchdog, const Body& body) {
-    char refusal[1000] = "";
+    Line refusal;
     try {
         body();
     } catch (const gpulab::UsageError& error) {
-        cg::copy_text(error.what(), refusal);
+        refusal = Line(error.what());
     }
     watchdog.begin(); // from here on this rank waits for the others
-    int first = refusal[0] == '\0' ? ranks.count : ranks.me;
-    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-    if (first < ranks.count) {
-        MPI_Bcast(refusal, sizeof refusal, MPI_CHAR, first, MPI_COMM_WORLD);
-        throw gpulab::UsageError(first == 0 ? refusal : fmt::format("rank {}: {}", first, refusal));
+    for (int rank = 0; const auto& [text] : of_all(ranks, refusal)) {
+        if (text[0] != '\0') throw gpulab::UsageError(rank == 0 ? text : fmt::format("rank {}: {}", rank, text));
+        ++rank;
     }
     watchdog.end();
 }
 
-/// Where this rank and all others compute, and how they are linked.
+/// This rank among all: where it and the others compute, and how they are linked.
 struct Team {
     /// @throws gpulab::UsageError when a rank has no such device
-    Team(const Choice& c, const Ranks& ranks, cg::Watchdog& watchdog) : all(static_cast<std::size_t>(ranks.count)) {
+    Team(const Choice& wish, const Ranks& its_ranks, cg::Watchdog& watchdog) : c(wish), ranks(its_ranks) {
         together(ranks, watchdog, [&] {
             mine.computer = ranks.computer;
             if (c.on == "opencl") mine.on = Backend::opencl;
             if (c.on == "cuda" || (c.on == "auto" && !gpulab::devices(Backend::cuda).empty())) mine.on = Backend::cuda;
-            device = device_of(mine.on, ranks);
+            const std::vector<gpulab::Device> devices = cg::devices_for_ranks(mine.on);
+            const auto local = static_cast<std::size_t>(ranks.local);
+            device = devices[local % devices.size()];
+            round = local / devices.size();
 #if defined(GPULAB_WITH_CUDA)
             if (mine.on == Backend::cuda) cg::copy_text(cg::pci_address(device.index), mine.address);
 #endif
             if (mine.on == Backend::opencl && !device.is_cpu) cg::copy_text(device.id(), mine.address);
         });
-        MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+        all = of_all(ranks, mine);
         obstacle = cg::why_not_nccl(all, with_nccl);
         nccl = cg::takes_nccl(c.link, obstacle);
     }
+    const Choice& c;
+    const Ranks& ranks;
     cg::Place mine;
-    gpulab::Device device; // of this rank
+    gpulab::Device device; // of this rank; on CPU cores the whole CPU, whose memory all ranks of the computer share
+    std::size_t round = 0; // ranks that had this device before: a computer's devices are dealt out to its ranks in turn
     std::vector<cg::Place> all;
     std::string obstacle; // to NCCL
     bool nccl = false;
@@ -92,13 +112,13 @@ struct Team {
 
 /// This rank's rows on its device. @param nccl whether the ranks are linked by NCCL, and not through host memory
 template <class T>
-cg::Rank<T> rank_for(const Choice& c, const Team& team, [[maybe_unused]] bool nccl, const Ranks& ranks,
-                     const cg::Problem<T>& problem, const cg::Part<T>& part) {
+cg::Rank<T> rank_for(const Team& team, [[maybe_unused]] bool nccl, const cg::Problem<T>& problem,
+                     const cg::Part<T>& part) {
     if (team.mine.on == Backend::cuda) gpulab::use(team.device);
 #if defined(GPULAB_WITH_NCCL)
     if (nccl) {
         std::array<char, 128> id{};
-        if (ranks.me == 0) id = cg::make_nccl_id();
+        if (team.ranks.me == 0) id = cg::make_nccl_id();
         MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_CHAR, 0, MPI_COMM_WORLD);
         return cg::make_nccl_rank(problem, part, team.device.index, id);
     }
@@ -108,15 +128,13 @@ cg::Rank<T> rank_for(const Choice& c, const Team& team, [[maybe_unused]] bool nc
 #endif
 #if defined(GPULAB_WITH_OPENCL)
     if (team.mine.on == Backend::opencl) { // a lone CPU is cut into sub-devices
-        const auto shared_by =
-            static_cast<std::size_t>(ranks.local) / cg::devices_for_ranks(Backend::opencl).size() + 1;
-        auto& context = *gpulab::opencl_parts(team.device, shared_by).back();
+        auto& context = *gpulab::opencl_parts(team.device, team.round + 1).back();
         auto device = std::make_unique<cg::ClPart<T>>(context, problem, part, false);
         tune(*device, problem);
         return cg::make_rank<cg::Mpi<T, cg::ClPart<T>>>(problem, std::move(device));
     }
 #endif
-    auto cores = std::make_unique<cg::CpuPart<T>>(problem, part, static_cast<unsigned>(c.threads));
+    auto cores = std::make_unique<cg::CpuPart<T>>(problem, part, static_cast<unsigned>(team.c.threads));
     return cg::make_rank<cg::Mpi<T, cg::CpuPart<T>>>(problem, std::move(cores));
 }
 
@@ -129,24 +147,19 @@ template <class T> double multiply_ms(const cg::Rank<T>& rank) {
         MPI_Barrier(MPI_COMM_WORLD);
         const double begin = MPI_Wtime();
         rank.multiply();
-        times.push_back(1000 * (MPI_Wtime() - begin));
+        if (run > 0) times.push_back(1000 * (MPI_Wtime() - begin)); // the first run may compile or fetch something
     }
-    times.erase(times.begin()); // the first run may compile or fetch something
     return gpulab::summarise(times).median;
 }
 
 /// The rows of every rank: with equally many non-zeros, or by measured speed. Equal on all ranks.
-template <class T>
-cg::Split split_over_ranks(const Choice& c, const Team& team, const Ranks& ranks, const cg::Problem<T>& problem) {
-    const auto count = static_cast<std::size_t>(ranks.count);
-    const cg::Split equal = cg::split_rows(problem.matrix, std::vector<double>(count, 1.0));
+template <class T> cg::Split split_over_ranks(const Team& team, const cg::Problem<T>& problem) {
+    const cg::Split equal = cg::split_rows(problem.matrix, std::vector<double>(team.all.size(), 1.0));
     if (problem.balance == cg::Balance::nnz) return equal;
-    const cg::Part<T> part = cg::make_part(problem.matrix, equal, static_cast<std::size_t>(ranks.me));
-    double mine = cg::slowness_for_tests(ranks) * multiply_ms(rank_for(c, team, false, ranks, problem, part));
-    if (part.rows() == 0) mine = 0; // not measured
-    std::vector<double> ms(count);
-    MPI_Allgather(&mine, 1, MPI_DOUBLE, ms.data(), 1, MPI_DOUBLE, MPI_COMM_WORLD);
-    return cg::split_by_speed(problem.matrix, equal, ms);
+    const cg::Part<T> part = cg::make_part(problem.matrix, equal, static_cast<std::size_t>(team.ranks.me));
+    double ms = cg::slowness_for_tests(team.ranks) * multiply_ms(rank_for(team, false, problem, part));
+    if (part.rows() == 0) ms = 0; // not measured
+    return cg::split_by_speed(problem.matrix, equal, of_all(team.ranks, ms));
 }
 
 /// Solves again and again. @return the times in milliseconds, the same number on every rank
@@ -174,9 +187,7 @@ std::vector<double> times_of(const cg::Rank<T>& rank, int runs, const Ranks& ran
 bool ranks_agree(const Ranks& ranks, const std::vector<double>& history) {
     std::uint64_t mark = history.size(); // of the bits, because NaN is not equal to NaN
     for (const double norm : history) mark = (mark ^ std::bit_cast<std::uint64_t>(norm)) * 0x100000001b3u;
-    std::vector<std::uint64_t> marks(static_cast<std::size_t>(ranks.count));
-    MPI_Allgather(&mark, 1, MPI_UINT64_T, marks.data(), 1, MPI_UINT64_T, MPI_COMM_WORLD);
-    return std::ranges::all_of(marks, [&](std::uint64_t other) { return other == mark; });
+    return std::ranges::all_of(of_all(ranks, mark), [&](std::uint64_t other) { return other == mark; });
 }
 
 /// All elements of x, on rank 0.
@@ -194,34 +205,28 @@ std::vector<T> gathered(const Ranks& ranks, const cg::Split& split, const std::v
 }
 
 /// On what a rank computes, in words.
-std::string words_for(const Choice& c, const Team& team) {
-    const bool threads = team.mine.on == Backend::cpu && c.threads > 1;
-    return threads ? fmt::format("{} threads on {}", c.threads, team.device.name) : team.device.name;
+std::string words_for(const Team& team) {
+    const bool threads = team.mine.on == Backend::cpu && team.c.threads > 1;
+    return threads ? fmt::format("{} threads on {}", team.c.threads, team.device.name) : team.device.name;
 }
 
-/// Prints what each rank has, on rank 0.
-template <class T> void tell_parts(const Choice& c, const Team& team, const Ranks& ranks, const cg::Part<T>& part) {
+/// Prints what each rank has, on rank 0: the others write to /dev/null.
+template <class T> void tell_parts(const Team& team, const cg::Part<T>& part) {
     std::string link = "by host memory";
-    if (c.link == "auto" && team.mine.on == Backend::cuda) link += fmt::format(" ({})", team.obstacle);
+    if (team.c.link == "auto" && team.mine.on == Backend::cuda) link += fmt::format(" ({})", team.obstacle);
 #if defined(GPULAB_WITH_NCCL)
     if (team.nccl) link = "by NCCL " + cg::nccl_version();
 #endif
-    struct Line {
-        char text[200] = "";
-    } mine;
-    cg::copy_text(fmt::format("rank {}: rows {} to {}, {} non-zeros, halo {}, {}, {}", ranks.me, part.first,
-                              part.first + part.rows(), part.matrix.nonzeros(), part.halo.size(), words_for(c, team),
-                              link),
-                  mine.text);
-    std::vector<Line> lines(ranks.me == 0 ? static_cast<std::size_t>(ranks.count) : 0);
-    MPI_Gather(&mine, sizeof mine, MPI_BYTE, lines.data(), sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD);
-    for (const Line& line : lines) fmt::print("{}\n", line.text);
+    const Line mine(fmt::format("rank {}: rows {} to {}, {} non-zeros, halo {}, {}, {}", team.ranks.me, part.first,
+                                part.first + part.rows(), part.matrix.nonzeros(), part.halo.size(), words_for(team),
+                                link));
+    for (const Line& line : of_all(team.ranks, mine)) fmt::print("{}\n", line.text);
 }
 
-/// The result for the report: the device of rank 0 stands for all.
+/// What rank 0 does with the solution. Its device stands for all in the report. @return the exit code
 template <class T>
-gpulab::Result result_of(const Choice& c, const Team& team, const Ranks& ranks, const cg::Problem<T>& problem,
-                         const cg::Output<T>& out, bool agreed, const std::vector<double>& times) {
+int report_solution(gpulab::Report& report, cg::Files& files, const Team& team, const cg::Problem<T>& problem,
+                    const cg::Output<T>& out, bool agreed, const std::vector<double>& times) try {
     gpulab::Comparison comparison = cg::compare(problem, cg::make_reference(problem), out);
     if (!agreed) comparison.passed = false, comparison.message = "the ranks disagree about the residuals";
     gpulab::Result result;
@@ -233,23 +238,16 @@ gpulab::Result result_of(const Choice& c, const Team& team, const Ranks& ranks, 
     result.error = comparison.error, result.tolerance = comparison.tolerance;
     result.kernel = gpulab::summarise(times);
     result.extra = cg::iteration_values(out, result.kernel.median);
-    result.extra.insert(result.extra.end(), {{"ranks", ranks.count},
+    result.extra.insert(result.extra.end(), {{"ranks", team.ranks.count},
                                              {"devices", result.devices},
-                                             {"on", words_for(c, team)},
+                                             {"on", words_for(team)},
                                              {"link", team.nccl ? "nccl" : "host"}});
-    return result;
-}
-
-/// What rank 0 does with the solution. @return the exit code
-template <class T>
-int report_solution(gpulab::Report& report, gpulab::Result result, const Choice& c, const Ranks& ranks,
-                    const cg::Problem<T>& problem, const cg::Output<T>& out, cg::Files& files) try {
     cg::add_columns(report);
     report.add(std::move(result), cg::work(problem, out.iterations()));
     int code = gpulab::exit_failure;
     files.write([&] { code = report.finish(); });
-    files.write_histories({{fmt::format("mpi on {} ranks", ranks.count), out.history}});
-    fmt::print("\n{}\n", cg::conclude(problem, out, files, c.name()));
+    files.write_histories({{fmt::format("mpi on {} ranks", team.ranks.count), out.history}});
+    fmt::print("\n{}\n", cg::conclude(problem, out, files, team.c.name()));
     return files.all_written() ? code : gpulab::exit_failure;
 } catch (const gpulab::Error&) {
     return gpulab::fail("cg_mpi");
@@ -281,11 +279,11 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
     });
     const cg::Problem<T>& problem = *made;
     if (problem.balance == cg::Balance::speed) watchdog.begin(); // the ranks wait for each other
-    const cg::Split split = split_over_ranks(c, team, ranks, problem);
+    const cg::Split split = split_over_ranks(team, problem);
     watchdog.end();
     const cg::Part<T> part = cg::make_part(problem.matrix, split, static_cast<std::size_t>(ranks.me));
     if (team.nccl) watchdog.begin(); // NCCL waits for all ranks
-    const cg::Rank<T> rank = rank_for(c, team, team.nccl, ranks, problem, part);
+    const cg::Rank<T> rank = rank_for(team, team.nccl, problem, part);
     watchdog.begin();
     const std::vector<double> times = times_of(rank, std::min(options.stopwatch().repeats(), 20), ranks, watchdog);
     cg::Output<T> out;
@@ -294,11 +292,9 @@ template <class T> int run(const gpulab::Options& options, const Choice& c, cons
     out.x = gathered(ranks, split, out.x, problem.n());
     watchdog.end(); // rank 0 may take long to judge
 
-    tell_parts(c, team, ranks, part);
+    tell_parts(team, part);
     int code = gpulab::exit_success;
-    if (ranks.me == 0)
-        code = report_solution(*report, result_of(c, team, ranks, problem, out, agreed, times), c, ranks, problem, out,
-                               *files);
+    if (ranks.me == 0) code = report_solution(*report, *files, team, problem, out, agreed, times);
     std::fflush(stdout);
     return told(code, ranks);
 }
@@ -343,8 +339,8 @@ int main(int argc, char** argv) {
     int code = gpulab::exit_failure;
     try {
         code = with_ranks(argc, argv, ranks);
-    } catch (
-        const gpulab::UsageError&) { // of the arguments, which every rank has, or of together(): all end by themselves
+    } catch (const gpulab::UsageError&) {
+        // Of the arguments, which every rank has, or of together(): all end by themselves.
         if (ranks.me == 0) code = gpulab::fail("cg_mpi");
     } catch (...) {
         gpulab::fail(fmt::format("cg_mpi: rank {}", ranks.me));

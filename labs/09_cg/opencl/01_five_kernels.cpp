@@ -15,8 +15,6 @@ namespace cg {
 template <class T> void opencl_five_kernels(const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const Part<T> all = make_part(problem.matrix, Split{{0, problem.n()}}, 0);
     ClPart<T> device(gpulab::opencl(), problem, all, false);
-    watch.tile(device.local_size(), "rows");
-    watch.tile(device.local_size() * device.units(), "rows");
     solve_on_one_device(device, problem, out, watch);
 }
 

@@ -15,8 +15,6 @@ template <class T> void opencl_tuned(const Problem<T>& problem, Output<T>& out, 
     const Part<T> all = make_part(problem.matrix, Split{{0, problem.n()}}, 0);
     ClPart<T> device(gpulab::opencl(), problem, all, false);
     const std::string found = tune(device, problem);
-    watch.tile(device.local_size(), "rows");
-    watch.tile(device.local_size() * device.units() * device.groups["spmv"], "rows");
     solve_on_one_device(device, problem, out, watch);
     out.notes.push_back(found);
 }

@@ -18,8 +18,7 @@ namespace {
 /// All of p goes down to the host and up again. No part needs a halo then: all rows are inner rows.
 template <class T> class WholeP : public ClParts<T> {
 public:
-    WholeP(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts,
-           const std::vector<Part<T>>& parts)
+    WholeP(const Problem<T>& problem, const Contexts& contexts, const std::vector<Part<T>>& parts)
         : ClParts<T>(problem, contexts, parts, true), whole_(problem.n()) {}
     void send_halo() {
         this->on_all([&](ClPart<T>& d, std::size_t) { d.read_p(whole_); });

@@ -48,7 +48,6 @@ public:
                          q_.data(), partial_.data());
     }
 
-    std::size_t rows() const { return part_.rows(); }
     std::size_t ranges() const { return ranges_; }
     const Part<T>& part() const { return part_; }
     gpulab::OpenClContext& context() { return context_; }
@@ -61,7 +60,7 @@ public:
         for (const gpulab::ClBuffer<T>* vector : {&x_, &r_, &q_, &p_, &partial_}) poison(*vector, queue);
         gpulab::poison(sums_);
         queue.finish();
-        if (rows() > 0) {
+        if (part_.rows() > 0) {
             queue.enqueueWriteBuffer(x_.data(), CL_TRUE, 0, x_.bytes(), zeros_.data());
             queue.enqueueCopyBuffer(start_.data(), p_.data(), 0, 0, p_.bytes());
             queue.enqueueCopyBuffer(b_.data(), r_.data(), 0, 0, r_.bytes());

@@ -48,11 +48,10 @@ public:
         const std::string real = gpulab::real_option<T>();
         dot_ = gpulab::opencl_kernel(dot_cl, "dot_product", real);
         dot_jacobi_ = gpulab::opencl_kernel(dot_cl, "dot_jacobi", real);
-        for (const auto& [kernel, name] : {std::pair{&next_x_, "next_x"},
-                                           {&next_r_, "next_r"},
-                                           {&next_p_, jacobi_ ? "next_p_jacobi" : "next_p"},
-                                           {&spmv_, "spmv"}})
-            *kernel = gpulab::opencl_kernel(five_kernels_cl, name, real);
+        next_x_ = gpulab::opencl_kernel(five_kernels_cl, "next_x", real);
+        next_r_ = gpulab::opencl_kernel(five_kernels_cl, "next_r", real);
+        next_p_ = gpulab::opencl_kernel(five_kernels_cl, jacobi_ ? "next_p_jacobi" : "next_p", real);
+        spmv_ = gpulab::opencl_kernel(five_kernels_cl, "spmv", real);
         pack_ = gpulab::opencl_kernel(devices_halo_cl, "pack", real);
         spmv_halo_ = gpulab::opencl_kernel(devices_halo_cl, "spmv_halo", real);
         // dot needs a number for each item in local memory, and a power of two of them.
@@ -114,30 +113,23 @@ public:
         if (begin == end) return;
         gpulab::set_args(spmv_, row_start_.data(), column_.data(), value_.data(), p_.data(), q_.data(), cl_ulong{begin},
                          cl_ulong{end});
-        run(spmv_, "spmv", nullptr, part_.halo.empty() ? nullptr : "inner rows");
+        run("spmv", spmv_, part_.halo.empty() ? nullptr : "inner rows");
     }
     /// q = A p for some rows that need the halo, when `arrived` has happened.
     void multiply_with_halo(std::size_t begin, std::size_t end, const std::vector<cl::Event>& arrived) {
         if (begin == end) return;
         gpulab::set_args(spmv_halo_, row_start_.data(), column_.data(), value_.data(), p_.data(), halo_.data(),
                          q_.data(), cl_ulong{begin}, cl_ulong{end}, cl_ulong{rows_});
-        run(spmv_halo_, "spmv", &arrived, "border rows");
+        run("spmv", spmv_halo_, "border rows", &arrived);
     }
     /// p . q
-    void dot_pq() {
-        gpulab::set_args(dot_, p_.data(), cl_ulong{first_}, q_.data(), cl_ulong{rows_}, first_sum_.partial.data(),
-                         cl::Local(local_ * sizeof(T)));
-        run_dot(dot_, first_sum_);
-    }
+    void dot_pq() { run_dot(dot_, first_sum_, p_.data(), cl_ulong{first_}, q_.data()); }
     /// Waits for p . q, and so for all kernels before it. @return this part's share
     double pq() { return first_sum_.wait(); }
     /// r . r, and with Jacobi r . z.
     void dot_r() {
-        run_rr();
-        if (!jacobi_) return;
-        gpulab::set_args(dot_jacobi_, r_.data(), inverse_.data(), cl_ulong{rows_}, second_sum_.partial.data(),
-                         cl::Local(local_ * sizeof(T)));
-        run_dot(dot_jacobi_, second_sum_);
+        dot_rr();
+        if (jacobi_) run_dot(dot_jacobi_, second_sum_, r_.data(), inverse_.data());
     }
     /// Waits for dot_r(), and not for what was put into the queue after it. @return this part's shares
     ResidualSums residual() {
@@ -145,41 +137,22 @@ public:
         return {rr, jacobi_ ? second_sum_.wait() : rr};
     }
     /// x += alpha p
-    void next_x(T alpha) {
-        if (rows_ == 0) return;
-        gpulab::set_args(next_x_, x_.data(), p_.data(), cl_ulong{first_}, alpha, cl_ulong{rows_});
-        run(next_x_, "next_x");
-    }
+    void next_x(T alpha) { update("next_x", next_x_, x_.data(), p_.data(), cl_ulong{first_}, alpha); }
     /// r -= alpha q
-    void next_r(T alpha) {
-        if (rows_ == 0) return;
-        gpulab::set_args(next_r_, r_.data(), q_.data(), alpha, cl_ulong{rows_});
-        run(next_r_, "next_r");
-    }
+    void next_r(T alpha) { update("next_r", next_r_, r_.data(), q_.data(), alpha); }
     /// p = z + beta p
     void next_p(T beta) {
-        if (rows_ == 0) return;
-        if (jacobi_)
-            gpulab::set_args(next_p_, p_.data(), cl_ulong{first_}, r_.data(), inverse_.data(), beta, cl_ulong{rows_});
-        else gpulab::set_args(next_p_, p_.data(), cl_ulong{first_}, r_.data(), beta, cl_ulong{rows_});
-        run(next_p_, "next_p");
+        if (jacobi_) update("next_p", next_p_, p_.data(), cl_ulong{first_}, r_.data(), inverse_.data(), beta);
+        else update("next_p", next_p_, p_.data(), cl_ulong{first_}, r_.data(), beta);
     }
 
     /// Collects the elements of p that others need and reads them to the host, beside the kernels that follow.
     /// @param host as many numbers as part().send; valid when the event has happened
     /// @return the event of the copy; null when there is nothing to send
     cl::Event send(T* host) {
-        cl::Event packed, read;
-        if (part_.send.empty()) return read;
+        if (part_.send.empty()) return {};
         gpulab::set_args(pack_, p_.data(), which_.data(), send_.data(), cl_ulong{which_.size()});
-        run(pack_, "pack", nullptr, nullptr, &packed);
-        context_.queue().flush();
-        const std::vector<cl::Event> after{packed};
-        record_.command("halo down", '<', &read, [&](cl::Event* place) {
-            copies_.enqueueReadBuffer(send_.data(), CL_FALSE, 0, send_.bytes(), host, &after, place);
-        });
-        copies_.flush();
-        return read;
+        return run_and_read("pack", pack_, "halo down", send_, send_.size(), host);
     }
     /// The same, and waits.
     void pack(T* host) {
@@ -233,7 +206,7 @@ public:
         const std::string name = kernel;
         const std::size_t before = std::exchange(groups[name], groups_per_unit);
         record_.start();
-        if (name == "dot") run_rr();
+        if (name == "dot") dot_rr();
         else if (name == "next_x") next_x(T{0});
         else if (name == "next_r") next_r(T{0});
         else if (name == "next_p") next_p(T{0});
@@ -253,18 +226,34 @@ public:
     }
 
 private:
-    void run(cl::Kernel& kernel, const char* name, const std::vector<cl::Event>* after = nullptr,
-             const char* shown = nullptr, cl::Event* event = nullptr) {
+    /// Launches a kernel whose arguments are set.
+    void run(const char* name, cl::Kernel& kernel, const char* shown = nullptr,
+             const std::vector<cl::Event>* after = nullptr, cl::Event* event = nullptr) {
         const auto enqueue = [&](cl::Event* place) {
             context_.queue().enqueueNDRangeKernel(kernel, cl::NullRange, groups[name] * units() * local_, local_,
                                                   after && !after->empty() ? after : nullptr, place);
         };
         record_.command(name, '#', event, enqueue, shown);
     }
-    void run_rr() {
-        gpulab::set_args(dot_, r_.data(), cl_ulong{0}, r_.data(), cl_ulong{rows_}, first_sum_.partial.data(),
-                         cl::Local(local_ * sizeof(T)));
-        run_dot(dot_, first_sum_);
+    /// Launches one of the kernels whose last argument is the number of rows.
+    template <class... Arguments> void update(const char* name, cl::Kernel& kernel, const Arguments&... arguments) {
+        if (rows_ == 0) return;
+        gpulab::set_args(kernel, arguments..., cl_ulong{rows_});
+        run(name, kernel);
+    }
+    /// Launches a kernel whose arguments are set, and reads numbers that it leaves, in the queue of the copies: kernels
+    /// which follow in the other one need not wait. @return the event of the copy
+    cl::Event run_and_read(const char* name, cl::Kernel& kernel, const char* copy, const gpulab::ClBuffer<T>& from,
+                           std::size_t count, T* to) {
+        cl::Event ready, read;
+        run(name, kernel, nullptr, nullptr, &ready);
+        context_.queue().flush();
+        const std::vector<cl::Event> after{ready};
+        record_.command(copy, '<', &read, [&](cl::Event* place) {
+            copies_.enqueueReadBuffer(from.data(), CL_FALSE, 0, count * sizeof(T), to, &after, place);
+        });
+        copies_.flush();
+        return read;
     }
     /// A dot product: a partial sum of each group, on the device and on the host.
     struct DotSum {
@@ -279,20 +268,14 @@ private:
         std::size_t count = 0;
         cl::Event read;
     };
-    /// The sums come down in the queue of the copies, so that kernels which follow in the other one need not wait.
-    void run_dot(cl::Kernel& kernel, DotSum& sum) {
+    /// @param vectors the first arguments of the kernel
+    template <class... Vectors> void run_dot(cl::Kernel& kernel, DotSum& sum, const Vectors&... vectors) {
         if (rows_ == 0) return;
-        cl::Event ready;
-        run(kernel, "dot", nullptr, nullptr, &ready);
-        context_.queue().flush();
+        gpulab::set_args(kernel, vectors..., cl_ulong{rows_}, sum.partial.data(), cl::Local(local_ * sizeof(T)));
         sum.count = groups["dot"] * units();
-        const std::vector<cl::Event> after{ready};
-        record_.command("sums down", '<', &sum.read, [&](cl::Event* place) {
-            copies_.enqueueReadBuffer(sum.partial.data(), CL_FALSE, 0, sum.count * sizeof(T), sum.host.data(), &after,
-                                      place);
-        });
-        copies_.flush();
+        sum.read = run_and_read("dot", kernel, "sums down", sum.partial, sum.count, sum.host.data());
     }
+    void dot_rr() { run_dot(dot_, first_sum_, r_.data(), cl_ulong{0}, r_.data()); }
 
     gpulab::OpenClContext& context_;
     std::optional<gpulab::UseOpenCl> use_; // while this is constructed: what is below belongs to that context

@@ -16,15 +16,18 @@
 
 namespace cg {
 
+/// Of every part, the context that it is in.
+using Contexts = std::vector<gpulab::OpenClContext*>;
+
 /// The contexts of the parts: one for each device in use, several for each when there are more parts than devices. A
 /// lone CPU is cut into sub-devices.
-template <class T> std::vector<gpulab::OpenClContext*> part_contexts(const Problem<T>& problem) {
+template <class T> Contexts part_contexts(const Problem<T>& problem) {
     std::vector<gpulab::Device> devices = gpulab::devices_in_use();
     std::erase_if(devices, [](const auto& d) { return d.backend != gpulab::Backend::opencl; });
     if (devices.empty()) devices.push_back(gpulab::opencl().description());
     const std::size_t count = problem.parts > 0 ? problem.parts : std::max<std::size_t>(devices.size(), 2);
     if (devices.size() == 1) return gpulab::opencl_parts(devices.front(), count);
-    std::vector<gpulab::OpenClContext*> contexts;
+    Contexts contexts;
     for (std::size_t i = 0; i < count; ++i)
         contexts.push_back(gpulab::opencl_parts(devices[i % devices.size()], 1).front());
     return contexts;
@@ -48,8 +51,7 @@ inline double units_times_clock(const gpulab::OpenClContext& context) {
 template <class T> class ClParts : public HostParts<T, ClPart<T>> {
 public:
     /// @param whole_p whether every device has all of p; see ClPart
-    ClParts(const Problem<T>& problem, const std::vector<gpulab::OpenClContext*>& contexts,
-            const std::vector<Part<T>>& parts, bool whole_p)
+    ClParts(const Problem<T>& problem, const Contexts& contexts, const std::vector<Part<T>>& parts, bool whole_p)
         : HostParts<T, ClPart<T>>(problem) {
         for (std::size_t i = 0; i < parts.size(); ++i) {
             this->add(std::make_unique<ClPart<T>>(*contexts[i], problem, parts[i], whole_p, static_cast<int>(i)));

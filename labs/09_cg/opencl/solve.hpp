@@ -13,7 +13,7 @@
 namespace cg {
 
 /// Times a solution on some devices, and solves once more, outside the times, with the times of all commands.
-/// @param devices ClPart, or what else has its reset(), context(), record(), rows(), part() and solution()
+/// @param devices ClPart, or what else has its reset(), context(), record(), part() and solution()
 /// @param solve `solve(result, timeline)` solves, and waits; it puts commands into the timeline, unless that is null
 template <class T, class Device = ClPart<T>, class Solve>
 void time_solution(const std::vector<Device*>& devices, const Problem<T>& problem, Output<T>& out, Stopwatch& watch,
@@ -29,7 +29,8 @@ void time_solution(const std::vector<Device*>& devices, const Problem<T>& proble
                    gpulab::poison(out.x);
                });
     out.x.resize(problem.n());
-    for (Device* device : devices) device->solution(std::span<T>(out.x).subspan(device->part().first, device->rows()));
+    for (Device* device : devices)
+        device->solution(std::span<T>(out.x).subspan(device->part().first, device->part().rows()));
 
     watch.leave_out([&] {
         gpulab::Timeline timeline("queue");
@@ -50,10 +51,12 @@ void time_solution(const std::vector<Device*>& devices, const Problem<T>& proble
 }
 
 /// The whole solution on one device, with the groups as they are. The numbers are those of the method's steps, in the
-/// README.
+/// README. Names the tiles of the product.
 template <class T>
 void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>& out, Stopwatch& watch) {
     const std::size_t n = device.rows();
+    watch.tile(device.local_size(), "rows");
+    watch.tile(device.local_size() * device.units() * device.groups["spmv"], "rows");
     time_solution<T>({&device}, problem, out, watch, [&](Output<T>& result, gpulab::Timeline* timeline) {
         Scalars<T> scalars(problem, result);
         device.multiply(0, n); // p holds x_0 here
@@ -84,12 +87,17 @@ void solve_on_one_device(ClPart<T>& device, const Problem<T>& problem, Output<T>
 /// Finds the groups of a device, or takes them from what was found earlier. @return tuning_table() of what was found
 template <class T> std::string tune(ClPart<T>& device, const Problem<T>& problem) {
     bool ready = false;
-    const auto time = [&](const char* kernel, std::size_t groups) {
-        if (!std::exchange(ready, true)) device.clear();
-        return device.time_of(kernel, groups);
-    };
-    return find_groups(problem.tuning, device.name(), sizeof(T) == 8 ? "double" : "float", device.rows(), time,
-                       device.groups);
+    std::vector<Tuned> found;
+    for (const char* const kernel : kernel_names) {
+        const auto time = [&](std::size_t groups) {
+            if (!std::exchange(ready, true)) device.clear();
+            return device.time_of(kernel, groups);
+        };
+        found.push_back(find_groups(problem.tuning, device.name(), kernel, sizeof(T) == 8 ? "double" : "float",
+                                    device.rows(), time));
+        device.groups[kernel] = found.back().groups;
+    }
+    return tuning_table(found);
 }
 
 } // namespace cg
