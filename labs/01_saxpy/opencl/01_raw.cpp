@@ -73,7 +73,7 @@ void opencl_raw(const Problem& p, Output& c, Stopwatch& watch) {
     check(code, "allocating c");
     // NaNs on the device, which are copied to c before every run: a copy within the device takes less time than one
     // from the host. They are copied several times where c is larger.
-    const std::size_t nans = std::clamp<std::size_t>(n, 1, std::size_t{1} << 24);
+    const std::size_t nans = std::clamp<std::size_t>(n, 1, std::size_t{1} << 22);
     std::vector<float> host_nans(nans, gpulab::poison_value<float>());
     const cl_mem d_nans =
         clCreateBuffer(context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, nans * sizeof(float), host_nans.data(), &code);
