@@ -2,6 +2,7 @@
 
 #include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/parallel.hpp"
 #include "rungs.hpp"
 
 namespace saxpy {
@@ -10,8 +11,10 @@ DistanceProblem make_distance_problem(std::size_t n, std::uint64_t seed) {
     const std::vector<float> xyz = gpulab::random_vector<float>(3 * n + 3, seed);
     DistanceProblem p;
     p.from = {xyz[3 * n], xyz[3 * n + 1], xyz[3 * n + 2]};
-    p.points.resize(n);
-    for (std::size_t i = 0; i < n; ++i) p.points[i] = {xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]};
+    p.points = gpulab::zeros<Point>(n);
+    gpulab::for_ranges(n, 1 << 18, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i) p.points[i] = {xyz[3 * i], xyz[3 * i + 1], xyz[3 * i + 2]};
+    });
     return p;
 }
 

@@ -4,6 +4,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
 #include "saxpy.hpp"
 #include "studies.hpp"
@@ -31,7 +32,7 @@ int main(int argc, char** argv) try { // all of main is one try block: every fai
 
     // The reference: one loop on the CPU. The speed-ups refer to its time.
     const saxpy::Problem problem = saxpy::make_problem(n, options.seed());
-    saxpy::Output reference(n), c(n);
+    saxpy::Output reference = gpulab::zeros<float>(n), c = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(saxpy::variants(), "cpu_sequential", problem, reference));
 
     // Each job fills c with NaN, runs its variant and compares c with the reference.

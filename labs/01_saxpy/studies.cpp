@@ -10,6 +10,7 @@
 #include "gpulab/input.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/metrics.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/report.hpp"
 
 namespace saxpy {
@@ -291,7 +292,7 @@ void memories(const Options& options, Report& report, std::size_t size, const St
 void distances(const Options& options, Report& report, std::size_t n) {
     const auto jobs = gpulab::jobs(distance_variants(), options);
     const DistanceProblem problem = make_distance_problem(n, options.seed());
-    Distances reference(n), d(n);
+    Distances reference = gpulab::zeros<float>(n), d = gpulab::zeros<float>(n);
     report.sequential(gpulab::sequential(distance_variants(), "cpu_distances", problem, reference));
     const auto size = static_cast<double>(n);
     gpulab::measure_all(options, report, jobs, problem, d, {.bytes = 16 * size, .flops = 9 * size},

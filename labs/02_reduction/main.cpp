@@ -8,6 +8,7 @@
 #include "gpulab/error.hpp"
 #include "gpulab/jobs.hpp"
 #include "gpulab/options.hpp"
+#include "gpulab/parallel.hpp"
 #include "scan.hpp"
 #include "series.hpp"
 #include "studies.hpp"
@@ -126,7 +127,7 @@ template <class T> int scan(const Options& options, Scan kind, std::size_t n) {
 
     const ScanProblem<T> problem = make_scan_problem<T>(kind, n, options.seed());
     const Prefixes<T> expected = expected_scan(problem);
-    Prefixes<T> out(n);
+    Prefixes<T> out = gpulab::zeros<T>(n);
     report.sequential(gpulab::sequential(scan_variants<T>(), "cpu_scan", problem, out));
     gpulab::measure_all(
         options, report, jobs, problem, out, {.bytes = 2 * sizeof(T) * size, .flops = size},

@@ -1,23 +1,27 @@
 #include "scan.hpp"
 
 #include <cmath>
+#include <numeric>
 #include <type_traits>
 #include <vector>
 
 #include "compensated.hpp"
 #include "gpulab/compare.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/parallel.hpp"
 #include "rungs.hpp"
 
 namespace reduction {
 
 template <class T> ScanProblem<T> make_scan_problem(Scan kind, std::size_t n, std::uint64_t seed) {
     if constexpr (std::is_integral_v<T>) {
-        ScanProblem<T> p{kind, std::vector<T>(n)};
-        for (std::size_t i = 0; i < n; ++i) {
-            const auto size = static_cast<T>(gpulab::random_bits(seed, i) % 1000 + 1);
-            p.a[i] = gpulab::random_bits(seed + 1, i) % 2 == 0 ? size : -size;
-        }
+        ScanProblem<T> p{kind, gpulab::zeros<T>(n)};
+        gpulab::for_ranges(n, 1 << 18, [&](std::size_t begin, std::size_t end) {
+            for (std::size_t i = begin; i < end; ++i) {
+                const auto size = static_cast<T>(gpulab::random_bits(seed, i) % 1000 + 1);
+                p.a[i] = gpulab::random_bits(seed + 1, i) % 2 == 0 ? size : -size;
+            }
+        });
         return p;
     } else {
         return {kind, gpulab::random_vector<T>(n, seed, T{0}, T{1})};
@@ -25,7 +29,7 @@ template <class T> ScanProblem<T> make_scan_problem(Scan kind, std::size_t n, st
 }
 
 template <class T> Prefixes<T> expected_scan(const ScanProblem<T>& p) {
-    Prefixes<T> out(p.size());
+    Prefixes<T> out = gpulab::zeros<T>(p.size());
     if constexpr (std::is_integral_v<T>) {
         std::int64_t sum = 0;
         for (std::size_t i = 0; i < p.size(); ++i) {
@@ -52,12 +56,10 @@ gpulab::Comparison compare(const ScanProblem<T>& p, const Prefixes<T>& expected,
     constexpr std::size_t step = 64;
     const auto magnitude = [&](std::size_t i) { return std::abs(static_cast<double>(p.a[i])); };
     std::vector<double> before(p.size() / step + 1);
-    double sum = 0;
-    for (std::size_t i = 0; i < p.size(); ++i) {
-        if (i % step == 0) before[i / step] = sum;
-        sum += magnitude(i);
-    }
-    if (p.size() % step == 0) before.back() = sum;
+    gpulab::for_ranges(p.size() / step, 4096, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin * step; i < end * step; ++i) before[i / step + 1] += magnitude(i);
+    });
+    std::partial_sum(before.begin(), before.end(), before.begin());
     return gpulab::compare(expected, actual, tolerance, [&](std::size_t i) {
         const std::size_t end = p.kind == Scan::inclusive ? i + 1 : i;
         double scale = before[end / step];

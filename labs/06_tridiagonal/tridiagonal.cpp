@@ -65,7 +65,7 @@ Problem<T> make_problem(const std::string& kind, std::size_t n, std::size_t syst
     Problem<T> p{n,
                  systems,
                  gpulab::random_vector<T>(size, seed),
-                 std::vector<T>(size),
+                 gpulab::zeros<T>(size),
                  gpulab::random_vector<T>(size, seed + 1),
                  gpulab::random_vector<T>(size, seed + 2)};
     const auto each = [&](const auto& body) {
@@ -104,7 +104,7 @@ Problem<T> make_problem(const std::string& kind, std::size_t n, std::size_t syst
 
 template <class T> Reference<T> make_reference(const Problem<T>& p) {
     using W = Wide<T>;
-    Reference<T> r{Output<T>(p.n, p.systems), std::vector<double>(p.size())};
+    Reference<T> r{Output<T>(p.n, p.systems), gpulab::zeros<double>(p.size())};
     std::vector<unsigned char> proves(p.systems, 1);
     for_systems(p.n, p.systems, [&](std::size_t s) {
         std::vector<W> c_new(p.n), x(p.n), size(p.n);

@@ -6,9 +6,13 @@
 #include <limits>
 #include <utility>
 #include <vector>
+#if defined(__linux__)
+#include <sys/resource.h>
+#endif
 
 #include "gpulab/error.hpp"
 #include "gpulab/input.hpp"
+#include "gpulab/parallel.hpp"
 #include "gpulab/sparse/generate.hpp"
 #include "gpulab_testing/environment.hpp"
 
@@ -109,6 +113,37 @@ TEMPLATE_TEST_CASE("every element has its own number, however many threads fill 
         }
     }
 }
+
+TEMPLATE_TEST_CASE("zeros are zeros, also in memory that was used before", "", float, std::int32_t) {
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "3");
+    const std::size_t part = std::size_t{1} << 20;
+    for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, 2 * part - 1, 3 * part + 2}) {
+        (void)std::vector<TestType>(n, TestType{7}); // freed at once
+        INFO(n << " elements");
+        CHECK(gpulab::zeros<TestType>(n) == std::vector<TestType>(n));
+    }
+}
+
+#if defined(__linux__)
+TEST_CASE("several threads touch the pages of a large array first") {
+    const gpulab::testing::Environment set("GPULAB_CPU_THREADS", "4");
+    const auto page_faults = [](const auto& make) {
+        const auto so_far = [] {
+            rusage used{};
+            REQUIRE(getrusage(RUSAGE_THREAD, &used) == 0);
+            return used.ru_minflt;
+        };
+        const auto before = so_far();
+        (void)make();
+        return so_far() - before;
+    };
+    const std::size_t n = std::size_t{1} << 27; // larger than any block that malloc keeps
+    const auto of_one = page_faults([] { return std::vector<unsigned char>(n); });
+    const auto of_four = page_faults([] { return gpulab::zeros<unsigned char>(n); });
+    INFO("page faults of this thread: " << of_one << " for a vector, " << of_four << " for zeros");
+    CHECK(2 * of_four < of_one);
+}
+#endif
 
 TEST_CASE("the same seed gives the same numbers, another seed others") {
     const auto a = gpulab::random_vector<float>(1000, 1);

@@ -8,6 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "gpulab/parallel.hpp"
+
 namespace gpulab {
 
 /// A well-mixed 64-bit number from a seed and a position (SplitMix64: Steele, Lea, Flood, OOPSLA 2014).
@@ -60,7 +62,7 @@ void fill_random(std::span<double> values, std::uint64_t seed, double low = -1, 
 /// n random numbers in (low, high).
 /// @tparam T float or double
 template <class T> std::vector<T> random_vector(std::size_t n, std::uint64_t seed, T low = -1, T high = 1) {
-    std::vector<T> values(n);
+    std::vector<T> values = zeros<T>(n);
     fill_random(std::span<T>(values), seed, low, high);
     return values;
 }

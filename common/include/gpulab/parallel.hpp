@@ -3,6 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <vector>
 
 namespace gpulab {
 
@@ -29,6 +32,22 @@ template <class Body> void for_ranges(std::size_t n, std::size_t worth_a_thread,
         const std::size_t begin = part * share + (part < rest ? part : rest);
         body(begin, begin + share + (part < rest ? 1 : 0));
     });
+}
+
+/// n zeros, for a large array: the same as std::vector<T>(n), earlier. The system provides and clears each page of new
+/// memory when it is first written, which takes several times as long as writing it again. Here all threads write
+/// first.
+/// @tparam T a number, or a structure of numbers
+template <class T> std::vector<T> zeros(std::size_t n) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
+    std::vector<T> values;
+    values.reserve(n);
+    for_ranges(n, worth_a_thread, [&](std::size_t begin, std::size_t end) {
+        std::memset(static_cast<void*>(values.data() + begin), 0, (end - begin) * sizeof(T));
+    });
+    values.resize(n);
+    return values;
 }
 
 } // namespace gpulab
