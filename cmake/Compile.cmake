@@ -33,7 +33,10 @@ else()
         target_link_options(gpulab_compile INTERFACE -fsanitize=thread)
     elseif(GPULAB_SANITIZE)
         target_compile_options(gpulab_compile INTERFACE
-            $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer>)
+            $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all>
+            $<$<COMPILE_LANGUAGE:CXX>:-fno-omit-frame-pointer>)
+        # An index between size and capacity is within the memory of a std::vector, and std::span knows no memory.
+        target_compile_definitions(gpulab_compile INTERFACE $<$<COMPILE_LANGUAGE:CXX>:_GLIBCXX_ASSERTIONS>)
         target_link_options(gpulab_compile INTERFACE -fsanitize=address,undefined)
     endif()
 endif()
