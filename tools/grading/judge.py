@@ -584,6 +584,7 @@ class Run:
         if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.two_faced(OF_RACES):
             return False
         wrong = [case for case, verdict in zip(cases, self.checked(cases, answers)) if verdict["status"] != PASSED]
+        wrong.sort(key=lambda case: math.prod(cost.sizes_of(case).values()))  # the first one that is wrong again is the last one asked
         right, left, end = 0, self.left, clock.now() + 3 * BESIDES
         for case in wrong:
             if right and clock.now() > end:
