@@ -59,6 +59,7 @@ class SharedJudge(Judge):
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.found = {}
+        self.texts = {}  # what PoCL has compiled, and with which texts
         self.compiled = Path(tempfile.mkdtemp(dir=self.sandbox.base))  # no submission can enter it
 
     def once(name):
@@ -74,7 +75,8 @@ class SharedJudge(Judge):
 
 class SharedRun(judging.Run):
     """A test of a submission. Each of its workers begins with a copy of what PoCL has compiled of the same text before, whoever
-    handed it in: a program takes half a second, most of it for the library of OpenCL's functions."""
+    handed it in: a program takes half a second, most of it for the library of OpenCL's functions. What was compiled with two texts
+    depends on neither."""
 
     @contextlib.contextmanager
     def started(self, program, kernels, *arguments, slot=None, **how):
@@ -84,13 +86,16 @@ class SharedRun(judging.Run):
                 yield worker
             return
         cache = self.cache if slot == self.slot else self.cache_of_rung(slot)
-        texts = [(file.name, file.read_bytes()) for file in sorted(kernels.iterdir())]
-        known = self.judge.compiled / hashlib.sha256(repr(texts).encode()).hexdigest()
-        copy_new(known, cache, self.judge.sandbox.owner(slot))
-        before = set(cache.rglob("*"))
+        text = hashlib.sha256(repr([(file.name, file.read_bytes()) for file in sorted(kernels.iterdir())]).encode()).digest()
+        for name, texts in self.judge.texts.items():
+            if text in texts or len(texts) > 1:
+                copy_of(self.judge.compiled / name, cache / name, self.judge.sandbox.owner(slot))
+        before = compiled_in(cache)
         with super().started(program, kernels, *arguments, slot=slot, **how) as worker:
             yield worker
-        copy_new(cache, known, os.geteuid(), before)
+        for name in compiled_in(cache) - before:
+            copy_of(cache / name, self.judge.compiled / name, os.geteuid())
+            self.judge.texts.setdefault(name, set()).add(text)
 
     def found_in_rung(self, program, tool):
         """A rung that is handed in runs under the tool in any case: it is not tried before as well."""
@@ -99,18 +104,20 @@ class SharedRun(judging.Run):
         return super().found_in_rung(program, tool)
 
 
-def copy_new(source, target, owner, but=()):
-    """Copies the files that are not there yet, and gives them and their folders to a user. Others, such as what a compiler that
-    was killed left, stay."""
-    for path in sorted(source.glob("*/*/**/*")):
-        copy = target / path.relative_to(source)
-        if path in but or copy.exists() or path.suffix not in (".bc", ".so"):
-            continue
-        made = [folder for folder in copy.parents if not folder.exists()]
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, copy)
-        for one in (copy, *made):
-            os.chown(one, owner, -1)
+def compiled_in(cache):
+    """The programs and kernels in a cache of PoCL. A compiler that was killed leaves others."""
+    return {path.relative_to(cache) for path in cache.glob("*/*/**/*") if path.suffix in (".bc", ".so")}
+
+
+def copy_of(path, copy, owner):
+    """Copies a file, unless it is there, and gives it and new folders to a user."""
+    if copy.exists():
+        return
+    made = [folder for folder in copy.parents if not folder.exists()]
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, copy)
+    for one in (copy, *made):
+        os.chown(one, owner, -1)
 
 
 judging.Run = behaves.Run = SharedRun
