@@ -2,6 +2,7 @@
 names in namespace gpulab, which are surely right."""
 
 import difflib
+import functools
 import re
 from html import escape
 
@@ -25,15 +26,25 @@ class OpenClLexer(CppLexer):
 
 
 def lexer_for(path):
-    kind = OpenClLexer if path.endswith(".cl") else CudaLexer if path.endswith((".cu", ".cuh")) else CppLexer
+    return lexer_of(OpenClLexer if path.endswith(".cl") else CudaLexer if path.endswith((".cu", ".cuh")) else CppLexer)
+
+
+@functools.cache
+def lexer_of(kind):
     return kind(stripnl=False)
 
 
+@functools.cache
+def class_of(token):
+    return next((name for kind, name in CLASSES if token in kind), "") if token is not Token.Text else ""
+
+
+@functools.cache  # many kernels stand on several pages
 def highlighted(text, lexer):
     """The lines of the text, each in HTML."""
     lines = [""]
     for kind, value in lex(text, lexer):
-        name = next((name for token, name in CLASSES if kind in token), "") if kind is not Token.Text else ""
+        name = class_of(kind)
         for number, part in enumerate(value.split("\n")):
             if number:
                 lines.append("")
@@ -41,7 +52,7 @@ def highlighted(text, lexer):
                 lines[-1] += f'<span class="{name}">{escape(part)}</span>' if name else escape(part)
     while lines and not lines[-1]:
         lines.pop()
-    return lines
+    return tuple(lines)
 
 
 def box(inside, label, kind="listing"):
@@ -54,9 +65,9 @@ def code_block(text, language):
     looks_like_code = re.search(r"[;{]\s*(//.*)?$", text, re.MULTILINE) and not re.search(r"^\s*(\$ |\./lab)", text, re.MULTILINE)
     if language in ("c", "cpp", "cuda", "c++", "opencl") or (not language and looks_like_code):
         opencl = language == "opencl" or re.search(r"\b(kernel void|get_global_id)\b", text)
-        lexer = (OpenClLexer if opencl else CudaLexer)(stripnl=False)
+        lexer = lexer_of(OpenClLexer if opencl else CudaLexer)
     elif language in ("bash", "sh"):
-        lexer = BashLexer(stripnl=False)
+        lexer = lexer_of(BashLexer)
     else:
         return box(escape(text), "code", "code")
     return box("\n".join(highlighted(text, lexer)), "code", "code")
@@ -128,7 +139,7 @@ class Listings:
 
     def lines(self, path, shown):
         colours = highlighted("\n".join(line for _, line, _ in shown), lexer_for(path))
-        colours += [""] * (len(shown) - len(colours))
+        colours += ("",) * (len(shown) - len(colours))
         out = []
         for (number, line, exercise), html in zip(shown, colours):
             kind = ' class="exercise"' if exercise else ""

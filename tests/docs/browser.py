@@ -22,9 +22,9 @@ def find_chromium():
 
 
 class Browser:
-    """One browser with one tab. `faults` collects what the console or the network complained about since the last open()."""
+    """One browser with one tab at a time. `faults` collects what the console or the network complained about since the last open()."""
 
-    def __init__(self, path, dark=False):
+    def __init__(self, path):
         self.folder = tempfile.TemporaryDirectory(prefix="gpulab-pages-", ignore_cleanup_errors=True)
         command_in, self.commands = os.pipe()
         self.answers, answer_out = os.pipe()
@@ -41,8 +41,16 @@ class Browser:
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_in)
         os.close(answer_out)
-        self.buffer, self.number, self.session, self.faults, self.loaded = b"", 0, None, [], set()
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.buffer, self.number, self.session, self.context = b"", 0, None, None
+        self.new_tab()
+
+    def new_tab(self, dark=False):
+        """Begins anew, as with a browser just started: nothing that pages have stored is left."""
+        self.session, self.faults, self.loaded = None, [], set()
+        if self.context:
+            self.call("Target.disposeBrowserContext", browserContextId=self.context)
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
@@ -77,7 +85,8 @@ class Browser:
             self.buffer += more
         text, _, self.buffer = self.buffer.partition(b"\0")
         message = json.loads(text)
-        self.note(message.get("method"), message.get("params", {}))
+        if message.get("sessionId") == self.session:  # else it is of an earlier tab
+            self.note(message.get("method"), message.get("params", {}))
         return message
 
     def note(self, method, p):

@@ -124,18 +124,20 @@ def test_no_page_shows_an_unlocked_answer(html):
     assert any(b"leapfrog" in file.read_bytes() for file in html.glob("lab_*.html")), "a word of a hand-out would be found"
 
 
-@pytest.fixture
-def chromium():
-    with open_browser() as opened:
-        opened.resize(1280, 900)
-        yield opened
-
-
-def open_browser(**options):
+@pytest.fixture(scope="module")
+def one_browser():
     path = browser.find_chromium()
     if not path:
         pytest.skip("no Chromium to open the pages with (Debian's package chromium; a snap does not do)")
-    return browser.Browser(path, **options)
+    with browser.Browser(path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def chromium(one_browser):
+    one_browser.new_tab()
+    one_browser.resize(1280, 900)
+    return one_browser
 
 
 def hand_outs(html):
@@ -311,17 +313,15 @@ def axe():
     return file.read_text(encoding="utf-8")
 
 
-def test_axe_finds_no_barrier_in_light_and_in_dark(html, axe):
+def test_axe_finds_no_barrier_in_light_and_in_dark(html, axe, chromium):
     names = pages.to_open(html)
-    with open_browser() as chromium:
-        chromium.resize(1280, 900)
-        faults = pages.barriers(chromium, axe, html, [name for i, name in enumerate(names) if i % 4], without=["color-contrast"])
-        faults += pages.barriers(chromium, axe, html, names[::4])  # all pages have their colours from one file
-        chromium.resize(390, 844)
-        faults += pages.barriers(chromium, axe, html, names[::10])
-    with open_browser(dark=True) as chromium:
-        chromium.resize(1280, 900)
-        faults += pages.barriers(chromium, axe, html, names[::6] + ["rung_reduction_cuda_grid_stride.html"], ["color-contrast"])
+    faults = pages.barriers(chromium, axe, html, [name for i, name in enumerate(names) if i % 4], without=["color-contrast"])
+    faults += pages.barriers(chromium, axe, html, names[::4])  # all pages have their colours from one file
+    chromium.resize(390, 844)
+    faults += pages.barriers(chromium, axe, html, names[::10])
+    chromium.new_tab(dark=True)
+    chromium.resize(1280, 900)
+    faults += pages.barriers(chromium, axe, html, names[::6] + ["rung_reduction_cuda_grid_stride.html"], ["color-contrast"])
     assert not faults, "\n".join(faults)
 
 
@@ -345,13 +345,13 @@ def test_the_figures_are_what_their_script_draws(scratch):
         assert kept.is_file() and kept.read_text(encoding="utf-8") == text, f"{name} is not what draw.py draws: run it again"
 
 
-def test_the_text_of_the_figures_can_be_read_in_light_and_in_dark():
+def test_the_text_of_the_figures_can_be_read_in_light_and_in_dark(chromium):
     faults = []
     for dark in (False, True):
-        with open_browser(dark=dark) as chromium:
-            chromium.resize(700, 700)
-            for figure in sorted((ROOT / "docs/figures").glob("*.svg")):
-                faults += [f"{'dark' if dark else 'light'}: {fault}" for fault in pages.illegible(chromium, figure)]
+        chromium.new_tab(dark=dark)
+        chromium.resize(700, 700)
+        for figure in sorted((ROOT / "docs/figures").glob("*.svg")):
+            faults += [f"{'dark' if dark else 'light'}: {fault}" for fault in pages.illegible(chromium, figure)]
     assert not faults
 
 

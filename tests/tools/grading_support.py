@@ -6,6 +6,7 @@ import copy
 import csv
 import dataclasses
 import functools
+import hashlib
 import os
 import re
 import shutil
@@ -22,7 +23,7 @@ if sys.version_info < (3, 11):
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 
-from grading import cuda, handout  # noqa: E402
+from grading import behaves, cuda, handout, judge as judging  # noqa: E402
 from grading.exercises import folders, load  # noqa: E402
 from grading.fault import Fault  # noqa: E402
 from grading.judge import Judge  # noqa: E402
@@ -50,14 +51,16 @@ def command(*words, rc=0):
 
 
 class SharedJudge(Judge):
-    """What the judges of a lab have in common in all tests of a file: they ask the devices once, and PoCL compiles the rungs once.
+    """What the judges of a lab have in common in all tests of a file: they ask the devices once, and PoCL compiles each text once.
     A test that changes an attribute changes its own copy only."""
 
-    keeps = False  # whether what PoCL compiles of submissions stays, too: for submissions that do not tamper with it
+    keeps = True  # whether what PoCL compiles is kept, too: of submissions that do not tamper with it
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.found, self.kept = {}, {}
+        self.found = {}
+        self.texts = {}  # what PoCL has compiled, and with which texts
+        self.compiled = Path(tempfile.mkdtemp(dir=self.sandbox.base))  # no submission can enter it
 
     def once(name):
         def find(self):
@@ -69,18 +72,55 @@ class SharedJudge(Judge):
 
     devices, plugin, fingerprint = map(once, ("devices", "plugin", "fingerprint"))
 
-    def cache_for(self, slot):
-        owner = self.sandbox.owner(slot)
-        if not self.keeps or owner not in self.kept:
-            folder = super().cache_for(slot)
-            if not self.keeps:
-                return folder
-            self.kept[owner] = folder
-        return self.kept[owner]
 
-    def drop(self, cache):
-        if cache not in self.kept.values():
-            super().drop(cache)
+class SharedRun(judging.Run):
+    """A test of a submission. Each of its workers begins with a copy of what PoCL has compiled of the same text before, whoever
+    handed it in: a program takes half a second, most of it for the library of OpenCL's functions. What was compiled with two texts
+    depends on neither."""
+
+    @contextlib.contextmanager
+    def started(self, program, kernels, *arguments, slot=None, **how):
+        slot = self.slot if slot is None else slot
+        if not getattr(self.judge, "keeps", False) or self.part.backend != "opencl" or how.get("kept"):
+            with super().started(program, kernels, *arguments, slot=slot, **how) as worker:
+                yield worker
+            return
+        cache = self.cache if slot == self.slot else self.cache_of_rung(slot)
+        text = hashlib.sha256(repr([(file.name, file.read_bytes()) for file in sorted(kernels.iterdir())]).encode()).digest()
+        for name, texts in self.judge.texts.items():
+            if text in texts or len(texts) > 1:
+                copy_of(self.judge.compiled / name, cache / name, self.judge.sandbox.owner(slot))
+        before = compiled_in(cache)
+        with super().started(program, kernels, *arguments, slot=slot, **how) as worker:
+            yield worker
+        for name in compiled_in(cache) - before:
+            copy_of(cache / name, self.judge.compiled / name, os.geteuid())
+            self.judge.texts.setdefault(name, set()).add(text)
+
+    def found_in_rung(self, program, tool):
+        """A rung that is handed in runs under the tool in any case: it is not tried before as well."""
+        if getattr(self.judge, "keeps", False) and all(self.texts()[Path(file).name] == self.judge.lab.rung(file) for file in self.part.files):
+            self.judge.tools[self.part.rung, self.test.name, " ".join(tool)] = ""
+        return super().found_in_rung(program, tool)
+
+
+def compiled_in(cache):
+    """The programs and kernels in a cache of PoCL. A compiler that was killed leaves others."""
+    return {path.relative_to(cache) for path in cache.glob("*/*/**/*") if path.suffix in (".bc", ".so")}
+
+
+def copy_of(path, copy, owner):
+    """Copies a file, unless it is there, and gives it and new folders to a user."""
+    if copy.exists():
+        return
+    made = [folder for folder in copy.parents if not folder.exists()]
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, copy)
+    for one in (copy, *made):
+        os.chown(one, owner, -1)
+
+
+judging.Run = behaves.Run = SharedRun
 
 
 @functools.cache
@@ -91,12 +131,8 @@ def shared_judge(name, kind):
 
 
 @contextlib.contextmanager
-def judge_of(name, kind="", seconds=20.0, keeps=False):
-    """A judge of a lab, with programs of this build.
-
-    @param keeps whether the kernels of submissions that PoCL has compiled are kept for all tests of the file that want it: the
-           same text is compiled once
-    """
+def judge_of(name, kind="", seconds=20.0):
+    """A judge of a lab, with programs of this build."""
     if not (PROGRAMS / f"judge_{name}").is_file():
         pytest.skip(f"judge_{name} has not been built")
     try:
@@ -104,7 +140,6 @@ def judge_of(name, kind="", seconds=20.0, keeps=False):
     except Fault as fault:
         pytest.skip(str(fault))
     judge.case_seconds = seconds
-    judge.keeps = keeps
     judge.trials = {}
     if judge.devices["opencl"]["names"] == []:
         pytest.skip(judge.devices["opencl"]["why"])
@@ -114,7 +149,7 @@ def judge_of(name, kind="", seconds=20.0, keeps=False):
 @pytest.fixture(params=LABS)
 def judge(request):
     """A judge of each lab that has exercises."""
-    with judge_of(request.param, keeps=True) as found:
+    with judge_of(request.param) as found:
         yield found
 
 

@@ -1,6 +1,7 @@
 """./lab explain: what it counts is held against formulas that were worked out by hand from the kernels' text."""
 
 import csv
+import itertools
 import json
 import math
 import os
@@ -382,8 +383,7 @@ def test_a_kernel_that_is_still_to_be_written_is_called_so(scratch):
     refused(run(*words, PATH=path, STATUS="passed"), "opencl_one_item has launched no kernel: all wrong")
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch, dark):
+def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch):
     sys.path.insert(0, str(ROOT / "tests/docs"))
     import browser
     path = browser.find_chromium()
@@ -391,8 +391,9 @@ def test_the_page_opens_in_a_browser_and_is_moved_by_its_keys(scratch, dark):
         pytest.skip("no Chromium to open the page with (Debian's package chromium)")
     words = explain("reduction", "--variant", "opencl_tree_interleaved", "--page", scratch / "a.html")
     passed(*words)
-    with browser.Browser(path, dark=dark) as chromium:
-        for width in (1280, 390):
+    with browser.Browser(path) as chromium:
+        for dark, width in itertools.product((False, True), (1280, 390)):
+            chromium.new_tab(dark=dark)
             chromium.resize(width, 844)
             chromium.open((scratch / "a.html").as_uri())
             assert not chromium.faults

@@ -161,7 +161,7 @@ def exercise_of(judge, title):
 @pytest.mark.parametrize("name", REWRITTEN)
 def test_a_mistake_in_other_words_is_the_same_mistake(name, monkeypatch):
     lab, title, wanted, text = REWRITTEN[name]
-    with judge_of(lab, keeps=True) as judge:
+    with judge_of(lab) as judge:
         exercise, part = exercise_of(judge, title)
         rows = rows_of(judge.lab, part)
         row = next(row for row in rows if row["id"] == wanted)
@@ -170,7 +170,7 @@ def test_a_mistake_in_other_words_is_the_same_mistake(name, monkeypatch):
 
 
 def test_what_fails_as_no_known_mistake_and_what_is_right_gets_no_sentence(monkeypatch):
-    with judge_of("saxpy", keeps=True) as judge:
+    with judge_of("saxpy") as judge:
         exercise, part = exercise_of(judge, "many-blocks")
         some = rows_of(judge.lab, part)[2::3]
         monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: some)
@@ -186,7 +186,7 @@ def test_what_fails_as_no_known_mistake_and_what_is_right_gets_no_sentence(monke
 
 
 def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named(monkeypatch):
-    with judge_of("saxpy", keeps=True) as judge:
+    with judge_of("saxpy") as judge:
         exercise, part = exercise_of(judge, "many-blocks")
         two = [row for row in rows_of(judge.lab, part) if row["id"] in ("opencl-no-bounds-check", "opencl-less-or-equal")]
         monkeypatch.setattr(type(judge.lab), "mistakes", lambda _: two)
@@ -196,7 +196,7 @@ def test_mistakes_that_the_tests_cannot_tell_apart_are_all_named(monkeypatch):
 
 
 def test_a_mistake_whose_text_is_not_in_the_rung_any_more_is_left_out(monkeypatch):
-    with judge_of("saxpy", keeps=True) as judge:
+    with judge_of("saxpy") as judge:
         exercise, part = exercise_of(judge, "many-blocks")
         row = {"id": "gone", "file": part.files[0], "text": "no such text", "by": "", "student": "does nothing"}
         other = next(row for row in rows_of(judge.lab, part) if row["id"] == "opencl-swapped")

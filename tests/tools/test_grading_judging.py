@@ -163,7 +163,7 @@ answers = "import sys, time\\nwhile sys.stdin.buffer.read(8): time.sleep({}); sy
 for takes, most in ((0.6, 0.7), (1.9, 1.6)):
     command = ["python3", "-c", answers.format(takes)]
     process = sandbox.start(command, slot=0, scratch=Path(sys.argv[1]), readable=[], environment={})
-    worker = Worker(sandbox, process, 0, [])
+    worker = Worker(sandbox, process, 0, [Path(sys.argv[1])])
     worker.ask(b"", 10)  # it has started
     print("asks", flush=True)
     print(worker.ask(b"", most)[0] == b"", flush=True)

@@ -1,5 +1,6 @@
 """Submissions that try to get points without solving the exercise, or to do harm: tampering/*."""
 
+import dataclasses
 import hashlib
 import os
 import re
@@ -12,7 +13,13 @@ from grading.judge import OUTCOMES, PASSED
 
 
 def headers(text):
-    return dict(re.findall(r"(?m)^// (most|outcome|tests): (.*)$", text))
+    return dict(re.findall(r"(?m)^// (most|outcome|tests|seconds|repeats): (.*)$", text))
+
+
+def with_repeats(test, repeats):
+    """A test of speed that runs a kernel less often."""
+    assert all(case["repeats"] > repeats for case in test.cases)
+    return dataclasses.replace(test, cases=[{**case, "repeats": repeats} for case in test.cases])
 
 
 def tampering(request, name, kind, backend="opencl"):
@@ -25,10 +32,12 @@ def tampering(request, name, kind, backend="opencl"):
         text = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8") + text
     names = about["tests"].split(", ")
     before = hashlib.sha256((PROGRAMS / "judge_saxpy").read_bytes()).hexdigest()
-    with judge_of("saxpy", kind, seconds=6 if backend == "opencl" else 20) as judge:
+    with judge_of("saxpy", kind, seconds=float(about.get("seconds", 6 if backend == "opencl" else 20))) as judge:
         exercise = next(one for one in judge.lab.exercises if one.name == "many-blocks")
         assert all(any(one.name == name for one in exercise.tests) for name in names), f"a test of {names} is unknown"
         wanted = with_tests(exercise, lambda one: one.name in names)
+        if "repeats" in about:  # of a kernel that is far slower than the rung
+            wanted.tests[:] = [with_repeats(one, int(about["repeats"])) if one.check == "speed" else one for one in wanted.tests]
         part = exercise.parts[backend]
         if judge.why_not(part):
             if judge.worker_program(part).is_file():
@@ -36,6 +45,7 @@ def tampering(request, name, kind, backend="opencl"):
                 source.write_text(text)
                 compiles(source, request.getfixturevalue("hand_out_of")("saxpy"), judge.lab.path / part.files[0])
             pytest.skip(judge.why_not(part))
+        judge.keeps = False
         results = judge.judge(wanted, part, {part.files[0]: text.encode()}, 7)
         score = sum(one.score for one in results)
         print(told(results))
@@ -45,6 +55,7 @@ def tampering(request, name, kind, backend="opencl"):
         if "outcome" in about and not too_much:
             assert {one.outcome for one in results} == {about["outcome"]}, told(results)
         honest = files_of(part, judge.lab.rung)
+        judge.keeps = True
         after = judge.judge(with_tests(exercise, lambda one: one.name == "one block"), part, honest, 7)
         assert after[0].outcome == PASSED, f"an honest submission afterwards: {told(after)}"
     assert hashlib.sha256((PROGRAMS / "judge_saxpy").read_bytes()).hexdigest() == before, "the judge"
@@ -76,6 +87,7 @@ def test_without_a_sandbox_tampering_would_succeed():
         text = (TAMPERING / f"{name}.cl").read_text(encoding="utf-8").replace("@ROOT@", str(ROOT))
         text = (TAMPERING / "syscalls.txt").read_text(encoding="utf-8") + text
         with judge_of("saxpy", "none") as judge:
+            judge.keeps = False
             exercise = next(one for one in judge.lab.exercises if one.name == "many-blocks")
             part = exercise.parts["opencl"]
             wanted = with_tests(exercise, lambda one: one.name == "one block")

@@ -1,5 +1,6 @@
 """./lab start: what is unsolved, wrong and right, with Oclgrind and without it, and in CUDA; and the session at a terminal."""
 
+import importlib
 import os
 import pathlib
 import pty
@@ -27,7 +28,7 @@ def built(request):
         pytest.skip(f"bin/{program} has not been built")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def counted():
     """For what needs the counts of Oclgrind's plugin."""
     done = run(sys.executable, "-B", ROOT / "tools/explain/plugin.py", ROOT, BUILD)
@@ -293,6 +294,17 @@ def test_in_cuda_the_answer_of_each_puzzle_is_right_or_without_a_gpu_compiles(sc
     else:
         assert done.returncode == 0 and f"right {IN_CUDA[number - 1].name}" in done.words and IDEA in done.words, done
         assert f"Solved: {number} (of 8)" in done.words and not done.stderr, done
+
+
+def test_in_cuda_a_program_is_made_of_a_kernel_also_where_none_can_run(scratch, monkeypatch):
+    for folder in ("tools/start", "tools/explain", "tools"):
+        monkeypatch.syspath_prepend(ROOT / folder)
+    judge = importlib.import_module("cuda_judge").CudaJudge(BUILD)
+    judge.scratch = scratch
+    assert judge.program(IN_CUDA[1]) == ""
+    made, built = run(scratch / "puzzle", "[]"), run(BUILD / "bin/start_cuda", "[]")
+    assert (made.returncode, made.stdout, made.stderr) == (built.returncode, built.stdout, built.stderr), made
+    assert b"puzzle" in (scratch / "kernel.o").read_bytes() and (scratch / "puzzle").read_bytes() != (BUILD / "bin/start_cuda").read_bytes()
 
 
 BARRIER = "        __syncthreads(); // the step before is complete\n"

@@ -584,6 +584,7 @@ class Run:
         if self.part.backend != "opencl" or not self.judge.on_pocl or not program or self.two_faced(OF_RACES):
             return False
         wrong = [case for case, verdict in zip(cases, self.checked(cases, answers)) if verdict["status"] != PASSED]
+        wrong.sort(key=size_of)  # the first one that is wrong again is the last one asked
         right, left, end = 0, self.left, clock.now() + 3 * BESIDES
         for case in wrong:
             if right and clock.now() > end:
@@ -1056,6 +1057,12 @@ def drawn(value: Any, chance: random.Random) -> Any:
         return value
     text = re.sub(r"\{(\d+)-(\d+)\}", lambda ends: str(chance.randint(int(ends[1]), int(ends[2]))), value)
     return int(text) if text != value and text.isdigit() else text
+
+
+def size_of(case: dict[str, Any]) -> int:
+    """About how long a case takes: the product of its numbers, also of those in a text such as "laplace2d:17x23"."""
+    texts = [str(value) for name, value in case.items() if name not in ("seed", "op", "type")]
+    return math.prod(max(1, int(number)) for text in texts for number in re.findall(r"\d+", text))
 
 
 def describe(case: dict[str, Any]) -> str:

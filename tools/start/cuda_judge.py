@@ -12,7 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from judge import DIVERGENT, NOT_COMPILED, OUTSIDE, SECONDS, Judge, lacking
+from judge import DIVERGENT, NOT_COMPILED, OUTSIDE, SECONDS, Judge, is_small, lacking
 from picture import BUFFER, ELEMENT, SECTOR, picture
 
 from grading import cuda
@@ -38,7 +38,6 @@ class CudaJudge(Judge):
         self.build = build
         try:
             self.compile = cuda.compile_command(build, HERE / "kernel.cu")
-            self.link = cuda.link_command(build, "start_cuda")
             self.compiler = cuda.compile_command(build, HERE / "start_cuda.cpp")[0]
         except OSError as error:
             raise Fault(f"the puzzles in CUDA have not been built: {error}") from None
@@ -61,16 +60,23 @@ class CudaJudge(Judge):
         return one
 
     def launched(self, path, cases):
-        target = self.scratch / "kernel.o"
-        words = [word for word in self.compile if not word.startswith("-DPUZZLE=")] + [f'-DPUZZLE="{path.resolve()}"']
-        words[words.index("-o") + 1] = str(target)
-        fault = self.made(without_dependencies(words), path)
-        words = [str(target) if "/kernel.cu." in word else word for word in self.link]
-        words[words.index("-o") + 1] = str(self.scratch / "puzzle")
-        fault = fault or self.made(words, path)
+        fault = self.program(path) if self.runs else self.compiled(path, "--fatbin")
         if fault:
             return fault, []
         return super().launched(path, cases) if self.runs else ("", [])
+
+    def program(self, path):
+        """Makes the program that runs this kernel. Why it cannot be made, or ""."""
+        words = [str(self.scratch / "kernel.o") if "/kernel.cu." in word else word
+                 for word in cuda.link_command(self.build, "start_cuda")]
+        words[words.index("-o") + 1] = str(self.scratch / "puzzle")
+        return self.compiled(path, "-c") or self.made(words, path)
+
+    def compiled(self, path, how):
+        """Compiles the kernel. Why it does not compile, or "". @param how -c; or --fatbin, what is for the GPU alone: sooner"""
+        words = [how if word == "-c" else word for word in self.compile if not word.startswith("-DPUZZLE=")]
+        words[words.index("-o") + 1] = str(self.scratch / "kernel.o")
+        return self.made(without_dependencies([*words, f'-DPUZZLE="{path.resolve()}"']), path)
 
     def made(self, words, path):
         """Runs the compiler or the linker. Why it failed, or ""."""
@@ -107,10 +113,11 @@ class CudaJudge(Judge):
 
     def note(self, puzzle, path):
         """Runs the kernel on the CPU: the notes of each small case, and why there are none."""
-        cases = [case for case in self.cases(puzzle) if case.items[0] < 1000]
+        cases = [case for case in self.cases(puzzle) if is_small(case)]
         source, program = self.scratch / "noted.cpp", self.scratch / "noted"
         source.write_text(on_host(path.read_text(encoding="utf-8", errors="replace"), path.name, cases), encoding="utf-8")
-        ran = subprocess.run([self.compiler, "-std=c++20", "-O0", "-w", "-pthread", f"-I{HERE}", str(source), "-o", str(program)],
+        ran = subprocess.run([self.compiler, "-std=c++20", "-O0", "-w", f"-I{HERE}", str(source),
+                              str(self.build / "bin/libstart_on_host.a"), "-pthread", "-o", str(program)],
                              capture_output=True, text=True, errors="replace", check=False)
         if ran.returncode:
             return [], "the kernel has something for which it cannot be drawn"
@@ -182,7 +189,8 @@ def on_host(text, name, cases):
         for array, content in case.arguments.items():
             if isinstance(content, list):
                 initial = ", ".join(str(one or 0) for one in content)
-                lines.append(f'        noted::Memory {array}{{"{array}", {{{initial}}}}};')
+                lines += [f"        int values_of_{array}[] = {{{initial}}};",
+                          f'        noted::Memory {array}{{"{array}", values_of_{array}, {len(content)}}};']
         given = ", ".join(f"noted::Array{{&{array}}}" if isinstance(content, list) else str(content)
                           for array, content in case.arguments.items())
         grid = [items // group for items, group in zip(case.items, case.group)]
@@ -219,12 +227,13 @@ def found(notes, cases):
 
 def race_in(notes):
     """The first two accesses to an element that no barrier orders, one of which writes; or ""."""
-    by_element = {}
+    by_element = {}  # of what a thread does again and again between two barriers, the first
     for one in notes:
         if one.is_access:
-            by_element.setdefault((one.name, one.index, one.block if one.shared else 0), []).append(one)
+            accesses = by_element.setdefault((one.name, one.index, one.block if one.shared else 0), {})
+            accesses.setdefault((one.block, one.thread, one.barriers, one.kind), one)
     for accesses in by_element.values():
-        for one, other in itertools.combinations(accesses, 2):
+        for one, other in itertools.combinations(accesses.values(), 2):
             together = one.block != other.block or (one.thread != other.thread and one.barriers == other.barriers)
             if together and {one.kind, other.kind} not in ({"load"}, {"atomic"}):
                 if one.kind == "load":

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import signal
 import subprocess
 from dataclasses import dataclass, field
 
@@ -15,6 +16,8 @@ from grading.exercises import is_unsolved
 from grading.races import in_words
 
 SECONDS = 10  # for a kernel that takes none: one that does not end
+# Of processor time, which compiling and a small launch need a part of, however busy the machine is. Threads that spin use it up soon.
+PROCESSOR_SECONDS = 5
 RACES = ["--data-races", "--uniform-writes"]  # of Oclgrind; the latter: also where all write the same value
 CRASHED, NOT_COMPILED = "it crashed", "it does not compile"
 OUTSIDE = {"read": "an item reads outside of an array", "write": "an item writes outside of an array"}
@@ -48,7 +51,7 @@ class Judge:
         faults = [fault] if fault else self.values(cases, answers)
         shown = []
         if self.can_simulate(fault):
-            small = [case for case in cases if case.items[0] < 1000]
+            small = [case for case in cases if is_small(case)]
             more, shown = self.simulated(puzzle, path, text, small, not faults)
             faults += more
         unsolved = is_unsolved(stub, text)
@@ -65,11 +68,17 @@ class Judge:
 
     def launched(self, path, cases):
         """Why the kernel did not run, or ""; and a dictionary for each case."""
+        command = self.command(path, cases)
+        if all(is_small(case) for case in cases):
+            command = ["sh", "-c", f'ulimit -S -t {PROCESSOR_SECONDS} && exec "$@"', "sh", *command]
         try:
-            return ended(subprocess.run(self.command(path, cases), capture_output=True, text=True, check=False,
-                                        errors="replace", timeout=SECONDS, stdin=subprocess.DEVNULL))
+            ran = subprocess.run(command, capture_output=True, text=True, check=False, errors="replace", timeout=SECONDS,
+                                 stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
-            return f"it did not end within {SECONDS} s. Does each loop end? Do all items reach each barrier?", []
+            ran = None
+        if not ran or ran.returncode == -signal.SIGXCPU:
+            return "it does not seem to end. Does each loop end? Do all items reach each barrier?", []
+        return ended(ran)
 
     def command(self, path, cases):
         return [str(self.program), str(path), json.dumps([{"items": case.items, "group": case.group,
@@ -97,6 +106,11 @@ class Judge:
         _, ran = run.simulated(None, self.command(path, cases), RACES, seconds=SECONDS, GPULAB_GUARD_BYTES="0")
         return in_words(ran.stderr, {path.name: text})[0] or (
             "two items use the same element, at least one of them writes, and no barrier stands between them")
+
+
+def is_small(case):
+    """Does it take no time, and can it be simulated?"""
+    return case.items[0] < 1000
 
 
 def ended(ran):

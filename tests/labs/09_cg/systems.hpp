@@ -3,10 +3,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -24,6 +32,27 @@ template <class T> struct Case {
     std::string name;
     Problem<T> problem;
 };
+
+/// The reference of a problem. Made once for all variants, parts and ways of sharing out: it takes five solutions.
+/// Found again by hashes of all that make_reference() reads.
+template <class T> const Reference& reference_of(const Problem<T>& p) {
+    const auto hash = [](const auto& values) {
+        const auto bytes = std::as_bytes(std::span(values));
+        return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    };
+    using Key = std::tuple<std::array<std::size_t, 6>, std::size_t, bool, bool, std::uint64_t>;
+    static std::map<Key, Reference> made;
+    const gpulab::Csr<T>& a = p.matrix;
+    const Key key = {
+        {hash(a.row_start), hash(a.column), hash(a.value), hash(p.b), hash(p.start), hash(p.inverse_diagonal)},
+        p.limit,
+        p.jacobi,
+        p.steepest,
+        std::bit_cast<std::uint64_t>(p.stop_at)};
+    const auto [at, is_new] = made.try_emplace(key);
+    if (is_new) at->second = make_reference(p);
+    return at->second;
+}
 
 /// A matrix from entries on and above the diagonal, and those mirrored.
 template <class T> class SymmetricMatrix {

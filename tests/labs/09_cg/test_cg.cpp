@@ -100,7 +100,8 @@ template <class T> void check_all_devices(Backend backend) {
         for (const auto& device : devices) unmet += gpulab::unmet_need(v.needs, device);
         if (!unmet.empty()) SKIP(unmet);
         gpulab::use(devices);
-        CHECK(cg::testing::all_devices_fault<T>(v.run) == "");
+        const bool on_gpu = !std::ranges::all_of(devices, &gpulab::Device::is_cpu);
+        CHECK(cg::testing::all_devices_fault<T>(v.run, on_gpu) == "");
     }
 }
 
