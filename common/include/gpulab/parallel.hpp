@@ -42,6 +42,7 @@ template <class T> std::vector<T> zeros(std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T>);
     constexpr std::size_t worth_a_thread = std::size_t{1} << 20;
     std::vector<T> values;
+    if (n == 0) return values;
     values.reserve(n);
     for_ranges(n, worth_a_thread, [&](std::size_t begin, std::size_t end) {
         std::memset(static_cast<void*>(values.data() + begin), 0, (end - begin) * sizeof(T));
