@@ -56,7 +56,7 @@ if [ {program} = ctest ]; then echo "100% tests passed, 0 tests failed out of 7"
     return machine
 
 
-CTEST = f"ctest --preset default --parallel {min(os.cpu_count() * 3 // 2, 12)}"
+CTEST = f"ctest --preset default --parallel {min(2 * os.cpu_count(), 12)}"
 
 
 @pytest.mark.parametrize("words, options", [
