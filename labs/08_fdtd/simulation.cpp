@@ -133,7 +133,7 @@ namespace {
 /// The problem with as many steps as are worth timing on one core.
 template <class T> Problem<T> few_steps(const Scene& scene) {
     const double cells = static_cast<double>(scene.nx) * static_cast<double>(scene.ny);
-    const auto steps = static_cast<std::size_t>(std::clamp(2e8 / cells, 2.0, static_cast<double>(scene.steps)));
+    const auto steps = static_cast<std::size_t>(std::max(2e8 / cells, 2.0));
     return make_problem<T>(scene, 0, std::min(steps, scene.steps));
 }
 
