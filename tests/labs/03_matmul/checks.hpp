@@ -128,19 +128,6 @@ std::string first_fault(const AnyRun<T>& run, const std::vector<Shape>& shapes, 
     return fault.empty() ? random_fault<T>(run, shapes, input_error) : fault;
 }
 
-/// The answers to shapes with whole numbers, each computed once.
-template <class T> std::string fault_once(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
-    for (const Shape& s : shapes) {
-        const auto& [p, reference] = whole_example<T>(s);
-        Output<T> c(p.size());
-        Stopwatch once;
-        std::string fault = stray_write<T>(run, p, c, once);
-        if (fault.empty()) fault = gpulab::compare(reference, c, 0).message;
-        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
-    }
-    return "";
-}
-
 /// (1 2 3; 4 5 6) (7 8; 9 10; 11 12) = (58 64; 139 154), exact in every arithmetic.
 template <class T> std::string fault_by_hand(const AnyRun<T>& run) {
     Output<T> c(4);
@@ -268,12 +255,7 @@ template <class T> const std::vector<Check<T>>& checks() {
              return fault.empty() ? first_fault<T>(rung.run, rung.able(corners_of(rung.tiles)), rung.input_error)
                                   : fault;
          }},
-        {"long and thin",
-         [](Rung<T>& rung) {
-             // Most of each tile is idle here. On a CPU it takes as long as a full one: once is enough for the indices.
-             return rung.backend == Backend::cuda ? whole_fault<T>(rung.run, rung.able(long_shapes()))
-                                                  : fault_once<T>(rung.run, rung.able(long_shapes()));
-         }},
+        {"long and thin", [](Rung<T>& rung) { return whole_fault<T>(rung.run, rung.able(long_shapes())); }},
         {"long sums and many tiles",
          [](Rung<T>& rung) {
              if (rung.backend != Backend::cuda) return std::string{};
@@ -308,6 +290,19 @@ inline std::vector<Shape> shapes_for_tools(const std::vector<gpulab::Tile>& tile
         if (tile.of == "k" && tile.size > 4) k = std::min(k, tile.size);
     if (k == 64) k = 16; // it does not cut k
     return {{1, 1, 1}, {2 * m + 2, rounds * k + 3, 2 * n + 4}, {m - 1, rounds * k, n + 3}, {3, rounds * k + 8, n + 8}};
+}
+
+/// The answers to shapes with whole numbers, each computed once.
+template <class T> std::string fault_once(const AnyRun<T>& run, const std::vector<Shape>& shapes) {
+    for (const Shape& s : shapes) {
+        const auto& [p, reference] = whole_example<T>(s);
+        Output<T> c(p.size());
+        Stopwatch once;
+        std::string fault = stray_write<T>(run, p, c, once);
+        if (fault.empty()) fault = gpulab::compare(reference, c, 0).message;
+        if (!fault.empty()) return fmt::format("{} x {} x {}: {}", s.m, s.k, s.n, fault);
+    }
+    return "";
 }
 
 /// What is wrong with a variant's answers to the shapes for tools, or "".
