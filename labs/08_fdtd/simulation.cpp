@@ -1,5 +1,6 @@
 #include "simulation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 

@@ -34,9 +34,8 @@ template <class Body> void for_ranges(std::size_t n, std::size_t worth_a_thread,
     });
 }
 
-/// n zeros, for a large array: the same as std::vector<T>(n), earlier. The system provides and clears each page of new
-/// memory when it is first written, which takes several times as long as writing it again. Here all threads write
-/// first.
+/// n zeros. For a large array this takes less time than std::vector<T>(n): the system clears each page of new memory
+/// when it is first written, and here all threads write first.
 /// @tparam T a number, or a structure of numbers
 template <class T> std::vector<T> zeros(std::size_t n) {
     static_assert(std::is_trivially_copyable_v<T>);
