@@ -537,8 +537,8 @@ void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream)
 }
 
 /// The columns that look_ahead() factorises at a time. Above 4096 rows the update takes longer than the panels, and a
-/// wider panel saves it passes through memory. While 257 to 2048 rows are left, the panels take longer, and each step of
-/// a panel updates all of its columns: half as many. One block takes 64 again.
+/// wider panel saves it passes through memory. While 257 to 2048 rows are left, the panels take longer, and each step
+/// of a panel updates all of its columns: half as many. One block takes 64 again.
 int columns_of_panel(int rows_left) {
     if (rows_left > 4096) return 4 * most_panel_columns;
     return rows_left > 2048 || rows_left <= most_block_rows ? most_panel_columns : most_panel_columns / 2;
