@@ -110,15 +110,15 @@ __global__ void __launch_bounds__(threads, 2)
         for (int e0 = 0; e0 < side * part; e0 += threads * doubles) {
             const int e = e0 + t * doubles, i = e / part, l = l0 + e % part;
             const bool inside = row + i < m && first + l < k;
-            copy_async<doubles>(&a_tile[i * a_row + l],
-                                inside ? a + std::size_t(row + i) * a_stride + first + l : a, inside);
+            copy_async<doubles>(&a_tile[i * a_row + l], inside ? a + std::size_t(row + i) * a_stride + first + l : a,
+                                inside);
         }
 #pragma unroll
         for (int e0 = 0; e0 < part * side; e0 += threads * doubles) {
             const int e = e0 + t * doubles, l = l0 + e / side, j = e % side;
             const bool inside = first + l < k && column + j < n;
-            copy_async<doubles>(&b_tile[l * b_row + j],
-                                inside ? b + std::size_t(first + l) * b_stride + column + j : b, inside);
+            copy_async<doubles>(&b_tile[l * b_row + j], inside ? b + std::size_t(first + l) * b_stride + column + j : b,
+                                inside);
         }
         commit_copies();
     };
