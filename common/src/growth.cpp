@@ -51,7 +51,8 @@ std::string Growth::why_too_long() const {
     }
     if (!any) return fmt::format("every variant would take more than {:.2g} s for a run", 1e-3 * patience_.run_ms);
     // The first size also starts the devices and compiles their kernels, and that time does not grow.
-    if (sizes_ > 1 && ms > patience_.size_ms) return fmt::format("with its checks it would take about {:.0f} s", 1e-3 * ms);
+    if (sizes_ > 1 && ms > patience_.size_ms)
+        return fmt::format("with its checks it would take about {:.0f} s", 1e-3 * ms);
     return "";
 }
 
