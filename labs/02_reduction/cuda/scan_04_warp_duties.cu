@@ -48,7 +48,6 @@ namespace {
 constexpr unsigned workers = 8; // warps that add and scan
 constexpr unsigned threads_with_duties = (workers + 2) * 32;
 constexpr unsigned stages = 6; // tiles in shared memory
-constexpr unsigned ahead = 2;  // tiles between the addition and the scan: time to find the prefix
 constexpr unsigned thread_vectors = 9;
 constexpr unsigned most_blocks = 256;                                       // whose sums a warp reads at once
 template <class T> constexpr unsigned part = width<T>* thread_vectors * 32; // elements of a warp
@@ -112,6 +111,7 @@ template <class T> struct BlockTiles {
 };
 
 #if __CUDA_ARCH__ >= 900
+constexpr unsigned ahead = 2; // tiles between the addition and the scan: time to find the prefix
 
 /// The copying thread. What is beyond n in the last tile stays as it is: it reaches no prefix below n.
 template <class T> __device__ void copy_tiles(Stages<T>& s, BlockTiles<T> tiles, const T* a, T* out) {
