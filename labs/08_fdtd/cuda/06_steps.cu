@@ -28,6 +28,9 @@
 // A row must be under way long before it is needed, and in registers there is room for one row ahead only. So rows are
 // copied to shared memory three rows ahead, by asynchronous copies (cp.async; see Queue). Each lane copies and reads
 // its own column, and waits for its own copies only: again there is no barrier.
+// New in the code: __pipeline_memcpy_async(to, from, bytes, zeros) starts a copy, with zeros in place of the last
+// `zeros` bytes. __pipeline_commit() makes a group of the copies since the last one, and __pipeline_wait_prior(n) waits
+// for all groups but the last n.
 //
 // Where all warps run at the same time, a pass takes as long as its slowest warp, so a warp at a border must not be
 // much slower than the others. Facts about the column are looked up once (facts.cuh), facts about a row once per row
