@@ -1,7 +1,7 @@
 // The right answer: the book's equations 4.2.7 to 4.2.10, cell by cell. Coefficients are computed anew for each cell
-// and edge from its media, the values of sources and sides come from the scene, H and E are in separate arrays with the book's
-// sizes and names of the mode, and everything is in long double. Of the problem that the variants get, it takes the
-// layout of the arrays, the number of steps and the start of what no source and no side prescribes.
+// and edge from its media, the values of sources and sides come from the scene, H and E are in separate arrays with
+// the book's sizes and names of the mode, and everything is in long double. Of the problem that the variants get, it
+// takes the layout of the arrays, the number of steps and the start of what no source and no side prescribes.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -28,7 +28,8 @@ struct Constants {
     Real z, z_loss, xy, xy_loss;
 };
 
-/// What an update leaves of a value, and by what it multiplies a difference. Of Z without the layers, of X and Y with them.
+/// What an update leaves of a value, and by what it multiplies a difference. Of Z without the layers, of X and Y with
+/// them.
 struct Update {
     Real keep, gain;
 };
