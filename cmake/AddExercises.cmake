@@ -120,6 +120,7 @@ int main() {
     endif()
     target_include_directories(${worker} PRIVATE ${folder}/..)
     target_link_libraries(${worker} PRIVATE ${EXERCISES_LIBRARIES} gpulab_grading gpulab_compile)
+    target_compile_options(${worker} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${gpulab_quick}>") # students wait for it
     if(backend STREQUAL "cuda" AND handed_out) # the other rungs are not waited for
         gpulab_files_of_rung(sources cuda/*.cu ${rung})
         target_sources(${worker} PRIVATE ${sources} ${cuda_helpers})

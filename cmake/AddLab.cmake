@@ -72,6 +72,7 @@ function(add_lab name)
         file(GLOB kernels RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS opencl/*.cl)
         target_sources(${name}_lab PRIVATE ${sources})
         target_precompile_headers(${name}_lab REUSE_FROM gpulab_opencl_api)
+        set_source_files_properties(${sources} PROPERTIES COMPILE_OPTIONS "${gpulab_quick}") # the kernels do the work
         set_source_files_properties(${cpu} studies.cpp PROPERTIES SKIP_PRECOMPILE_HEADERS ON) # they need none of these headers
         gpulab_embed_opencl(${name}_lab ${kernels})
     endif()

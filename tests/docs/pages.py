@@ -160,7 +160,8 @@ def too_wide(browser, folder, names, width):
 
 
 def barriers(browser, axe, folder, names, rules=None, without=()):
-    """What axe, the checker of accessibility, finds in the pages, by these rules or by all without some."""
+    """What axe, the checker of accessibility, finds in the pages, by these rules or by all without some; and what the console and
+    the network say meanwhile, so that nobody has to open the pages for that alone."""
     faults = []
     options = json.dumps({"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in without},
                           **({"runOnly": rules} if rules else {})})
@@ -169,7 +170,7 @@ def barriers(browser, axe, folder, names, rules=None, without=()):
         browser.run(axe + "; 0")
         found = browser.run(f"axe.run(document, {options}).then(r => r.violations.map(v => "
                             "`${v.id}: ${v.nodes.length} times, such as ${v.nodes[0].html.slice(0, 150)}`))")
-        faults += [f"{name}: {fault}" for fault in found]
+        faults += [f"{name}: {fault}" for fault in [*browser.faults, *found]]
     return faults
 
 

@@ -299,6 +299,7 @@ class Build:
         if Path(words[0]).name in ("ccache", "sccache"):
             words = words[1:]
         words = [self.moved(word, tree) for word in words if not re.fullmatch(r"(-Xcompiler=)?-Werror(=.*)?", word)]
+        words = ["-O1" if word == "-O3" else word for word in words]  # it compiles in two thirds of the time; nvcc's: host code only
         words[words.index("-o") + 1] = str(target)
         if "-MF" not in words:
             raise Fault(f"the command that makes {object} notes no dependencies")

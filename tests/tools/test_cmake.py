@@ -1,5 +1,6 @@
 """What CMake and ctest do for the labs: the summary of a run, presets, tools that run programs, labs that stand alone."""
 
+import ctypes
 import os
 import pathlib
 import re
@@ -134,6 +135,28 @@ def test_a_run_shows_a_line_for_each_lab_and_one_that_changes_on_a_terminal(scra
     shown = on_terminal(*RUN_TESTS, build, *words)
     assert "\r\x1b[K[3/6] 3 passed: test_cg_late: c\r" in shown and "saxpy: 2 passed" not in shown, shown
     assert "\r\x1b[K\r\n100% tests passed, 0 tests failed out of 6\r\nTotal" in shown, shown
+
+
+def test_without_a_driver_the_programs_of_a_run_start_without_NVIDIAs_libraries_and_with_them_too(scratch):
+    programs = [BUILD / "bin" / lab for lab in LABS if (BUILD / "bin" / lab).is_file()]
+    linked = [program for program in programs if "libcublas" in run("nm", "-D", program).stdout]
+    if not linked:
+        pytest.skip("no program is linked with cuBLAS")
+    for program in programs:
+        assert passed(program, "--help", LD_LIBRARY_PATH=None).stderr == ""
+    (scratch / "bin").mkdir()
+    for program in linked:
+        (scratch / "bin" / program.name).symlink_to(program)
+    try:
+        ctypes.CDLL("libcuda.so.1")
+        pytest.skip("there is an NVIDIA driver")
+    except OSError:
+        pass
+    for program in linked:
+        told = run(*RUN_TESTS, scratch, "sh", "-c", 'echo "$LD_LIBRARY_PATH"; ldd "$0"', program, LD_LIBRARY_PATH="/nowhere").stderr
+        assert f"{scratch}/stand_ins:/nowhere\n" in told and f"{scratch}/stand_ins/libcublas" in told, told
+        assert "libcublasLt" not in told, told
+        assert passed(program, "--help", LD_LIBRARY_PATH=scratch / "stand_ins", LD_BIND_NOW=1).stderr == ""
 
 
 def test_a_run_whose_ctest_does_not_come_to_its_end_says_so_and_fails(scratch):

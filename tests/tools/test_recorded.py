@@ -26,6 +26,29 @@ SAYS = {("streams", 7): "pin_ms = 29.0852", ("cg", 7): "matrix = laplace2d:256",
         ("tridiagonal", 5): "also layout = separate"}
 
 
+# A study that also runs on the CPU: the size in its command and in the stored result, and a smaller one that takes the place of both.
+SMALLER = {("saxpy", 9): ("saxpy-block-size.json", 26, 20)}
+
+
+def smaller(lab, number, folder):
+    """The words of a command and its environment, with a smaller problem where it is one of SMALLER: then with a copy of the stored
+    results, in which nothing but the size has changed."""
+    words = COMMANDS[lab, number].split()
+    if (lab, number) not in SMALLER:
+        return words, {}
+    name, large, small = SMALLER[lab, number]
+    copy = pathlib.Path(shutil.copytree(ROOT / "docs/results", folder / "results"))
+    file = copy / words[words.index("--recorded") + 1] / name
+    content = json.loads(file.read_text(encoding="utf-8"))
+    for one in content if isinstance(content, list) else [content]:
+        assert one["problem"]["n"] == 2**large
+        one["problem"]["n"] = 2**small
+    file.write_text(json.dumps(content), encoding="utf-8")
+    size = words.index(f"2^{large}")
+    words[size] = f"2^{small}"
+    return words, {"GPULAB_RESULTS": copy}
+
+
 def questions(text):
     """(number, text) of the questions that need a GPU. One that can be answered on paper is none."""
     section = re.search(r"(?ms)^## Questions$(.*?)^## ", text)[1]
@@ -70,8 +93,9 @@ def test_a_question_without_a_command_is_seen():
 
 
 @pytest.mark.parametrize(("lab", "number"), COMMANDS)
-def test_a_question_that_needs_a_gpu_is_answered_by_stored_results(lab, number):
-    done = passed(program(lab), *COMMANDS[lab, number].split(), COLUMNS="160", NO_COLOR="1")
+def test_a_question_that_needs_a_gpu_is_answered_by_stored_results(scratch, lab, number):
+    words, environment = smaller(lab, number, scratch)
+    done = passed(program(lab), *words, COLUMNS="160", NO_COLOR="1", **environment)
     found = rows(done.stdout)
     assert found and all(re.match(r"recorded on h[12]00, 2026-\d\d-\d\d, \S+\.json", head) for head in found), done.stdout
     assert re.search(r"cuda:0  NVIDIA H[12]00", done.stdout) and "cuda_" in str(found), done.stdout
