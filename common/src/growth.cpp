@@ -50,7 +50,9 @@ std::string Growth::why_too_long() const {
         ms += seen.wall_ms * elements_ / seen.elements;
     }
     if (!any) return fmt::format("every variant would take more than {:.2g} s for a run", 1e-3 * patience_.run_ms);
-    if (ms > patience_.size_ms) return fmt::format("with its checks it would take about {:.0f} s", 1e-3 * ms);
+    // The first size also starts the devices and compiles their kernels, and that time does not grow.
+    if (sizes_ > 1 && ms > patience_.size_ms)
+        return fmt::format("with its checks it would take about {:.0f} s", 1e-3 * ms);
     return "";
 }
 
@@ -63,7 +65,10 @@ bool Growth::fits(const std::string& size, double elements, double device_bytes,
     return why.empty();
 }
 
-void Growth::ready() { last_ms_ = ready_ms_ = clock_ms(); }
+void Growth::ready() {
+    ++sizes_;
+    last_ms_ = ready_ms_ = clock_ms();
+}
 
 void Growth::add_to(Result& result, double elements) {
     const double wall_ms = clock_ms() - std::exchange(last_ms_, clock_ms());

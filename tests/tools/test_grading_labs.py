@@ -28,7 +28,8 @@ BY_CHANCE = {"reduction": {"opencl-tree-one-place-for-all"}, "lu": {"opencl-past
 UNSEEN = {"saxpy": {"opencl-distance-nan-is-zero", "cuda-distance-nan-is-zero", "denormals-flushed"},
           "reduction": {"opencl-scan-subtracts", "opencl-scan-last-tile-of-one"},
           "matmul": {"opencl-reads-on"},
-          "spmv": {"opencl-assumes-sorted", "opencl-nan-left-over-lost", "opencl-zeros-skipped", "opencl-columns-in-16-bits"},
+          "spmv": {"opencl-assumes-sorted", "opencl-nan-left-over-lost", "opencl-zeros-skipped", "opencl-columns-in-16-bits",
+                   "ell-zeros-skipped"},
           "lu": {"opencl-solve-reciprocal"},
           "fdtd": {"opencl-one-row-beyond-the-region", "opencl-one-column-beyond-the-region", "opencl-one-row-below-the-region"},
           "cg": {"opencl-dot-weight-of-the-first-row-of-an-item"}}

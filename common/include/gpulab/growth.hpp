@@ -48,7 +48,8 @@ public:
 
     /// Begins the next size. @param size for the message: "n = 1024" @param elements by which its times are divided
     /// @return false, after a line in the report that says why this size and all larger ones are left out: memory (see
-    ///         check_memory()), or the times so far, taken as proportional to the elements
+    ///         check_memory()), or the times so far, taken as proportional to the elements. The first size counts only
+    ///         with the time of its kernels
     bool fits(const std::string& size, double elements, double device_bytes, double host_bytes);
 
     /// The jobs of the study among all jobs of the lab; those that would take too long are skipped, unless the user
@@ -84,6 +85,7 @@ private:
     std::string field_;
     std::vector<std::string_view> variants_;
     Patience patience_;
+    int sizes_ = 0;                           ///< measured so far
     double elements_ = 0, last_elements_ = 0; ///< of this size and of the one before
     double begin_ms_ = 0, ready_ms_ = 0;      ///< how long problem and reference took is the difference
     double last_ms_ = 0;                      ///< when the last result was there

@@ -26,8 +26,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "built_for.hpp"
 #include "device_factors.hpp"
+#include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/timing.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -92,7 +92,8 @@ __device__ void multiply_add(double (&c)[4], const double (&a)[4], const double 
 }
 
 /// @tparam doubles of an access. 2: all rows begin at a multiple of 16 bytes, and n and k are even
-template <int doubles>
+/// @tparam wide whether A may have more columns than fit: then the block takes `depth` of them at a time
+template <int doubles, bool wide>
 __global__ void __launch_bounds__(threads, 2)
     tensor_update_kernel(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m,
                          int n, int k) {
@@ -103,24 +104,29 @@ __global__ void __launch_bounds__(threads, 2)
     const int row = blockIdx.y * side, column = blockIdx.x * side;
     const int warp_row = warp / 4 * warp_rows, warp_column = warp % 4 * warp_columns; // within the block's tile
 
-    const auto start_copies = [&](int l0) { // of columns l0 ... l0 + part - 1 of A, and of these rows of B
+    // Of `part` columns of A from first + l0 on, and of these rows of B. In the tiles they begin at l0.
+    const auto start_copies = [&](int first, int l0) {
 #pragma unroll
         for (int e0 = 0; e0 < side * part; e0 += threads * doubles) {
             const int e = e0 + t * doubles, i = e / part, l = l0 + e % part;
-            const bool inside = row + i < m && l < k;
-            copy_async<doubles>(&a_tile[i * a_row + l], inside ? a + std::size_t(row + i) * a_stride + l : a, inside);
+            const bool inside = row + i < m && first + l < k;
+            copy_async<doubles>(&a_tile[i * a_row + l], inside ? a + std::size_t(row + i) * a_stride + first + l : a,
+                                inside);
         }
 #pragma unroll
         for (int e0 = 0; e0 < part * side; e0 += threads * doubles) {
             const int e = e0 + t * doubles, l = l0 + e / side, j = e % side;
-            const bool inside = l < k && column + j < n;
-            copy_async<doubles>(&b_tile[l * b_row + j], inside ? b + std::size_t(l) * b_stride + column + j : b,
+            const bool inside = first + l < k && column + j < n;
+            copy_async<doubles>(&b_tile[l * b_row + j], inside ? b + std::size_t(first + l) * b_stride + column + j : b,
                                 inside);
         }
         commit_copies();
     };
+    const auto start_all_copies = [&](int first) {
 #pragma unroll
-    for (int l0 = 0; l0 < depth; l0 += part) start_copies(l0); // constant bounds: all loops are unrolled
+        for (int l0 = 0; l0 < depth; l0 += part) start_copies(first, l0); // constant bounds: all loops are unrolled
+    };
+    start_all_copies(0);
 
     // -C, to which A B is added. Fragment (i, j) covers rows 16 i ... and columns 8 j ... of the warp's 32 x 16.
     double sum[warp_rows / 16][warp_columns / 8][4];
@@ -150,8 +156,8 @@ __global__ void __launch_bounds__(threads, 2)
         }
     });
 
-    const auto multiply = [&](int l0) { // the columns l0 ... l0 + part - 1 of A
-        if (l0 >= k) return;
+    const auto multiply = [&](int first, int l0) { // these columns of A and rows of B
+        if (first + l0 >= k) return;
 #pragma unroll
         for (int l = l0; l < l0 + part; l += 8) {
             double fa[warp_rows / 16][4], fb[warp_columns / 8][2];
@@ -170,11 +176,17 @@ __global__ void __launch_bounds__(threads, 2)
                 for (int j = 0; j < warp_columns / 8; ++j) multiply_add(sum[i][j], fa[i], fb[j]);
         }
     };
-    // A thread waits for the copies that it started, the barrier for those of the others.
-    wait_for_copies<3>(), __syncthreads(), multiply(0);
-    wait_for_copies<2>(), __syncthreads(), multiply(part);
-    wait_for_copies<1>(), __syncthreads(), multiply(2 * part);
-    wait_for_copies<0>(), __syncthreads(), multiply(3 * part);
+    for (int first = 0; first < (wide ? k : 1); first += depth) {
+        if (first > 0) {
+            __syncthreads(); // every warp has read the tiles
+            start_all_copies(first);
+        }
+        // A thread waits for the copies that it started, the barrier for those of the others.
+        wait_for_copies<3>(), __syncthreads(), multiply(first, 0);
+        wait_for_copies<2>(), __syncthreads(), multiply(first, part);
+        wait_for_copies<1>(), __syncthreads(), multiply(first, 2 * part);
+        wait_for_copies<0>(), __syncthreads(), multiply(first, 3 * part);
+    }
 
     each_pair([](double x, double y, double* at, bool both) {
         if constexpr (doubles == 2) {
@@ -193,13 +205,14 @@ bool aligned(const double* matrix, int stride) {
 
 } // namespace
 
-void require_tensor_cores() { require_built_for(tensor_update_kernel<1>, 80); }
+void require_tensor_cores() { gpulab::require_built_for(tensor_update_kernel<1, false>, 80); }
 
 void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                    int k, cudaStream_t stream) {
     if (m <= 0 || n <= 0) return;
     const bool pairs = aligned(a, a_stride) && aligned(b, b_stride) && aligned(c, c_stride) && n % 2 == 0 && k % 2 == 0;
-    const auto kernel = pairs ? tensor_update_kernel<2> : tensor_update_kernel<1>;
+    const auto kernel = k <= depth ? (pairs ? tensor_update_kernel<2, false> : tensor_update_kernel<1, false>)
+                                   : (pairs ? tensor_update_kernel<2, true> : tensor_update_kernel<1, true>);
     CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     const dim3 blocks(gpulab::grid_size(n, side), gpulab::grid_size(m, side));
     kernel<<<blocks, threads, shared_bytes, stream>>>(a, a_stride, b, b_stride, c, c_stride, m, n, k);

@@ -54,10 +54,28 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
     const auto end_of_panel = [&](int k0) { return std::min(k0 + columns(n - k0), n); };
     const UrgentStream panels;
     gpulab::Event panel_ready(cudaEventDisableTiming), rest_done(cudaEventDisableTiming);
-    // Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right.
+    const auto end_of_part = [](int s0, int k1) { return std::min(s0 + most_panel_columns, k1); };
+    // Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right, which pass through
+    // memory once. Before it solves for the rows of U of a part, it subtracts there what the parts before contribute.
     const auto follow = [&](int k0, int k1, int begin, int end, cudaStream_t stream) {
-        exchange_and_solve(a, k0, k1, begin, end, stream);
+        exchange_and_solve(a, k0, end_of_part(k0, k1), begin, end, stream);
+        for (int s0 = end_of_part(k0, k1), s1; s0 < k1; s0 = s1) {
+            s1 = end_of_part(s0, k1);
+            exchange_rows(a, s0, s1, begin, end, end, end, stream);
+            update_tensor(a.at(s0, k0), n, a.at(k0, begin), n, a.at(s0, begin), n, s1 - s0, end - begin, s0 - k0,
+                          stream);
+            solve_unit_lower(a.at(s0, s0), n, a.at(s0, begin), n, s1 - s0, end - begin, stream);
+        }
         update_tensor(a.at(k1, k0), n, a.at(k0, begin), n, a.at(k1, begin), n, n - k1, end - begin, k1 - k0, stream);
+    };
+    // Factorises the columns k0 ... k1 - 1, one part after the other.
+    const auto factorise = [&](int k0, int k1, cudaStream_t stream) {
+        for (int s0 = k0, s1; s0 < k1; s0 = s1) {
+            s1 = end_of_part(s0, k1);
+            panel(a, s0, s1, stream);
+            if (s0 > k0) exchange_and_solve(a, s0, s1, k0, s0, stream);
+            if (s1 < k1) follow(s0, s1, s1, k1, stream);
+        }
     };
     gpulab::watch_stream(
         watch,
@@ -67,14 +85,15 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
                 k1 = end_of_panel(k0);
                 const int k2 = end_of_panel(k1);
                 if (k0 == 0) CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done));
-                panel(a, k0, k1, panels);
+                factorise(k0, k1, panels);
                 panel_ready.record(panels);
                 if (k1 < n) {
                     CUDA_CHECK(cudaStreamWaitEvent(panels, rest_done)); // of the step before
                     follow(k0, k1, k1, k2, panels);
                 }
                 CUDA_CHECK(cudaStreamWaitEvent(rest, panel_ready));
-                exchange_and_solve(a, k0, k1, 0, k0, rest); // L, left of the panel
+                for (int s0 = k0; s0 < k1; s0 = end_of_part(s0, k1)) // L, left of the panel
+                    exchange_and_solve(a, s0, end_of_part(s0, k1), 0, k0, rest);
                 if (k2 < n) follow(k0, k1, k2, n, rest);
                 rest_done.record(rest);
             }

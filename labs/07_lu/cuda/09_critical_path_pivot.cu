@@ -17,6 +17,8 @@
 //   8193 rows on these are four panels of 16, from 16,385 on the kernels of cuda_columns_pivot take all 64.
 // - Rows pass through shared memory when they are loaded and stored, so that neighbouring lanes access neighbours.
 // - One kernel exchanges rows and solves for U. A warp keeps eight rows of U in registers: one barrier for eight rows.
+// - While more than 4096 rows are left, a panel has 256 columns, in four parts of 64. The rest of the matrix passes
+//   through memory once for all four, so that arithmetic limits its update, and no longer memory.
 // - When at most 256 rows are left, one block factorises 64 columns, as in cuda_batch_panels: a warp finds a pivot
 //   without asking other warps, and needs no message.
 // Limit: still the chain, for n up to about 4096; then the update.
@@ -24,8 +26,8 @@
 #include <cooperative_groups.h>
 #include <cstdint>
 
-#include "built_for.hpp"
 #include "cluster.hpp"
+#include "gpulab/cuda/built_for.hpp"
 #include "gpulab/cuda/check.hpp"
 #include "gpulab/math.hpp"
 #include "steps.hpp"
@@ -534,16 +536,18 @@ void factorise_panel(const DeviceMatrix& d, int k0, int k1, cudaStream_t stream)
     }
 }
 
-/// The columns that look_ahead() factorises at a time: half as many while 257 to 2048 rows are left. There the panels
-/// take longer than the update, and each step of a panel updates all of its columns. One block takes 64 again.
+/// The columns that look_ahead() factorises at a time. Above 4096 rows the update takes longer than the panels, and a
+/// wider panel saves it passes through memory. While 257 to 2048 rows are left, the panels take longer, and each step
+/// of a panel updates all of its columns: half as many. One block takes 64 again.
 int columns_of_panel(int rows_left) {
+    if (rows_left > 4096) return 4 * most_panel_columns;
     return rows_left > 2048 || rows_left <= most_block_rows ? most_panel_columns : most_panel_columns / 2;
 }
 
 } // namespace
 
 void cuda_critical_path_pivot(const Problem& p, Factors& f, Stopwatch& watch) {
-    require_built_for(message_panel_kernel<32, 128, 1>, 90);
+    gpulab::require_built_for(message_panel_kernel<32, 128, 1>, 90);
     watch.tile(most_panel_columns), watch.tile(32), watch.tile(128), watch.tile(256);
     look_ahead(p, f, watch, factorise_panel, exchange_and_solve, columns_of_panel);
 }

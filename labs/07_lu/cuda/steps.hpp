@@ -42,7 +42,7 @@ void solve_unit_lower(const double* l, int l_stride, double* x, int x_stride, in
 void update_tiled(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                   int k, cudaStream_t stream);
 
-/// The same on tensor cores (06_tensor_pivot.cu). @pre compute capability 8.0; k <= most_panel_columns
+/// The same on tensor cores (06_tensor_pivot.cu). @pre compute capability 8.0
 void update_tensor(const double* a, int a_stride, const double* b, int b_stride, double* c, int c_stride, int m, int n,
                    int k, cudaStream_t stream);
 
@@ -66,7 +66,8 @@ using ExchangeAndSolve = void(const DeviceMatrix& d, int k0, int k1, int begin, 
 
 /// Factorises with look-ahead (08_look_ahead_pivot.cu), and with the given kernels for the panel, for exchanges and for
 /// the triangular solve.
-/// @param columns how many columns a panel has when so many rows are left: at most most_panel_columns
+/// @param columns how many columns a panel has when so many rows are left. A panel of more than most_panel_columns is
+///        factorised in parts of so many, which the rest of the matrix follows together
 void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, ExchangeAndSolve* exchange_and_solve,
                 int (*columns)(int rows_left));
 

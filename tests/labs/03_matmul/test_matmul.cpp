@@ -179,10 +179,10 @@ namespace {
 
 // For compute-sanitizer: enough tiles of k that the pipeline goes round its stages.
 const VariantCases sanitizer_floats(matmul::variants<float>(), "under compute-sanitizer", "[.sanitizer]",
-                                    check_small<float, 5>, gpulab::testing::only_on<Backend::cuda>);
+                                    check_small<float, 5>, gpulab::testing::own_cuda);
 const VariantCases sanitizer_doubles(matmul::variants<double>(), "in double under compute-sanitizer", "[.sanitizer]",
                                      check_small<double, 5>, [](std::string_view variant, Backend backend) {
-                                         return backend == Backend::cuda && !only_float(variant);
+                                         return gpulab::testing::own_cuda(variant, backend) && !only_float(variant);
                                      });
 
 /// A check of a kernel that is no variant, or no variant's usual choice.

@@ -1,6 +1,11 @@
 // P A = L U: every variant, and the check that judges them.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "checks.hpp"
 #include "gpulab/options.hpp"
@@ -55,7 +60,7 @@ const VariantCases sanitizer(
 const VariantCases tall(
     lu::variants(), "factorises with tall panels", "",
     [](const auto& v, Faults& faults) {
-        for (const std::size_t n : {4100, 8200})
+        for (const std::size_t n : {4101, 8200}) // rows that begin between two multiples of 16 bytes, and others
             faults.check("n = " + std::to_string(n),
                          [&] { return lu::testing::residual_fault(rung_of(v), lu::testing::random_problem(n, true)); });
         for (const std::size_t n : {4100, 8200}) // a thread has two rows, or four
@@ -92,6 +97,48 @@ TEST_CASE("the CUDA rungs factorise with panels of any width", "[cuda]") {
                                             {1, 23, 24, 25, 49, 130, 300}) == "");
         }
     }
+}
+
+namespace {
+/// C = A22 - A21 A12 on tensor cores, where A11 has `width` rows and columns of n, against loops on the CPU.
+std::string tensor_update_fault(std::size_t n, int width) {
+    const Problem p = lu::testing::random_problem(n, false);
+    const auto w = static_cast<std::size_t>(width), m = n - w;
+    std::vector<double> c(m * m, std::numeric_limits<double>::quiet_NaN());
+    gpulab::Stopwatch once;
+    lu::cuda_update_tensor(p, c, once, width);
+    for (std::size_t i = 0; i < m; ++i)
+        for (std::size_t j = 0; j < m; ++j) {
+            double exact = p.a[(w + i) * n + w + j], size = std::abs(exact);
+            for (std::size_t k = 0; k < w; ++k) {
+                const double product = p.a[(w + i) * n + k] * p.a[k * n + w + j];
+                exact -= product, size += std::abs(product);
+            }
+            const double bound = 2 * static_cast<double>(width + 1) * std::numeric_limits<double>::epsilon() * size;
+            if (!(std::abs(c[i * m + j] - exact) <= bound))
+                return "element " + std::to_string(i) + ", " + std::to_string(j) + " of " + std::to_string(m);
+        }
+    return "";
+}
+
+void check_tensor_updates(const std::vector<std::pair<std::size_t, int>>& sizes) { // n and width
+    for (const Device& device : devices_or_skip(Backend::cuda)) {
+        if (device.compute_capability < 80) continue;
+        gpulab::use(device);
+        for (const auto& [n, width] : sizes) {
+            INFO("n = " << n << ", " << width << " columns on " << device.name);
+            gpulab::testing::in_turn([&, n = n, width = width] { CHECK(tensor_update_fault(n, width) == ""); });
+        }
+    }
+}
+} // namespace
+
+// 64 columns fit into the shared memory of a block. An odd n: rows that begin between two multiples of 16 bytes.
+TEST_CASE("the update on tensor cores takes more columns than fit", "[cuda]") {
+    check_tensor_updates({{65, 64}, {66, 65}, {200, 65}, {261, 128}, {330, 130}, {401, 192}, {400, 256}});
+}
+TEST_CASE("the update of 130 columns under compute-sanitizer", "[.sanitizer]") {
+    check_tensor_updates({{201, 130}, {270, 130}});
 }
 
 TEST_CASE("the time of figure 3.10 holds the kernels and the copy to the host", "[cuda]") {
