@@ -1,7 +1,7 @@
 #include "runs.hpp"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace streams {
 
@@ -28,10 +28,16 @@ gpulab::Parameters parameters(const Problem& p) {
             {"work", p.work}};
 }
 
+namespace {
+bool is_stage(const gpulab::TraceEvent& e) {
+    return e.kind == "copy up" || e.kind == "kernel" || e.kind == "copy down";
+}
+} // namespace
+
 double overlap_percent(const gpulab::Timeline& timeline) {
     gpulab::Timeline stages;
     for (const gpulab::TraceEvent& e : timeline.events())
-        if (e.kind == "copy up" || e.kind == "kernel" || e.kind == "copy down") stages.add(e);
+        if (is_stage(e)) stages.add(e);
     return stages.overlap_percent();
 }
 
@@ -61,9 +67,12 @@ gpulab::Parameters link_values(const Link& link, const Problem& p) {
 
 namespace {
 
-/// Whether a timeline can show that stages overlap: it needs more than one kind of command.
-bool has_copies(const gpulab::Timeline& t) {
-    return std::any_of(t.events().begin(), t.events().end(), [](const auto& e) { return e.kind != "kernel"; });
+/// Whether a timeline can show that stages overlap: it needs more than one.
+bool has_stages(const gpulab::Timeline& t) {
+    std::set<std::string> kinds;
+    for (const gpulab::TraceEvent& e : t.events())
+        if (is_stage(e)) kinds.insert(e.kind);
+    return kinds.size() > 1;
 }
 
 } // namespace
@@ -90,7 +99,7 @@ void LinkNotes::add(const gpulab::Job<Run>& job, gpulab::Result& result) {
     if (result.kernel.repeats > 0 && links_.contains(id)) {
         const Link& link = links_[id];
         result.percent = 100 * bound_ms(link, bytes) / result.kernel.median;
-        if (has_copies(out_.timeline)) {
+        if (has_stages(out_.timeline)) {
             result.extra.push_back({"overlap_percent", overlap_percent(out_.timeline)});
             result.extra.push_back({"traced_ms", out_.traced_ms});
         }

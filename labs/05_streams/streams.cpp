@@ -69,13 +69,10 @@ std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count) {
     return list;
 }
 
-std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count, std::size_t last_to_first) {
+std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count) {
     const std::size_t strips = std::min(count, image.height);
-    // Strip j of n has the weight 2 (n - 1) + 2 (r - 1) j, from 2 (n - 1) to r times that. The sum of the first i
-    // weights:
-    const auto weight = [&](std::size_t i) {
-        return strips == 1 ? i : 2 * (strips - 1) * i + (last_to_first - 1) * (i - 1) * i;
-    };
+    // Strip j of n has the weight 2 (n - 1) + 2 j, from 2 (n - 1) to twice that. The sum of the first i weights:
+    const auto weight = [&](std::size_t i) { return strips == 1 ? i : 2 * (strips - 1) * i + (i - 1) * i; };
     std::vector<Strip> list;
     for (std::size_t i = 0; i < strips; ++i) {
         const std::size_t begin = image.height * weight(i) / weight(strips);

@@ -73,11 +73,9 @@ struct Strip {
 /// fewer rows. Every row belongs to one strip. @pre count >= 1
 std::vector<Strip> equal_strips(const gpulab::Image& image, std::size_t count);
 
-/// The same with heights that grow evenly from the first strip to the last, apart from rounding to whole rows. Strips
-/// without a row are left out.
-/// @param last_to_first the height of the last strip divided by that of the first
-/// @pre count >= 1, last_to_first >= 1
-std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count, std::size_t last_to_first = 2);
+/// The same with heights that grow evenly from the first strip to the last, which is twice as high, apart from rounding
+/// to whole rows. Strips without a row are left out. @pre count >= 1
+std::vector<Strip> growing_strips(const gpulab::Image& image, std::size_t count);
 
 /// The mark of cuda_polling: a word that holds it has not arrived yet. In an image of four channels, only a pixel with
 /// an alpha of 0x5E can equal it; otherwise, only the four neighbouring bytes 0x77, 0x1A, 0xED, 0x5E.

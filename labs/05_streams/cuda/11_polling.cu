@@ -1,12 +1,14 @@
-// Rung 11: one copy up for the whole image; the kernels test the data itself to find out what has arrived.
+// Rung 11: one copy up for the whole image; one kernel tests the data itself to find out what has arrived, and writes
+// its result straight into mapped host memory.
 //
-// Changed from cuda_growing: the way up is no longer cut into strips, so its copy engine makes no pauses. But now no
-// event signals that a strip has arrived, so the kernels test the data. Before a pass every word of `in` holds a mark;
-// a word that holds something else has arrived. A thread that has its words puts the marks back for the next pass.
+// Changed from cuda_growing: there are no strips, so neither direction makes pauses: --streams has no effect. But now
+// no event signals that a part of the image has arrived, so the kernel tests the data. Before a pass every word of `in`
+// holds a mark; a word that holds something else has arrived. A thread that has its words puts the marks back for the
+// next pass.
 // Where the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream
 // behind the image, sets it. This is slow, but the result is right.
-// The way down still uses strips, because a copy engine cannot test data. The way up gains on the way down by one
-// pause per strip, so each strip may be larger than the one before: the last is ten times as high as the first.
+// The way down cannot be a copy, because a copy engine cannot test data. The stores of cuda_mapped_write take its
+// place: there they had to wait for the strips on the way up, here they follow the copy up at once.
 //
 // Assumptions that CUDA does not promise. A kernel that reads what a copy is writing is outside CUDA's memory model.
 // This rung needs
@@ -17,7 +19,7 @@
 // The tests check the results on the GPU they run on. All-reduce kernels of TensorRT-LLM use such marks too ("Lamport"
 // kernels, with negative zero as the mark), but there kernels do the writing. Use cuda_growing in a product.
 //
-// Limit: the link in both directions, the pauses of one engine instead of two, and the first strip.
+// Limit: the link in both directions, and the start of copy and kernel.
 #include "arrival.cuh"
 #include "pass.cuh"
 
@@ -43,7 +45,8 @@ __device__ unsigned load_acquire(const unsigned* at) {
     return v;
 }
 
-/// Transforms a strip, 16 bytes at a time as they arrive. @pre bytes is a multiple of 16
+/// Transforms the image, 16 bytes at a time as they arrive. Neighbouring blocks take neighbouring bytes, in the order
+/// in which they arrive. @pre bytes is a multiple of 16
 __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size_t bytes, unsigned colours,
                                 unsigned work, const unsigned* last_complete, unsigned pass) {
     const std::size_t stride = gridDim.x * std::size_t{blockDim.x} * thread_bytes;
@@ -72,52 +75,35 @@ void cuda_polling(const Problem& p, Output& out, Stopwatch& watch) {
     // Up to 15 zeros behind the image go up with it, so that all 16 bytes of the last thread arrive too.
     const std::size_t padded = gpulab::round_up(p.bytes(), thread_bytes);
     const std::vector<unsigned char> marks = marked_bytes(padded);
-    gpulab::DeviceBuffer<unsigned char> in(marks), result(padded);
-    gpulab::PinnedBuffer<unsigned char> host_in(padded), host_out(p.bytes());
+    gpulab::DeviceBuffer<unsigned char> in(marks);
+    gpulab::PinnedBuffer<unsigned char> host_in(padded), result(padded, cudaHostAllocMapped);
+    unsigned char* const result_there = result.on_device();
     std::memset(host_in.data(), 0, padded);
     std::memcpy(host_in.data(), p.image.pixels.data(), p.bytes());
     gpulab::DeviceBuffer<unsigned> last_complete(std::vector<unsigned>{0}); // the last pass whose image has arrived
     gpulab::PinnedBuffer<unsigned> pass(1);
     pass[0] = 0;
 
-    const auto strips = growing_strips(p.image, p.streams, 10);
-    const gpulab::Stream up, work, down;
-    std::vector<gpulab::Event> inverted;
-    for (std::size_t i = 0; i < strips.size(); ++i)
-        inverted.emplace_back(cudaEventDisableTiming); // they only keep order
+    const gpulab::Stream up, work;
     const unsigned colours = colour_bytes(p.image.channels);
 
     name_tiles(watch, p, most_polling_blocks(p));
-    watch_passes(watch, out, {&result}, host_out.span(), [&](CudaRecorder& r) {
-        // Both copies are issued before the first kernel, so that they cannot queue behind a kernel that waits for
-        // them, whatever connection or engine they share.
+    watch_passes(watch, out, {}, result.span().first(p.bytes()), [&](CudaRecorder& r) {
+        // Both copies are issued before the kernel, so that they cannot queue behind a kernel that waits for them,
+        // whatever connection or engine they share.
         ++pass[0];
         r.begin_up(0, 0, up);
         CUDA_CHECK(cudaMemcpyAsync(in.data(), host_in.data(), padded, cudaMemcpyHostToDevice, up));
         r.end(up);
         CUDA_CHECK(cudaMemcpyAsync(last_complete.data(), pass.data(), pass.bytes(), cudaMemcpyHostToDevice, up));
 
-        std::size_t first = 0;
-        for (std::size_t i = 0; i < strips.size(); ++i) {
-            // Up to 15 bytes more than whole rows, so that the next strip begins at a multiple of 16 bytes.
-            const std::size_t end = gpulab::round_up(strips[i].first + strips[i].bytes, thread_bytes);
-            r.begin_polling(i, 1, work);
-            invert_arriving<<<polling_blocks(p, end - first), block_threads, 0, work>>>(
-                in.data() + first, result.data() + first, end - first, colours, p.work, last_complete.data(), pass[0]);
-            CUDA_CHECK_LAUNCH();
-            r.end(work);
-            inverted[i].record(work);
-
-            CUDA_CHECK(cudaStreamWaitEvent(down, inverted[i], 0));
-            r.begin_down(i, 2, down);
-            if (first < p.bytes()) // a strip of a few bytes may already belong to the one before
-                CUDA_CHECK(cudaMemcpyAsync(host_out.data() + first, result.data() + first,
-                                           std::min(end, p.bytes()) - first, cudaMemcpyDeviceToHost, down));
-            r.end(down);
-            first = end;
-        }
+        r.begin_polling(0, 1, work);
+        invert_arriving<<<polling_blocks(p, padded), block_threads, 0, work>>>(in.data(), result_there, padded, colours,
+                                                                               p.work, last_complete.data(), pass[0]);
+        CUDA_CHECK_LAUNCH();
+        r.end(work);
         up.synchronize(); // the flag's copy reads pass[0], which the next pass changes
-        down.synchronize();
+        work.synchronize();
     });
     watch.leave_out([&] { expect_marks(in, marks); });
     // END ANSWER

@@ -4,8 +4,8 @@
 // band and moves up through it row by row. It loads 32 columns: four more on each side, because after each step the
 // outermost column on both sides is no longer right (its neighbour is missing). Each lane holds one column. The numbers
 // to the left and right come from the neighbouring lanes by shuffles, those above and below from the rows that the lane
-// has seen before. So there is no shared memory and no barrier. Warps beside each other read the same cells, so a pass
-// reads one field and writes another, and the end of the kernel is the barrier between passes.
+// has seen before. So there is no barrier. Warps beside each other read the same cells, so a pass reads one field
+// and writes another, and the end of the kernel is the barrier between passes.
 //
 // Order (rules.hpp says what U, P and Q of a cell are): when row j has been loaded, step t (from 0) can be done in row
 // j - t - 1, because it needs P of the row above. In each iteration every step advances by one row:
@@ -25,12 +25,19 @@
 //     step 2  . . . # # ........ #  #  .  .  .
 //     step 3  . . . . # ........ #  .  .  .  .      lanes 4 to 27 have done four steps: these are stored
 //
+// A row must be under way long before it is needed, and in registers there is room for one row ahead only. So rows are
+// copied to shared memory three rows ahead, by asynchronous copies (cp.async; see Queue). Each lane copies and reads
+// its own column, and waits for its own copies only: again there is no barrier.
+// New in the code: __pipeline_memcpy_async(to, from, bytes, zeros) starts a copy, with zeros in place of the last
+// `zeros` bytes. __pipeline_commit() makes a group of the copies since the last one, and __pipeline_wait_prior(n) waits
+// for all groups but the last n.
+//
 // Where all warps run at the same time, a pass takes as long as its slowest warp, so a warp at a border must not be
 // much slower than the others. Facts about the column are looked up once (facts.cuh), facts about a row once per row
 // and step. In each iteration the warp takes the shortest version of advance() that is correct in all four rows: inner
-// (no tests), border (tests for borders and layers) or special (also sources and probes). Absorbing layers form a frame
-// around the grid: warps in the frame run the version with layers and get fewer rows (areas.hpp), all others the
-// version without. The last one to three steps, if any, use the kernels of cuda_scene.
+// (no tests), layer, border (tests for the edges of the grid) or special (also sources and probes). Absorbing layers
+// form a frame around the grid: warps in the frame run the version with layers and get fewer rows (areas.hpp), all
+// others the version without. The last one to three steps, if any, use the kernels of cuda_scene.
 //
 // On a first reading take `mapped` and `layers` as false, and only the branch Place::inner; and begin at the end:
 // cuda_steps launches a pass, steps_kernel finds the band of a warp, march() goes up through it, Strip::advance() does
@@ -41,6 +48,7 @@
 // takes for one row decides.
 #include <algorithm>
 #include <climits>
+#include <cuda_pipeline.h>
 
 #include "areas.hpp"
 #include "device.hpp"
@@ -53,7 +61,12 @@ namespace fdtd {
 namespace {
 constexpr int steps_per_pass = 4;
 constexpr int warps = 4; // per block; they are independent of each other
+constexpr int ahead = 3; // rows under way to a warp while it computes
 } // namespace
+
+/// The rows under way to one warp, in shared memory: U, P, Q and, in the layers, V of 32 columns. Each lane copies and
+/// reads its own column, so lanes need not wait for each other.
+template <class T> struct Queue { T rows[ahead + 1][4][32]; };
 
 /// One cell of a lane's column, in registers.
 template <class T> struct Cell {
@@ -65,6 +78,7 @@ template <class T> struct Cell {
 /// Which tests a row needs.
 enum class Place {
     inner,  ///< none of the place: each number is updated
+    layer,  ///< each number is updated, and cells may be in layers
     border, ///< for edges and cells that are fixed, and for layers
     special ///< as border, and for sources and probes
 };
@@ -84,6 +98,9 @@ public:
         inner_y0 =
             inner ? most(1, r.change.y0, r.inner.y0) : r.ny + 1; // otherwise beyond the last row: no row is inner
         inner_y1 = least(r.ny, r.change.y1, r.inner.y1);
+        const bool change = left >= max(1, r.change.x0) && right <= min(r.nx, r.change.x1);
+        change_y0 = change ? max(1, r.change.y0) : r.ny + 1;
+        change_y1 = min(r.ny, r.change.y1);
         for (int s = 0; s < r.sources; ++s)
             if (const Box b = patch_of(g, s).box; left < b.x1 && right > b.x0) extend_special(b.y0, b.y1);
         for (int s = 0; s < r.probes; ++s)
@@ -92,21 +109,37 @@ public:
 
     static constexpr int width = 32 - 2 * steps;
 
-    /// The cell in row j, or zeros where there is none.
-    __device__ Cell<T> load(const FieldPointers<T>& from, int j) const {
-        const Rules<T>& r = g.rules;
-        Cell<T> c;
-        if (j < 0 || j > r.ny || i < 0 || i > r.nx) return c;
-        const std::size_t at = std::size_t(j) * r.pitch + i;
-        const bool cell = column.p && j < r.ny;
-        if (cell) c.u = from.u[at];
-        if (column.p) c.p = from.p[at];
-        if (j < r.ny) c.q = from.q[at];
+    /// Whether row j has a cell in this lane's column.
+    __device__ bool in_grid(int j) const { return i >= 0 && i <= g.rules.nx && j >= 0 && j <= g.rules.ny; }
+
+    /// Starts to copy the numbers of row j to this lane's place in the queue: zeros outside the grid, and for V where
+    /// there is no layer.
+    __device__ void fetch(const FieldPointers<T>& from, int j, Queue<T>& queue) const {
+        const bool inside = in_grid(j);
+        const std::size_t at = inside ? std::size_t(j) * g.rules.pitch + i : 0, zeros = inside ? 0 : sizeof(T);
+        auto& place = queue.rows[j & ahead]; // ahead + 1 is a power of two
+        const int lane = threadIdx.x % 32;
+        __pipeline_memcpy_async(&place[0][lane], from.u + at, sizeof(T), zeros);
+        __pipeline_memcpy_async(&place[1][lane], from.p + at, sizeof(T), zeros);
+        __pipeline_memcpy_async(&place[2][lane], from.q + at, sizeof(T), zeros);
         if constexpr (layers)
-            if (cell && in_layer(g, i, j)) c.v = from.v[at];
-        if constexpr (mapped)
-            c.media = r.graded ? unsigned(at) : g.map[at] | g.map[g.plane + at] << 8 | g.map[2 * g.plane + at] << 16;
+            __pipeline_memcpy_async(&place[3][lane], from.v + at, sizeof(T), in_layer(g, i, j) ? zeros : sizeof(T));
+    }
+
+    /// The cell in row j, which has arrived.
+    __device__ Cell<T> take(int j, const Queue<T>& queue) const {
+        const auto& place = queue.rows[j & ahead];
+        const int lane = threadIdx.x % 32;
+        Cell<T> c{place[0][lane], place[1][lane], place[2][lane]};
+        if constexpr (layers) c.v = place[3][lane];
         return c;
+    }
+
+    /// The media of the cell in row j.
+    __device__ unsigned media(int j) const {
+        if (!mapped || !in_grid(j)) return 0;
+        const std::size_t at = std::size_t(j) * g.rules.pitch + i;
+        return g.rules.graded ? unsigned(at) : g.map[at] | g.map[g.plane + at] << 8 | g.map[2 * g.plane + at] << 16;
     }
 
     __device__ void store(const FieldPointers<T>& to, int j, const Cell<T>& c) const {
@@ -129,6 +162,7 @@ public:
         const int low = j - steps; // rows low to j - 1 are computed
         if (low < special_y1 && j > special_y0) return advance<Place::special>(loaded, j);
         if (low >= inner_y0 && j <= inner_y1) return advance<Place::inner>(loaded, j);
+        if (layers && low >= change_y0 && j <= change_y1) return advance<Place::layer>(loaded, j);
         return advance<Place::border>(loaded, j);
     }
 
@@ -165,15 +199,16 @@ private:
                 c.q = kq.keep * c.q - kq.x * (c.u - u_left);
             } else {
                 const RowFacts<T> facts = facts_of_row<layers>(g, row);
-                c.u = step_u<layers>(column, facts, k, c.u, c.v, c.p, above.p, dq);
+                constexpr bool edges = place != Place::layer;
+                c.u = step_u<layers, edges>(column, facts, k, c.u, c.v, c.p, above.p, dq);
                 const bool drives = place == Place::special && inside(r.driven, i, row);
                 if (place == Place::special) {
                     if (drives) c.u = driven(g, 0, i, row, c.u, k.add, column.u && facts.u, step);
                     if (mine && row >= y0_ && row < y1_) record(g, i, row, c.u, step);
                 }
                 const T u_left = __shfl_up_sync(all, c.u, 1);
-                c.p = step_p(column, facts, kp, c.p, c.u, below);
-                c.q = step_q(column, facts, kq, c.q, c.u - u_left);
+                c.p = step_p<edges>(column, facts, kp, c.p, c.u, below);
+                c.q = step_q<edges>(column, facts, kq, c.q, c.u - u_left);
                 if (place == Place::special && drives) {
                     c.p = driven(g, 1, i, row, c.p, kp.add * facts.gain_p, true, step);
                     c.q = driven(g, 2, i, row, c.q, kq.add * column.gain_q, true, step);
@@ -192,6 +227,7 @@ private:
     const bool mine; ///< this lane stores its column
     const ColumnFacts<T> column;
     int inner_y0, inner_y1;                   ///< rows that are inner
+    int change_y0, change_y1;                 ///< rows in which each number is updated
     int special_y0 = INT_MAX, special_y1 = 0; ///< rows from the first source or probe of the strip to the last
     Cell<T> kept[steps];                      ///< kept[t]: the newest row that has passed t steps
     T u_below = 0;                            ///< U of the row that was completed last
@@ -200,13 +236,22 @@ private:
 /// `steps` steps from one field to another, in rows [y0, y1) of the strip that begins at column x0.
 template <int steps, bool mapped, bool layers, class T>
 __device__ void march(const View<T>& g, const FieldPointers<T>& from, const FieldPointers<T>& to, int x0, int y0,
-                      int y1, int first_step) {
+                      int y1, int first_step, Queue<T>& queue) {
     Strip<steps, mapped, layers, T> strip(g, x0, y0, y1, first_step);
-    Cell<T> next = strip.load(from, y0 - steps);
+    const int end = y1 + steps;
+    for (int j = y0 - steps; j < y0 - steps + ahead; ++j) {
+        if (j < end) strip.fetch(from, j, queue);
+        __pipeline_commit();
+    }
+    unsigned media = strip.media(y0 - steps);
 #pragma unroll 1
-    for (int j = y0 - steps; j < y1 + steps; ++j) {
-        const Cell<T> now = next;
-        if (j + 1 < y1 + steps) next = strip.load(from, j + 1); // under way while advance() computes
+    for (int j = y0 - steps; j < end; ++j) {
+        __pipeline_wait_prior(ahead - 1); // all but the last `ahead - 1` groups have arrived: row j too
+        Cell<T> now = strip.take(j, queue);
+        now.media = media;
+        if (j + ahead < end) strip.fetch(from, j + ahead, queue); // takes the place of row j - 1
+        __pipeline_commit(); // one group per row, even an empty one, so that counting groups counts rows
+        media = strip.media(j + 1);
         strip.store(to, j - steps, strip.advance(now, j));
     }
 }
@@ -218,6 +263,7 @@ template <bool mapped, bool layers, class T>
 __global__ void __launch_bounds__(32 * warps, 5)
     steps_kernel(const __grid_constant__ View<T> g, FieldPointers<T> from, FieldPointers<T> to, int first_step,
                  const __grid_constant__ Areas areas) {
+    __shared__ Queue<T> queues[warps];
     constexpr int width = Strip<steps_per_pass, mapped, layers, T>::width;
     int warp = int(blockIdx.x) * warps + int(threadIdx.x) / 32, k = 0;
     while (k < areas.count && warp >= areas.end[k]) ++k;
@@ -229,8 +275,9 @@ __global__ void __launch_bounds__(32 * warps, 5)
     const int x0 = a.x0 + warp % a.strips * width, y0 = a.y0 + warp / a.strips * a.rows;
     const int y1 = min(y0 + a.rows, a.y1);
     // END EXERCISE
-    if (layers && a.layers) march<steps_per_pass, mapped, layers>(g, from, to, x0, y0, y1, first_step);
-    else march<steps_per_pass, mapped, false>(g, from, to, x0, y0, y1, first_step);
+    Queue<T>& queue = queues[threadIdx.x / 32];
+    if (layers && a.layers) march<steps_per_pass, mapped, layers>(g, from, to, x0, y0, y1, first_step, queue);
+    else march<steps_per_pass, mapped, false>(g, from, to, x0, y0, y1, first_step, queue);
 }
 
 namespace {

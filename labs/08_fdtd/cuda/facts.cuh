@@ -51,41 +51,41 @@ template <class T> __device__ T keep_of(T gain) { return 2 * gain - 1; }
 
 /// U one time step later, without sources. There are no branches. P of the upper edge enters in the last operation,
 /// because in cuda_steps this number arrives last: everything else can be computed before.
-/// @param v the part of U that Q drives; read and changed in the absorbing layers only
+/// @tparam edges whether the cell may be at an edge of the grid, or fixed
+/// @param v the part of U that Q drives; changed in the absorbing layers only. @pre 0 in all other cells
 /// @param p0,p1 the numbers on the lower and upper edge
 /// @param dq the difference of Q: right - left edge
-template <bool layers, class T>
+template <bool layers, bool edges = true, class T>
 __device__ T step_u(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T u, T& v, T p0,
                     T p1, T dq) {
-    const bool changes = column.u && row.u;
-    T gain = k.y, rest = k.keep * u - k.x * dq - gain * p0;
-    if constexpr (layers) { // U in two parts, each with its own loss
-        const bool layer = !(column.inner && row.inner);
+    const bool changes = !edges || (column.u && row.u);
+    T gain = k.y, rest;
+    if constexpr (layers) { // U in two parts, each with its own loss; outside the layers both gains are 1
         const T from_x = k.keep * keep_of(column.gain_u) * v - k.x * column.gain_u * dq;
-        const T gain_y = k.y * row.gain_u;
-        const T rest_y = k.keep * keep_of(row.gain_u) * (u - v) - gain_y * p0;
-        v = layer && changes ? from_x : v;
-        gain = layer ? gain_y : gain;
-        rest = layer ? rest_y + from_x : rest;
+        gain = k.y * row.gain_u;
+        rest = k.keep * keep_of(row.gain_u) * (u - v) - gain * p0 + from_x;
+        v = !(column.inner && row.inner) && changes ? from_x : v;
+    } else {
+        rest = k.keep * u - k.x * dq - gain * p0;
     }
     const T next = gain * p1 + rest;
     return changes ? next : u;
 }
 
 /// P half a step after U, without sources. U of this cell enters last.
-template <class T>
+template <bool edges = true, class T>
 __device__ T step_p(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T p, T u,
                     T u_below) {
     const T gain = k.y * row.gain_p, rest = k.keep * keep_of(row.gain_p) * p - gain * u_below;
     const T next = gain * u + rest;
-    return column.p && row.p ? next : p;
+    return !edges || (column.p && row.p) ? next : p;
 }
 
 /// Q half a step after U, without sources. @param du U here - U to the left
-template <class T>
+template <bool edges = true, class T>
 __device__ T step_q(const ColumnFacts<T>& column, const RowFacts<T>& row, const Coefficients<T>& k, T q, T du) {
     const T next = k.keep * keep_of(column.gain_q) * q - k.x * column.gain_q * du;
-    return column.q && row.q ? next : q;
+    return !edges || (column.q && row.q) ? next : q;
 }
 
 } // namespace fdtd
