@@ -108,9 +108,14 @@ def test_only_results_of_the_same_problem_are_shown(scratch):
                   "--json", json_file)
     assert rows(done.stdout) == {}
     lines = [line for line in done.stdout.splitlines() if line.startswith("recorded on ")]
-    assert len(lines) == 2 and lines[0].endswith("nothing for this problem; there are --study lost-update"), lines
+    assert len(lines) == 2 and "nothing for this problem; there are op = exclusive-scan, type = double, n = 268435456; " in lines[0], lines
     assert "nothing for this problem; there are type = double, n = 268435456" in lines[1] and "n = 16777216" in lines[1], lines
     own = json.loads(json_file.read_text())
+    only_study = scratch / "h100/reduction-lost-update.json"
+    only_study.parent.mkdir()
+    shutil.copy(ROOT / "docs/results/h100" / only_study.name, only_study)
+    done = passed(program("reduction"), "--n", "100", "--recorded", "h100", "--variant", "cpu_sequential", GPULAB_RESULTS=scratch)
+    assert re.search(r"(?m)^recorded on h100: nothing for this problem; there are --study lost-update$", done.stdout), done.stdout
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", own["date"]) and {one["backend"] for one in own["variants"]} == {"cpu"}
 
 
