@@ -7,8 +7,8 @@
 // next pass.
 // Where the image itself contains the mark, the thread waits for a flag: a copy of four bytes, in the same stream
 // behind the image, sets it. This is slow, but the result is right.
-// The way down cannot be a copy, because a copy engine cannot test data. The stores of cuda_mapped_write take its
-// place: there they had to wait for the strips on the way up, here they follow the copy up at once.
+// The result does not go down by copies: a copy engine cannot test which data have arrived. The kernel stores it in
+// host memory, as in cuda_mapped_write; there the stores waited for whole strips, here for 16 bytes.
 //
 // Assumptions that CUDA does not promise. A kernel that reads what a copy is writing is outside CUDA's memory model.
 // This rung needs
@@ -45,8 +45,9 @@ __device__ unsigned load_acquire(const unsigned* at) {
     return v;
 }
 
-/// Transforms the image, 16 bytes at a time as they arrive. Neighbouring blocks take neighbouring bytes, in the order
-/// in which they arrive. @pre bytes is a multiple of 16
+/// Transforms the image, 16 bytes at a time as they arrive. Neighbouring blocks take neighbouring bytes, from the first
+/// on, because a copy usually arrives in this order. Blocks wait for the copy only, not for each other, so not all of
+/// them need to be resident. @pre bytes is a multiple of 16
 __global__ void invert_arriving(unsigned char* in, unsigned char* out, std::size_t bytes, unsigned colours,
                                 unsigned work, const unsigned* last_complete, unsigned pass) {
     const std::size_t stride = gridDim.x * std::size_t{blockDim.x} * thread_bytes;

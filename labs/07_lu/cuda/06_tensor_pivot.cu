@@ -19,7 +19,9 @@
 // Devices of compute capability 8.x multiply 8 x 4 times 4 x 8 only: four such instructions do the same, with the same
 // fragments.
 // Changed: the update uses tensor cores. A block of 256 threads computes 64 x 64 elements of C, a warp 32 x 16 of them.
-// All 64 columns of A and 64 rows of B that the block needs fit in its shared memory. Asynchronous copies load them in
+// The 64 columns of A and 64 rows of B that the block needs fit in its shared memory. (A panel of
+// cuda_critical_path_pivot may have more columns: with `wide` the block loads 64 at a time into the same tiles, and the
+// sums stay in registers.) Asynchronous copies load them in
 // four groups, so that the product of the first 16 columns begins while the others are under way. C is loaded before
 // that, during these copies. Copies and loads have 16 bytes, or 8 where a row begins between two multiples of 16 bytes.
 // Limit: the panel. The update alone is limited by memory: 16 bytes of C for 128 operations.
@@ -104,7 +106,8 @@ __global__ void __launch_bounds__(threads, 2)
     const int row = blockIdx.y * side, column = blockIdx.x * side;
     const int warp_row = warp / 4 * warp_rows, warp_column = warp % 4 * warp_columns; // within the block's tile
 
-    // Of `part` columns of A from first + l0 on, and of these rows of B. In the tiles they begin at l0.
+    // Starts the copies of `part` columns of A from first + l0 on, and of these rows of B. In the tiles they begin at
+    // l0.
     const auto start_copies = [&](int first, int l0) {
 #pragma unroll
         for (int e0 = 0; e0 < side * part; e0 += threads * doubles) {
@@ -128,7 +131,8 @@ __global__ void __launch_bounds__(threads, 2)
     };
     start_all_copies(0);
 
-    // -C, to which A B is added. Fragment (i, j) covers rows 16 i ... and columns 8 j ... of the warp's 32 x 16.
+    // -C, to which A B is added, because the instruction only adds; the negative sum is stored. Fragment (i, j) covers
+    // rows 16 i ... and columns 8 j ... of the warp's 32 x 16.
     double sum[warp_rows / 16][warp_columns / 8][4];
     const auto each_pair = [&](const auto& action) { // of neighbours in a row
 #pragma unroll
@@ -176,7 +180,7 @@ __global__ void __launch_bounds__(threads, 2)
                 for (int j = 0; j < warp_columns / 8; ++j) multiply_add(sum[i][j], fa[i], fb[j]);
         }
     };
-    for (int first = 0; first < (wide ? k : 1); first += depth) {
+    for (int first = 0; first < (wide ? k : 1); first += depth) { // not wide: once
         if (first > 0) {
             __syncthreads(); // every warp has read the tiles
             start_all_copies(first);

@@ -9,6 +9,8 @@
 //   updates these columns.
 // The panels' stream has the higher priority: when a multiprocessor has room for a block, blocks of this stream go
 // first.
+// Here a panel is one part of 64 columns, so the loops over further parts do not run. cuda_critical_path_pivot, which
+// calls look_ahead() too, has panels of up to four parts.
 // Limit: for small n the chain of panels, when it takes longer than the product.
 #include <algorithm>
 #include <utility>
@@ -55,8 +57,9 @@ void look_ahead(const Problem& p, Factors& f, Stopwatch& watch, Panel* panel, Ex
     const UrgentStream panels;
     gpulab::Event panel_ready(cudaEventDisableTiming), rest_done(cudaEventDisableTiming);
     const auto end_of_part = [](int s0, int k1) { return std::min(s0 + most_panel_columns, k1); };
-    // Applies the steps of the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right, which pass through
-    // memory once. Before it solves for the rows of U of a part, it subtracts there what the parts before contribute.
+    // Applies the panel k0 ... k1 - 1 to the columns begin ... end - 1 to its right. Part by part it exchanges rows,
+    // subtracts what earlier parts contribute to the part's rows of U, and solves for them. Then one product updates
+    // all rows below, so the rest of the matrix passes through memory once.
     const auto follow = [&](int k0, int k1, int begin, int end, cudaStream_t stream) {
         exchange_and_solve(a, k0, end_of_part(k0, k1), begin, end, stream);
         for (int s0 = end_of_part(k0, k1), s1; s0 < k1; s0 = s1) {

@@ -64,8 +64,8 @@ constexpr int warps = 4; // per block; they are independent of each other
 constexpr int ahead = 3; // rows under way to a warp while it computes
 } // namespace
 
-/// The rows under way to one warp, in shared memory: U, P, Q and, in the layers, V of 32 columns. Each lane copies and
-/// reads its own column, so lanes need not wait for each other.
+/// The rows under way to one warp, in shared memory: U, P, Q and, in the layers, V of 32 columns. There is one place
+/// more than rows under way, so that the number of places is a power of two.
 template <class T> struct Queue { T rows[ahead + 1][4][32]; };
 
 /// One cell of a lane's column, in registers.
@@ -77,9 +77,9 @@ template <class T> struct Cell {
 
 /// Which tests a row needs.
 enum class Place {
-    inner,  ///< none of the place: each number is updated
-    layer,  ///< each number is updated, and cells may be in layers
-    border, ///< for edges and cells that are fixed, and for layers
+    inner,  ///< none: no edge of the grid, no fixed cell, no layer
+    layer,  ///< for layers only
+    border, ///< for edges, fixed cells and layers
     special ///< as border, and for sources and probes
 };
 
@@ -126,7 +126,7 @@ public:
             __pipeline_memcpy_async(&place[3][lane], from.v + at, sizeof(T), in_layer(g, i, j) ? zeros : sizeof(T));
     }
 
-    /// The cell in row j, which has arrived.
+    /// The cell in row j. @pre its copy has arrived
     __device__ Cell<T> take(int j, const Queue<T>& queue) const {
         const auto& place = queue.rows[j & ahead];
         const int lane = threadIdx.x % 32;
@@ -243,10 +243,11 @@ __device__ void march(const View<T>& g, const FieldPointers<T>& from, const Fiel
         if (j < end) strip.fetch(from, j, queue);
         __pipeline_commit();
     }
-    unsigned media = strip.media(y0 - steps);
+    unsigned media = strip.media(y0 - steps); // one row ahead, too, but in a register: a copy has at least 4 bytes
 #pragma unroll 1
     for (int j = y0 - steps; j < end; ++j) {
         __pipeline_wait_prior(ahead - 1); // all but the last `ahead - 1` groups have arrived: row j too
+        asm volatile("" ::: "memory");    // no instruction: keeps the compiler from reading the row before
         Cell<T> now = strip.take(j, queue);
         now.media = media;
         if (j + ahead < end) strip.fetch(from, j + ahead, queue); // takes the place of row j - 1
